@@ -1,0 +1,121 @@
+"""Accuracy of methods on data sets, one row per run, resumable: rows that are in the file are not run again.
+
+    python benchmarks/accuracy.py --out benchmarks/results/nnpu-accuracy.csv --method nnpu \
+        --data fashion-mnist mnist --seeds 2 25 42 --jobs 2
+
+Each run is the real command in a process of its own, with one thread, so that ``--jobs`` of them share a machine
+without changing each other's numbers. The setting is PU-Bench's conventional one: case-control, SCAR, c = 0.1,
+validation fraction 0.01, the method's ``pubench`` preset, epoch chosen by validation F1 (an oracle criterion).
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import platform
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+MEASURES = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc")
+CRITERIA = ("f1", "macro-f1", "oa", "pa", "pauc", "last")
+_lock = threading.Lock()
+
+
+def command(method: str, data: str, seed: int, results: Path) -> list[str]:
+    """The command line of one run."""
+    return [
+        "pubench", "run", "--method", method, "--data", data, "--mech", "scar", "--c", "0.1",
+        "--scheme", "case-control", "--preset", "pubench", "--set", "validation.fraction=0.01", "--select", "f1",
+        "--seed", str(seed), "--threads", "1", "--device", "cpu", "--artifacts", "none",
+        "--results", str(results), "--no-tracking", "--format", "json",
+    ]  # fmt: skip
+
+
+def row(words: list[str], result: dict[str, Any], commit: str) -> dict[str, Any]:
+    """One row: what was run, what came out under every criterion, where and by which command."""
+    spec = result["spec"]
+    chosen: dict[str, Any] = {
+        "method": spec["method"]["key"],
+        "data": spec["data"]["key"],
+        "seed": spec["seed"],
+        "selected_by": result["selected"],
+        "epoch": result["criteria"][result["selected"]]["epoch"],
+        **{name: round(100 * result["test"][name], 4) for name in MEASURES},
+    }
+    for name in CRITERIA:
+        entry = result["criteria"].get(name, {})
+        chosen[f"accuracy_by_{name}"] = round(100 * entry["test"]["accuracy"], 4) if "test" in entry else ""
+    return {
+        **chosen,
+        "epochs": result["epochs"],
+        "seconds_per_epoch": result["seconds"]["per_epoch"],
+        "peak_mib": round(result["peak_memory"]["bytes"] / 2**20),
+        "threads": result["threads"],
+        "run_id": result["run_id"],
+        "code": result["code"]["hash"],
+        "commit": commit,
+        "machine": f"{platform.system()} {platform.machine()}, {processor()}",
+        "command": " ".join(word for word in words if word != "json").replace("--format", "").strip(),
+    }
+
+
+def processor() -> str:
+    """Model name of the processor."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "?")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--method", nargs="+", required=True)
+    parser.add_argument("--data", nargs="+", required=True)
+    parser.add_argument("--seeds", nargs="+", type=int, default=[2, 25, 42])
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--results", type=Path, default=Path("results"))
+    options = parser.parse_args()
+    commit = subprocess.run(
+        ["git", "describe", "--always", "--dirty", "--abbrev=12"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    have: set[tuple[str, str, str]] = set()
+    if options.out.exists():
+        with options.out.open(newline="") as file:
+            have = {(r["method"], r["data"], r["seed"]) for r in csv.DictReader(file)}
+    wanted = [
+        (method, data, seed)
+        for seed in options.seeds
+        for method in options.method
+        for data in options.data
+        if (method, data, str(seed)) not in have
+    ]
+
+    def work(item: tuple[str, str, int]) -> bool:
+        words = command(*item, options.results)
+        done = subprocess.run(words, capture_output=True, text=True)
+        if done.returncode:
+            print(f"{item}: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+            return False
+        found = row(words, json.loads(done.stdout), commit)
+        with _lock:
+            new = not options.out.exists()
+            options.out.parent.mkdir(parents=True, exist_ok=True)
+            with options.out.open("a", newline="") as file:
+                writer = csv.DictWriter(file, list(found))
+                if new:
+                    writer.writeheader()
+                writer.writerow(found)
+            print(f"{item}: accuracy {found['accuracy']:.2f}, AUC {found['auc']:.2f}", flush=True)
+        return True
+
+    with ThreadPoolExecutor(options.jobs) as pool:
+        finished = list(pool.map(work, wanted))
+    sys.exit(0 if all(finished) else 1)
+
+
+if __name__ == "__main__":
+    main()

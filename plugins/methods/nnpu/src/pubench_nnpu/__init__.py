@@ -1,0 +1,56 @@
+"""nnPU: what it is. The algorithm is in :mod:`pubench_nnpu.method`."""
+
+from pubench_core import MethodInfo, Preset, Reference, hookimpl
+
+
+@hookimpl
+def pubench_methods() -> list[MethodInfo]:
+    return [
+        MethodInfo(
+            key="nnpu",
+            name="nnPU",
+            summary="non-negative PU risk: the estimated risk on negatives is kept from going below zero",
+            family="risk minimisation",
+            reference=Reference(
+                authors="Kiryo, Niu, du Plessis, Sugiyama",
+                title="Positive-Unlabeled Learning with Non-Negative Risk Estimator",
+                venue="NeurIPS",
+                year=2017,
+                url="https://arxiv.org/abs/1703.00593",
+            ),
+            load="pubench_nnpu.method:NNPU",
+            needs=frozenset({"prior"}),
+            setting="two-sample",
+            follows="kiryor/nnPUlearning: Algorithm 1 (gradient ascent) over joint batches, the prior of U; optimizer "
+            "values and backbones of PU-Bench; PU-Bench's inflated prior and output-bias initialisation are not kept",
+            presets={
+                "pubench": Preset(
+                    values={"lr": 3e-4, "weight_decay": 1e-4, "batch_size": 256, "epochs": 40, "patience": 10},
+                    note="PU-Bench, all data sets",
+                ),
+                "official": Preset(
+                    values={"lr": 1e-3, "weight_decay": 5e-3, "batch_size": 30_000, "epochs": 100, "patience": None},
+                    per_data={"cifar10": {"lr": 1e-5, "batch_size": 500}},
+                    note="the official script's defaults",
+                ),
+                "wang": Preset(
+                    values={
+                        "surrogate": "logistic",
+                        "correction": "clamp",
+                        "batching": "paired",
+                        "optimizer": "sgd",
+                        "lr": 1e-3,
+                        "momentum": 0.9,
+                        "weight_decay": 0.0,
+                        "batch_size": 128,
+                        "epochs": 200,
+                        "steps_per_epoch": 100,
+                        "patience": None,
+                    },
+                    per_data={"cifar10": {"batch_size": 64}, "imagenette": {"batch_size": 64}},
+                    note="Wang et al., Table 4: 20,000 iterations, evaluated every 100; no augmentation",
+                ),
+                "quick": Preset(values={"epochs": 5, "patience": None}, note="a first look"),
+            },
+        )
+    ]

@@ -1,0 +1,55 @@
+"""uPU: what it is. The algorithm is in :mod:`pubench_upu.method`."""
+
+from pubench_core import MethodInfo, Preset, Reference, hookimpl
+
+
+@hookimpl
+def pubench_methods() -> list[MethodInfo]:
+    return [
+        MethodInfo(
+            key="upu",
+            name="uPU",
+            summary="unbiased PU risk, without a correction: it may go below zero and over-fit",
+            family="risk minimisation",
+            reference=Reference(
+                authors="du Plessis, Niu, Sugiyama",
+                title="Convex Formulation for Learning from Positive and Unlabeled Data",
+                venue="ICML",
+                year=2015,
+                url="https://proceedings.mlr.press/v37/plessis15.html",
+            ),
+            load="pubench_upu.method:UPU",
+            needs=frozenset({"prior"}),
+            setting="two-sample",
+            follows="kiryor/nnPUlearning with nnpu=False: the same estimator over joint batches; optimizer values and "
+            "backbones of PU-Bench (whose tables have no uPU row)",
+            presets={
+                "pubench": Preset(
+                    values={"lr": 3e-4, "weight_decay": 1e-4, "batch_size": 256, "epochs": 40, "patience": 10},
+                    note="PU-Bench's configuration file, all data sets",
+                ),
+                "official": Preset(
+                    values={"lr": 1e-3, "weight_decay": 5e-3, "batch_size": 30_000, "epochs": 100, "patience": None},
+                    per_data={"cifar10": {"lr": 1e-5, "batch_size": 500}},
+                    note="the official script's defaults",
+                ),
+                "wang": Preset(
+                    values={
+                        "surrogate": "logistic",
+                        "batching": "paired",
+                        "optimizer": "sgd",
+                        "lr": 1e-3,
+                        "momentum": 0.9,
+                        "weight_decay": 0.0,
+                        "batch_size": 128,
+                        "epochs": 200,
+                        "steps_per_epoch": 100,
+                        "patience": None,
+                    },
+                    per_data={"cifar10": {"batch_size": 64}, "imagenette": {"batch_size": 64}},
+                    note="Wang et al., Table 4: 20,000 iterations, evaluated every 100; no augmentation",
+                ),
+                "quick": Preset(values={"epochs": 5, "patience": None}, note="a first look"),
+            },
+        )
+    ]

@@ -1,0 +1,40 @@
+"""Metrics that need true labels: what they are. The formulas are in :mod:`pubench_metrics_oracle.measures`."""
+
+from pubench_core import MetricInfo, hookimpl
+
+_HERE = "pubench_metrics_oracle.measures"
+
+
+def _info(key: str, name: str, summary: str, *, criterion: bool = False, headline: bool = False) -> MetricInfo:
+    return MetricInfo(
+        key=key,
+        name=name,
+        summary=summary,
+        family="oracle",
+        load=f"{_HERE}:{key.replace('-', '_')}",
+        tag="oracle",
+        needs=frozenset({"truth"}),
+        criterion=criterion,
+        headline=headline,
+    )
+
+
+@hookimpl
+def pubench_metrics() -> list[MetricInfo]:
+    return [
+        _info("accuracy", "accuracy", "share of right decisions", headline=True),
+        _info("precision", "precision", "TP / (TP + FP), 0 without a positive decision", headline=True),
+        _info("recall", "recall", "TP / (TP + FN), 0 without a positive item", headline=True),
+        _info("f1", "F1", "F1 of the positive class: 2TP / (2TP + FP + FN)", criterion=True, headline=True),
+        _info(
+            "macro-f1",
+            "macro-F1",
+            "mean of the F1 of both classes, always over {0, 1}",
+            criterion=True,
+            headline=True,
+        ),
+        _info("auc", "AUC", "area under the ROC curve, ties counted half", headline=True),
+        _info("average-precision", "AP", "area under the precision-recall curve, by distinct thresholds"),
+        _info("balanced-accuracy", "balanced accuracy", "mean of true positive and true negative rate"),
+        _info("mcc", "MCC", "Matthews correlation coefficient, 0 where a margin is empty"),
+    ]

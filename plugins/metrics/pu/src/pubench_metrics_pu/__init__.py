@@ -1,0 +1,50 @@
+"""Metrics from positive and unlabelled data: what they are. The formulas are in :mod:`pubench_metrics_pu.proxy`."""
+
+from pubench_core import MetricInfo, Reference, hookimpl
+
+_WANG = Reference(
+    authors="Wang et al.",
+    title="Accessible, Realistic, and Fair Evaluation of Positive-Unlabeled Learning Algorithms",
+    venue="ICLR",
+    year=2026,
+)
+_HERE = "pubench_metrics_pu.proxy"
+
+
+@hookimpl
+def pubench_metrics() -> list[MetricInfo]:
+    return [
+        MetricInfo(
+            key="pa",
+            name="PA",
+            summary="proxy accuracy: accuracy + prior in expectation, from P' and U' alone",
+            family="proxy",
+            reference=_WANG,
+            load=f"{_HERE}:pa",
+            tag="needs prior",
+            needs=frozenset({"labeled", "prior", "scheme"}),
+            criterion=True,
+        ),
+        MetricInfo(
+            key="pauc",
+            name="PAUC",
+            summary="proxy AUC: P' against U'; orders models as AUC does, under SCAR",
+            family="proxy",
+            reference=_WANG,
+            load=f"{_HERE}:pauc",
+            tag="needs SCAR",
+            needs=frozenset({"labeled"}),
+            criterion=True,
+        ),
+        MetricInfo(
+            key="oa",
+            name="OA",
+            summary="oracle accuracy on the validation part: the yardstick for proxies",
+            family="proxy",
+            reference=_WANG,
+            load=f"{_HERE}:oa",
+            tag="oracle",
+            needs=frozenset({"labeled", "scheme", "truth"}),
+            criterion=True,
+        ),
+    ]

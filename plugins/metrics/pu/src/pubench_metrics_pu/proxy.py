@@ -1,0 +1,51 @@
+"""PA, PAUC and OA (Wang et al.) on labelled positives P' and unlabelled rows U' of the validation part.
+
+Two forms, by how the data were sampled: where U' alone is a draw from the population (case-control), and where P' and
+U' together are (single-training-set). Both raise Undefined without a row that they need.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from pubench_core.errors import Undefined
+from pubench_core.metric import MetricView
+from scipy.stats import rankdata
+
+
+def pa(view: MetricView) -> float:
+    """2 π a + share predicted negative, of U' or (one-sample, Equation 3) of P' ∪ U'; a: share of P' found.
+
+    Its expectation is accuracy + π, so it lies in [π, 1 + π] up to sampling: for ranking models, not for reading.
+    """
+    found, negative = view.decisions[_labeled(view)], ~view.decisions[_unlabeled(view)]
+    if view.one_sample:
+        negative = np.concatenate([~found, negative])
+    return float(2 * view.prior * found.mean() + negative.mean())
+
+
+def pauc(view: MetricView) -> float:
+    """Share of pairs (P', U') in the right order, ties counted half; needs no prior."""
+    positive, unlabeled = view.scores[_labeled(view)], view.scores[_unlabeled(view)]
+    n, m = len(positive), len(unlabeled)
+    ranks = rankdata(np.concatenate([positive, unlabeled]))[:n]
+    return float((ranks.sum() - n * (n + 1) / 2) / (float(n) * m))
+
+
+def oa(view: MetricView) -> float:
+    """Accuracy on U' or (one-sample) on P' ∪ U', with true labels."""
+    rows = _unlabeled(view)
+    if view.one_sample:
+        rows = np.concatenate([view.labeled, rows])
+    return float((view.decisions[rows] == (view.truth[rows] == 1)).mean())
+
+
+def _labeled(view: MetricView) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    if not len(view.labeled):
+        raise Undefined("no labelled validation positive")
+    return view.labeled
+
+
+def _unlabeled(view: MetricView) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    if not len(view.unlabeled):
+        raise Undefined("no unlabelled validation row")
+    return view.unlabeled

@@ -1,0 +1,101 @@
+"""``pubench info``: everything about one plugin."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, fields
+from typing import Any
+
+from pubench_core.errors import PluginError, unknown
+from pubench_core.info import MethodInfo
+from pubench_core.registry import Entry, registry
+
+_LEFT_OUT = {"key", "name", "presets", "reference", "aliases", "load"}
+
+
+def print_info(key: str, *, as_json: bool) -> None:
+    """Prints every entry with this key, of whatever kind. RequestError if there is none, PluginError if broken."""
+    entries = registry().named(key)
+    if not entries:
+        known = {e.key for e in registry().all()}
+        raise unknown("key", key, known, listing="pubench list methods|datasets|mechanisms|metrics|priors|backbones")
+    descriptions = [_describe(entry) for entry in entries]
+    if as_json:
+        print(json.dumps(descriptions if len(descriptions) > 1 else descriptions[0], indent=2, default=list))
+    else:
+        for description in descriptions:
+            _print(description)
+
+
+def _describe(entry: Entry) -> dict[str, Any]:
+    info = entry.info
+    if info is None or entry.status != "ok":
+        raise PluginError(
+            f"'{entry.key}' of {entry.distribution} {entry.version} is broken: {entry.reason} (pubench doctor {entry.key})"
+        )
+    facts = {f.name: getattr(info, f.name) for f in fields(info) if f.name not in _LEFT_OUT}
+    described: dict[str, Any] = {
+        "key": info.key,
+        "kind": info.kind,
+        "name": info.name,
+        "aliases": list(info.aliases),
+        **{name: sorted(v) if isinstance(v, frozenset) else v for name, v in facts.items()},
+        "reference": asdict(info.reference) if info.reference else None,
+        "load": info.load,
+        "package": f"{entry.distribution} {entry.version}",
+    }
+    if isinstance(info, MethodInfo):
+        described["hyper_parameters"] = _hyper_parameters(info)
+        described["presets"] = {
+            name: {"note": p.note, "values": dict(p.values), "per_data": {k: dict(v) for k, v in p.per_data.items()}}
+            for name, p in info.presets.items()
+        }
+    return described
+
+
+def _hyper_parameters(info: MethodInfo) -> list[dict[str, Any]]:
+    from pubench_core.resolve import bounds, method_class
+
+    return [
+        {
+            "name": name,
+            "default": field.default,
+            "values": bounds(field),
+            "meaning": field.description or "",
+            "search": str(field.json_schema_extra["search"]) if isinstance(field.json_schema_extra, dict) else None,
+        }
+        for name, field in method_class(info).Config.model_fields.items()
+    ]
+
+
+def _print(described: dict[str, Any]) -> None:
+    from rich.table import Table
+
+    from .console import out
+
+    console = out()
+    console.print(f"[bold]{described['key']}[/]  {described['kind']}: {described['name']}")
+    reference = described["reference"]
+    if reference:
+        url = f"  {reference['url']}" if reference["url"] else ""
+        console.print(
+            f"{reference['authors']}, {reference['title']}, {reference['venue']} {reference['year']}{url}"
+        )
+    for name, value in described.items():
+        if name not in {"key", "kind", "name", "reference", "hyper_parameters", "presets"} and value not in ("", [], ()):
+            text = ", ".join(str(v) for v in value) if isinstance(value, (list, tuple)) else str(value)
+            console.print(f"  {name.replace('_', ' ')}: {text}", markup=False)
+    if "hyper_parameters" in described:
+        table = Table(box=None, pad_edge=False, header_style="bold", title_justify="left")
+        for column in ("hyper-parameter", "default", "values", "meaning", "search"):
+            table.add_column(column, overflow="fold")
+        for row in described["hyper_parameters"]:
+            default = "none" if row["default"] is None else str(row["default"])
+            table.add_row(row["name"], default, row["values"], row["meaning"], row["search"] or "")
+        console.print()
+        console.print(table)
+        for name, preset in described["presets"].items():
+            values = " ".join(f"{k}={v}" for k, v in preset["values"].items())
+            console.print(f"\n[bold]preset {name}[/]  {preset['note']}\n  {values}")
+            for data, overrides in preset["per_data"].items():
+                console.print(f"  {data}: " + " ".join(f"{k}={v}" for k, v in overrides.items()))

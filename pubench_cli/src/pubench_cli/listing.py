@@ -1,0 +1,104 @@
+"""``pubench list``: one row per plugin, from info records alone."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from typing import Any
+
+from pubench_core.info import (
+    BackboneInfo,
+    DatasetInfo,
+    Info,
+    MechanismInfo,
+    MethodInfo,
+    MetricInfo,
+    PriorInfo,
+)
+from pubench_core.registry import Entry, registry
+
+
+def rows(kind: str) -> list[dict[str, Any]]:
+    """Plain rows of one kind (``method`` ...), usable ones first; each has at least key and status."""
+    return [_row(entry) for entry in registry().entries(kind)]
+
+
+def _row(entry: Entry) -> dict[str, Any]:
+    info = entry.info
+    row: dict[str, Any] = {"key": entry.key, "name": info.name if info else ""}
+    if info is not None:
+        row["family"] = info.family
+        row["aliases"] = list(info.aliases)
+        row["venue"] = info.reference.venue if info.reference else ""
+        row["year"] = info.reference.year if info.reference else None
+        row |= _particulars(info)
+    row["package"] = entry.distribution
+    row["version"] = entry.version
+    row["status"] = entry.status
+    if entry.reason:
+        row["reason"] = entry.reason
+    return row
+
+
+def _particulars(info: Info) -> dict[str, Any]:
+    match info:
+        case MethodInfo():
+            return {"needs_prior": "prior" in info.needs, "oracle": "truth" in info.needs, "setting": info.setting}
+        case DatasetInfo():
+            return {"modality": info.modality, "classes": len(info.classes), "backbone": info.backbone}
+        case MechanismInfo():
+            return {"assumption": info.assumption, "variants": list(info.variants)}
+        case MetricInfo():
+            return {"tag": info.tag, "criterion": info.criterion}
+        case PriorInfo() | BackboneInfo():
+            return {"inputs": info.inputs}
+        case _:
+            return {}
+
+
+def print_listing(kinds: str, format: str) -> None:
+    """Prints the listing of a plural kind in the given format."""
+    found = rows(kinds.removesuffix("s"))
+    if format == "json":
+        print(json.dumps(found, indent=2))
+    elif format == "csv":
+        columns = list(dict.fromkeys(name for row in found for name in row)) or ["key", "status"]
+        writer = csv.DictWriter(sys.stdout, columns)
+        writer.writeheader()
+        writer.writerows({k: ";".join(v) if isinstance(v, list) else v for k, v in row.items()} for row in found)
+    else:
+        _print_table(kinds, found)
+
+
+def _print_table(kinds: str, found: list[dict[str, Any]]) -> None:
+    from rich.table import Table
+
+    from .console import out
+
+    if not found:
+        out().print(f"no {kinds} installed")
+        return
+    hidden = {"aliases", "reason", "venue", "year", "package", "version", "status", "oracle"}
+    own = [name for name in dict.fromkeys(n for row in found for n in row) if name not in hidden]
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in own:
+        table.add_column(name.replace("_", " "), no_wrap=name == "key", overflow="fold")
+    for name in ("published", "package", "status"):
+        table.add_column(name, overflow="fold")
+    for row in found:
+        cells = [_cell(row.get(name, "")) for name in own]
+        published = f"{row.get('venue', '')} {row.get('year') or ''}".strip()
+        status = "ok" if row["status"] == "ok" else f"[red]{row['status']}[/]: {_plain(row.get('reason', ''))}"
+        table.add_row(*cells, published, f"{row['package']} {row['version']}", status)
+    out().print(table)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return _plain(", ".join(value) if isinstance(value, list) else str(value))
+
+
+def _plain(text: str) -> str:
+    return text.replace("[", r"\[")

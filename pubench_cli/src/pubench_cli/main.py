@@ -1,0 +1,273 @@
+"""The ``pubench`` command: its sub-commands, and how errors become one line and an exit code.
+
+Nothing heavy is imported here: every command imports what it needs when it is called.
+"""
+
+from __future__ import annotations
+
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from pubench_core.errors import PubenchError
+
+app = typer.Typer(
+    name="pubench",
+    help="Benchmark positive-unlabeled (PU) learning: honest, fast, reproducible.",
+    epilog="Example: pubench run --method nnpu --data digits --mech scar --c 0.1",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+class Kind(str, Enum):
+    """What can be listed."""
+
+    methods = "methods"
+    datasets = "datasets"
+    mechanisms = "mechanisms"
+    metrics = "metrics"
+    priors = "priors"
+    backbones = "backbones"
+
+
+class Format(str, Enum):
+    """How a result is printed."""
+
+    table = "table"
+    json = "json"
+
+
+class ListFormat(str, Enum):
+    """How a listing is printed."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+
+
+def _keys(kind: str) -> Any:
+    def complete(incomplete: str) -> list[str]:
+        from pubench_core.registry import registry
+
+        return [e.key for e in registry().entries(kind) if e.status == "ok" and e.key.startswith(incomplete)]
+
+    return complete
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"pubench {version('pubench-cli')} (core {version('pubench-core')})")
+        raise typer.Exit
+
+
+@app.callback()
+def _pubench(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command("list", epilog="Example: pubench list methods --format json")
+def list_(
+    kind: Annotated[Kind, typer.Argument(help="What to list.")],
+    format: Annotated[ListFormat, typer.Option(help="How to print it.")] = ListFormat.table,
+) -> None:
+    """List installed plugins, broken ones included, without importing them."""
+    from .listing import print_listing
+
+    print_listing(kind.value, format.value)
+
+
+@app.command(epilog="Example: pubench info nnpu")
+def info(
+    key: Annotated[str, typer.Argument(help="Key or alias of a plugin.")],
+    format: Annotated[Format, typer.Option(help="How to print it.")] = Format.table,
+) -> None:
+    """Say everything about one plugin: reference, hyper-parameters with bounds, presets, provenance."""
+    from .describe import print_info
+
+    print_info(key, as_json=format is Format.json)
+
+
+@app.command(epilog="Example: pubench doctor nnpu")
+def doctor(
+    key: Annotated[str | None, typer.Argument(help="Key of a plugin or name of its distribution.")] = None,
+) -> None:
+    """Check the installation, or one plugin (with its traceback if it is broken, and exit code 1)."""
+    from .doctor import check_all, check_one
+
+    if key is None:
+        check_all()
+    else:
+        check_one(key)
+
+
+_RUN = "The run"
+_LABELS = "Data and labels"
+_MACHINE = "Execution and output"
+
+
+@app.command(epilog="Example: pubench run --method nnpu --data digits --mech scar --c 0.1 --seed 2 --select pa")
+def run(
+    method: Annotated[
+        str | None, typer.Option(help="Method key.", autocompletion=_keys("method"), rich_help_panel=_RUN)
+    ] = None,
+    data: Annotated[
+        str | None, typer.Option(help="Data set key.", autocompletion=_keys("dataset"), rich_help_panel=_LABELS)
+    ] = None,
+    mech: Annotated[
+        str | None,
+        typer.Option(
+            help="Labelling mechanism key. [default: scar]",
+            autocompletion=_keys("mechanism"),
+            rich_help_panel=_LABELS,
+        ),
+    ] = None,
+    c: Annotated[
+        str | None,
+        typer.Option(help="Label frequency p(labelled | positive), in (0, 1]. [default: 0.1]", rich_help_panel=_LABELS),
+    ] = None,
+    scheme: Annotated[
+        str | None,
+        typer.Option(help="case-control or single-training-set. [default: case-control]", rich_help_panel=_LABELS),
+    ] = None,
+    seed: Annotated[
+        str | None, typer.Option(help="Seed of split, labels, initialisation and batches. [default: 2]", rich_help_panel=_RUN)
+    ] = None,
+    prior: Annotated[
+        str | None,
+        typer.Option(
+            help="Class prior the method is told: true, 0.4, scaled:1.2 or estimated:KEY. [default: true]",
+            rich_help_panel=_LABELS,
+        ),
+    ] = None,
+    select: Annotated[
+        str | None,
+        typer.Option(
+            help="Criterion that chooses the epoch: pa, pauc, native; oracle ones: oa, f1, macro-f1; last. [default: pa]",
+            rich_help_panel=_RUN,
+        ),
+    ] = None,
+    preset: Annotated[
+        str | None, typer.Option(help="Named hyper-parameter values of the method.", rich_help_panel=_RUN)
+    ] = None,
+    backbone: Annotated[
+        str | None,
+        typer.Option(
+            help="Network. [default: the data set's]", autocompletion=_keys("backbone"), rich_help_panel=_RUN
+        ),
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="A hyper-parameter (lr=1e-3) or, dotted, any field of the spec (validation.fraction=0.01). Repeatable.",
+            rich_help_panel=_RUN,
+        ),
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="YAML file with any part of the spec; flags win.", rich_help_panel=_RUN)
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option(help="auto, cpu or cuda:0. [default: auto]", rich_help_panel=_MACHINE)
+    ] = None,
+    threads: Annotated[
+        str | None, typer.Option(help="CPU threads. [default: torch's]", rich_help_panel=_MACHINE)
+    ] = None,
+    results: Annotated[
+        Path | None, typer.Option(help="Folder of records. [default: results]", rich_help_panel=_MACHINE)
+    ] = None,
+    data_root: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of data files. [default: PUBENCH_DATA, else the user cache]", rich_help_panel=_MACHINE
+        ),
+    ] = None,
+    artifacts: Annotated[
+        str | None,
+        typer.Option(help="all, none, or a list of scores,trace. [default: all]", rich_help_panel=_MACHINE),
+    ] = None,
+    save_model: Annotated[
+        bool, typer.Option("--save-model", help="Keep what scores with: model.safetensors.", rich_help_panel=_MACHINE)
+    ] = False,
+    no_tracking: Annotated[
+        bool, typer.Option("--no-tracking", help="Tell no tracking plugin.", rich_help_panel=_MACHINE)
+    ] = False,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="Run although a result is stored; the older record is kept.", rich_help_panel=_MACHINE),
+    ] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Print the resolved spec as YAML (for --config) and stop.", rich_help_panel=_MACHINE),
+    ] = False,
+    format: Annotated[Format, typer.Option(help="How to print the result.", rich_help_panel=_MACHINE)] = Format.table,
+) -> None:
+    """Run one method on one data set under one labelling, and print what it reached under every criterion."""
+    from .run import run_once
+
+    execution: dict[str, Any] = {
+        "device": device,
+        "threads": threads,
+        "results": results,
+        "data_root": data_root,
+        "artifacts": artifacts,
+        "save_model": save_model or None,
+        "tracking": False if no_tracking else None,
+    }
+    flags = {
+        ("data", "key"): ("--data", data),
+        ("data", "scheme"): ("--scheme", scheme),
+        ("mechanism", "key"): ("--mech", mech),
+        ("mechanism", "c"): ("--c", c),
+        ("prior",): ("--prior", prior),
+        ("method", "key"): ("--method", method),
+        ("method", "preset"): ("--preset", preset),
+        ("backbone", "key"): ("--backbone", backbone),
+        ("selection", "criterion"): ("--select", select),
+        ("seed",): ("--seed", seed),
+        **{("execution", name): (f"--{name.replace('_', '-')}", value) for name, value in execution.items()},
+    }
+    run_once(
+        {path: given for path, given in flags.items() if given[1] is not None},
+        sets=set_ or [],
+        config=config,
+        force=force,
+        dry_run=dry_run,
+        as_json=format is Format.json,
+    )
+
+
+def main() -> None:
+    """Console script. Exit codes: 0 done, 1 a run or a plugin failed, 2 a wrong request, 130 interrupted."""
+    usage_error = typer.BadParameter.__mro__[2]  # the base of typer's own errors, whichever click it carries
+    try:
+        code = app(standalone_mode=False)
+    except PubenchError as error:
+        _complain(str(error))
+        sys.exit(error.exit_code)
+    except usage_error as error:
+        context = getattr(error, "ctx", None)
+        where = f" ({context.command_path} --help)" if context is not None else ""
+        _complain(f"{error.format_message()}{where}")  # type: ignore[attr-defined]
+        sys.exit(2)
+    except (typer.Abort, KeyboardInterrupt):
+        _complain("interrupted; nothing unfinished was recorded")
+        sys.exit(130)
+    if code == 130:
+        _complain("interrupted; nothing unfinished was recorded")
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _complain(text: str) -> None:
+    line = " ".join(text.split())
+    typer.echo(f"error: {line}", err=True)

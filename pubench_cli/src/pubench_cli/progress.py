@@ -1,0 +1,77 @@
+"""Progress of a run on stderr: a live line on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pubench_core.events import EpochFinished, RunStarted
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from .console import err
+
+
+class PlainLines:
+    """One line when training starts and one per epoch."""
+
+    def pubench_run_started(self, event: RunStarted) -> None:
+        train, prior = event.facts["train"], event.facts["prior"]
+        print(
+            f"run {event.run_id} on {event.device}: {train['labeled']} labelled, "
+            f"{train['unlabeled_positive'] + train['unlabeled_negative']} unlabelled, "
+            f"prior {prior['true']:.4f} (told {prior['told']:.4f})",
+            file=sys.stderr,
+            flush=True,
+        )
+
+    def pubench_epoch_finished(self, event: EpochFinished) -> None:
+        print(
+            f"{event.stage} {event.in_stage}/{event.stage_epochs}  {_criterion(event)}  "
+            f"{event.seconds + event.evaluation_seconds:.1f} s/epoch  {_remaining(event)} left",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+class LiveLine(PlainLines):
+    """Stage, epoch, criterion and remaining time, redrawn in place."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._tasks: dict[str, TaskID] = {}
+
+    def pubench_epoch_finished(self, event: EpochFinished) -> None:
+        if event.stage not in self._tasks:
+            self._tasks[event.stage] = self._progress.add_task(event.stage, total=event.stage_epochs, criterion="")
+        self._progress.update(
+            self._tasks[event.stage], completed=event.in_stage, criterion=_criterion(event), refresh=True
+        )
+
+
+def _criterion(event: EpochFinished) -> str:
+    value = event.criteria.get(event.criterion)
+    return f"{event.criterion} {value:.4f}" if value is not None else f"{event.criterion} -"
+
+
+def _remaining(event: EpochFinished) -> str:
+    seconds = round((event.stage_epochs - event.in_stage) * (event.seconds + event.evaluation_seconds))
+    return f"{seconds // 60}:{seconds % 60:02d}"
+
+
+@contextmanager
+def listener() -> Iterator[PlainLines]:
+    """The listener that fits where stderr goes."""
+    if not sys.stderr.isatty():
+        yield PlainLines()
+        return
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[criterion]}"),
+        TimeRemainingColumn(),
+        console=err(),
+        transient=True,
+    ) as progress:
+        yield LiveLine(progress)

@@ -1,0 +1,28 @@
+"""pubench core: what a PU-learning data set, labelling mechanism, method, metric, prior estimator and backbone is.
+
+Importing this package is cheap: it brings in no torch. Method authors import from :mod:`pubench_core.method`.
+"""
+
+from .hooks import hookimpl
+from .info import (
+    BackboneInfo,
+    DatasetInfo,
+    MechanismInfo,
+    MethodInfo,
+    MetricInfo,
+    Preset,
+    PriorInfo,
+    Reference,
+)
+
+__all__ = [
+    "BackboneInfo",
+    "DatasetInfo",
+    "MechanismInfo",
+    "MethodInfo",
+    "MetricInfo",
+    "Preset",
+    "PriorInfo",
+    "Reference",
+    "hookimpl",
+]

@@ -1,0 +1,70 @@
+"""What a backbone is: ordered stages that end in features, and a linear head."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+
+class Normalise(nn.Module):
+    """(x - mean) / std per channel: the first layer, so that data sets and augmentations stay in [0, 1]."""
+
+    mean: Tensor
+    std: Tensor
+
+    def __init__(self, mean: Sequence[float], std: Sequence[float]) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.tensor(mean).view(-1, 1, 1))
+        self.register_buffer("std", torch.tensor(std).view(-1, 1, 1))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return (x - self.mean) / self.std
+
+
+class Backbone(nn.Module):
+    """``head(neck(stage_m(... stage_0(normalise(x)))))``.
+
+    ``stages`` are the places where hidden representations may be mixed; ``features`` is what the head reads,
+    (B, feature_dim). With one output, ``forward`` returns (B,).
+    """
+
+    def __init__(
+        self, stages: Sequence[nn.Module], neck: nn.Module, feature_dim: int, outputs: int
+    ) -> None:
+        super().__init__()
+        self.normalise: nn.Module = nn.Identity()
+        self.stages = nn.ModuleList(stages)
+        self.neck = neck
+        self.feature_dim = feature_dim
+        self.head = nn.Linear(feature_dim, outputs)
+
+    def until(self, x: Tensor, stage: int) -> Tensor:
+        """The representation after stages 0..stage; ``stage = -1`` is the input itself."""
+        if stage < 0:
+            return x
+        hidden: Tensor = self.normalise(x)
+        for module in self.stages[: stage + 1]:
+            hidden = module(hidden)
+        return hidden
+
+    def onward(self, hidden: Tensor, stage: int) -> Tensor:
+        """The output that continues from what :meth:`until` returned for the same stage."""
+        if stage < 0:
+            hidden = self.normalise(hidden)
+        for module in self.stages[max(stage, -1) + 1 :]:
+            hidden = module(hidden)
+        return self._readout(self.neck(hidden))
+
+    def features(self, x: Tensor) -> Tensor:
+        """(B, feature_dim)."""
+        hidden: Tensor = self.neck(self.until(x, len(self.stages) - 1))
+        return hidden
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self._readout(self.features(x))
+
+    def _readout(self, features: Tensor) -> Tensor:
+        out: Tensor = self.head(features)
+        return out.squeeze(-1) if out.shape[-1] == 1 else out

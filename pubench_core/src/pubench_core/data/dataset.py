@@ -1,0 +1,117 @@
+"""Data sets before anything is labelled: class-labelled arrays, and the binary problem made from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import RequestError
+from ..info import DatasetInfo, Modality
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ClassData:
+    """A data set as its loader returns it.
+
+    ``x``: (n, *shape), float32, or uint8 for images whose value 255 means 1.0. ``y``: (n,) class indices.
+    ``x_test``/``y_test``: the test part, where the data set has one. ``mean``/``std``: per channel, of training
+    images scaled to [0, 1]; the backbone's first layer normalises with them.
+    """
+
+    x: npt.NDArray[Any]
+    y: IntArray
+    x_test: npt.NDArray[Any] | None = None
+    y_test: IntArray | None = None
+    mean: tuple[float, ...] | None = None
+    std: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True)
+class PNDataset:
+    """A binary problem: arrays as loaded, and which of their rows count as positive or negative.
+
+    ``rows``: rows of ``x`` that are in either class; ``y``: (len(x),) int8 with 1 positive, 0 negative, -1 dropped.
+    ``rows_test``/``y_test`` likewise for ``x_test``. Nothing is copied.
+    """
+
+    key: str
+    modality: Modality
+    x: npt.NDArray[Any]
+    y: npt.NDArray[np.int8]
+    rows: IntArray
+    x_test: npt.NDArray[Any] | None
+    y_test: npt.NDArray[np.int8] | None
+    rows_test: IntArray | None
+    mean: tuple[float, ...] | None
+    std: tuple[float, ...] | None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one row: (d,) or (channels, height, width)."""
+        return tuple(self.x.shape[1:])
+
+    @property
+    def value_range(self) -> tuple[float, float]:
+        """Range of the values a network is fed."""
+        return (0.0, 1.0) if self.modality == "image" else (-float("inf"), float("inf"))
+
+    @property
+    def dropped(self) -> int:
+        """Rows of classes in neither list, training and test parts together."""
+        kept = len(self.rows) + (len(self.rows_test) if self.rows_test is not None else 0)
+        return len(self.x) + (len(self.x_test) if self.x_test is not None else 0) - kept
+
+
+def binarise(
+    info: DatasetInfo, loaded: ClassData, positive: tuple[int, ...], negative: tuple[int, ...]
+) -> PNDataset:
+    """The binary problem of two lists of class indices; classes in neither are dropped.
+
+    Raises RequestError if a side has no row.
+    """
+    code = np.full(len(info.classes), -1, dtype=np.int8)
+    code[list(positive)], code[list(negative)] = 1, 0
+    y = code[loaded.y]
+    for side, value in (("positive", 1), ("negative", 0)):
+        if not (y == value).any():
+            raise RequestError(f"{info.key} has no row of the {side} classes")
+    y_test = code[loaded.y_test] if loaded.y_test is not None else None
+    return PNDataset(
+        key=info.key,
+        modality=info.modality,
+        x=loaded.x,
+        y=y,
+        rows=np.flatnonzero(y >= 0),
+        x_test=loaded.x_test,
+        y_test=y_test,
+        rows_test=np.flatnonzero(y_test >= 0) if y_test is not None else None,
+        mean=loaded.mean,
+        std=loaded.std,
+    )
+
+
+@dataclass(frozen=True)
+class DataRoot:
+    """Where data files are looked for: ``--data-root``, else ``PUBENCH_DATA``, else the user's cache folder."""
+
+    path: Path
+    said_by: str
+
+    def folder(self, *names: str) -> Path:
+        """``<root>/<name>`` for the first of the names that exists, else for the first."""
+        candidates = [self.path / name for name in names]
+        return next((c for c in candidates if c.is_dir()), candidates[0])
+
+    def missing(self, info: DatasetInfo, files: list[str], looked_in: list[Path]) -> RequestError:
+        """The error for absent files: which, where they come from, where they were looked for."""
+        places = " and ".join(str(p) for p in looked_in)
+        return RequestError(
+            f"{info.key}: no {', '.join(files)} in {places} (data root from {self.said_by}); get them from "
+            f"{info.source} and put them there, or name another root with --data-root"
+        )

@@ -1,0 +1,168 @@
+"""What a method may see of a problem: features, who is labelled, the prior it is told. Never a hidden label."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from ..errors import PluginError
+from ..specs import ONE_SAMPLE_SCHEMES, Scheme
+
+
+class Features:
+    """Feature rows on one device; images may be stored as uint8 and are handed out as float32 in [0, 1]."""
+
+    def __init__(self, values: Tensor) -> None:
+        self.values = values
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one row."""
+        return tuple(self.values.shape[1:])
+
+    def take(self, rows: Tensor) -> Tensor:
+        """(len(rows), *shape) float32."""
+        chosen = self.values.index_select(0, rows)
+        return chosen.to(torch.float32).div_(255) if chosen.dtype == torch.uint8 else chosen
+
+
+class PUPart:
+    """A table of labelled positives followed by unlabelled rows (LP ‖ U).
+
+    ``labeled``: (n,) bool. A row's position in this table is its identity: in case-control a labelled positive and
+    its unlabelled copy are two rows (with the same ``instance``) that may carry separate state.
+    """
+
+    def __init__(self, features: Features, instance: Tensor, labeled: Tensor, scheme: Scheme) -> None:
+        self._features = features
+        self.instance = instance
+        self.labeled = labeled
+        self.scheme: Scheme = scheme
+
+    def __len__(self) -> int:
+        return len(self.instance)
+
+    @property
+    def n_labeled(self) -> int:
+        """Number of labelled positives."""
+        return int(self.labeled.sum())
+
+    @property
+    def n_unlabeled(self) -> int:
+        """Number of unlabelled rows."""
+        return len(self) - self.n_labeled
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one feature row."""
+        return self._features.shape
+
+    @cached_property
+    def x(self) -> Tensor:
+        """(n, *shape) float32: every row of the table. Batches do not need it; methods without batches do."""
+        return self.take(torch.arange(len(self), device=self.instance.device))
+
+    def take(self, rows: Tensor) -> Tensor:
+        """(len(rows), *shape) float32 features of the given rows of this table."""
+        return self._features.take(self.instance[rows])
+
+    @cached_property
+    def labeled_rows(self) -> Tensor:
+        """Positions of the labelled positives."""
+        return torch.nonzero(self.labeled).flatten()
+
+    @cached_property
+    def unlabeled_rows(self) -> Tensor:
+        """Positions of the unlabelled rows."""
+        return torch.nonzero(~self.labeled).flatten()
+
+    @cached_property
+    def distinct_rows(self) -> Tensor:
+        """Positions that name every instance once: U where it contains the labelled positives, else all rows."""
+        if torch.isin(self.instance[self.labeled_rows], self.instance[self.unlabeled_rows]).all():
+            return self.unlabeled_rows
+        return torch.arange(len(self), device=self.instance.device)
+
+
+class PUData(PUPart):
+    """The training table and everything else a method is given.
+
+    ``validation``: a part of the same structure, labelled by the same mechanism. ``prior``: π = p(y = 1) of the
+    pool as the method is told it; ``unlabeled_prior``: the share of positives that this implies for the unlabelled
+    rows. Reading ``prior`` or ``truth`` without having declared it in ``Method.requires`` is a PluginError.
+    """
+
+    def __init__(
+        self,
+        features: Features,
+        instance: Tensor,
+        labeled: Tensor,
+        scheme: Scheme,
+        *,
+        validation: PUPart,
+        granted: frozenset[str],
+        prior: float,
+        truth: Tensor | None,
+    ) -> None:
+        super().__init__(features, instance, labeled, scheme)
+        self.validation = validation
+        self._granted, self._prior, self._truth = granted, prior, truth
+
+    def _grant(self, what: str) -> None:
+        if what not in self._granted:
+            raise PluginError(f"data.{what} was read but Method.requires(config) does not name '{what}'")
+
+    @property
+    def prior(self) -> float:
+        """π as told."""
+        self._grant("prior")
+        return self._prior
+
+    @property
+    def unlabeled_prior(self) -> float:
+        """Share of positives in the unlabelled rows that the told π implies."""
+        self._grant("prior")
+        if len(self.distinct_rows) == self.n_unlabeled:
+            return self._prior
+        return unlabeled_prior(self._prior, self.n_labeled, len(self))
+
+    @property
+    def truth(self) -> Tensor:
+        """(n,) float32 true labels of the training table, for methods that were granted them (oracles)."""
+        self._grant("truth")
+        assert self._truth is not None
+        return self._truth
+
+    def hold_out(self, fraction: float, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """(kept rows, held-out rows): a share of the labelled and of the other *instances*, at least one of each.
+
+        A labelled positive and its unlabelled copy go to the same side.
+        """
+        labeled_instances = self.instance[self.labeled_rows]
+        others = self.instance[self.unlabeled_rows]
+        others = others[~torch.isin(others, labeled_instances)]
+        held = []
+        for group in (labeled_instances, others):
+            order = torch.randperm(len(group), generator=generator).to(group.device)
+            held.append(group[order[: max(1, int(fraction * len(group)))]])
+        out = torch.isin(self.instance, torch.cat(held))
+        rows = torch.arange(len(self), device=self.instance.device)
+        return rows[~out], rows[out]
+
+
+def unlabeled_prior(prior: float, n_labeled: int, n: int) -> float:
+    """Share of positives left in U after ``n_labeled`` of ``n`` rows were taken out as labelled positives.
+
+    (π n - N_l) / (n - N_l), the π-bar of Wang et al.; not above 0 means π and the counts contradict each other.
+    """
+    return (prior * n - n_labeled) / (n - n_labeled)
+
+
+def is_one_sample(scheme: Scheme) -> bool:
+    """Whether P and U together (rather than U alone) are a draw from the population."""
+    return scheme in ONE_SAMPLE_SCHEMES

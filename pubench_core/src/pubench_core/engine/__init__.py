@@ -1,0 +1,1 @@
+"""Training, selection and evaluation: everything around a method's algorithm."""

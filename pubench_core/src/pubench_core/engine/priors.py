@@ -1,0 +1,80 @@
+"""The class prior that a method is told: true, a number, the true one scaled, or an estimate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import PluginError, RequestError
+from ..info import PriorInfo
+from ..prior import PriorEstimator
+from ..randomness import stream
+from ..registry import Registry, load
+
+FOLDS = 5
+
+
+def told_prior(
+    wanted: float | str,
+    true: float,
+    *,
+    registry: Registry,
+    positive: npt.NDArray[Any],
+    unlabeled: npt.NDArray[Any],
+    one_sample: bool,
+    seed: int,
+) -> float:
+    """π in (0, 1). Raises RequestError if a scaled or estimated prior leaves the interval."""
+    if wanted == "true":
+        return true
+    if isinstance(wanted, float):
+        return wanted
+    word, rest = wanted.split(":", 1)
+    if word == "scaled":
+        prior = true * float(rest)
+        how = f"{true:.4g} x {rest}"
+    else:
+        prior = _estimate(registry.find(PriorInfo, rest), positive, unlabeled, one_sample, seed)
+        how = f"estimated by {rest}"
+    if not 0 < prior < 1:
+        raise RequestError(f"prior {wanted} gives {prior:.4g} ({how}), outside (0, 1); give a number (--prior 0.4)")
+    return prior
+
+
+def _estimate(
+    info: PriorInfo,
+    positive: npt.NDArray[Any],
+    unlabeled: npt.NDArray[Any],
+    one_sample: bool,
+    seed: int,
+) -> float:
+    """π from an estimator's share of positives in U: equal in case-control, (N_l + share n_U) / n otherwise."""
+    estimator = load(info)()
+    if not isinstance(estimator, PriorEstimator):
+        raise PluginError(f"prior '{info.key}': {info.load} is not a pubench_core.prior.PriorEstimator")
+    rng = stream(seed, "prior")
+    if info.inputs == "scores":
+        positive, unlabeled = held_out_scores(positive, unlabeled, rng)
+    share = estimator.estimate(positive, unlabeled, rng).share
+    if not one_sample:
+        return share
+    return (len(positive) + share * len(unlabeled)) / (len(positive) + len(unlabeled))
+
+
+def held_out_scores(
+    positive: npt.NDArray[Any], unlabeled: npt.NDArray[Any], rng: np.random.Generator
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Out-of-fold probabilities of 'labelled' from a logistic regression of P against U, standardised features."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    x = np.concatenate([positive, unlabeled]).reshape(len(positive) + len(unlabeled), -1).astype(np.float64)
+    y = np.r_[np.ones(len(positive)), np.zeros(len(unlabeled))]
+    folds = StratifiedKFold(min(FOLDS, len(positive)), shuffle=True, random_state=int(rng.integers(2**31)))
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    scores = cross_val_predict(model, x, y, cv=folds, method="predict_proba")[:, 1]
+    return scores[: len(positive)], scores[len(positive) :]

@@ -1,0 +1,94 @@
+"""Choosing an epoch under every criterion at once, so that each result is what it would be alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from ..data.generator import fraction_that_labels
+from ..errors import RequestError
+from .snapshot import Snapshot
+
+
+@dataclass
+class Track:
+    """One criterion: its best epoch so far (first maximum), and how long it has waited for a better one."""
+
+    name: str
+    undefined: str = ""
+    best: float = -math.inf
+    epoch: int | None = None
+    candidate: str = ""
+    snapshot: Snapshot | None = None
+    waited: int = 0
+    stopped_at: int | None = None
+
+    @property
+    def active(self) -> bool:
+        """Whether it can still change."""
+        return not self.undefined and self.stopped_at is None
+
+
+class Selection:
+    """All criteria of a run. ``last`` has no value: it is the state after every planned epoch."""
+
+    def __init__(self, names: tuple[str, ...], undefined: Mapping[str, str]) -> None:
+        self.tracks = {name: Track(name, undefined.get(name, "")) for name in names}
+
+    @property
+    def exhausted(self) -> bool:
+        """No criterion can still change: training may end."""
+        return not any(track.active for track in self.tracks.values())
+
+    def update(
+        self,
+        epoch: int,
+        values: Mapping[str, Mapping[str, float | None]],
+        patience: int | None,
+        take: Callable[[], Snapshot],
+    ) -> None:
+        """``values``: criterion -> candidate -> value (None where undefined). ``take`` is called at most once."""
+        snapshot: Snapshot | None = None
+        for name, by_candidate in values.items():
+            track = self.tracks[name]
+            if not track.active:
+                continue
+            defined = {candidate: v for candidate, v in by_candidate.items() if v is not None}
+            best = max(defined, key=defined.__getitem__, default=None)
+            if best is not None and defined[best] > track.best:
+                snapshot = snapshot or take()
+                track.best, track.epoch, track.candidate = defined[best], epoch, best
+                track.snapshot, track.waited = snapshot, 0
+            else:
+                track.waited += 1
+                if patience is not None and track.waited >= patience:
+                    track.stopped_at = epoch
+
+    def close(self, epoch: int, snapshot: Snapshot, candidate: str) -> None:
+        """Training is over: ``last`` becomes the final state."""
+        if "last" in self.tracks:
+            track = self.tracks["last"]
+            track.epoch, track.snapshot, track.candidate = epoch, snapshot, candidate
+
+
+def refuse_undefined(
+    criterion: str,
+    undefined: Mapping[str, str],
+    *,
+    counts: tuple[int, int],
+    c: float,
+    known: tuple[str, ...],
+) -> None:
+    """Raises RequestError if the criterion that names the result has no value on this split, with a way out.
+
+    ``counts``: (negatives, positives) before the validation part was split off.
+    """
+    reason = undefined.get(criterion)
+    if not reason:
+        return
+    fraction = fraction_that_labels(counts, c)
+    remedies = [f"a validation fraction of {fraction:g} would do (--set validation.fraction={fraction:g})"] if fraction else []
+    defined = [name for name in known if name not in undefined]
+    remedies.append(f"defined here: {', '.join(defined)} (--select)")
+    raise RequestError(f"selection criterion '{criterion}' is undefined on this split: {reason}; {'; or '.join(remedies)}")

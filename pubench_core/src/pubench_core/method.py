@@ -1,0 +1,72 @@
+"""The contract of a PU method: hyper-parameters, training, scores.
+
+A method's file holds its algorithm and nothing else. Data loading, devices, batching, evaluation, choice of epoch,
+logging and records are the engine's (:class:`pubench_core.engine.run.Run`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from torch import Tensor
+
+from .config import Choice, Field, LogUniform, MethodConfig, PowerOfTwo, Uniform
+
+if TYPE_CHECKING:
+    from .data.views import PUData, PUPart
+    from .engine.run import Run
+
+__all__ = ["Choice", "Field", "LogUniform", "Method", "MethodConfig", "PowerOfTwo", "Scorer", "Uniform"]
+
+#: (B, *shape) float32 rows -> (B,) real-valued scores, positive iff above 0.
+Scorer = Callable[[Tensor], Tensor]
+ConfigT = TypeVar("ConfigT", bound=MethodConfig)
+
+
+class Method(ABC, Generic[ConfigT]):
+    """A PU learning method.
+
+    Networks, teachers and stored numbers are plain attributes. ``scored_by`` names the attributes that ``score`` (or
+    ``candidates``) reads: modules, tensors, arrays, numbers, or objects with ``state_dict``/``load_state_dict``. Only
+    those are kept when an epoch is the best so far.
+    """
+
+    Config: ClassVar[type[MethodConfig]]
+    scored_by: ClassVar[tuple[str, ...]] = ("net",)
+
+    def __init__(self, config: ConfigT) -> None:
+        self.config = config
+
+    @classmethod
+    def requires(cls, config: ConfigT) -> frozenset[str]:
+        """What ``fit`` reads beside features and labels: a subset of {"prior", "truth"}."""
+        return frozenset()
+
+    @abstractmethod
+    def fit(self, data: PUData, run: Run[ConfigT]) -> None:
+        """Trains on the table LP ‖ U; epochs are turns of ``run.epochs``."""
+
+    @abstractmethod
+    def score(self, x: Tensor) -> Tensor:
+        """(B, *shape) -> (B,) real-valued scores; the engine decides positive iff score > 0."""
+
+    def finalize(self, data: PUData, run: Run[ConfigT]) -> None:
+        """Refreshes stored numbers (thresholds, normalisers) before an epoch is scored."""
+        return
+
+    def candidates(self) -> dict[str, Scorer]:
+        """The scorers among which the best is chosen, where the result is the best of several networks."""
+        return {"": self.score}
+
+    def selection_score(self, validation: PUPart, score: Scorer, run: Run[ConfigT]) -> float:
+        """The method's own PU-only criterion (``native``), higher is better. Override it to make it selectable."""
+        raise NotImplementedError
+
+    def auxiliary_scores(self, x: Tensor) -> dict[str, Tensor]:
+        """Further outputs by name (propensity, discriminator), each (B,)."""
+        return {}
+
+
+AnyMethod = Method[Any]

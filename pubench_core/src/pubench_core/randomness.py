@@ -1,0 +1,39 @@
+"""One random stream per purpose, all derived from the run's seed; the caller's random state is left as it was."""
+
+from __future__ import annotations
+
+import random
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+
+
+def stream(seed: int, purpose: str, *index: int) -> np.random.Generator:
+    """An independent NumPy generator for one purpose (split, labelling, batches ...) of one seed."""
+    return np.random.default_rng([seed, zlib.crc32(purpose.encode()), *index])
+
+
+def torch_seed(seed: int, purpose: str, *index: int) -> int:
+    """A seed for torch generators, from the same family of streams."""
+    return int(stream(seed, purpose, *index).integers(2**63 - 1))
+
+
+@contextmanager
+def isolated(seed: int, device: torch.device) -> Iterator[None]:
+    """Runs a block on freshly seeded global generators (torch on CPU and ``device``, NumPy, ``random``).
+
+    What the caller had seeded neither influences the block nor is changed by it.
+    """
+    numpy_state, python_state = np.random.get_state(), random.getstate()
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        torch.manual_seed(seed)
+        np.random.seed(seed % 2**32)
+        random.seed(seed)
+        try:
+            yield
+        finally:
+            np.random.set_state(numpy_state)
+            random.setstate(python_state)

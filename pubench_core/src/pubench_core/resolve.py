@@ -1,0 +1,302 @@
+"""From what a user asked for to a complete :class:`~pubench_core.specs.RunSpec`.
+
+Hyper-parameters resolve in this order: Config defaults < preset < layers in the order given (a run file, then flags).
+Every error names where the value came from, what was given and what would be right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin
+
+import yaml
+from annotated_types import Ge, Gt, Le, Lt
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+
+from .config import MethodConfig
+from .errors import RequestError, unknown
+from .info import BackboneInfo, DatasetInfo, MechanismInfo, MethodInfo, MetricInfo, PriorInfo
+from .method import Method
+from .registry import Registry, load
+from .specs import RunSpec
+
+Path_ = tuple[str, ...]
+
+#: Sections that may be written as a bare key: ``data: mnist`` means ``data: {key: mnist}``.
+_KEYED = ("data", "mechanism", "method", "backbone")
+
+
+@dataclass
+class Layer:
+    """Nested values and, for each path in them, where it was written (``run.yaml, line 3`` or ``--set lr``)."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    origins: dict[Path_, str] = field(default_factory=dict)
+
+    def put(self, path: Sequence[str], value: Any, origin: str) -> None:
+        """Sets one value by path."""
+        node = self.values
+        for name in path[:-1]:
+            inner = node.setdefault(name, {})
+            if not isinstance(inner, dict):
+                inner = node[name] = {"key": inner}
+            node = inner
+        node[path[-1]] = value
+        self.origins[tuple(path)] = origin
+
+
+def read_yaml(path: Path) -> Layer:
+    """A run file as a layer. Raises RequestError naming file and line if it is unreadable or not a mapping."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise RequestError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        values = yaml.safe_load(text)
+    except yaml.MarkedYAMLError as error:
+        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise RequestError(f"{path}{line}: not valid YAML: {error.problem or error.context}") from error
+    except yaml.YAMLError as error:
+        raise RequestError(f"{path}: not valid YAML: {str(error).splitlines()[0]}") from error
+    if not isinstance(values, dict):
+        raise RequestError(f"{path}: a run file is a mapping of {', '.join(RunSpec.model_fields)}")
+    layer = Layer(values)
+    _record_lines(root, (), str(path), layer.origins)
+    return layer
+
+
+def _record_lines(node: Any, path: Path_, file: str, origins: dict[Path_, str]) -> None:
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            inner = (*path, str(key.value))
+            origins[inner] = f"{file}, line {key.start_mark.line + 1}"
+            _record_lines(value, inner, file, origins)
+
+
+def parse_set(text: str) -> tuple[Path_, Any]:
+    """``name=value`` (a method's field) or ``section.name=value``; the value is read as YAML."""
+    name, equals, raw = text.partition("=")
+    if not equals or not name.strip():
+        raise RequestError(f"--set {text}: write name=value, for example --set lr=1e-3")
+    path = tuple(name.strip().split("."))
+    try:
+        value = yaml.safe_load(raw)
+    except yaml.YAMLError as error:
+        raise RequestError(f"--set {text}: the value is not valid YAML") from error
+    return (path if len(path) > 1 else ("method", "config", *path)), value
+
+
+def resolve(layers: Iterable[Layer], registry: Registry) -> RunSpec:
+    """The complete spec that the layers describe, later ones winning.
+
+    Raises RequestError for an unknown key, field, preset or criterion and for a value out of bounds; PluginError if
+    something that was asked for is broken.
+    """
+    values: dict[str, Any] = {}
+    origins: dict[Path_, str] = {}
+    for layer in layers:
+        keyed = {k: {"key": v} if k in _KEYED and not isinstance(v, dict) else v for k, v in layer.values.items()}
+        _merge(values, keyed)
+        origins |= layer.origins
+    sections = {name: _section(values, name, origins) for name in RunSpec.model_fields if name in _SECTIONS}
+
+    data = registry.find(DatasetInfo, _required(sections["data"], "data", "--data digits"))
+    method = registry.find(MethodInfo, _required(sections["method"], "method", "--method nnpu"))
+    mechanism = registry.find(MechanismInfo, str(sections["mechanism"].setdefault("key", "scar")))
+    backbone = registry.find(BackboneInfo, str(sections["backbone"].setdefault("key", data.backbone)))
+    for name, info in (("data", data), ("method", method), ("mechanism", mechanism), ("backbone", backbone)):
+        sections[name]["key"] = info.key
+
+    sections["data"].setdefault("positive", data.positive)
+    sections["data"].setdefault("negative", data.negative)
+    sections["data"].setdefault("preprocess", data.preprocess)
+    _check_classes(sections["data"], data, origins)
+    variant = sections["mechanism"].setdefault("variant", mechanism.variants[0])
+    if variant not in mechanism.variants:
+        raise unknown(f"variant of mechanism {mechanism.key}", str(variant), mechanism.variants)
+
+    implementation = method_class(method)
+    sections["method"]["config"] = _config(sections["method"], method, implementation, data.key, origins)
+
+    criteria = known_criteria(registry, implementation)
+    tracked = sections["selection"].get("criteria", "all")
+    sections["selection"]["criteria"] = criteria if tracked == "all" else tracked
+    for name in (sections["selection"].get("criterion", "pa"), *_names(sections["selection"]["criteria"])):
+        if name not in criteria:
+            if name == "native":
+                raise RequestError(f"method '{method.key}' has no selection score of its own ('native')")
+            raise unknown("selection criterion", str(name), criteria)
+    measures = [m.key for m in registry.infos(MetricInfo) if m.needs <= {"truth"}]
+    chosen = sections["evaluation"].get("metrics", "all")
+    sections["evaluation"]["metrics"] = measures if chosen == "all" else chosen
+    for name in _names(sections["evaluation"]["metrics"]):
+        if name not in measures:
+            raise unknown("metric of the test part", str(name), measures, listing="pubench list metrics")
+
+    try:
+        spec = RunSpec.model_validate({**values, **sections})
+    except ValidationError as error:
+        raise _explain(error, RunSpec, (), origins) from None
+    if isinstance(spec.prior, str) and spec.prior.startswith("estimated:"):
+        registry.find(PriorInfo, spec.prior.split(":", 1)[1])
+    return spec
+
+
+_SECTIONS = ("data", "mechanism", "validation", "method", "backbone", "selection", "evaluation", "execution")
+
+
+def method_class(info: MethodInfo) -> type[Method]:
+    """The method behind an info record; PluginError if it is not a :class:`Method` with a Config."""
+    from .errors import PluginError
+
+    found = load(info)
+    if not (isinstance(found, type) and issubclass(found, Method)):
+        raise PluginError(f"method '{info.key}': {info.load} is not a subclass of pubench_core.method.Method")
+    if not (isinstance(found.Config, type) and issubclass(found.Config, MethodConfig)):
+        raise PluginError(f"method '{info.key}': {info.load}.Config is not a subclass of MethodConfig")
+    return found
+
+
+def known_criteria(registry: Registry, method: type[Method]) -> tuple[str, ...]:
+    """Every criterion that can choose an epoch for this method: PU-only ones first, oracle ones, ``last``."""
+    metrics = [m for m in registry.infos(MetricInfo) if m.criterion]
+    observed = [m.key for m in metrics if m.tag != "oracle"]
+    oracle = [m.key for m in metrics if m.tag == "oracle"]
+    native = ["native"] if method.selection_score is not Method.selection_score else []
+    return (*observed, *native, *oracle, "last")
+
+
+def _merge(into: dict[str, Any], new: Mapping[str, Any]) -> None:
+    for name, value in new.items():
+        if isinstance(value, Mapping) and isinstance(into.get(name), dict):
+            _merge(into[name], value)
+        else:
+            into[name] = dict(value) if isinstance(value, Mapping) else value
+
+
+def _section(values: Mapping[str, Any], name: str, origins: Mapping[Path_, str]) -> dict[str, Any]:
+    section = values.get(name, {})
+    if section is None:
+        return {}
+    if not isinstance(section, dict):
+        raise RequestError(f"{origins.get((name,), name)}: {name} must be a mapping, given {section!r}")
+    return dict(section)
+
+
+def _required(section: Mapping[str, Any], name: str, example: str) -> str:
+    if "key" not in section:
+        raise RequestError(f"no {name} given; say for example {example} (pubench list {_LISTED[name]})")
+    return str(section["key"])
+
+
+_LISTED = {"data": "datasets", "method": "methods"}
+
+
+def _names(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, (list, tuple)) else (value,)
+
+
+def _check_classes(section: Mapping[str, Any], info: DatasetInfo, origins: Mapping[Path_, str]) -> None:
+    for side in ("positive", "negative"):
+        for index in _names(section[side]):
+            if isinstance(index, int) and not 0 <= index < len(info.classes):
+                where = origins.get(("data", side), side)
+                raise RequestError(
+                    f"{where}: {info.key} has no class {index}; its classes are 0 to {len(info.classes) - 1} "
+                    f"({', '.join(info.classes)})"
+                )
+
+
+def _config(
+    section: Mapping[str, Any],
+    info: MethodInfo,
+    implementation: type[Method],
+    data_key: str,
+    origins: Mapping[Path_, str],
+) -> dict[str, Any]:
+    preset = section.get("preset")
+    values: dict[str, Any] = {}
+    if preset is not None:
+        if preset not in info.presets:
+            raise unknown(f"preset of {info.key}", str(preset), info.presets)
+        values = info.presets[preset].resolve(data_key)
+    given = section.get("config") or {}
+    if not isinstance(given, Mapping):
+        raise RequestError(f"method.config must be a mapping of {info.key}'s fields, given {given!r}")
+    try:
+        config = implementation.Config.model_validate({**values, **given})
+    except ValidationError as error:
+        raise _explain(error, implementation.Config, ("method", "config"), origins, owner=info.key) from None
+    return config.model_dump(mode="json")
+
+
+def _explain(
+    error: ValidationError,
+    model: type[BaseModel],
+    prefix: Path_,
+    origins: Mapping[Path_, str],
+    owner: str = "",
+) -> RequestError:
+    """One line for the first problem: where it was written, what was given, what would be right."""
+    first = error.errors(include_url=False)[0]
+    loc = tuple(str(part) for part in first["loc"])
+    path = (*prefix, *loc)
+    where = next((origins[path[:n]] for n in range(len(path), 0, -1) if path[:n] in origins), ".".join(path))
+    more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
+    parent, name = _descend(model, loc[:-1]), loc[-1] if loc else ""
+    if first["type"] == "extra_forbidden":
+        fields = parent.model_fields if parent else {}
+        whose = owner or ".".join(path[:-1]) or "a run"
+        hint = str(unknown("field", name, fields)).split("; ", 1)[1]
+        listing = f" (pubench info {owner})" if owner else ""
+        return RequestError(f"{where}: {whose} has no field '{name}'; {hint}{listing}{more}")
+    message = first["msg"].removeprefix("Value error, ")
+    field_ = parent.model_fields.get(name) if parent else None
+    if field_ is None or first["type"] == "value_error":
+        return RequestError(f"{where}: {message}{more}")
+    meaning = f" ({field_.description})" if field_.description else ""
+    return RequestError(f"{where}: given {first['input']!r}; {name} must be {bounds(field_)}{meaning}{more}")
+
+
+def _descend(model: type[BaseModel], path: Sequence[str]) -> type[BaseModel] | None:
+    for name in path:
+        field_ = model.model_fields.get(name)
+        if field_ is None or not (isinstance(field_.annotation, type) and issubclass(field_.annotation, BaseModel)):
+            return None
+        model = field_.annotation
+    return model
+
+
+def bounds(field_: FieldInfo) -> str:
+    """The values a field accepts, in words: ``a number above 0``, ``one of adam, adamw, sgd``."""
+    words = _type_words(field_.annotation)
+    for limit in field_.metadata:
+        match limit:
+            case Gt(gt=value):
+                words += f" above {value:g}"
+            case Ge(ge=value):
+                words += f" of at least {value:g}"
+            case Lt(lt=value):
+                words += f" below {value:g}"
+            case Le(le=value):
+                words += f" of at most {value:g}"
+            case _ if hasattr(limit, "pattern"):
+                words += f" matching {limit.pattern}"
+    return words.replace(" above 0 of at most 1", " in (0, 1]").replace(" above 0 below 1", " in (0, 1)")
+
+
+def _type_words(annotation: Any) -> str:
+    origin = get_origin(annotation)
+    if origin is Literal:
+        return "one of " + ", ".join(str(a) for a in get_args(annotation))
+    if origin is tuple:
+        return "a list, each " + _type_words(get_args(annotation)[0])
+    if origin is not None and type(None) in get_args(annotation):
+        inner = Union[tuple(a for a in get_args(annotation) if a is not type(None))]  # noqa: UP007
+        return "null or " + _type_words(inner)
+    names = {int: "a whole number", float: "a number", str: "a text", bool: "true or false", Path: "a path"}
+    return names.get(annotation, str(annotation))

@@ -1,0 +1,75 @@
+"""Risk estimators that several methods share, as pure functions of scores.
+
+Shapes: ``scores`` (B,) logits, large means positive; ``labeled`` (B,) bool, True for labelled positives. Means are
+over the batch with counts floored at 1, so that a batch without P (or U) contributes 0 to those terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+Surrogate = Literal["sigmoid", "logistic"]
+Correction = Literal["none", "ascent", "clamp", "flip"]
+
+
+def sigmoid_loss(margin: Tensor) -> Tensor:
+    """l(z) = 1 / (1 + e^z); bounded, l(z) + l(-z) = 1."""
+    return torch.sigmoid(-margin)
+
+
+def logistic_loss(margin: Tensor) -> Tensor:
+    """l(z) = log(1 + e^-z), linear for large |z|."""
+    return F.softplus(-margin)
+
+
+SURROGATES: dict[Surrogate, Callable[[Tensor], Tensor]] = {"sigmoid": sigmoid_loss, "logistic": logistic_loss}
+
+
+class PURisk(NamedTuple):
+    """``value``: the risk estimate; ``objective``: what is minimised, which may differ (gradient ascent)."""
+
+    value: Tensor
+    objective: Tensor
+
+
+def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
+    """Mean of the values where mask is True; 0 if it is True nowhere. No synchronisation on a GPU."""
+    return values.masked_fill(~mask, 0).sum() / mask.sum().clamp(min=1)
+
+
+def pu_risk(
+    scores: Tensor,
+    labeled: Tensor,
+    prior: float,
+    *,
+    surrogate: Surrogate = "sigmoid",
+    correction: Correction = "none",
+    beta: float = 0.0,
+    gamma: float = 1.0,
+) -> PURisk:
+    """PU risk π R_P⁺ + (R_U⁻ - π R_P⁻) with one of the published corrections of its negative part.
+
+    ``none``: unbiased (du Plessis et al. 2015). The others act where the negative part is below ``-beta``:
+    ``ascent`` minimises ``-gamma`` times the negative part and nothing else (Kiryo et al. 2017, Algorithm 1),
+    ``clamp`` minimises Eq. 6 as it stands. ``flip`` minimises minus the total wherever the total is negative
+    (Wang et al. 2026).
+    """
+    loss = SURROGATES[surrogate]
+    positive = prior * masked_mean(loss(scores), labeled)
+    loss_as_negative = loss(-scores)
+    negative = masked_mean(loss_as_negative, ~labeled) - prior * masked_mean(loss_as_negative, labeled)
+    total = positive + negative
+    if correction == "none":
+        return PURisk(total, total)
+    if correction == "flip":
+        return PURisk(total, torch.where(total < 0, -total, total))
+    fires = negative < -beta
+    value = torch.where(fires, positive - beta, total)
+    if correction == "clamp":
+        return PURisk(value, value)
+    return PURisk(value, torch.where(fires, -gamma * negative, total))
