@@ -31,7 +31,8 @@ def _describe(entry: Entry) -> dict[str, Any]:
     info = entry.info
     if info is None or entry.status != "ok":
         raise PluginError(
-            f"'{entry.key}' of {entry.distribution} {entry.version} is broken: {entry.reason} (pubench doctor {entry.key})"
+            f"'{entry.key}' of {entry.distribution} {entry.version} is broken: {entry.reason} "
+            f"(pubench doctor {entry.key})"
         )
     facts = {f.name: getattr(info, f.name) for f in fields(info) if f.name not in _LEFT_OUT}
     described: dict[str, Any] = {
@@ -47,7 +48,11 @@ def _describe(entry: Entry) -> dict[str, Any]:
     if isinstance(info, MethodInfo):
         described["hyper_parameters"] = _hyper_parameters(info)
         described["presets"] = {
-            name: {"note": p.note, "values": dict(p.values), "per_data": {k: dict(v) for k, v in p.per_data.items()}}
+            name: {
+                "note": p.note,
+                "values": dict(p.values),
+                "per_data": {k: dict(v) for k, v in p.per_data.items()},
+            }
             for name, p in info.presets.items()
         }
     return described
@@ -78,11 +83,13 @@ def _print(described: dict[str, Any]) -> None:
     reference = described["reference"]
     if reference:
         url = f"  {reference['url']}" if reference["url"] else ""
-        console.print(
-            f"{reference['authors']}, {reference['title']}, {reference['venue']} {reference['year']}{url}"
-        )
+        console.print(f"{reference['authors']}, {reference['title']}, {reference['venue']} {reference['year']}{url}")
     for name, value in described.items():
-        if name not in {"key", "kind", "name", "reference", "hyper_parameters", "presets"} and value not in ("", [], ()):
+        if name not in {"key", "kind", "name", "reference", "hyper_parameters", "presets"} and value not in (
+            "",
+            [],
+            (),
+        ):
             text = ", ".join(str(v) for v in value) if isinstance(value, (list, tuple)) else str(value)
             console.print(f"  {name.replace('_', ' ')}: {text}", markup=False)
     if "hyper_parameters" in described:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 
 import typer
+
 from pubench_core.errors import PluginError, unknown
 from pubench_core.info import MethodInfo
 from pubench_core.registry import Entry, load, registry
@@ -13,6 +14,7 @@ from pubench_core.registry import Entry, load, registry
 def check_all() -> None:
     """Prints the environment and every plugin that does not load; exit code 0, because nothing was asked for."""
     import torch
+
     from pubench_core.environment import capture
     from pubench_core.execute import data_root
 
@@ -39,7 +41,9 @@ def check_one(key: str) -> None:
     for entry in entries:
         text = problem(entry)
         failed |= bool(text)
-        print(f"{entry.kind or 'plugin'} {entry.key}  {entry.distribution} {entry.version}: {'broken' if text else 'ok'}")
+        print(
+            f"{entry.kind or 'plugin'} {entry.key}  {entry.distribution} {entry.version}: {'broken' if text else 'ok'}"
+        )
         if text:
             print(text)
     if failed:

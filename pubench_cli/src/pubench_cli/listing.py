@@ -44,7 +44,11 @@ def _row(entry: Entry) -> dict[str, Any]:
 def _particulars(info: Info) -> dict[str, Any]:
     match info:
         case MethodInfo():
-            return {"needs_prior": "prior" in info.needs, "oracle": "truth" in info.needs, "setting": info.setting}
+            return {
+                "needs_prior": "prior" in info.needs,
+                "oracle": "truth" in info.needs,
+                "setting": info.setting,
+            }
         case DatasetInfo():
             return {"modality": info.modality, "classes": len(info.classes), "backbone": info.backbone}
         case MechanismInfo():

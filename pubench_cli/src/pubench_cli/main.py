@@ -6,11 +6,13 @@ Nothing heavy is imported here: every command imports what it needs when it is c
 from __future__ import annotations
 
 import sys
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.exceptions import TyperException
+
 from pubench_core.errors import PubenchError
 
 app = typer.Typer(
@@ -23,7 +25,7 @@ app = typer.Typer(
 )
 
 
-class Kind(str, Enum):
+class Kind(StrEnum):
     """What can be listed."""
 
     methods = "methods"
@@ -34,14 +36,14 @@ class Kind(str, Enum):
     backbones = "backbones"
 
 
-class Format(str, Enum):
+class Format(StrEnum):
     """How a result is printed."""
 
     table = "table"
     json = "json"
 
 
-class ListFormat(str, Enum):
+class ListFormat(StrEnum):
     """How a listing is printed."""
 
     table = "table"
@@ -121,7 +123,8 @@ def run(
         str | None, typer.Option(help="Method key.", autocompletion=_keys("method"), rich_help_panel=_RUN)
     ] = None,
     data: Annotated[
-        str | None, typer.Option(help="Data set key.", autocompletion=_keys("dataset"), rich_help_panel=_LABELS)
+        str | None,
+        typer.Option(help="Data set key.", autocompletion=_keys("dataset"), rich_help_panel=_LABELS),
     ] = None,
     mech: Annotated[
         str | None,
@@ -140,7 +143,8 @@ def run(
         typer.Option(help="case-control or single-training-set. [default: case-control]", rich_help_panel=_LABELS),
     ] = None,
     seed: Annotated[
-        str | None, typer.Option(help="Seed of split, labels, initialisation and batches. [default: 2]", rich_help_panel=_RUN)
+        str | None,
+        typer.Option(help="Seed of split, labels, initialisation and batches. [default: 2]", rich_help_panel=_RUN),
     ] = None,
     prior: Annotated[
         str | None,
@@ -152,7 +156,7 @@ def run(
     select: Annotated[
         str | None,
         typer.Option(
-            help="Criterion that chooses the epoch: pa, pauc, native; oracle ones: oa, f1, macro-f1; last. [default: pa]",
+            help="Criterion that chooses the epoch: pa, pauc, native, last; oracle: oa, f1, macro-f1. [default: pa]",
             rich_help_panel=_RUN,
         ),
     ] = None,
@@ -161,21 +165,20 @@ def run(
     ] = None,
     backbone: Annotated[
         str | None,
-        typer.Option(
-            help="Network. [default: the data set's]", autocompletion=_keys("backbone"), rich_help_panel=_RUN
-        ),
+        typer.Option(help="Network. [default: the data set's]", autocompletion=_keys("backbone"), rich_help_panel=_RUN),
     ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="A hyper-parameter (lr=1e-3) or, dotted, any field of the spec (validation.fraction=0.01). Repeatable.",
+            help="A hyper-parameter (lr=1e-3) or, dotted, any field (validation.fraction=0.01). Repeatable.",
             rich_help_panel=_RUN,
         ),
     ] = None,
     config: Annotated[
-        Path | None, typer.Option(help="YAML file with any part of the spec; flags win.", rich_help_panel=_RUN)
+        Path | None,
+        typer.Option(help="YAML file with any part of the spec; flags win.", rich_help_panel=_RUN),
     ] = None,
     device: Annotated[
         str | None, typer.Option(help="auto, cpu or cuda:0. [default: auto]", rich_help_panel=_MACHINE)
@@ -189,7 +192,8 @@ def run(
     data_root: Annotated[
         Path | None,
         typer.Option(
-            help="Folder of data files. [default: PUBENCH_DATA, else the user cache]", rich_help_panel=_MACHINE
+            help="Folder of data files. [default: PUBENCH_DATA, else the user cache]",
+            rich_help_panel=_MACHINE,
         ),
     ] = None,
     artifacts: Annotated[
@@ -197,18 +201,27 @@ def run(
         typer.Option(help="all, none, or a list of scores,trace. [default: all]", rich_help_panel=_MACHINE),
     ] = None,
     save_model: Annotated[
-        bool, typer.Option("--save-model", help="Keep what scores with: model.safetensors.", rich_help_panel=_MACHINE)
+        bool,
+        typer.Option("--save-model", help="Keep what scores with: model.safetensors.", rich_help_panel=_MACHINE),
     ] = False,
     no_tracking: Annotated[
         bool, typer.Option("--no-tracking", help="Tell no tracking plugin.", rich_help_panel=_MACHINE)
     ] = False,
     force: Annotated[
         bool,
-        typer.Option("--force", help="Run although a result is stored; the older record is kept.", rich_help_panel=_MACHINE),
+        typer.Option(
+            "--force",
+            help="Run although a result is stored; the older record is kept.",
+            rich_help_panel=_MACHINE,
+        ),
     ] = False,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Print the resolved spec as YAML (for --config) and stop.", rich_help_panel=_MACHINE),
+        typer.Option(
+            "--dry-run",
+            help="Print the resolved spec as YAML (for --config) and stop.",
+            rich_help_panel=_MACHINE,
+        ),
     ] = False,
     format: Annotated[Format, typer.Option(help="How to print the result.", rich_help_panel=_MACHINE)] = Format.table,
 ) -> None:
@@ -224,7 +237,7 @@ def run(
         "save_model": save_model or None,
         "tracking": False if no_tracking else None,
     }
-    flags = {
+    flags: dict[tuple[str, ...], tuple[str, Any]] = {
         ("data", "key"): ("--data", data),
         ("data", "scheme"): ("--scheme", scheme),
         ("mechanism", "key"): ("--mech", mech),
@@ -249,16 +262,15 @@ def run(
 
 def main() -> None:
     """Console script. Exit codes: 0 done, 1 a run or a plugin failed, 2 a wrong request, 130 interrupted."""
-    usage_error = typer.BadParameter.__mro__[2]  # the base of typer's own errors, whichever click it carries
     try:
         code = app(standalone_mode=False)
     except PubenchError as error:
         _complain(str(error))
         sys.exit(error.exit_code)
-    except usage_error as error:
+    except TyperException as error:  # an unknown option, a missing value: one line, without typer's box
         context = getattr(error, "ctx", None)
         where = f" ({context.command_path} --help)" if context is not None else ""
-        _complain(f"{error.format_message()}{where}")  # type: ignore[attr-defined]
+        _complain(f"{error.format_message()}{where}")
         sys.exit(2)
     except (typer.Abort, KeyboardInterrupt):
         _complain("interrupted; nothing unfinished was recorded")

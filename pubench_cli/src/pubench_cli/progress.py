@@ -6,8 +6,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pubench_core.events import EpochFinished, RunStarted
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from pubench_core.events import EpochFinished, RunStarted
 
 from .console import err
 

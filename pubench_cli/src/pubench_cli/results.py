@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from rich.table import Table
+
 from pubench_core.info import MetricInfo
 from pubench_core.registry import Registry
-from rich.table import Table
 
 from .console import out
 
@@ -24,7 +25,7 @@ def print_result(result: Mapping[str, Any], folder: Path | None, registry: Regis
     headline = [k for k in FIRST if k in measured]
     headline += [k for k in measured if k not in FIRST and k in infos and infos[k].headline]
 
-    table = Table(title=_title(spec, result), title_justify="left", box=None, pad_edge=False, header_style="bold")
+    table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("selected by", no_wrap=True)
     table.add_column("epoch", justify="right")
     table.add_column("value", justify="right")
@@ -40,12 +41,13 @@ def print_result(result: Mapping[str, Any], folder: Path | None, registry: Regis
         cells = [_percent(entry["test"][key]) for key in headline]
         table.add_row(label, str(entry["epoch"]), value, *cells, style="bold" if chosen else None)
     console = out()
+    console.print(_title(spec, result), style="bold", markup=False)
     console.print(table)
     seconds = result["seconds"]
     memory = result["peak_memory"]
     console.print(
-        f"test measures in per cent; {result['epochs']} epochs, {seconds['total']:.1f} s in all, "
-        f"{seconds['per_epoch']:.2f} s per epoch ({seconds['per_epoch_training']:.2f} s training); "
+        f"test measures in per cent. {result['epochs']} epochs, {seconds['total']:.1f} s in all, "
+        f"{seconds['per_epoch']:.2f} s per epoch ({seconds['per_epoch_training']:.2f} s training)\n"
         f"{memory['bytes'] / 2**20:.0f} MiB {memory['what']}; {result['device']}, {result['threads']} threads"
     )
     if result["oracle"]:

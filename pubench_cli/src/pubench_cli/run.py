@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+
 from pubench_core.errors import RecordError
 from pubench_core.execute import execute
 from pubench_core.registry import registry

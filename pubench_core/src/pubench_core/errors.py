@@ -66,8 +66,6 @@ def unknown(kind: str, given: str, known: Iterable[str], *, listing: str = "") -
     """
     names = sorted(known)
     near = get_close_matches(given.lower(), names, n=1, cutoff=0.5)
-    if near:
-        hint = f"did you mean '{near[0]}'?"
-    else:
-        hint = f"known: {', '.join(names)}" if names else "none is installed"
+    everything = f"known: {', '.join(names)}" if names else "none is installed"
+    hint = f"did you mean '{near[0]}'?" if near else everything
     return RequestError(f"unknown {kind} '{given}'; {hint}" + (f" ({listing})" if listing else ""))

@@ -135,9 +135,7 @@ class MetricInfo(Info):
         super().__post_init__()
         extra = set(self.needs) - {"truth", "labeled", "prior", "scheme"}
         if extra:
-            raise ValueError(
-                f"metric '{self.key}' needs {sorted(extra)}; a view has truth, labeled, prior and scheme"
-            )
+            raise ValueError(f"metric '{self.key}' needs {sorted(extra)}; a view has truth, labeled, prior and scheme")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_args
 
 from torch import Tensor
 
@@ -33,8 +33,16 @@ class Method(ABC, Generic[ConfigT]):
     those are kept when an epoch is the best so far.
     """
 
-    Config: ClassVar[type[MethodConfig]]
+    Config: ClassVar[type[MethodConfig]] = MethodConfig
     scored_by: ClassVar[tuple[str, ...]] = ("net",)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """``class NNPU(Method[Config])`` says what the configuration is; ``NNPU.Config`` is where it is found."""
+        super().__init_subclass__(**options)
+        for base in getattr(cls, "__orig_bases__", ()):
+            for argument in get_args(base):
+                if isinstance(argument, type) and issubclass(argument, MethodConfig):
+                    cls.Config = argument
 
     def __init__(self, config: ConfigT) -> None:
         self.config = config

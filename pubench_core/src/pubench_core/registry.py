@@ -106,9 +106,7 @@ class Registry:
     def named(self, key: str) -> list[Entry]:
         """Every entry, of any kind, that has this key, alias or distribution name."""
         return [
-            e
-            for e in self._entries
-            if key in (e.key, e.distribution) or (e.info is not None and key in e.info.aliases)
+            e for e in self._entries if key in (e.key, e.distribution) or (e.info is not None and key in e.info.aliases)
         ]
 
     def all(self) -> list[Entry]:
@@ -148,9 +146,7 @@ def _checked(value: Any, hook: str, expected: type[Info]) -> Iterator[Info]:
         raise TypeError(f"{hook} returned {type(value).__name__}; it must return a list of {expected.__name__}")
     for item in value:
         if not isinstance(item, expected):
-            raise TypeError(
-                f"{hook} returned a list with {item!r:.60}; every item must be a {expected.__name__}"
-            )
+            raise TypeError(f"{hook} returned a list with {item!r:.60}; every item must be a {expected.__name__}")
         yield item
 
 

@@ -9,17 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 import yaml
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from .config import MethodConfig
-from .errors import RequestError, unknown
+from .errors import PluginError, RequestError, unknown
 from .info import BackboneInfo, DatasetInfo, MechanismInfo, MethodInfo, MetricInfo, PriorInfo
-from .method import Method
+from .method import AnyMethod, Method
 from .registry import Registry, load
 from .specs import RunSpec
 
@@ -78,7 +77,10 @@ def _record_lines(node: Any, path: Path_, file: str, origins: dict[Path_, str]) 
 
 
 def parse_set(text: str) -> tuple[Path_, Any]:
-    """``name=value`` (a method's field) or ``section.name=value``; the value is read as YAML."""
+    """``name=value`` (a method's field; ``seed`` and ``prior``: the run's) or ``section.name=value``.
+
+    The value is read as YAML.
+    """
     name, equals, raw = text.partition("=")
     if not equals or not name.strip():
         raise RequestError(f"--set {text}: write name=value, for example --set lr=1e-3")
@@ -87,7 +89,7 @@ def parse_set(text: str) -> tuple[Path_, Any]:
         value = yaml.safe_load(raw)
     except yaml.YAMLError as error:
         raise RequestError(f"--set {text}: the value is not valid YAML") from error
-    return (path if len(path) > 1 else ("method", "config", *path)), value
+    return (path if len(path) > 1 or name in ("seed", "prior") else ("method", "config", *path)), value
 
 
 def resolve(layers: Iterable[Layer], registry: Registry) -> RunSpec:
@@ -149,19 +151,15 @@ def resolve(layers: Iterable[Layer], registry: Registry) -> RunSpec:
 _SECTIONS = ("data", "mechanism", "validation", "method", "backbone", "selection", "evaluation", "execution")
 
 
-def method_class(info: MethodInfo) -> type[Method]:
-    """The method behind an info record; PluginError if it is not a :class:`Method` with a Config."""
-    from .errors import PluginError
-
+def method_class(info: MethodInfo) -> type[AnyMethod]:
+    """The method behind an info record; PluginError if it is not a :class:`Method`."""
     found = load(info)
     if not (isinstance(found, type) and issubclass(found, Method)):
         raise PluginError(f"method '{info.key}': {info.load} is not a subclass of pubench_core.method.Method")
-    if not (isinstance(found.Config, type) and issubclass(found.Config, MethodConfig)):
-        raise PluginError(f"method '{info.key}': {info.load}.Config is not a subclass of MethodConfig")
     return found
 
 
-def known_criteria(registry: Registry, method: type[Method]) -> tuple[str, ...]:
+def known_criteria(registry: Registry, method: type[AnyMethod]) -> tuple[str, ...]:
     """Every criterion that can choose an epoch for this method: PU-only ones first, oracle ones, ``last``."""
     metrics = [m for m in registry.infos(MetricInfo) if m.criterion]
     observed = [m.key for m in metrics if m.tag != "oracle"]
@@ -214,7 +212,7 @@ def _check_classes(section: Mapping[str, Any], info: DatasetInfo, origins: Mappi
 def _config(
     section: Mapping[str, Any],
     info: MethodInfo,
-    implementation: type[Method],
+    implementation: type[AnyMethod],
     data_key: str,
     origins: Mapping[Path_, str],
 ) -> dict[str, Any]:
@@ -296,7 +294,6 @@ def _type_words(annotation: Any) -> str:
     if origin is tuple:
         return "a list, each " + _type_words(get_args(annotation)[0])
     if origin is not None and type(None) in get_args(annotation):
-        inner = Union[tuple(a for a in get_args(annotation) if a is not type(None))]  # noqa: UP007
-        return "null or " + _type_words(inner)
+        return "null or " + " or ".join(_type_words(a) for a in get_args(annotation) if a is not type(None))
     names = {int: "a whole number", float: "a number", str: "a text", bool: "true or false", Path: "a path"}
     return names.get(annotation, str(annotation))

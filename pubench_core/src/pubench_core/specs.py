@@ -82,9 +82,7 @@ class SelectionSpec(Strict):
     @model_validator(mode="after")
     def _tracked(self) -> SelectionSpec:
         if self.criterion not in self.criteria:
-            raise ValueError(
-                f"criterion '{self.criterion}' is not tracked; criteria are {', '.join(self.criteria)}"
-            )
+            raise ValueError(f"criterion '{self.criterion}' is not tracked; criteria are {', '.join(self.criteria)}")
         return self
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -30,15 +31,17 @@ class Backbone(nn.Module):
     (B, feature_dim). With one output, ``forward`` returns (B,).
     """
 
-    def __init__(
-        self, stages: Sequence[nn.Module], neck: nn.Module, feature_dim: int, outputs: int
-    ) -> None:
+    def __init__(self, stages: Sequence[nn.Module], neck: nn.Module, feature_dim: int, outputs: int) -> None:
         super().__init__()
         self.normalise: nn.Module = nn.Identity()
         self.stages = nn.ModuleList(stages)
         self.neck = neck
         self.feature_dim = feature_dim
         self.head = nn.Linear(feature_dim, outputs)
+
+    if TYPE_CHECKING:
+
+        def __call__(self, x: Tensor) -> Tensor: ...
 
     def until(self, x: Tensor, stage: int) -> Tensor:
         """The representation after stages 0..stage; ``stage = -1`` is the input itself."""

@@ -60,9 +60,7 @@ def cnn_mri(shape: Shape, outputs: int) -> Backbone:
     stages, before = [], 1
     for channels, dropout in ((32, 0.1), (64, 0.1), (128, 0.2), (256, 0.3)):
         stages.append(
-            nn.Sequential(
-                _conv(before, channels), _conv(channels, channels), nn.MaxPool2d(2), nn.Dropout(dropout)
-            )
+            nn.Sequential(_conv(before, channels), _conv(channels, channels), nn.MaxPool2d(2), nn.Dropout(dropout))
         )
         before = channels
     neck = nn.Sequential(_GlobalAverage(), nn.Linear(256, 64), nn.ReLU(), nn.Dropout(0.3))
@@ -118,7 +116,8 @@ class _Residual(nn.Module):
             nn.Identity()
             if same
             else nn.Sequential(
-                nn.Conv2d(channels_in, channels_out, 1, stride=stride, bias=False), nn.BatchNorm2d(channels_out)
+                nn.Conv2d(channels_in, channels_out, 1, stride=stride, bias=False),
+                nn.BatchNorm2d(channels_out),
             )
         )
 

@@ -68,9 +68,7 @@ class PNDataset:
         return len(self.x) + (len(self.x_test) if self.x_test is not None else 0) - kept
 
 
-def binarise(
-    info: DatasetInfo, loaded: ClassData, positive: tuple[int, ...], negative: tuple[int, ...]
-) -> PNDataset:
+def binarise(info: DatasetInfo, loaded: ClassData, positive: tuple[int, ...], negative: tuple[int, ...]) -> PNDataset:
     """The binary problem of two lists of class indices; classes in neither are dropped.
 
     Raises RequestError if a side has no row.

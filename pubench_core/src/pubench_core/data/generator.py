@@ -29,9 +29,7 @@ class Chooser(Protocol):
     ``pool`` are the rows of the training pool, on which a mechanism may fit its auxiliary posterior.
     """
 
-    def __call__(
-        self, pool: IntArray, positives: IntArray, n: int, rng: np.random.Generator
-    ) -> IntArray: ...
+    def __call__(self, pool: IntArray, positives: IntArray, n: int, rng: np.random.Generator) -> IntArray: ...
 
 
 @dataclass(frozen=True)
@@ -85,9 +83,7 @@ def stratified_counts(counts: tuple[int, int], fraction: float) -> tuple[int, in
     return taken[0], taken[1]
 
 
-def take_stratified(
-    rows: IntArray, y: npt.NDArray[np.int8], fraction: float
-) -> tuple[IntArray, IntArray]:
+def take_stratified(rows: IntArray, y: npt.NDArray[np.int8], fraction: float) -> tuple[IntArray, IntArray]:
     """(rest, taken): the first rows of each class in the given (permuted) order, order kept in both."""
     labels = y[rows]
     n_negative, n_positive = stratified_counts((int((labels == 0).sum()), int((labels == 1).sum())), fraction)
@@ -137,9 +133,7 @@ def generate(
         if n:
             labeled[positions[choose(pool, rows[positions], n, stream(seed, "labelling", part))]] = True
             if labeled.sum() != n:
-                raise PluginError(
-                    f"the mechanism chose {int(labeled.sum())} distinct positives instead of {n}"
-                )
+                raise PluginError(f"the mechanism chose {int(labeled.sum())} distinct positives instead of {n}")
         return Part(rows, labeled)
 
     return Split(train=label(pool, 0), validation=label(validation, 1), test_rows=test)

@@ -41,9 +41,7 @@ def _flip_and_crop(x: Tensor, generator: torch.Generator) -> Tensor:
     flipped = torch.where(_uniform((n, 1, 1, 1), x, generator) < 0.5, x.flip(-1), x)
     pad = max(1, width // 8)
     padded = F.pad(flipped, (pad, pad, pad, pad), mode="reflect")
-    top, left = (
-        torch.randint(2 * pad + 1, (n, 1), generator=generator, device=x.device) for _ in range(2)
-    )
+    top, left = (torch.randint(2 * pad + 1, (n, 1), generator=generator, device=x.device) for _ in range(2))
     rows = (top + torch.arange(height, device=x.device)).view(n, 1, height, 1)
     columns = (left + torch.arange(width, device=x.device)).view(n, 1, 1, width)
     image = torch.arange(n, device=x.device).view(n, 1, 1, 1)

@@ -35,7 +35,9 @@ Measures = dict[str, tuple[MetricInfo, Metric]]
 class Evaluator:
     """Scores parts of a problem and measures them against what is known of their rows."""
 
-    def __init__(self, problem: Problem, method: AnyMethod, measures: Measures, seed: int, device: torch.device) -> None:
+    def __init__(
+        self, problem: Problem, method: AnyMethod, measures: Measures, seed: int, device: torch.device
+    ) -> None:
         self.problem, self.method, self.measures = problem, method, measures
         self._seed, self._device = seed, device
 
@@ -53,6 +55,21 @@ class Evaluator:
             bad = int(np.flatnonzero(~np.isfinite(scores))[0])
             raise RunFailed(f"the score of row {bad} is {scores[bad]}", **place)
         return scores
+
+    def auxiliary(self, features: Features, rows: Tensor) -> dict[str, FloatArray]:
+        """The method's further outputs by name, (n,) each; empty for most methods."""
+        with isolated(torch_seed(self._seed, "scoring"), self._device):
+            names = list(self.method.auxiliary_scores(features.take(rows[:1])))
+            found = {
+                name: score_rows(
+                    lambda x, name=name: self.method.auxiliary_scores(x)[name],  # type: ignore[misc]
+                    features,
+                    rows,
+                    modules_of(self.method),
+                )
+                for name in names
+            }
+        return {name: values.double().cpu().numpy() for name, values in found.items()}
 
     def validation(self, scores: FloatArray) -> Scored:
         """Validation scores with everything that is known of these rows; a metric sees what it declared."""
@@ -212,4 +229,3 @@ class Monitor:
                 if value is not None:
                     values[f"{part}-{name}"] = value
         return values
-

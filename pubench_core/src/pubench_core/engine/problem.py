@@ -26,7 +26,7 @@ Truth = npt.NDArray[np.int8]
 
 @dataclass(frozen=True)
 class Problem:
-    """``truth_*``: 0/1 labels of the rows of the split's parts, in their order. ``prior_true`` is |P| / n of the pool."""
+    """``truth_*``: 0/1 labels of the rows of the split's parts, in order. ``prior_true`` is |P| / n of the pool."""
 
     data: PNDataset
     split: Split
@@ -201,8 +201,8 @@ def _preprocessed(
     values = x.astype(np.float32) / (np.float32(255) if x.dtype == np.uint8 else np.float32(1))
     if spec.preprocess == "l2":
         norm = np.linalg.norm(values.reshape(len(values), -1), axis=1).clip(min=1e-12)
-        return values / norm.reshape(-1, *[1] * (values.ndim - 1)).astype(np.float32)
+        return np.asarray(values / norm.reshape(-1, *[1] * (values.ndim - 1)), dtype=np.float32)
     reference = train[pool].astype(np.float64) / (255 if train.dtype == np.uint8 else 1)
     mean, deviation = reference.mean(axis=0), reference.std(axis=0)
     deviation[deviation == 0] = 1.0
-    return ((values - mean) / deviation).astype(np.float32)
+    return np.asarray((values - mean) / deviation, dtype=np.float32)

@@ -31,7 +31,10 @@ class PeakMemory:
     def read(self) -> dict[str, Any]:
         """``bytes`` and ``what`` they are."""
         if self._device.type == "cuda":
-            return {"bytes": torch.cuda.max_memory_allocated(self._device), "what": "peak allocated on the GPU"}
+            return {
+                "bytes": torch.cuda.max_memory_allocated(self._device),
+                "what": "peak allocated on the GPU",
+            }
         if self._resettable:
             line = next(row for row in _STATUS.read_text().splitlines() if row.startswith("VmHWM:"))
             return {"bytes": int(line.split()[1]) * 1024, "what": "peak resident during the run"}

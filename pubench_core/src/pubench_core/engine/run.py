@@ -137,18 +137,12 @@ class Run(Generic[ConfigT]):
                 torch.cuda.synchronize(self.device)
             seconds = time.perf_counter() - started
             self._total += 1
-            self._monitor.end_of_epoch(
-                epoch, n, seconds=seconds, values=values, selectable=selectable, patience=limit
-            )
+            self._monitor.end_of_epoch(epoch, n, seconds=seconds, values=values, selectable=selectable, patience=limit)
 
     @overload
-    def step(
-        self, objective: Tensor, optimizer: Optimizer, /, *, report: dict[str, Tensor] | None = None
-    ) -> None: ...
+    def step(self, objective: Tensor, optimizer: Optimizer, /, *, report: dict[str, Tensor] | None = None) -> None: ...
     @overload
-    def step(
-        self, *pairs: tuple[Tensor, Optimizer], report: dict[str, Tensor] | None = None
-    ) -> None: ...
+    def step(self, *pairs: tuple[Tensor, Optimizer], report: dict[str, Tensor] | None = None) -> None: ...
     def step(self, *args: Any, report: dict[str, Tensor] | None = None) -> None:
         """One optimizer step, or one of several optimizers: all gradients are taken before any step.
 

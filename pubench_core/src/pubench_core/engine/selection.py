@@ -88,7 +88,11 @@ def refuse_undefined(
     if not reason:
         return
     fraction = fraction_that_labels(counts, c)
-    remedies = [f"a validation fraction of {fraction:g} would do (--set validation.fraction={fraction:g})"] if fraction else []
+    remedies = (
+        [f"a validation fraction of {fraction:g} would do (--set validation.fraction={fraction:g})"] if fraction else []
+    )
     defined = [name for name in known if name not in undefined]
     remedies.append(f"defined here: {', '.join(defined)} (--select)")
-    raise RequestError(f"selection criterion '{criterion}' is undefined on this split: {reason}; {'; or '.join(remedies)}")
+    raise RequestError(
+        f"selection criterion '{criterion}' is undefined on this split: {reason}; {'; or '.join(remedies)}"
+    )

@@ -62,7 +62,9 @@ class Snapshot:
 
 def _copied(value: Any, name: str) -> Any:
     if hasattr(value, "state_dict"):
-        return {k: v.detach().clone() if isinstance(v, Tensor) else copy.deepcopy(v) for k, v in value.state_dict().items()}
+        return {
+            k: v.detach().clone() if isinstance(v, Tensor) else copy.deepcopy(v) for k, v in value.state_dict().items()
+        }
     if isinstance(value, Tensor):
         return value.detach().clone()
     if isinstance(value, (np.ndarray, bool, int, float, str)) or value is None:

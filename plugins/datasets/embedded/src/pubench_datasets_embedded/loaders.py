@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from pubench_core.data.dataset import ClassData, DataRoot
 from sklearn.datasets import load_breast_cancer, load_digits
+
+from pubench_core.data.dataset import ClassData, DataRoot
 
 
 def digits(root: DataRoot) -> ClassData:

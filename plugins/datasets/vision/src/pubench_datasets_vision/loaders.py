@@ -13,14 +13,20 @@ import zlib
 from pathlib import Path
 
 import numpy as np
+from torchvision import datasets
+
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.errors import RequestError
 from pubench_core.info import DatasetInfo
-from torchvision import datasets
 
 from . import pubench_datasets
 
-FILES = ["train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"]
+FILES = [
+    "train-images-idx3-ubyte",
+    "train-labels-idx1-ubyte",
+    "t10k-images-idx3-ubyte",
+    "t10k-labels-idx1-ubyte",
+]
 
 
 def mnist(root: DataRoot) -> ClassData:
@@ -52,8 +58,8 @@ def _idx(root: DataRoot, key: str, kind: type[datasets.MNIST], *, mean: float, s
     for name, (images, labels) in zip(("train", "test"), parts, strict=True):
         if images.shape != (len(labels), 1, 28, 28) or labels.min() < 0 or labels.max() > 9:
             raise RequestError(
-                f"{key}: the {name} files in {folder} hold images of shape {images.shape[2:]} and {len(labels)} labels; "
-                "images of 28x28 with one label 0 to 9 each are right"
+                f"{key}: the {name} files in {folder} hold images of shape {images.shape[2:]} and {len(labels)} "
+                "labels; images of 28x28 with one label 0 to 9 each are right"
             )
     (x, y), (x_test, y_test) = parts
     return ClassData(x=x, y=y, x_test=x_test, y_test=y_test, mean=(mean,), std=(std,))

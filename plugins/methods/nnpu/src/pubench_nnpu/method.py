@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from typing import Literal
 
+from torch import Tensor
+
 from pubench_core.data.views import PUData
 from pubench_core.engine.run import Run
 from pubench_core.method import Choice, Field, LogUniform, Method, MethodConfig, PowerOfTwo
 from pubench_core.risks import pu_risk
-from torch import Tensor
 
 
 class Config(MethodConfig):
@@ -33,8 +34,6 @@ class Config(MethodConfig):
 
 
 class NNPU(Method[Config]):
-    Config = Config
-
     @classmethod
     def requires(cls, config: Config) -> frozenset[str]:
         return frozenset({"prior"})

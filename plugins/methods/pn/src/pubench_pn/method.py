@@ -7,11 +7,12 @@ labelled positives.
 
 from __future__ import annotations
 
+from torch import Tensor
+from torch.nn import functional as F
+
 from pubench_core.data.views import PUData
 from pubench_core.engine.run import Run
 from pubench_core.method import Field, Method, MethodConfig
-from torch import Tensor
-from torch.nn import functional as F
 
 
 class Config(MethodConfig):
@@ -30,8 +31,6 @@ def pn_risk(scores: Tensor, labels: Tensor) -> Tensor:
 
 
 class PN(Method[Config]):
-    Config = Config
-
     @classmethod
     def requires(cls, config: Config) -> frozenset[str]:
         return frozenset({"truth"})

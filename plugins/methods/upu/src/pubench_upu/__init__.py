@@ -25,11 +25,23 @@ def pubench_methods() -> list[MethodInfo]:
             "backbones of PU-Bench (whose tables have no uPU row)",
             presets={
                 "pubench": Preset(
-                    values={"lr": 3e-4, "weight_decay": 1e-4, "batch_size": 256, "epochs": 40, "patience": 10},
+                    values={
+                        "lr": 3e-4,
+                        "weight_decay": 1e-4,
+                        "batch_size": 256,
+                        "epochs": 40,
+                        "patience": 10,
+                    },
                     note="PU-Bench's configuration file, all data sets",
                 ),
                 "official": Preset(
-                    values={"lr": 1e-3, "weight_decay": 5e-3, "batch_size": 30_000, "epochs": 100, "patience": None},
+                    values={
+                        "lr": 1e-3,
+                        "weight_decay": 5e-3,
+                        "batch_size": 30_000,
+                        "epochs": 100,
+                        "patience": None,
+                    },
                     per_data={"cifar10": {"lr": 1e-5, "batch_size": 500}},
                     note="the official script's defaults",
                 ),

@@ -10,9 +10,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import rankdata
+
 from pubench_core.errors import Undefined
 from pubench_core.metric import MetricView
-from scipy.stats import rankdata
 
 
 class Counts(NamedTuple):

@@ -7,9 +7,10 @@ U' together are (single-training-set). Both raise Undefined without a row that t
 from __future__ import annotations
 
 import numpy as np
+from scipy.stats import rankdata
+
 from pubench_core.errors import Undefined
 from pubench_core.metric import MetricView
-from scipy.stats import rankdata
 
 
 def pa(view: MetricView) -> float:

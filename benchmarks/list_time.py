@@ -1,0 +1,54 @@
+"""Wall-clock seconds of ``pubench list methods``, and which heavy packages it imports (none is right).
+
+    python benchmarks/list_time.py --out benchmarks/results/list-time.csv
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from accuracy import processor
+
+HEAVY = ("torch", "sklearn", "mlflow", "torchvision", "openml", "sentence_transformers", "scipy", "pydantic")
+LOOK = (
+    "import sys; sys.argv = ['pubench', 'list', 'methods']\n"
+    "from pubench_cli.main import main\n"
+    "try: main()\n"
+    f"finally: print([m for m in {HEAVY!r} if m in sys.modules], file=sys.stderr)"
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--times", type=int, default=5)
+    options = parser.parse_args()
+    script = Path(sys.executable).with_name("pubench")
+    seconds = []
+    for _ in range(options.times + 1):
+        started = time.perf_counter()
+        subprocess.run([script, "list", "methods"], check=True, capture_output=True)
+        seconds.append(time.perf_counter() - started)
+    seconds = seconds[1:]  # the first one fills the file cache
+    heavy = subprocess.run([sys.executable, "-c", LOOK], capture_output=True, text=True).stderr.strip()
+    print(f"median {statistics.median(seconds):.3f} s of {', '.join(f'{s:.3f}' for s in seconds)}; imported: {heavy}")
+    commit = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True).stdout.strip()
+    new = not options.out.exists()
+    with options.out.open("a", newline="") as file:
+        writer = csv.writer(file)
+        if new:
+            writer.writerow(["what", "seconds", "heavy_imports", "commit", "machine"])
+        for value in seconds:
+            machine = f"{platform.system()} {platform.machine()}, {processor()}"
+            writer.writerow(["pubench list methods", round(value, 3), heavy, commit, machine])
+
+
+if __name__ == "__main__":
+    main()

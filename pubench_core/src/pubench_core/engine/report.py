@@ -1,0 +1,122 @@
+"""What a finished run writes down: the content of ``result.json`` and the files beside it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..events import EpochFinished
+from ..info import MetricInfo
+from ..metric import Scored
+from ..records import RESULT, write_json, write_rows, write_yaml
+from ..registry import Registry
+from ..specs import RunSpec
+from .problem import Problem
+from .selection import Track
+from .snapshot import Snapshot
+from .train import Trained, granted
+
+RECORD_VERSION = 1
+
+
+def result_of(
+    spec: RunSpec,
+    problem: Problem,
+    trained: Trained,
+    registry: Registry,
+    code: Mapping[str, Any],
+    around: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Everything a reader of results needs, as plain data."""
+    infos = {m.key: m for m in registry.infos(MetricInfo)}
+    criteria = {}
+    for name, track in trained.selection.tracks.items():
+        info = infos.get(name)
+        entry: dict[str, Any] = {"oracle": info is not None and info.tag == "oracle"}
+        if track.snapshot is None:
+            entry["undefined"] = track.undefined or "it had no value at any epoch"
+        else:
+            entry |= _criterion_result(spec, problem, trained, track)
+        criteria[name] = entry
+    return {
+        "record_version": RECORD_VERSION,
+        "run_id": spec.run_id,
+        "status": "finished",
+        "code": code,
+        "spec": spec.model_dump(mode="json"),
+        "oracle": "truth" in granted(spec, registry),
+        "selected": spec.selection.criterion,
+        "test": criteria[spec.selection.criterion]["test"],
+        "criteria": criteria,
+        "data": problem.facts(),
+        "epochs": len(trained.epochs),
+        "seconds": {name: round(value, 4) for name, value in trained.seconds.items()},
+        "peak_memory": trained.memory,
+        "device": around["device"],
+        "threads": around["threads"],
+        "finished_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+
+
+def _criterion_result(spec: RunSpec, problem: Problem, trained: Trained, track: Track) -> dict[str, Any]:
+    scored = Scored.of(trained.scores[track.name]["test"], truth=problem.truth_test)
+    return {
+        "epoch": track.epoch,
+        "value": track.best if track.name != "last" else None,
+        "candidate": track.candidate,
+        "stopped_at": track.stopped_at,
+        "test": {name: trained.evaluator.value(name, scored) for name in spec.evaluation.metrics},
+    }
+
+
+def fill_folder(
+    folder: Path,
+    spec: RunSpec,
+    problem: Problem,
+    trained: Trained,
+    result: Mapping[str, Any],
+    around: Mapping[str, Any],
+) -> None:
+    """Writes a record; ``result.json`` last."""
+    write_yaml(folder / "spec.yaml", spec.model_dump(mode="json"))
+    write_json(folder / "environment.json", around)
+    if "trace" in spec.execution.artifacts:
+        write_rows(folder / "trace.csv", [_trace_row(event) for event in trained.epochs])
+    if "scores" in spec.execution.artifacts:
+        validation = problem.split.validation
+        arrays: dict[str, Any] = {
+            "test_rows": problem.split.test_rows,
+            "test_labels": problem.truth_test,
+            "validation_rows": validation.rows,
+            "validation_labels": problem.truth_validation,
+            "validation_labeled": validation.labeled,
+            **{
+                f"{part}_scores_{name}": values
+                for name, by_part in trained.scores.items()
+                for part, values in by_part.items()
+            },
+            **{f"test_auxiliary_{name}": values for name, values in trained.auxiliary.items()},
+        }
+        np.savez_compressed(folder / "scores.npz", allow_pickle=False, **arrays)
+    if spec.execution.save_model:
+        Snapshot.take(trained.method).save(
+            folder / "model.safetensors",
+            {"run_id": spec.run_id, "spec": spec.model_dump(mode="json"), "shape": list(problem.data.shape)},
+        )
+    write_json(folder / RESULT, result)
+
+
+def _trace_row(event: EpochFinished) -> dict[str, Any]:
+    return {
+        "stage": event.stage,
+        "epoch": event.epoch,
+        "in_stage": event.in_stage,
+        "seconds": round(event.seconds, 4),
+        "evaluation_seconds": round(event.evaluation_seconds, 4),
+        **event.values,
+        **{f"criterion-{name}": value for name, value in event.criteria.items()},
+    }

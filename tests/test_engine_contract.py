@@ -1,0 +1,167 @@
+"""The engine has what the hard methods need: candidates, teachers, virtual steps, streams, stored numbers, stages."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors import safe_open
+
+from pubench_core.engine.train import Trained, train
+from pubench_core.errors import RequestError
+from pubench_core.execute import Outcome, choose_device, execute, prepare
+from pubench_core.registry import GROUP, Registry
+from pubench_core.resolve import Layer, parse_set, resolve
+from pubench_core.specs import RunSpec
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(scope="module")
+def plugins() -> Registry:
+    """The installed plugins and the doubles."""
+    return Registry([*entry_points(group=GROUP), EntryPoint("doubles", "pubench_doubles", GROUP)])
+
+
+def spec_of(plugins: Registry, method: str, *sets: str) -> RunSpec:
+    layer = Layer()
+    for text in ("data.key=digits", f"method.key={method}", "execution.threads=1", *sets):
+        path, value = parse_set(text)
+        layer.put(path, value, text)
+    return resolve([layer], plugins)
+
+
+def trained(plugins: Registry, spec: RunSpec) -> Trained:
+    return train(spec, prepare(spec, plugins, CPU), plugins)
+
+
+@pytest.mark.parametrize("method", ["students", "threshold", "no-network"])
+def test_the_same_seed_gives_the_same_scores_and_another_seed_others(plugins: Registry, method: str) -> None:
+    first, again, other = (
+        trained(plugins, spec_of(plugins, method, f"seed={seed}")).scores["last"]["test"] for seed in (2, 2, 25)
+    )
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+@pytest.mark.parametrize("method", ["students", "threshold", "no-network"])
+def test_hidden_labels_change_no_score(plugins: Registry, method: str) -> None:
+    spec = spec_of(plugins, method, "selection.criteria=[pa, pauc, last]")
+    problem = prepare(spec, plugins, CPU)
+    rng = np.random.default_rng(0)
+
+    def shuffled(truth: np.ndarray, labeled: np.ndarray) -> np.ndarray:
+        out = truth.copy()
+        out[~labeled] = rng.permutation(out[~labeled])
+        return out
+
+    changed = dataclasses.replace(
+        problem,
+        truth_train=shuffled(problem.truth_train, problem.split.train.labeled),
+        truth_validation=shuffled(problem.truth_validation, problem.split.validation.labeled),
+    )
+    assert not np.array_equal(changed.truth_train, problem.truth_train)
+    before, after = train(spec, problem, plugins).scores, train(spec, changed, plugins).scores
+    assert before.keys() == after.keys() == {"pa", "pauc", "last"}
+    for criterion in before:
+        assert np.array_equal(before[criterion]["test"], after[criterion]["test"])
+
+
+@pytest.fixture(scope="module")
+def students(plugins: Registry) -> Trained:
+    """Two students and two teachers, trained."""
+    return trained(plugins, spec_of(plugins, "students", "epochs=4"))
+
+
+def test_each_criterion_keeps_the_best_of_several_candidates(students: Trained) -> None:
+    best: dict[str, float] = {}
+    for event in students.epochs:
+        for name, value in event.criteria.items():
+            if value is not None:
+                best[name] = max(best.get(name, value), value)
+    assert set(best) >= {"pa", "pauc", "f1"}
+    for name, value in best.items():
+        assert students.selection.tracks[name].best == value
+
+
+def test_a_result_is_scored_by_the_chosen_network_in_its_chosen_state(students: Trained) -> None:
+    for name in ("pa", "pauc", "f1"):
+        track = students.selection.tracks[name]
+        assert track.candidate in {"student-0", "student-1", "teacher-0", "teacher-1"}
+        evaluator = students.evaluator
+        again = evaluator.value(name, evaluator.validation(students.scores[name]["validation"]))
+        assert again == track.best
+
+
+def test_a_stage_that_is_not_selectable_is_trained_but_never_selected(students: Trained) -> None:
+    warm_up = [e for e in students.epochs if e.stage == "warm-up"]
+    assert [e.epoch for e in warm_up] == [1, 2]
+    assert all(not e.criteria for e in warm_up)
+    assert all(t.epoch is not None and t.epoch > 2 for t in students.selection.tracks.values())
+
+
+@pytest.fixture(scope="module")
+def threshold(plugins: Registry, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    """The record of a method with a stored threshold and a criterion of its own."""
+    results = tmp_path_factory.mktemp("results")
+    sets = (f"execution.results={results}", "execution.save_model=true", "selection.criterion=native")
+    return execute(spec_of(plugins, "threshold", *sets), registry=plugins)
+
+
+def test_native_is_a_criterion_of_a_method_that_has_one(plugins: Registry, threshold: Outcome) -> None:
+    assert threshold.result["selected"] == "native"
+    assert not threshold.result["criteria"]["native"]["oracle"]
+    assert "native" not in spec_of(plugins, "no-network").selection.criteria
+
+
+def test_native_is_refused_where_the_method_has_none(plugins: Registry) -> None:
+    with pytest.raises(RequestError, match="no selection score of its own"):
+        spec_of(plugins, "no-network", "selection.criterion=native")
+
+
+def test_a_refreshed_number_travels_with_the_saved_model(threshold: Outcome) -> None:
+    with safe_open(threshold.folder / "model.safetensors", "pt") as saved:
+        numbers = json.loads(saved.metadata()["pubench"])["numbers"]
+        assert "net.head.weight" in set(saved.keys())
+    assert numbers["threshold"] != 0
+
+
+def test_further_outputs_are_stored_beside_the_scores(threshold: Outcome) -> None:
+    arrays = np.load(threshold.folder / "scores.npz")
+    propensity = arrays["test_auxiliary_propensity"]
+    assert propensity.shape == arrays["test_labels"].shape
+    assert ((propensity > 0) & (propensity < 1)).all()
+
+
+def test_a_method_without_a_network_runs_on_the_cpu_only(plugins: Registry, tmp_path: Path) -> None:
+    auto = spec_of(plugins, "no-network", f"execution.results={tmp_path}", "execution.save_model=true")
+    assert choose_device(auto, plugins) == CPU
+    result = execute(auto, registry=plugins).result
+    assert result["epochs"] == 1
+    assert result["test"]["auc"] > 0.6
+
+
+def test_patience_freezes_each_criterion_by_itself(plugins: Registry) -> None:
+    long = trained(plugins, spec_of(plugins, "nnpu", "epochs=30", "patience=3"))
+    assert len(long.epochs) == 30  # `last` is tracked, so every planned epoch is trained
+    for name in ("pa", "pauc", "f1"):
+        alone = trained(
+            plugins,
+            spec_of(
+                plugins,
+                "nnpu",
+                "epochs=30",
+                "patience=3",
+                f"selection.criterion={name}",
+                f"selection.criteria=[{name}]",
+            ),
+        )
+        together = long.selection.tracks[name]
+        assert alone.selection.tracks[name].epoch == together.epoch
+        assert len(alone.epochs) == (together.stopped_at or 30)
+        assert np.array_equal(alone.scores[name]["test"], long.scores[name]["test"])
