@@ -26,12 +26,12 @@ CRITERIA = ("f1", "macro-f1", "oa", "pa", "pauc", "last")
 _lock = threading.Lock()
 
 
-def command(method: str, data: str, seed: int, results: Path) -> list[str]:
+def command(method: str, data: str, seed: int, prior: str, results: Path) -> list[str]:
     """The command line of one run."""
     return [
         "pubench", "run", "--method", method, "--data", data, "--mech", "scar", "--c", "0.1",
         "--scheme", "case-control", "--preset", "pubench", "--set", "validation.fraction=0.01", "--select", "f1",
-        "--seed", str(seed), "--threads", "1", "--device", "cpu", "--artifacts", "none",
+        "--seed", str(seed), "--prior", prior, "--threads", "1", "--device", "cpu", "--artifacts", "none",
         "--results", str(results), "--no-tracking", "--format", "json",
     ]  # fmt: skip
 
@@ -43,6 +43,8 @@ def row(words: list[str], result: dict[str, Any], commit: str) -> dict[str, Any]
         "method": spec["method"]["key"],
         "data": spec["data"]["key"],
         "seed": spec["seed"],
+        "prior": spec["prior"],
+        "told_prior": result["data"]["prior"]["told"],
         "selected_by": result["selected"],
         "epoch": result["criteria"][result["selected"]]["epoch"],
         **{name: round(100 * result["test"][name], 4) for name in MEASURES},
@@ -76,26 +78,27 @@ def main() -> None:
     parser.add_argument("--method", nargs="+", required=True)
     parser.add_argument("--data", nargs="+", required=True)
     parser.add_argument("--seeds", nargs="+", type=int, default=[2, 25, 42])
+    parser.add_argument("--prior", default="true", help="what the method is told, as for pubench run")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--results", type=Path, default=Path("results"))
     options = parser.parse_args()
     commit = subprocess.run(
         ["git", "describe", "--always", "--dirty", "--abbrev=12"], capture_output=True, text=True, check=True
     ).stdout.strip()
-    have: set[tuple[str, str, str]] = set()
+    have: set[tuple[str, ...]] = set()
     if options.out.exists():
         with options.out.open(newline="") as file:
-            have = {(r["method"], r["data"], r["seed"]) for r in csv.DictReader(file)}
+            have = {(r["method"], r["data"], r["seed"], r["prior"]) for r in csv.DictReader(file)}
     wanted = [
         (method, data, seed)
         for seed in options.seeds
         for method in options.method
         for data in options.data
-        if (method, data, str(seed)) not in have
+        if (method, data, str(seed), options.prior) not in have
     ]
 
     def work(item: tuple[str, str, int]) -> bool:
-        words = command(*item, options.results)
+        words = command(*item, options.prior, options.results)
         done = subprocess.run(words, capture_output=True, text=True)
         if done.returncode:
             print(f"{item}: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)

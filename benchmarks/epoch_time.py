@@ -6,8 +6,8 @@ Both sides train the same LeNet with the same risk on the same rows (62,370 = 2,
 unlabelled ones, batches of 256, Adam) and after every epoch score the 59,400 training instances, the 600 validation
 rows and the 10,000 test rows and compute accuracy and F1 on each. The engine does more in that time: all measures on
 all three parts and every selection criterion with its snapshot. The plain loop is what one would write with
-torchvision: a data set of uint8 images with ``ToTensor`` and ``Normalize``, a shuffling ``DataLoader`` (0 and 2 workers;
-the better one counts) and one ``DataLoader`` per evaluated part.
+torchvision: a data set of uint8 images with ``ToTensor`` and ``Normalize``, a shuffling ``DataLoader`` (0 and 2
+workers; the better one counts) and one ``DataLoader`` per evaluated part.
 """
 
 from __future__ import annotations

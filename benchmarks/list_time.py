@@ -1,6 +1,6 @@
 """Wall-clock seconds of ``pubench list methods``, and which heavy packages it imports (none is right).
 
-    python benchmarks/list_time.py --out benchmarks/results/list-time.csv
+python benchmarks/list_time.py --out benchmarks/results/list-time.csv
 """
 
 from __future__ import annotations

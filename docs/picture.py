@@ -1,7 +1,7 @@
 """Draws a run's result table as the README's picture.
 
-    pubench run --method nnpu --data fashion-mnist --c 0.1 --set validation.fraction=0.01 --select f1 --results results
-    python docs/picture.py results/<run-id> docs/images/result.svg
+pubench run --method nnpu --data fashion-mnist --c 0.1 --set validation.fraction=0.01 --select f1 --results results
+python docs/picture.py results/<run-id> docs/images/result.svg
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from pubench_cli import console, results
 from pubench_core.registry import registry
 
 #: A terminal window without rich's web font: the viewer's own monospace font is used.
-FRAME = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg" xml:space="preserve">
+FRAME = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xml:space="preserve"
+ xmlns="http://www.w3.org/2000/svg">
 <style>
 .{unique_id}-matrix {{ font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace;
   font-size: {char_height}px; line-height: {line_height}px; }}
@@ -38,8 +39,9 @@ def main() -> None:
     result = json.loads((record / "result.json").read_text())
     spec = result["spec"]
     words = f"--method {spec['method']['key']} --data {spec['data']['key']} --mech {spec['mechanism']['key']}"
-    recording.print(f"$ pubench run {words} --c {spec['mechanism']['c']:g} --select {result['selected']}", style="dim")
-    results.print_result(result, record, registry())
+    words += f" --c {spec['mechanism']['c']:g} --select {result['selected']}"
+    recording.print(f"$ pubench run {words} --set validation.fraction={spec['validation']['fraction']:g}", style="dim")
+    results.print_result(result, Path("results", record.name), registry())
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(recording.export_svg(title="pubench run", code_format=FRAME, unique_id="pubench"))
 

@@ -8,7 +8,7 @@ from functools import cache
 from rich.console import Console
 
 #: Columns of a table that is not printed on a terminal: nothing is cut or wrapped for a reader that is a program.
-PIPED_WIDTH = 200
+PIPED_WIDTH = 1000
 
 
 @cache

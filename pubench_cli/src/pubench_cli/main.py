@@ -19,7 +19,6 @@ app = typer.Typer(
     name="pubench",
     help="Benchmark positive-unlabeled (PU) learning: honest, fast, reproducible.",
     epilog="Example: pubench run --method nnpu --data digits --mech scar --c 0.1",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -68,13 +67,15 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def _pubench(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    pass
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 @app.command("list", epilog="Example: pubench list methods --format json")
@@ -207,6 +208,13 @@ def run(
     no_tracking: Annotated[
         bool, typer.Option("--no-tracking", help="Tell no tracking plugin.", rich_help_panel=_MACHINE)
     ] = False,
+    tracking_uri: Annotated[
+        str | None,
+        typer.Option(
+            help="MLflow server or database. [default: MLFLOW_TRACKING_URI, else <results>/mlflow.db]",
+            rich_help_panel=_MACHINE,
+        ),
+    ] = None,
     force: Annotated[
         bool,
         typer.Option(
@@ -236,6 +244,7 @@ def run(
         "artifacts": artifacts,
         "save_model": save_model or None,
         "tracking": False if no_tracking else None,
+        "tracking_uri": tracking_uri,
     }
     flags: dict[tuple[str, ...], tuple[str, Any]] = {
         ("data", "key"): ("--data", data),
@@ -258,6 +267,33 @@ def run(
         dry_run=dry_run,
         as_json=format is Format.json,
     )
+
+
+_Results = Annotated[Path, typer.Option(help="Folder of records.")]
+_Uri = Annotated[
+    str | None,
+    typer.Option("--tracking-uri", help="Server or database. [default: MLFLOW_TRACKING_URI, else <results>/mlflow.db]"),
+]
+
+
+@app.command(epilog="Example: pubench track --results results")
+def track(results: _Results = Path("results"), tracking_uri: _Uri = None) -> None:
+    """Send to MLflow every record that it lacks, each exactly once."""
+    from .tracking import track as send
+
+    send(results, tracking_uri)
+
+
+@app.command(epilog="Example: pubench ui --results results")
+def ui(
+    results: _Results = Path("results"),
+    tracking_uri: _Uri = None,
+    port: Annotated[int, typer.Option(help="Port on the loopback interface.", min=1, max=65535)] = 5000,
+) -> None:
+    """Open MLflow's page on the results, on this machine only."""
+    from .tracking import open_page
+
+    open_page(results, tracking_uri, port)
 
 
 def main() -> None:

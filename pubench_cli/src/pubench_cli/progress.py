@@ -52,7 +52,7 @@ class LiveLine(PlainLines):
 
 def _criterion(event: EpochFinished) -> str:
     value = event.criteria.get(event.criterion)
-    return f"{event.criterion} {value:.4f}" if value is not None else f"{event.criterion} -"
+    return f"{event.criterion} {value:.4f}" if value is not None else f"{event.criterion} not scored"
 
 
 def _remaining(event: EpochFinished) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,8 @@ def run_once(
         print(yaml.safe_dump(spec.model_dump(mode="json"), sort_keys=False), end="")
         return
     try:
-        with listener() as terminal:
+        # What a plugin prints goes to stderr: stdout is the result and nothing else.
+        with listener() as terminal, redirect_stdout(sys.stderr):
             outcome = execute(
                 spec,
                 registry=registry(),
@@ -62,7 +64,7 @@ def build_spec(flags: Mapping[Path_, tuple[str, Any]], sets: list[str], config: 
     for text in sets:
         path, value = parse_set(text)
         given.put(path, value, f"--set {text}")
-    return resolve([*layers, given], registry())
+    return resolve([*layers, given], registry(), warn=lambda text: err().print(f"warning: {text}", markup=False))
 
 
 def _artifacts(text: str) -> list[str]:
@@ -72,6 +74,8 @@ def _artifacts(text: str) -> list[str]:
 
 
 def _show(result: Mapping[str, Any], folder: Path | None, *, reused: bool, as_json: bool) -> None:
+    for text in result["warnings"]:
+        err().print(f"warning: {text}", markup=False)
     if as_json:
         record = str(folder) if folder is not None else None
         json.dump({**result, "record": record, "reused": reused}, sys.stdout, indent=2, allow_nan=False)

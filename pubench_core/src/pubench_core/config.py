@@ -58,11 +58,18 @@ class Strict(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _no_bool_for_number(cls, values: Any) -> Any:
-        if isinstance(values, dict):
-            for name, value in values.items():
-                field = cls.model_fields.get(name)
-                if field and isinstance(value, bool) and not _takes_bool(field.annotation):
-                    raise ValueError(f"{name}: {str(value).lower()} is a truth value, not a {_name(field.annotation)}")
+        if not isinstance(values, dict):
+            return values
+        values = dict(values)
+        for name, value in values.items():
+            field = cls.model_fields.get(name)
+            if field and isinstance(value, bool) and not _takes_bool(field.annotation):
+                words = get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
+                word = "on" if value else "off"  # what YAML reads as a truth value
+                if word not in words:
+                    given = str(value).lower()
+                    raise ValueError(f"{name}: {given} is a truth value, not {_name(field.annotation)}")
+                values[name] = word
         return values
 
 
@@ -73,7 +80,9 @@ def _takes_bool(annotation: Any) -> bool:
 
 
 def _name(annotation: Any) -> str:
-    return {int: "whole number", float: "number", str: "text"}.get(annotation, str(annotation))
+    if get_origin(annotation) is Literal:
+        return "one of " + ", ".join(str(word) for word in get_args(annotation))
+    return {int: "a whole number", float: "a number", str: "a text"}.get(annotation, str(annotation))
 
 
 class MethodConfig(Strict):

@@ -21,7 +21,7 @@ import torch
 from . import environment
 from .data.dataset import DataRoot
 from .engine.problem import Problem, build_problem
-from .engine.report import fill_folder, result_of
+from .engine.report import MODEL, fill_folder, result_of
 from .engine.resources import PeakMemory
 from .engine.train import granted, train
 from .errors import PubenchError, RecordError, RequestError, RunFailed
@@ -59,10 +59,12 @@ def execute(
     store = RecordStore(spec.execution.results)
     code = code_of(spec, registry)
     stored = None if force else store.find(spec.run_id)
-    if stored is not None and stored["code"]["hash"] == code.hash:
+    if stored is not None and spec.execution.save_model and not (store.folder(spec.run_id) / MODEL).exists():
+        say("the stored record has no model; running again, the older record is kept")
+    elif stored is not None and stored["code"]["hash"] == code.hash:
         say(f"stored result of {stored['finished_at']}: same spec, same code (--force runs it again)")
         return Outcome(stored, store.folder(spec.run_id), reused=True)
-    if stored is not None:
+    elif stored is not None:
         changed = _difference(stored["code"]["parts"], code.parts)
         say(f"the stored result is of other code (changed: {changed}); running again, the older record is kept")
 
@@ -72,12 +74,11 @@ def execute(
     with computing(spec, device):
         memory = PeakMemory(device)
         problem = prepare(spec, registry, device)
-        told.tell(
-            "pubench_run_started",
-            RunStarted(spec.run_id, code.hash, spec.model_dump(mode="json"), str(device), problem.facts()),
-        )
+        start = RunStarted(spec.run_id, code.hash, spec.model_dump(mode="json"), str(device), problem.facts())
         try:
-            trained = train(spec, problem, registry, told, memory)
+            trained = train(
+                spec, problem, registry, told, memory, started=lambda: told.tell("pubench_run_started", start)
+            )
         except (RequestError, KeyboardInterrupt):
             raise
         # Whatever a method raises ends this run and nothing else: it is recorded with its traceback and reported.

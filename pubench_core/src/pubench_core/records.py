@@ -50,13 +50,20 @@ class RecordStore:
         path = self.folder(run_id) / RESULT
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, ValueError) as error:
             raise RecordError(f"{path} cannot be read ({error}); move it away or run with --force") from error
         if not isinstance(found, dict) or found.get("run_id") != run_id:
             raise RecordError(f"{path} is not the record of run {run_id}; move it away or run with --force")
         return found
+
+    def all(self) -> list[tuple[Path, dict[str, Any]]]:
+        """(folder, result) of every finished record, oldest first."""
+        folders = [p for p in self.root.iterdir() if (p / RESULT).is_file()] if self.root.is_dir() else []
+        found = [(folder, self.find(folder.name)) for folder in folders if not folder.name.startswith(".")]
+        records = [(folder, result) for folder, result in found if result is not None]
+        return sorted(records, key=lambda record: str(record[1]["finished_at"]))
 
     @contextmanager
     def write(self, run_id: str) -> Iterator[Path]:
@@ -99,7 +106,13 @@ class RecordStore:
             kept = _numbered(self.root / "superseded", run_id)
             kept.parent.mkdir(parents=True, exist_ok=True)
             final.rename(kept)
-        folder.rename(final)
+            try:
+                folder.rename(final)
+            except OSError:
+                kept.rename(final)
+                raise
+        else:
+            folder.rename(final)
         _sync(self.root)
 
     def _adopt(self, run_id: str) -> None:

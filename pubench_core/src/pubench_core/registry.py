@@ -65,7 +65,7 @@ class Registry:
             entries, listens = self._collect(module, source)
         # The one place where a stranger's code runs at import time: whatever it raises becomes its own row.
         except (Exception, SystemExit) as error:  # noqa: BLE001
-            reason = f"{type(error).__name__}: {error}".strip().splitlines()[0]
+            reason = " ".join(f"{type(error).__name__}: {error}".split())
             return [
                 Entry(
                     key=point.name,
@@ -185,7 +185,7 @@ def load(info: Info) -> Any:
     try:
         return getattr(importlib.import_module(module_name), attribute)
     # A stranger's module may raise anything while it is imported; the cause stays attached for `pubench doctor`.
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise PluginError(
             f"{info.kind} '{info.key}' cannot be loaded from {info.load}: {type(error).__name__}: {error} "
             f"(pubench doctor {info.key})"

@@ -6,7 +6,7 @@ Every error names where the value came from, what was given and what would be ri
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
@@ -64,16 +64,26 @@ def read_yaml(path: Path) -> Layer:
     if not isinstance(values, dict):
         raise RequestError(f"{path}: a run file is a mapping of {', '.join(RunSpec.model_fields)}")
     layer = Layer(values)
-    _record_lines(root, (), str(path), layer.origins)
+    _record_lines(root, (), str(path), layer.origins, ())
     return layer
 
 
-def _record_lines(node: Any, path: Path_, file: str, origins: dict[Path_, str]) -> None:
+def _record_lines(node: Any, path: Path_, file: str, origins: dict[Path_, str], above: tuple[Any, ...]) -> None:
+    """Notes the line of every field; refuses a field given twice and a value that contains itself."""
+    if any(node is ancestor for ancestor in above):
+        raise RequestError(f"{origins.get(path, file)}: {'.'.join(path)} contains itself")
+    if isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            _record_lines(item, path, file, dict(origins), (*above, node))
     if isinstance(node, yaml.MappingNode):
+        given: set[str] = set()
         for key, value in node.value:
-            inner = (*path, str(key.value))
-            origins[inner] = f"{file}, line {key.start_mark.line + 1}"
-            _record_lines(value, inner, file, origins)
+            inner, line = (*path, str(key.value)), f"{file}, line {key.start_mark.line + 1}"
+            if str(key.value) in given:
+                raise RequestError(f"{line}: {'.'.join(inner)} is given twice")
+            given.add(str(key.value))
+            origins[inner] = line
+            _record_lines(value, inner, file, origins, (*above, node))
 
 
 def parse_set(text: str) -> tuple[Path_, Any]:
@@ -92,8 +102,10 @@ def parse_set(text: str) -> tuple[Path_, Any]:
     return (path if len(path) > 1 or name in ("seed", "prior") else ("method", "config", *path)), value
 
 
-def resolve(layers: Iterable[Layer], registry: Registry) -> RunSpec:
+def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], None] = lambda text: None) -> RunSpec:
     """The complete spec that the layers describe, later ones winning.
+
+    A metric that cannot be loaded and was not asked for is left out, and ``warn`` is told.
 
     Raises RequestError for an unknown key, field, preset or criterion and for a value out of bounds; PluginError if
     something that was asked for is broken.
@@ -125,16 +137,25 @@ def resolve(layers: Iterable[Layer], registry: Registry) -> RunSpec:
     sections["method"]["config"] = _config(sections["method"], method, implementation, data.key, origins)
 
     criteria = known_criteria(registry, implementation)
+    wanted = sections["selection"].get("criterion", "pa")
+    unusable = _metrics_that_do_not_load(registry)
+    if wanted in unusable:
+        raise unusable[wanted]
     tracked = sections["selection"].get("criteria", "all")
-    sections["selection"]["criteria"] = criteria if tracked == "all" else tracked
-    for name in (sections["selection"].get("criterion", "pa"), *_names(sections["selection"]["criteria"])):
+    usable = tuple(name for name in criteria if name not in unusable)
+    sections["selection"]["criteria"] = usable if tracked == "all" else tracked
+    for name in (wanted, *_names(sections["selection"]["criteria"])):
         if name not in criteria:
             if name == "native":
                 raise RequestError(f"method '{method.key}' has no selection score of its own ('native')")
             raise unknown("selection criterion", str(name), criteria)
     measures = [m.key for m in registry.infos(MetricInfo) if m.needs <= {"truth"}]
     chosen = sections["evaluation"].get("metrics", "all")
-    sections["evaluation"]["metrics"] = measures if chosen == "all" else chosen
+    sections["evaluation"]["metrics"] = [m for m in measures if m not in unusable] if chosen == "all" else chosen
+    for name, error in unusable.items():
+        if name in (*_names(sections["selection"]["criteria"]), *_names(sections["evaluation"]["metrics"])):
+            raise error
+        warn(f"left out: {error}")
     for name in _names(sections["evaluation"]["metrics"]):
         if name not in measures:
             raise unknown("metric of the test part", str(name), measures, listing="pubench list metrics")
@@ -166,6 +187,17 @@ def known_criteria(registry: Registry, method: type[AnyMethod]) -> tuple[str, ..
     oracle = [m.key for m in metrics if m.tag == "oracle"]
     native = ["native"] if method.selection_score is not Method.selection_score else []
     return (*observed, *native, *oracle, "last")
+
+
+def _metrics_that_do_not_load(registry: Registry) -> dict[str, PluginError]:
+    """Why, by key."""
+    broken = {}
+    for info in registry.infos(MetricInfo):
+        try:
+            load(info)
+        except PluginError as error:
+            broken[info.key] = error
+    return broken
 
 
 def _merge(into: dict[str, Any], new: Mapping[str, Any]) -> None:
@@ -219,9 +251,9 @@ def _config(
     preset = section.get("preset")
     values: dict[str, Any] = {}
     if preset is not None:
-        if preset not in info.presets:
+        if str(preset) not in info.presets:
             raise unknown(f"preset of {info.key}", str(preset), info.presets)
-        values = info.presets[preset].resolve(data_key)
+        values = info.presets[str(preset)].resolve(data_key)
     given = section.get("config") or {}
     if not isinstance(given, Mapping):
         raise RequestError(f"method.config must be a mapping of {info.key}'s fields, given {given!r}")

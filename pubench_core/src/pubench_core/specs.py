@@ -103,6 +103,7 @@ class ExecutionSpec(Strict):
     artifacts: tuple[Artifact, ...] = ("scores", "trace")
     save_model: bool = False
     tracking: bool = True
+    tracking_uri: str | None = None
 
 
 class RunSpec(Strict):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import platformdirs
 
 from ..errors import RequestError
 from ..info import DatasetInfo, Modality
@@ -96,15 +97,14 @@ def binarise(info: DatasetInfo, loaded: ClassData, positive: tuple[int, ...], ne
 
 @dataclass(frozen=True)
 class DataRoot:
-    """Where data files are looked for: ``--data-root``, else ``PUBENCH_DATA``, else the user's cache folder."""
+    """Where data files are looked for: ``--data-root``, else ``PUBENCH_DATA``, else the user's cache folder.
+
+    ``cache``: the user's cache folder, for what is derived from data; a data root may be read-only.
+    """
 
     path: Path
     said_by: str
-
-    def folder(self, *names: str) -> Path:
-        """``<root>/<name>`` for the first of the names that exists, else for the first."""
-        candidates = [self.path / name for name in names]
-        return next((c for c in candidates if c.is_dir()), candidates[0])
+    cache: Path = field(default_factory=lambda: platformdirs.user_cache_path("pubench"))
 
     def missing(self, info: DatasetInfo, files: list[str], looked_in: list[Path]) -> RequestError:
         """The error for absent files: which, where they come from, where they were looked for."""

@@ -63,7 +63,7 @@ class Split:
 
 def exact(decimal: float) -> Fraction:
     """A number as the decimal it was written as: 0.29 is 29/100, not the nearest binary fraction."""
-    return Fraction(repr(decimal))
+    return Fraction(repr(float(decimal)))
 
 
 def label_count(c: float, n_positive: int) -> int:
@@ -140,12 +140,13 @@ def generate(
 
 
 def fraction_that_labels(counts: tuple[int, int], c: float) -> float | None:
-    """The smallest validation fraction (to four decimals) with a labelled validation positive; None if there is none.
+    """The smallest validation fraction (to four decimals) that leaves a labelled positive on both sides, else None.
 
     ``counts``: (negatives, positives) before the validation part is split off.
     """
     for step in range(1, 10_000):
         fraction = step / 10_000
-        if label_count(c, stratified_counts(counts, fraction)[1]) > 0:
+        taken = stratified_counts(counts, fraction)[1]
+        if label_count(c, taken) > 0 and label_count(c, counts[1] - taken) > 0:
             return fraction
     return None

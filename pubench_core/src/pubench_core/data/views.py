@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 
 import torch
@@ -9,6 +10,7 @@ from torch import Tensor
 
 from ..errors import PluginError
 from ..specs import ONE_SAMPLE_SCHEMES, Scheme
+from .generator import exact
 
 
 class Features:
@@ -139,7 +141,8 @@ class PUData(PUPart):
         return self._truth
 
     def hold_out(self, fraction: float, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """(kept rows, held-out rows): a share of the labelled and of the other *instances*, at least one of each.
+        """(kept rows, held-out rows): a share of the labelled and of the other *instances*, at least one of each
+        on both sides (a single labelled positive is kept).
 
         A labelled positive and its unlabelled copy go to the same side.
         """
@@ -149,7 +152,8 @@ class PUData(PUPart):
         held = []
         for group in (labeled_instances, others):
             order = torch.randperm(len(group), generator=generator).to(group.device)
-            held.append(group[order[: max(1, int(fraction * len(group)))]])
+            size = math.floor(exact(fraction) * len(group))
+            held.append(group[order[: min(max(1, size), len(group) - 1)]])
         out = torch.isin(self.instance, torch.cat(held))
         rows = torch.arange(len(self), device=self.instance.device)
         return rows[~out], rows[out]

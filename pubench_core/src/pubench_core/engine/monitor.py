@@ -36,10 +36,18 @@ class Evaluator:
     """Scores parts of a problem and measures them against what is known of their rows."""
 
     def __init__(
-        self, problem: Problem, method: AnyMethod, measures: Measures, seed: int, device: torch.device
+        self,
+        problem: Problem,
+        method: AnyMethod,
+        measures: Measures,
+        *,
+        criterion: str,
+        seed: int,
+        device: torch.device,
     ) -> None:
         self.problem, self.method, self.measures = problem, method, measures
-        self._seed, self._device = seed, device
+        self.failed: dict[str, str] = {}
+        self._seed, self._device, self._indispensable = seed, device, criterion
 
     def scores(self, fn: Scorer, features: Features, rows: Tensor, place: dict[str, Any]) -> FloatArray:
         """(n,) scores. Raises RunFailed if there is not one finite number per row, PluginError on a wrong shape."""
@@ -84,11 +92,21 @@ class Evaluator:
         )
 
     def value(self, name: str, scored: Scored) -> float | None:
-        """One metric, None where it is undefined."""
+        """One metric, None where it is undefined. One that fails is noted and not asked again in this run.
+
+        The criterion that names the result is different: its failure is the run's.
+        """
+        if name in self.failed:
+            return None
         info, metric = self.measures[name]
         try:
             return measure(metric, info, scored).value
         except Undefined:
+            return None
+        except Exception as error:
+            if name == self._indispensable:
+                raise
+            self.failed[name] = f"metric '{name}' failed and has no value: {type(error).__name__}: {error}"
             return None
 
     def undefined(self, names: tuple[str, ...]) -> dict[str, str]:
@@ -110,6 +128,10 @@ class Evaluator:
                     measure(metric, info, scored)
                 except Undefined as reason:
                     reasons[name] = str(reason)
+                except Exception as error:
+                    if name == self._indispensable:
+                        raise
+                    reasons[name] = self.failed[name] = f"metric '{name}' failed: {type(error).__name__}: {error}"
         return reasons
 
 
@@ -142,6 +164,10 @@ class Monitor:
     def exhausted(self) -> bool:
         """No criterion can still change."""
         return self.selection.exhausted
+
+    def begin_stage(self) -> None:
+        """A new training loop begins: patience counts from here."""
+        self.selection.begin_stage()
 
     def modules(self) -> list[nn.Module]:
         """The method's modules."""
@@ -196,10 +222,11 @@ class Monitor:
             self.evaluator.method.finalize(data, run)
 
     def _criteria(self, place: dict[str, Any]) -> dict[str, dict[str, float | None]]:
-        """criterion -> candidate -> value, for every criterion that is still active."""
+        """criterion -> candidate -> value, of all criteria, as long as one that needs scores is still active."""
         assert self._context is not None
         evaluator, (_, run) = self.evaluator, self._context
-        wanted = [t.name for t in self.selection.tracks.values() if t.active and t.name != "last"]
+        scored_ones = [t for t in self.selection.tracks.values() if not t.undefined and t.name != "last"]
+        wanted = [t.name for t in scored_ones] if any(t.active for t in scored_ones) else []
         values: dict[str, dict[str, float | None]] = {name: {} for name in wanted}
         if not wanted:
             return values

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -126,7 +127,7 @@ def build_problem(
     if not isinstance(loaded, ClassData):
         raise PluginError(f"dataset '{info.key}': {info.load} returned {type(loaded).__name__} instead of ClassData")
     data = binarise(info, loaded, spec.data.positive, spec.data.negative)
-    split = _split(spec, registry, data)
+    split = _split(spec, registry, data, root.cache / "posterior")
 
     truth = data.y[split.train.rows]
     positives, n, n_labeled = int(truth.sum()), len(truth), split.train.n_labeled
@@ -171,15 +172,16 @@ def build_problem(
     )
 
 
-def _split(spec: RunSpec, registry: Registry, data: PNDataset) -> Split:
+def _split(spec: RunSpec, registry: Registry, data: PNDataset, cache: Path) -> Split:
     info = registry.find(MechanismInfo, spec.mechanism.key)
     mechanism = load(info)(spec.mechanism.variant)
     if not isinstance(mechanism, Mechanism):
         raise PluginError(f"mechanism '{info.key}': {info.load} is not a pubench_core.mechanism.Mechanism")
 
     def choose(pool: IntArray, positives: IntArray, n: int, rng: np.random.Generator) -> IntArray:
-        logit = auxiliary_logit(data, pool, positives) if info.needs_posterior else None
-        return mechanism.choose(data.x[positives], logit, n, rng)
+        x = _preprocessed(data.x, data.x, pool, spec.data)
+        logit = auxiliary_logit(x, data.y, pool, positives, cache) if info.needs_posterior else None
+        return mechanism.choose(x[positives], logit, n, rng)
 
     return generate(
         data,

@@ -21,6 +21,7 @@ from .snapshot import Snapshot
 from .train import Trained, granted
 
 RECORD_VERSION = 1
+MODEL = "model.safetensors"
 
 
 def result_of(
@@ -56,6 +57,7 @@ def result_of(
         "epochs": len(trained.epochs),
         "seconds": {name: round(value, 4) for name, value in trained.seconds.items()},
         "peak_memory": trained.memory,
+        "warnings": list(trained.evaluator.failed.values()),
         "device": around["device"],
         "threads": around["threads"],
         "finished_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -104,7 +106,7 @@ def fill_folder(
         np.savez_compressed(folder / "scores.npz", allow_pickle=False, **arrays)
     if spec.execution.save_model:
         Snapshot.take(trained.method).save(
-            folder / "model.safetensors",
+            folder / MODEL,
             {"run_id": spec.run_id, "spec": spec.model_dump(mode="json"), "shape": list(problem.data.shape)},
         )
     write_json(folder / RESULT, result)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 ConfigT = TypeVar("ConfigT", bound=MethodConfig)
 Tail = Literal["span", "keep", "drop"]
+Side = Literal["joint", "labeled", "unlabeled"]
 
 #: Steps between two looks at the losses: one synchronisation with the device per look.
 LOOK_EVERY = 100
@@ -80,7 +81,7 @@ class Run(Generic[ConfigT]):
         self._data, self._seed, self._build, self._monitor = data, seed, build, monitor
         self._shuffles = torch.Generator().manual_seed(torch_seed(seed, "batches"))
         self._augmentation = torch.Generator(device=device).manual_seed(torch_seed(seed, "augmentation"))
-        self._joint: _Cycle | None = None
+        self._cycles: dict[tuple[str, int, Tail], _Cycle] = {}
         self._networks: list[Backbone] = []
         self._watch = _LossWatch()
         self._total = 0
@@ -119,10 +120,11 @@ class Run(Generic[ConfigT]):
     ) -> Iterator[Epoch]:
         """``n`` turns of a training loop. After each: scoring and selection (if ``selectable``), tracing, timing.
 
-        A criterion without improvement for ``patience`` selectable epochs is frozen; when none is left that could
-        change, this and every later loop end.
+        A criterion without improvement for ``patience`` selectable epochs of this stage is frozen; when none is
+        left that could change, this and every later loop end.
         """
         limit = self.config.patience if isinstance(patience, FromConfig) else patience
+        self._monitor.begin_stage()
         for in_stage in range(n):
             if self._monitor.exhausted:
                 return
@@ -157,7 +159,7 @@ class Run(Generic[ConfigT]):
             pairs[0][0].backward()
         else:
             for index, (objective, optimizer) in enumerate(pairs):
-                parameters = [p for group in optimizer.param_groups for p in group["params"]]
+                parameters = [p for group in optimizer.param_groups for p in group["params"] if p.requires_grad]
                 objective.backward(inputs=parameters, retain_graph=index < len(pairs) - 1)
         for _, optimizer in pairs:
             optimizer.step()
@@ -187,11 +189,7 @@ class Run(Generic[ConfigT]):
                 chunks[-2:] = [torch.cat(chunks[-2:])]
             yield from map(self._batch, chunks)
         else:
-            cycle = self._joint if rows is None else None
-            if cycle is None:
-                cycle = _Cycle(pool, size, self._shuffles, "span")
-            if rows is None:
-                self._joint = cycle
+            cycle = self._cycle("joint", rows, size, "span")
             for _ in range(steps):
                 yield self._batch(next(cycle))
 
@@ -206,26 +204,22 @@ class Run(Generic[ConfigT]):
         p_rows: Tensor | None = None,
         u_rows: Tensor | None = None,
     ) -> Iterator[tuple[Batch, Batch]]:
-        """(P batch, U batch) pairs, the two sides cycling independently and reshuffled when exhausted.
+        """(P batch, U batch) pairs, the two sides cycling independently (over epochs) and reshuffled when exhausted.
 
         ``steps`` pairs; by default ``config.steps_per_epoch``, else one pass over ``epoch_of``. ``tail`` says what
         happens to an incomplete batch: it spans the reshuffle, is kept smaller, or is dropped. A batch larger than
         its side is drawn with replacement (unless kept smaller).
         """
-        p_rows = self._data.labeled_rows if p_rows is None else p_rows
-        u_rows = self._data.unlabeled_rows if u_rows is None else u_rows
-        p_size = self.config.batch_size if p_size is None else p_size
-        u_size = self.config.batch_size if u_size is None else u_size
-        p = _Cycle(p_rows.cpu(), p_size, self._shuffles, tail)
-        u = _Cycle(u_rows.cpu(), u_size, self._shuffles, tail)
+        p = self._cycle("labeled", p_rows, p_size, tail)
+        u = self._cycle("unlabeled", u_rows, u_size, tail)
         if steps is None:
             steps = self.config.steps_per_epoch or (p if epoch_of == "labeled" else u).pass_length
         for _ in range(steps):
             yield self._batch(next(p)), self._batch(next(u))
 
-    def stacked_batches(self, size: int | None = None) -> Iterator[Batch]:
-        """:meth:`paired_batches` with the P rows above the U rows of the same number, as one batch."""
-        for p, u in self.paired_batches(size, size):
+    def stacked_batches(self, size: int | None = None, *, tail: Tail = "span") -> Iterator[Batch]:
+        """:meth:`paired_batches` as one batch: the P rows, then the U rows."""
+        for p, u in self.paired_batches(size, size, tail=tail):
             yield Batch(*(torch.cat(pair) for pair in zip(p, u, strict=True)))
 
     def batches(self, rows: Tensor, size: int | None = None, *, shuffle: bool = False) -> Iterator[Batch]:
@@ -235,6 +229,18 @@ class Run(Generic[ConfigT]):
             order = order[torch.randperm(len(order), generator=self._shuffles)]
         for chunk in order.split(self.config.batch_size if size is None else size):
             yield self._batch(chunk)
+
+    def _cycle(self, side: Side, rows: Tensor | None, size: int | None, tail: Tail) -> _Cycle:
+        """Endless batches of one side of the table, going on where the epoch before left off; given rows start anew."""
+        size = self.config.batch_size if size is None else size
+        if rows is not None:
+            return _Cycle(rows.cpu(), size, self._shuffles, tail)
+        key = (side, size, tail)
+        if key not in self._cycles:
+            everyone = torch.arange(len(self._data))
+            sides = {"joint": everyone, "labeled": self._data.labeled_rows, "unlabeled": self._data.unlabeled_rows}
+            self._cycles[key] = _Cycle(sides[side].cpu(), size, self._shuffles, tail)
+        return self._cycles[key]
 
     def _batch(self, rows: Tensor) -> Batch:
         rows = rows.to(self.device, non_blocking=True)
@@ -293,45 +299,39 @@ class _LossWatch:
     """Collects reported values on the device and looks at them every ``LOOK_EVERY`` steps."""
 
     def __init__(self) -> None:
-        self._epoch = Epoch("train", 0, 0)
-        self._recent: list[dict[str, Tensor]] = []
-        self._sums: dict[str, float] = {}
-        self._steps = 0
+        self.begin(Epoch("train", 0, 0))
 
     def begin(self, epoch: Epoch) -> None:
-        self._epoch, self._recent, self._sums, self._steps = epoch, [], {}, 0
+        self._epoch = epoch
+        self._recent: dict[str, list[tuple[int, Tensor]]] = {}
+        self._sums: dict[str, float] = {}
+        self._counts: dict[str, int] = {}
+        self._steps = 0
 
     def add(self, values: dict[str, Tensor]) -> None:
-        self._recent.append({name: value.detach() for name, value in values.items()})
-        if len(self._recent) == LOOK_EVERY:
+        self._steps += 1
+        for name, value in values.items():
+            self._recent.setdefault(name, []).append((self._steps, value.detach()))
+        if self._steps % LOOK_EVERY == 0:
             self._look()
 
     @property
     def position(self) -> dict[str, Any]:
-        batch = self._steps + len(self._recent) + 1
-        return {"stage": self._epoch.stage, "epoch": self._epoch.total + 1, "batch": batch}
+        return {"stage": self._epoch.stage, "epoch": self._epoch.total + 1, "batch": self._steps + 1}
 
     def finish(self) -> dict[str, float]:
-        """Means over the epoch."""
+        """Means over the epoch, each over the steps that reported it."""
         self._look()
-        return {name: total / self._steps for name, total in self._sums.items()}
+        return {name: total / self._counts[name] for name, total in self._sums.items()}
 
     def _look(self) -> None:
-        if not self._recent:
-            return
-        names = list(self._recent[0])
-        table = torch.stack([torch.stack([step[name] for name in names]) for step in self._recent]).double().cpu()
-        bad = ~torch.isfinite(table)
-        if bad.any():
-            step = int(bad.any(dim=1).nonzero()[0])
-            name = names[int(bad[step].nonzero()[0])]
-            raise RunFailed(
-                f"{name} is {float(table[step, names.index(name)])}",
-                stage=self._epoch.stage,
-                epoch=self._epoch.total + 1,
-                batch=self._steps + step + 1,
-            )
-        for name, total in zip(names, table.sum(dim=0).tolist(), strict=True):
-            self._sums[name] = self._sums.get(name, 0.0) + total
-        self._steps += len(self._recent)
-        self._recent = []
+        bad: list[tuple[int, str, float]] = []
+        for name, reported in self._recent.items():
+            values = torch.stack([value for _, value in reported]).double().cpu()
+            bad += [(reported[i][0], name, float(values[i])) for i in torch.nonzero(~torch.isfinite(values)).flatten()]
+            self._sums[name] = self._sums.get(name, 0.0) + float(values.sum())
+            self._counts[name] = self._counts.get(name, 0) + len(reported)
+        self._recent = {}
+        if bad:
+            step, name, value = min(bad)
+            raise RunFailed(f"{name} is {value}", stage=self._epoch.stage, epoch=self._epoch.total + 1, batch=step)

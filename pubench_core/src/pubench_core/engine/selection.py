@@ -41,6 +41,11 @@ class Selection:
         """No criterion can still change: training may end."""
         return not any(track.active for track in self.tracks.values())
 
+    def begin_stage(self) -> None:
+        """Patience counts within a stage: what a criterion waited for in an earlier one is forgotten."""
+        for track in self.tracks.values():
+            track.waited = 0
+
     def update(
         self,
         epoch: int,

@@ -53,16 +53,26 @@ def train(
     registry: Registry,
     listeners: Listeners | None = None,
     memory: PeakMemory | None = None,
+    started: Callable[[], None] = lambda: None,
 ) -> Trained:
     """Trains the method of a spec on a problem and scores the test part under every criterion.
+
+    ``started`` is called when everything was checked and training begins.
 
     Raises RequestError if the criterion that names the result is undefined on this split.
     """
     told, device = listeners or Listeners(), problem.device
     memory = memory or PeakMemory(device)
-    started = time.perf_counter()
+    begun = time.perf_counter()
     method = _method(spec, registry)
-    evaluator = Evaluator(problem, method, _measures(spec, registry), spec.seed, device)
+    evaluator = Evaluator(
+        problem,
+        method,
+        _measures(spec, registry),
+        criterion=spec.selection.criterion,
+        seed=spec.seed,
+        device=device,
+    )
     undefined = evaluator.undefined(spec.selection.criteria)
     refuse_undefined(
         spec.selection.criterion,
@@ -72,6 +82,10 @@ def train(
         known=spec.selection.criteria,
     )
     selection = Selection(spec.selection.criteria, undefined)
+    build = _backbone_builder(spec, problem, registry)
+    with isolated(0, torch.device("cpu")):
+        build(1)  # a network that does not fit the data is refused before anything is announced
+    started()
     data = problem.view(granted(spec, registry))
     monitor = Monitor(
         evaluator=evaluator,
@@ -89,7 +103,7 @@ def train(
         seed=spec.seed,
         device=device,
         threads=torch.get_num_threads(),
-        build=_backbone_builder(spec, problem, registry),
+        build=build,
         monitor=monitor,
     )
     monitor.attach(data, run)
@@ -114,7 +128,7 @@ def train(
         scores=scores,
         auxiliary=evaluator.auxiliary(*problem.part("test")[:2]),
         seconds={
-            "total": time.perf_counter() - started,
+            "total": time.perf_counter() - begun,
             "training": sum(e.seconds for e in monitor.epochs),
             "evaluation": sum(e.evaluation_seconds for e in monitor.epochs) + time.perf_counter() - trained_at,
             "per_epoch": sum(e.seconds + e.evaluation_seconds for e in monitor.epochs) / len(monitor.epochs),

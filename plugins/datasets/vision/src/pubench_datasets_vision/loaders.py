@@ -51,9 +51,10 @@ def _idx(root: DataRoot, key: str, kind: type[datasets.MNIST], *, mean: float, s
         for train in (True, False):
             try:
                 part = kind(scratch, train=train)
-            except (ValueError, AssertionError, RuntimeError, TypeError) as error:
+            except (ValueError, AssertionError, RuntimeError, TypeError, KeyError) as error:
                 names = " and ".join(FILES[:2] if train else FILES[2:])
-                raise RequestError(f"{key}: {names} in {folder} are not valid IDX files ({error})") from error
+                reason = f"{type(error).__name__} {error}".strip()
+                raise RequestError(f"{key}: {names} in {folder} are not valid IDX files ({reason})") from error
             parts.append((part.data.numpy()[:, None], part.targets.numpy().astype(np.int64)))
     for name, (images, labels) in zip(("train", "test"), parts, strict=True):
         if images.shape != (len(labels), 1, 28, 28) or labels.min() < 0 or labels.max() > 9:
@@ -87,4 +88,5 @@ def _unpack(source: Path, target: Path) -> None:
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise RequestError(f"{packed} is damaged ({error}); get it again") from error
     except OSError as error:
-        raise RequestError(f"cannot read {packed}: {error.strerror or error}") from error
+        name = source if source.exists() else packed
+        raise RequestError(f"cannot read {name}: {error.strerror or error}") from error

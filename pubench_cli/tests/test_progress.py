@@ -1,0 +1,80 @@
+"""Progress: a plain line per epoch where output is piped, one line redrawn per stage on a terminal."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+from rich.console import Console
+from rich.progress import MofNCompleteColumn, Progress, TextColumn
+
+from pubench_cli.progress import LiveLine, PlainLines, listener
+from pubench_core.events import EpochFinished, RunStarted
+
+
+def epoch(stage: str, in_stage: int, of: int, value: float | None = 0.5) -> EpochFinished:
+    return EpochFinished(
+        run_id="abc",
+        stage=stage,
+        epoch=in_stage,
+        in_stage=in_stage,
+        stage_epochs=of,
+        seconds=30.0,
+        evaluation_seconds=2.5,
+        criterion="pa",
+        criteria={"pa": value, "f1": 0.9},
+    )
+
+
+STARTED = RunStarted(
+    run_id="abc",
+    code="def",
+    spec={},
+    device="cpu",
+    facts={
+        "train": {"labeled": 57, "unlabeled_positive": 570, "unlabeled_negative": 579},
+        "prior": {"true": 0.4961, "told": 0.4},
+    },
+)
+
+
+def test_plain_lines_give_stage_epoch_criterion_seconds_and_what_is_left(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = PlainLines()
+    lines.pubench_run_started(STARTED)
+    lines.pubench_epoch_finished(epoch("warm-up", 2, 5))
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.splitlines() == [
+        "run abc on cpu: 57 labelled, 1149 unlabelled, prior 0.4961 (told 0.4000)",
+        "warm-up 2/5  pa 0.5000  32.5 s/epoch  1:38 left",
+    ]
+
+
+def test_an_epoch_that_was_not_scored_has_no_number(capsys: pytest.CaptureFixture[str]) -> None:
+    PlainLines().pubench_epoch_finished(epoch("warm-up", 5, 5, None))
+    line = capsys.readouterr().err
+    assert line.startswith("warm-up 5/5  pa ")
+    assert "None" not in line
+    assert line.endswith("0:00 left\n")
+
+
+def test_a_terminal_gets_one_line_per_stage() -> None:
+    screen = io.StringIO()
+    console = Console(file=screen, force_terminal=True, width=100)
+    columns = (TextColumn("{task.description}"), MofNCompleteColumn(), TextColumn("{task.fields[criterion]}"))
+    with Progress(*columns, console=console, auto_refresh=False) as progress:
+        live = LiveLine(progress)
+        for event in (epoch("warm-up", 1, 2), epoch("warm-up", 2, 2), epoch("train", 1, 3, 0.75)):
+            live.pubench_epoch_finished(event)
+        assert [(t.description, t.completed, t.total) for t in progress.tasks] == [("warm-up", 2, 2), ("train", 1, 3)]
+        assert progress.tasks[1].fields["criterion"] == "pa 0.7500"
+    assert "1/3" in screen.getvalue()
+
+
+def test_which_one_is_used_depends_on_where_stderr_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    with listener() as chosen:
+        assert type(chosen) is PlainLines
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with listener() as chosen:
+        assert type(chosen) is LiveLine

@@ -1,0 +1,51 @@
+"""What tests of plugins share: reference vectors, numbers computed by the papers' official code.
+
+They lie in the folder named by ``PUBENCH_REFERENCE``, by default ``tests/reference`` of the source tree that core is
+imported from.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+def reference_folder() -> Path:
+    """``PUBENCH_REFERENCE``, else ``tests/reference`` of the source tree."""
+    given = os.environ.get("PUBENCH_REFERENCE")
+    return Path(given) if given else Path(__file__).parents[3] / "tests" / "reference"
+
+
+def reference_arrays(key: str) -> Arrays:
+    """All arrays of ``<key>.npz``. A missing file is an error, never a reason to skip a test."""
+    path = reference_folder() / f"{key}.npz"
+    if not path.is_file():
+        raise FileNotFoundError(f"no reference vectors {path}; PUBENCH_REFERENCE names the folder that has them")
+    with np.load(path, allow_pickle=False) as stored:
+        return dict(stored)
+
+
+def reference_cases(key: str, group: str = "") -> list[tuple[str, Arrays]]:
+    """(case, its arrays by name) for every case in ``<key>.npz``, found from the names of the arrays.
+
+    Arrays are named ``<case>__<array>``, or ``<group>_<case>_<array>`` in a file of several groups (no underscore in
+    <array> there). Raises LookupError if there is no case.
+    """
+    cases: dict[str, Arrays] = {}
+    prefix = f"{group}_" if group else ""
+    for name, values in reference_arrays(key).items():
+        if not name.startswith(prefix):
+            continue
+        rest = name.removeprefix(prefix)
+        case, separator, array = rest.rpartition("_") if group else rest.partition("__")
+        if separator:
+            cases.setdefault(case, {})[array] = values
+    if not cases:
+        raise LookupError(f"{key}.npz in {reference_folder()} has no case" + (f" of group '{group}'" if group else ""))
+    return sorted(cases.items())

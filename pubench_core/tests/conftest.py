@@ -1,0 +1,98 @@
+"""Problems that know nothing but their labels, for tests of counts, order and views."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from pubench_core.data.dataset import PNDataset
+from pubench_core.data.generator import Split, generate
+from pubench_core.data.views import Features
+from pubench_core.engine.problem import Problem
+
+Counts = tuple[int, int]
+
+
+def _labels_only(positive: int, negative: int, test: Counts | None = None) -> PNDataset:
+    """A problem of these class counts whose only feature is the row number; positives first, then negatives.
+
+    ``test``: (positives, negatives) of a fixed test part, where there is one.
+    """
+
+    def part(counts: Counts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        n = sum(counts)
+        return np.arange(n, dtype=np.float32)[:, None], np.repeat([1, 0], counts).astype(np.int8), np.arange(n)
+
+    x, y, rows = part((positive, negative))
+    x_test, y_test, rows_test = part(test) if test is not None else (None, None, None)
+    return PNDataset(
+        key="labels-only",
+        modality="tabular",
+        x=x,
+        y=y,
+        rows=rows,
+        x_test=x_test,
+        y_test=y_test,
+        rows_test=rows_test,
+        mean=None,
+        std=None,
+    )
+
+
+def _uniformly(pool: np.ndarray, positives: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+    return rng.choice(len(positives), size=n, replace=False)
+
+
+def _split(data: PNDataset, **asked: Any) -> Split:
+    """A split of PU-Bench's fractions, labelled uniformly, where nothing else is asked."""
+    defaults: dict[str, Any] = {
+        "scheme": "case-control",
+        "choose": _uniformly,
+        "c": 0.1,
+        "validation_fraction": 0.01,
+        "test_fraction": 0.2,
+        "seed": 2,
+    }
+    return generate(data, **{**defaults, **asked})
+
+
+def _problem(data: PNDataset, *, calibrated: bool = False, prior: float | None = None, **asked: Any) -> Problem:
+    """The problem of such a split; the prior told is the true one where none is given."""
+    split = _split(data, **asked)
+    truth = data.y[split.train.rows]
+    features = Features(torch.from_numpy(data.x))
+    test = features if data.x_test is None else Features(torch.from_numpy(data.x_test))
+    true = float(truth.mean())
+    return Problem(
+        data=data,
+        split=split,
+        scheme=asked.get("scheme", "case-control"),
+        seed=asked.get("seed", 2),
+        calibrated=calibrated,
+        prior_true=true,
+        prior=true if prior is None else prior,
+        features=features,
+        features_test=test,
+        truth_train=truth,
+        truth_validation=data.y[split.validation.rows],
+        truth_test=(data.y if data.y_test is None else data.y_test)[split.test_rows],
+    )
+
+
+@pytest.fixture(scope="session")
+def labels_only() -> Callable[..., PNDataset]:
+    return _labels_only
+
+
+@pytest.fixture(scope="session")
+def split_of() -> Callable[..., Split]:
+    return _split
+
+
+@pytest.fixture(scope="session")
+def problem_of() -> Callable[..., Problem]:
+    return _problem

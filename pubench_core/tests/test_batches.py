@@ -1,0 +1,447 @@
+"""Epochs, batches and steps: who is in a batch, when a pass ends, what a step changes, what a bad value is called."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from pubench_core.backbones.networks import mlp_wang
+from pubench_core.config import MethodConfig
+from pubench_core.data.views import Features, PUData, PUPart
+from pubench_core.engine.run import LOOK_EVERY, Batch, Run
+from pubench_core.errors import RunFailed
+
+
+class Listening:
+    """Stands where the evaluator's side of an epoch's end would be."""
+
+    def __init__(self, ends_after: int | None = None) -> None:
+        self.epochs: list[dict[str, Any]] = []
+        self.ends_after = ends_after
+
+    @property
+    def exhausted(self) -> bool:
+        return len(self.epochs) == self.ends_after
+
+    def begin_stage(self) -> None:
+        pass
+
+    def modules(self) -> list[nn.Module]:
+        return []
+
+    def end_of_epoch(self, epoch: Any, stage_epochs: int, **said: Any) -> None:
+        self.epochs.append({"epoch": epoch, **said})
+
+
+def table(n_labeled: int, n_unlabeled: int) -> PUData:
+    """A case-control table: the labelled positives are also the first rows of U. The feature is the instance."""
+    instance = torch.cat([torch.arange(n_labeled), torch.arange(n_unlabeled)])
+    labeled = torch.arange(len(instance)) < n_labeled
+    features = Features(torch.arange(n_unlabeled, dtype=torch.float32)[:, None])
+    part = PUPart(features, instance, labeled, "case-control")
+    return PUData(
+        features, instance, labeled, "case-control", validation=part, granted=frozenset(), prior=0.5, truth=None
+    )
+
+
+def run_of(n_labeled: int, n_unlabeled: int, *, seed: int = 2, ends_after: int | None = None, **config: Any) -> Run:
+    return Run(
+        config=MethodConfig(**config),
+        data=table(n_labeled, n_unlabeled),
+        seed=seed,
+        device=torch.device("cpu"),
+        threads=1,
+        build=lambda outputs: mlp_wang((1,), outputs),
+        monitor=Listening(ends_after),
+    )
+
+
+def rows(batches: Any) -> list[list[int]]:
+    return [batch.row.tolist() for batch in batches]
+
+
+def flat(batches: Any) -> list[int]:
+    return [row for batch in rows(batches) for row in batch]
+
+
+def sizes(batches: Any) -> list[int]:
+    return [len(batch.row) for batch in batches]
+
+
+def p_side(pairs: Any) -> list[Batch]:
+    return [p for p, _ in pairs]
+
+
+def u_side(pairs: Any) -> list[Batch]:
+    return [u for _, u in pairs]
+
+
+# ---------------------------------------------------------------- joint batches
+
+
+@settings(deadline=None)
+@given(n_labeled=st.integers(1, 20), n_unlabeled=st.integers(20, 60), size=st.integers(2, 100))
+def test_a_joint_pass_has_every_row_once_and_no_batch_of_a_single_row(
+    n_labeled: int, n_unlabeled: int, size: int
+) -> None:
+    batches = list(run_of(n_labeled, n_unlabeled, batch_size=size).joint_batches())
+    assert sorted(flat(batches)) == list(range(n_labeled + n_unlabeled))
+    assert all(n == size for n in sizes(batches)[:-1])
+    assert 2 <= sizes(batches)[-1] <= size + 1
+
+
+def test_a_last_single_row_joins_the_batch_before_it() -> None:
+    assert sizes(run_of(3, 10, batch_size=4).joint_batches()) == [4, 4, 5]
+    assert sizes(run_of(3, 11, batch_size=4).joint_batches()) == [4, 4, 4, 2]
+    assert sizes(run_of(2, 11, batch_size=13).joint_batches()) == [13]
+
+
+def test_a_batch_says_which_rows_it_has_and_who_is_labelled() -> None:
+    run = run_of(5, 30, batch_size=7)
+    data = table(5, 30)
+    for batch in run.joint_batches():
+        assert torch.equal(batch.labeled, data.labeled[batch.row])
+        assert torch.equal(batch.x, data.take(batch.row))
+        assert batch.x.dtype == torch.float32
+
+
+def test_a_labelled_positive_and_its_copy_are_two_rows_of_a_joint_pass() -> None:
+    instances = Counter(int(x) for batch in run_of(3, 10, batch_size=4).joint_batches() for x in batch.x)
+    assert instances == {**dict.fromkeys(range(3), 2), **dict.fromkeys(range(3, 10), 1)}
+
+
+def test_joint_batches_may_be_restricted_to_some_rows() -> None:
+    chosen = torch.tensor([1, 4, 7, 9, 12])
+    assert sorted(flat(run_of(3, 10, batch_size=2).joint_batches(chosen))) == [1, 4, 7, 9, 12]
+    steps = run_of(3, 10, batch_size=2, steps_per_epoch=9).joint_batches(chosen)
+    assert set(flat(steps)) == {1, 4, 7, 9, 12}
+
+
+def test_each_joint_pass_is_shuffled_anew_and_the_seed_decides_how() -> None:
+    run, again, other = (run_of(5, 40, batch_size=8, seed=seed) for seed in (2, 2, 25))
+    first, second = rows(run.joint_batches()), rows(run.joint_batches())
+    assert first != second
+    assert rows(again.joint_batches()) == first
+    assert rows(other.joint_batches()) != first
+
+
+def test_steps_per_epoch_is_the_number_of_joint_batches_all_of_full_size() -> None:
+    assert sizes(run_of(3, 10, batch_size=4, steps_per_epoch=7).joint_batches()) == [4] * 7
+
+
+def test_joint_batches_of_several_epochs_continue_one_pass() -> None:
+    run = run_of(3, 10, batch_size=4, steps_per_epoch=1)
+    seen = [row for _ in range(13) for row in flat(run.joint_batches())]
+    assert len(seen) == 4 * 13
+    for start in range(0, len(seen), 13):
+        assert sorted(seen[start : start + 13]) == list(range(13))
+
+
+def test_joint_batches_have_the_size_that_is_asked_for_each_time() -> None:
+    run = run_of(3, 10, batch_size=4, steps_per_epoch=2)
+    assert [sizes(run.joint_batches(size=size)) for size in (4, 6, 4)] == [[4, 4], [6, 6], [4, 4]]
+
+
+# ---------------------------------------------------------------- paired batches
+
+
+def test_a_pair_is_one_batch_of_labelled_and_one_of_unlabelled_rows() -> None:
+    for p, u in run_of(6, 20).paired_batches(3, 5):
+        assert p.labeled.all()
+        assert not u.labeled.any()
+        assert (len(p.row), len(u.row)) == (3, 5)
+
+
+@pytest.mark.parametrize(
+    ("tail", "epoch_of", "expected"),
+    [
+        ("span", "unlabeled", 4),  # 10 rows in batches of 3
+        ("keep", "unlabeled", 4),
+        ("drop", "unlabeled", 3),
+        ("span", "labeled", 3),  # 5 rows in batches of 2
+        ("keep", "labeled", 3),
+        ("drop", "labeled", 2),
+    ],
+)
+def test_a_paired_epoch_is_one_pass_over_the_side_asked_for(tail: Any, epoch_of: Any, expected: int) -> None:
+    run = run_of(5, 10)
+    assert len(list(run.paired_batches(2, 3, epoch_of=epoch_of, tail=tail))) == expected
+
+
+def test_the_number_of_pairs_is_that_asked_for_else_that_configured() -> None:
+    run = run_of(5, 10, steps_per_epoch=6)
+    assert len(list(run.paired_batches(2, 3))) == 6
+    assert len(list(run.paired_batches(2, 3, steps=1))) == 1
+    assert sizes(p_side(run_of(5, 10, batch_size=4).paired_batches())) == [4, 4, 4]
+
+
+def test_a_spanning_batch_takes_the_end_of_one_pass_and_the_start_of_the_next() -> None:
+    p = p_side(run_of(5, 10).paired_batches(3, 1, steps=10))
+    assert sizes(p) == [3] * 10
+    seen = flat(p)
+    assert all(sorted(seen[start : start + 5]) == [0, 1, 2, 3, 4] for start in range(0, 30, 5))
+
+
+def test_a_kept_tail_is_a_smaller_batch() -> None:
+    p = p_side(run_of(5, 10).paired_batches(3, 1, steps=6, tail="keep"))
+    assert sizes(p) == [3, 2, 3, 2, 3, 2]
+    assert all(sorted(flat(p[i : i + 2])) == [0, 1, 2, 3, 4] for i in (0, 2, 4))
+
+
+def test_a_dropped_tail_is_left_out_of_its_pass() -> None:
+    p = p_side(run_of(5, 10).paired_batches(2, 1, steps=20, tail="drop"))
+    assert sizes(p) == [2] * 20
+    assert all(len(set(flat(p[i : i + 2]))) == 4 for i in range(0, 20, 2))
+    assert set(flat(p)) == {0, 1, 2, 3, 4}  # another row is left out each time
+
+
+@pytest.mark.parametrize("tail", ["span", "drop"])
+def test_a_batch_larger_than_its_side_is_drawn_with_replacement(tail: Any) -> None:
+    p = p_side(run_of(5, 10).paired_batches(64, 1, steps=20, tail=tail))
+    assert sizes(p) == [64] * 20
+    counts = Counter(flat(p))
+    assert set(counts) == {0, 1, 2, 3, 4}
+    sigma = (64 * 20 * 0.2 * 0.8) ** 0.5
+    assert all(abs(count - 64 * 20 / 5) < 5 * sigma for count in counts.values())
+
+
+def test_a_batch_larger_than_its_side_is_the_whole_side_where_tails_are_kept() -> None:
+    p = p_side(run_of(5, 10).paired_batches(64, 1, steps=3, tail="keep"))
+    assert all(sorted(batch) == [0, 1, 2, 3, 4] for batch in rows(p))
+
+
+def test_a_batch_as_large_as_its_side_is_a_permutation_of_it() -> None:
+    p = p_side(run_of(5, 10).paired_batches(5, 1, steps=4))
+    assert all(sorted(batch) == [0, 1, 2, 3, 4] for batch in rows(p))
+
+
+def test_pairs_may_be_restricted_to_some_rows_of_each_side() -> None:
+    pairs = list(run_of(5, 10).paired_batches(2, 2, steps=12, p_rows=torch.tensor([1, 3]), u_rows=torch.arange(7, 10)))
+    assert set(flat(p_side(pairs))) == {1, 3}
+    assert set(flat(u_side(pairs))) == {7, 8, 9}
+
+
+def test_a_batch_of_nothing_is_refused() -> None:
+    with pytest.raises(RunFailed, match="empty set of rows"):
+        list(run_of(0, 10).paired_batches(2, 2))
+
+
+def test_pairs_of_several_epochs_continue_one_pass() -> None:
+    run = run_of(5, 10, steps_per_epoch=1)
+    pairs = [pair for _ in range(10) for pair in run.paired_batches(2, 4)]
+    p, u = flat(p_side(pairs)), flat(u_side(pairs))
+    assert all(sorted(p[start : start + 5]) == list(range(5)) for start in range(0, 20, 5))
+    assert all(sorted(u[start : start + 10]) == list(range(5, 15)) for start in range(0, 40, 10))
+
+
+def test_stacked_batches_are_p_rows_above_as_many_u_rows() -> None:
+    batches = list(run_of(6, 12, batch_size=3).stacked_batches())
+    assert sizes(batches) == [6] * 4
+    for batch in batches:
+        assert batch.labeled.tolist() == [True] * 3 + [False] * 3
+        assert torch.equal(batch.labeled, table(6, 12).labeled[batch.row])
+        assert batch.x.shape == (6, 1)
+    assert sizes(run_of(6, 12, batch_size=3).stacked_batches(2)) == [4] * 6
+
+
+def test_batches_go_once_over_given_rows_in_their_order_or_shuffled() -> None:
+    run, chosen = run_of(5, 20, batch_size=4), torch.tensor([9, 3, 20, 1, 7, 11, 2])
+    assert rows(run.batches(chosen)) == [[9, 3, 20, 1], [7, 11, 2]]
+    shuffled = rows(run.batches(chosen, 7, shuffle=True))[0]
+    assert sorted(shuffled) == sorted(chosen.tolist())
+
+
+# ---------------------------------------------------------------- epochs
+
+
+def test_epochs_count_within_their_stage_and_over_all_stages() -> None:
+    run = run_of(2, 4)
+    seen = [
+        (e.stage, e.in_stage, e.total) for stage, n in (("warm-up", 2), ("main", 3)) for e in run.epochs(n, stage=stage)
+    ]
+    assert seen == [("warm-up", 0, 0), ("warm-up", 1, 1), ("main", 0, 2), ("main", 1, 3), ("main", 2, 4)]
+
+
+def test_this_and_every_later_loop_end_when_no_criterion_can_change() -> None:
+    run = run_of(2, 4, ends_after=3)
+    assert len(list(run.epochs(5))) == 3
+    assert list(run.epochs(5, stage="later")) == []
+
+
+def test_patience_is_the_configured_one_unless_a_loop_has_its_own() -> None:
+    run = run_of(2, 4, patience=7)
+    for options in ({}, {"patience": 2}, {"patience": None}):
+        list(run.epochs(1, **options))
+    assert [said["patience"] for said in run._monitor.epochs] == [7, 2, None]
+
+
+def test_networks_are_back_in_training_mode_when_an_epoch_begins() -> None:
+    run = run_of(2, 4)
+    net = run.backbone()
+    for _ in run.epochs(2):
+        assert net.training
+        net.eval()
+
+
+def test_each_network_has_its_own_initialisation_and_the_callers_random_state_plays_no_part() -> None:
+    torch.manual_seed(0)
+    before = torch.get_rng_state()
+    first, second = (lambda run: (run.backbone(), run.backbone()))(run_of(2, 4))
+    assert torch.equal(torch.get_rng_state(), before)
+    torch.manual_seed(1)
+    again = run_of(2, 4).backbone()
+    assert torch.equal(first.head.weight, again.head.weight)
+    assert not torch.equal(first.head.weight, second.head.weight)
+
+
+# ---------------------------------------------------------------- steps
+
+
+def one(value: float) -> nn.Parameter:
+    return nn.Parameter(torch.tensor(value))
+
+
+def sgd(run: Run, parameter: nn.Parameter) -> torch.optim.Optimizer:
+    return run.optimizer([parameter])
+
+
+def plain_sgd(**more: Any) -> Run:
+    return run_of(2, 4, optimizer="sgd", momentum=0.0, lr=0.1, **more)
+
+
+def test_a_step_goes_down_the_gradient_of_its_objective() -> None:
+    run, a = plain_sgd(), one(3.0)
+    run.step(a**2, sgd(run, a))
+    assert a.item() == pytest.approx(3 - 0.1 * 6)
+
+
+def test_all_gradients_are_taken_before_any_optimizer_steps() -> None:
+    run, a, b = plain_sgd(), one(2.0), one(5.0)
+    product = a * b
+    run.step((product, sgd(run, a)), (product, sgd(run, b)))
+    assert a.item() == pytest.approx(2 - 0.1 * 5)
+    assert b.item() == pytest.approx(5 - 0.1 * 2)  # of the old a
+
+
+def test_an_objective_changes_only_the_parameters_of_its_own_optimizer() -> None:
+    run, a, b = plain_sgd(), one(2.0), one(5.0)
+    run.step((a * b, sgd(run, a)), (-3 * a * b, sgd(run, b)))
+    assert a.item() == pytest.approx(2 - 0.1 * 5)
+    assert b.item() == pytest.approx(5 + 0.1 * 3 * 2)
+    run.step(a * b, sgd(run, a))
+    assert b.item() == pytest.approx(5 + 0.1 * 3 * 2)
+
+
+def test_gradients_of_earlier_steps_are_forgotten() -> None:
+    run, a, b = plain_sgd(), one(2.0), one(5.0)
+    first, second = sgd(run, a), sgd(run, b)
+    for _ in range(2):
+        run.step((a * 1.0, first), (b * 2.0, second))
+    assert a.item() == pytest.approx(2 - 2 * 0.1)
+    assert b.item() == pytest.approx(5 - 2 * 0.2)
+
+
+def test_a_frozen_parameter_in_an_optimizer_stays_as_it_is() -> None:
+    run, a, frozen, b = plain_sgd(), one(2.0), one(7.0).requires_grad_(False), one(5.0)
+    run.step((a * frozen, run.optimizer([a, frozen])), (b * 1.0, sgd(run, b)))
+    assert frozen.item() == 7
+    assert a.item() == pytest.approx(2 - 0.1 * 7)
+    assert b.item() == pytest.approx(5 - 0.1)
+
+
+def test_the_configured_optimizer_is_used_with_its_values() -> None:
+    chosen = plain_sgd(weight_decay=0.5).optimizer([one(1.0)])
+    assert isinstance(chosen, torch.optim.SGD)
+    assert (chosen.defaults["lr"], chosen.defaults["momentum"], chosen.defaults["weight_decay"]) == (0.1, 0.0, 0.5)
+    adam = run_of(2, 4, optimizer="adam", lr=0.2).optimizer([one(1.0)], lr=0.01, betas=(0.5, 0.9))
+    assert isinstance(adam, torch.optim.Adam)
+    assert not isinstance(adam, torch.optim.AdamW)
+    assert (adam.defaults["lr"], adam.defaults["betas"]) == (0.01, (0.5, 0.9))
+    assert isinstance(run_of(2, 4, optimizer="adamw").optimizer([one(1.0)]), torch.optim.AdamW)
+
+
+def test_an_epoch_reports_the_mean_of_each_value() -> None:
+    run, a = run_of(2, 4, optimizer="sgd", momentum=0.0, lr=1e-9), one(1.0)
+    for _ in run.epochs(2):
+        for value in (1.0, 2.0, 6.0):
+            run.step(a * value, sgd(run, a), report={"risk": torch.tensor(-value)})
+    for said in run._monitor.epochs:
+        assert said["values"] == {"loss": pytest.approx(3, rel=1e-6), "risk": pytest.approx(-3)}
+
+
+def test_steps_of_one_epoch_may_report_different_values() -> None:
+    run, a, b = plain_sgd(), one(2.0), one(5.0)
+    for _ in run.epochs(1):
+        for value in (1.0, 3.0):
+            run.step(a * 0.0, sgd(run, a), report={"discriminator": torch.tensor(value)})
+            run.step(b * 0.0, sgd(run, b), report={"generator": torch.tensor(10 * value)})
+    assert run._monitor.epochs[0]["values"] == pytest.approx({"loss": 0, "discriminator": 2, "generator": 20})
+
+
+# ---------------------------------------------------------------- values that are not finite
+
+
+def failure_of(run: Run, values: list[list[float]], *, report: str | None = None) -> RunFailed:
+    """How a run fails that trains one epoch per list, one step per value, after a warm-up of one epoch."""
+    a = one(1.0)
+
+    def train() -> None:
+        for _ in run.epochs(1, stage="warm-up"):
+            run.step(a * 0.0, sgd(run, a))
+        for epoch in run.epochs(len(values), stage="main"):
+            for value in values[epoch.in_stage]:
+                loss: Tensor = a * 0.0 if report else a * value
+                run.step(loss, sgd(run, a), report={report: torch.tensor(value)} if report else None)
+
+    with pytest.raises(RunFailed) as failure:
+        train()
+    return failure.value
+
+
+@pytest.mark.parametrize(("bad", "text"), [(float("nan"), "nan"), (float("inf"), "inf"), (-float("inf"), "-inf")])
+def test_the_first_bad_batch_is_named_with_its_stage_and_epoch(bad: float, text: str) -> None:
+    failure = failure_of(run_of(2, 4, lr=1e-9), [[0.0, 1.0], [0.0, 0.0, bad, 0.0, bad]])
+    assert (failure.stage, failure.epoch, failure.batch) == ("main", 3, 3)
+    assert failure.reason == f"loss is {text}"
+    assert str(failure) == f"loss is {text} (stage main, epoch 3, batch 3)"
+
+
+def test_a_reported_value_is_watched_and_named_too() -> None:
+    failure = failure_of(plain_sgd(), [[0.0, float("nan")]], report="propensity")
+    assert failure.reason == "propensity is nan"
+    assert failure.batch == 2
+
+
+@pytest.mark.parametrize("batch", [1, LOOK_EVERY - 1, LOOK_EVERY, LOOK_EVERY + 1, 2 * LOOK_EVERY + 7])
+def test_a_bad_value_ends_the_run_within_a_hundred_steps(batch: int) -> None:
+    run, a, taken = plain_sgd(), one(1.0), []
+    optimizer = sgd(run, a)
+
+    def train() -> None:
+        for _ in run.epochs(1):
+            for step in range(1, 10 * LOOK_EVERY):
+                taken.append(step)
+                run.step(a * (float("inf") if step == batch else 0.0), optimizer)
+
+    with pytest.raises(RunFailed) as failure:
+        train()
+    assert failure.value.batch == batch
+    assert batch <= len(taken) < batch + 100
+
+
+def test_the_position_is_the_batch_that_is_being_worked_on() -> None:
+    run, a = plain_sgd(), one(1.0)
+    places = []
+    for _ in run.epochs(2, stage="only"):
+        for _ in range(LOOK_EVERY + 2):
+            places.append(run.position)
+            run.step(a * 0.0, sgd(run, a))
+    assert places[0] == {"stage": "only", "epoch": 1, "batch": 1}
+    assert places[LOOK_EVERY + 1] == {"stage": "only", "epoch": 1, "batch": LOOK_EVERY + 2}
+    assert places[-1] == {"stage": "only", "epoch": 2, "batch": LOOK_EVERY + 2}

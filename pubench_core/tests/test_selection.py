@@ -1,0 +1,220 @@
+"""Every criterion chooses its epoch as if it were the only one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import Phase, assume, given, settings
+from hypothesis import strategies as st
+
+from pubench_core.data.dataset import PNDataset
+from pubench_core.data.generator import Split
+from pubench_core.engine.selection import Selection, refuse_undefined
+from pubench_core.engine.snapshot import Snapshot
+from pubench_core.errors import RequestError
+
+Values = list[float | None]
+values = st.lists(st.one_of(st.none(), st.integers(0, 6).map(float)), min_size=1, max_size=25)
+patiences = st.one_of(st.none(), st.integers(1, 5))
+
+
+def select(by_name: dict[str, Values], patience: int | None = None) -> Selection:
+    """The selection after epochs 1, 2, ... in which the criteria had these values; a snapshot holds its epoch."""
+    selection = Selection(tuple(by_name), {})
+    for epoch, row in enumerate(zip(*by_name.values(), strict=True), start=1):
+        if selection.exhausted:
+            break
+        found = {name: {"": value} for name, value in zip(by_name, row, strict=True)}
+        selection.update(epoch, found, patience, lambda epoch=epoch: Snapshot({"epoch": epoch}))
+    return selection
+
+
+def outcome(selection: Selection, name: str) -> tuple[Any, ...]:
+    track = selection.tracks[name]
+    kept = track.snapshot.state["epoch"] if track.snapshot is not None else None
+    return track.epoch, track.best, kept, track.stopped_at
+
+
+def test_the_first_maximum_wins() -> None:
+    assert outcome(select({"pa": [0.5, 0.9, 0.7, 0.9, 0.8]}), "pa") == (2, 0.9, 2, None)
+
+
+def test_patience_ends_a_criterion_after_that_many_epochs_without_a_better_value() -> None:
+    series: Values = [0.5, 0.4, 0.6, 0.6, 0.5, 0.9]
+    assert outcome(select({"pa": series}, patience=2), "pa") == (3, 0.6, 3, 5)
+    assert outcome(select({"pa": series}, patience=3), "pa") == (6, 0.9, 6, None)
+
+
+def test_a_stopped_criterion_no_longer_changes_while_another_does() -> None:
+    together = select({"pa": [0.5, 0.4, 0.3, 0.9], "auc": [0.1, 0.2, 0.3, 0.4]}, patience=2)
+    assert outcome(together, "pa") == (1, 0.5, 1, 3)
+    assert outcome(together, "auc") == (4, 0.4, 4, None)
+
+
+@settings(deadline=None)
+@given(table=st.lists(st.tuples(values.map(tuple), st.just(0)), min_size=2, max_size=4), patience=patiences)
+def test_a_criterion_tracked_with_others_chooses_what_it_would_choose_alone(table: Any, patience: int | None) -> None:
+    length = min(len(series) for series, _ in table)
+    by_name = {f"criterion-{i}": list(series[:length]) for i, (series, _) in enumerate(table)}
+    together = select(by_name, patience)
+    for name, series in by_name.items():
+        assert outcome(together, name) == outcome(select({name: series}, patience), name)
+
+
+@settings(deadline=None)
+@given(series=values, patience=patiences)
+def test_the_chosen_epoch_is_the_first_maximum_up_to_where_the_criterion_stopped(
+    series: Values, patience: int | None
+) -> None:
+    epoch, best, kept, stopped_at = outcome(select({"pa": series}, patience), "pa")
+    seen = [(value, -i) for i, value in enumerate(series[:stopped_at], start=1) if value is not None]
+    assume(seen)
+    assert (best, -epoch) == max(seen)
+    assert kept == epoch
+    if stopped_at is not None:
+        assert stopped_at - epoch == patience
+
+
+def test_a_new_stage_forgets_what_was_waited_but_not_the_best_so_far() -> None:
+    selection = select({"pa": [0.5, 0.4]}, patience=2)
+    selection.begin_stage()
+    selection.update(3, {"pa": {"": 0.4}}, 2, lambda: Snapshot({"epoch": 3}))
+    assert outcome(selection, "pa") == (1, 0.5, 1, None)
+    selection.update(4, {"pa": {"": 0.5}}, 2, lambda: Snapshot({"epoch": 4}))
+    assert outcome(selection, "pa") == (1, 0.5, 1, 4)
+
+
+def test_a_criterion_that_stopped_stays_stopped_in_a_new_stage() -> None:
+    selection = select({"pa": [0.5, 0.4, 0.3]}, patience=2)
+    selection.begin_stage()
+    selection.update(4, {"pa": {"": 0.9}}, 2, lambda: Snapshot({"epoch": 4}))
+    assert outcome(selection, "pa") == (1, 0.5, 1, 3)
+
+
+def test_the_best_of_several_candidates_counts_and_is_named() -> None:
+    selection = Selection(("pa",), {})
+    selection.update(1, {"pa": {"student": 0.5, "teacher": 0.7, "other": 0.7}}, None, lambda: Snapshot({}))
+    selection.update(2, {"pa": {"student": 0.6, "teacher": None}}, None, lambda: Snapshot({}))
+    assert (selection.tracks["pa"].epoch, selection.tracks["pa"].candidate) == (1, "teacher")
+
+
+def test_criteria_that_improve_in_the_same_epoch_share_one_snapshot_and_none_is_taken_in_vain() -> None:
+    selection, taken = Selection(("pa", "auc"), {}), []
+
+    def take() -> Snapshot:
+        taken.append(len(taken))
+        return Snapshot({})
+
+    for epoch, value in enumerate((0.5, 0.6, 0.6, 0.1), start=1):
+        selection.update(epoch, {"pa": {"": value}, "auc": {"": value}}, None, take)
+    assert len(taken) == 2
+    assert selection.tracks["pa"].snapshot is selection.tracks["auc"].snapshot
+
+
+# ---------------------------------------------------------------- last, undefined, exhausted
+
+
+def test_last_is_the_final_state_whatever_the_values_were() -> None:
+    selection = Selection(("pa", "last"), {})
+    for epoch in (1, 2, 3):
+        selection.update(epoch, {"pa": {"": -epoch}}, 1, lambda: Snapshot({"epoch": 0}))
+    selection.close(3, Snapshot({"epoch": 3}), "")
+    assert outcome(selection, "last")[0] == 3
+    assert outcome(selection, "last")[2] == 3
+    assert outcome(selection, "pa")[0] == 1
+
+
+def test_where_last_is_not_tracked_closing_changes_nothing() -> None:
+    selection = select({"pa": [0.5, 0.4]})
+    selection.close(2, Snapshot({"epoch": 2}), "")
+    assert outcome(selection, "pa") == (1, 0.5, 1, None)
+    assert set(selection.tracks) == {"pa"}
+
+
+def test_training_may_end_when_every_criterion_has_stopped_and_not_before() -> None:
+    falling: Values = [0.5, 0.4, 0.3]
+    assert select({"pa": falling, "auc": falling}, patience=2).exhausted
+    assert not select({"pa": falling, "auc": [0.1, 0.2, 0.3]}, patience=2).exhausted
+    assert not select({"pa": falling}, patience=None).exhausted
+
+
+def test_a_run_that_tracks_last_is_never_exhausted() -> None:
+    selection = Selection(("pa", "last"), {})
+    for epoch in range(1, 6):
+        selection.update(epoch, {"pa": {"": 0.0}}, 1, lambda: Snapshot({}))
+    assert selection.tracks["pa"].stopped_at == 2
+    assert not selection.exhausted
+
+
+def test_an_undefined_criterion_keeps_nothing_alive_and_chooses_nothing() -> None:
+    selection = Selection(("pa", "f1"), {"pa": "no labelled validation positive"})
+    for epoch, value in enumerate((0.5, 0.4), start=1):
+        selection.update(epoch, {"pa": {"": 0.9}, "f1": {"": value}}, 1, lambda: Snapshot({}))
+    assert selection.tracks["pa"].snapshot is None
+    assert selection.exhausted
+    assert Selection(("pa",), {"pa": "no labelled validation positive"}).exhausted
+
+
+def test_a_criterion_without_a_value_at_any_epoch_chooses_nothing() -> None:
+    assert outcome(select({"pa": [None, None, None]}, patience=2), "pa") == (None, -float("inf"), None, 2)
+
+
+# ---------------------------------------------------------------- refusing an undefined one
+
+
+def refusal(positive: int, negative: int, c: float) -> str:
+    with pytest.raises(RequestError) as refused:
+        refuse_undefined(
+            "pa",
+            {"pa": "no labelled validation positive", "pauc": "no labelled validation positive"},
+            counts=(negative, positive),
+            c=c,
+            known=("pa", "pauc", "f1", "last"),
+        )
+    return str(refused.value)
+
+
+def test_a_criterion_that_is_defined_is_not_refused() -> None:
+    refuse_undefined("f1", {"pa": "no labelled validation positive"}, counts=(10, 10), c=0.1, known=("pa", "f1"))
+
+
+def test_the_refusal_says_which_criterion_why_and_what_is_defined() -> None:
+    message = refusal(1000, 1000, 0.05)
+    assert "'pa'" in message
+    assert "no labelled validation positive" in message
+    assert "f1, last (--select)" in message
+    assert "pauc" not in message
+
+
+@settings(deadline=None, max_examples=25, phases=[Phase.generate])
+@given(positive=st.integers(10, 2000), negative=st.integers(10, 2000), percent=st.sampled_from([1, 2, 5, 10, 29, 50]))
+def test_the_fraction_that_a_refusal_names_labels_a_validation_positive_and_leaves_one_to_train_on(
+    labels_only: Callable[..., PNDataset], split_of: Callable[..., Split], positive: int, negative: int, percent: int
+) -> None:
+    named = re.findall(r"validation\.fraction=([\d.e-]+)", refusal(positive, negative, percent / 100))
+    assume(named)
+    data = labels_only(positive, negative, test=(1, 1))
+    split = split_of(data, c=percent / 100, validation_fraction=float(named[0]))
+    assert split.validation.n_labeled >= 1
+    assert split.train.n_labeled >= 1
+
+
+def test_the_fraction_that_a_refusal_names_is_the_smallest_to_four_decimals(
+    labels_only: Callable[..., PNDataset], split_of: Callable[..., Split]
+) -> None:
+    (named,) = re.findall(r"validation\.fraction=([\d.]+)", refusal(1000, 1000, 0.05))
+    assert float(named) == 0.0196  # 40 rows, 20 of them positive; 0.0195 is 39 rows, of which 19 are
+    data = labels_only(1000, 1000, test=(1, 1))
+    assert split_of(data, c=0.05, validation_fraction=float(named)).validation.n_labeled == 1
+    assert split_of(data, c=0.05, validation_fraction=float(named) - 0.0001).validation.n_labeled == 0
+
+
+def test_no_fraction_is_named_where_none_would_do() -> None:
+    assert "validation.fraction" not in refusal(9, 1000, 0.1)  # floor(0.1 x 9) = 0, whatever the fraction
+
+
+def test_no_fraction_is_named_that_would_leave_no_labelled_positive_to_train_on() -> None:
+    assert "validation.fraction" not in refusal(15, 100, 0.1)  # ten of them validate, five are left

@@ -1,0 +1,206 @@
+"""What a method sees: the table LP ‖ U, features, the prior it is told, and nothing that it was not granted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from pubench_core.data.dataset import PNDataset
+from pubench_core.data.views import Features, PUData, PUPart, is_one_sample, unlabeled_prior
+from pubench_core.engine.problem import Problem
+from pubench_core.errors import PluginError
+
+Maker = Callable[..., PNDataset]
+Builder = Callable[..., Problem]
+NOTHING: frozenset[str] = frozenset()
+
+
+def view(labels_only: Maker, problem_of: Builder, granted: frozenset[str] = NOTHING, **asked: object) -> PUData:
+    """120 positives and 180 negatives, nothing split off, 36 labelled; features are row numbers."""
+    data = labels_only(120, 180, test=(1, 1))
+    return problem_of(data, **{"c": 0.3, "validation_fraction": 0.0, **asked}).view(granted)
+
+
+@pytest.mark.parametrize(("scheme", "n"), [("case-control", 336), ("single-training-set", 300)])
+def test_the_table_is_lp_above_u(labels_only: Maker, problem_of: Builder, scheme: str, n: int) -> None:
+    data = view(labels_only, problem_of, scheme=scheme)
+    assert (len(data), data.n_labeled, data.n_unlabeled) == (n, 36, n - 36)
+    assert data.labeled.tolist() == [True] * 36 + [False] * (n - 36)
+    assert data.labeled_rows.tolist() == list(range(36))
+    assert data.unlabeled_rows.tolist() == list(range(36, n))
+
+
+def test_in_case_control_a_labelled_positive_and_its_unlabelled_copy_are_one_instance(
+    labels_only: Maker, problem_of: Builder
+) -> None:
+    data = view(labels_only, problem_of)
+    labeled, unlabeled = (data.instance[rows] for rows in (data.labeled_rows, data.unlabeled_rows))
+    assert sorted(unlabeled.tolist()) == list(range(300))
+    assert len(set(labeled.tolist())) == 36
+    assert max(labeled.tolist()) < 120  # the first 120 rows are the positives
+    assert torch.equal(data.x[:, 0], data.instance.float())
+
+
+def test_in_a_single_training_set_no_instance_is_twice_in_the_table(labels_only: Maker, problem_of: Builder) -> None:
+    data = view(labels_only, problem_of, scheme="single-training-set")
+    assert sorted(data.instance.tolist()) == list(range(300))
+
+
+@pytest.mark.parametrize("calibrated", [False, True])
+@pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
+def test_distinct_rows_name_every_instance_once(
+    labels_only: Maker, problem_of: Builder, scheme: str, calibrated: bool
+) -> None:
+    data = view(labels_only, problem_of, scheme=scheme, calibrated=calibrated and scheme != "case-control")
+    assert sorted(data.instance[data.distinct_rows].tolist()) == list(range(300))
+
+
+def test_distinct_rows_are_all_rows_where_nothing_is_labelled() -> None:
+    part = PUPart(Features(torch.zeros(4, 1)), torch.arange(4), torch.zeros(4, dtype=torch.bool), "case-control")
+    assert part.distinct_rows.tolist() == [0, 1, 2, 3]
+
+
+def test_the_validation_part_has_the_same_structure(labels_only: Maker, problem_of: Builder) -> None:
+    data = view(labels_only, problem_of, validation_fraction=0.5)
+    part = data.validation
+    assert (part.n_labeled, part.n_unlabeled) == (18, 150)
+    assert part.labeled.tolist() == [True] * 18 + [False] * 150
+    assert not set(part.instance.tolist()) & set(data.instance.tolist())
+    assert not hasattr(part, "truth")
+
+
+# ---------------------------------------------------------------- what must be granted
+
+
+def test_prior_and_truth_are_refused_unless_granted(labels_only: Maker, problem_of: Builder) -> None:
+    data = view(labels_only, problem_of)
+    for name in ("prior", "unlabeled_prior", "truth"):
+        with pytest.raises(PluginError, match=r"requires\(config\)"):
+            getattr(data, name)
+
+
+def test_one_grant_is_not_another(labels_only: Maker, problem_of: Builder) -> None:
+    told = view(labels_only, problem_of, frozenset({"prior"}))
+    assert told.prior == 0.4
+    with pytest.raises(PluginError, match=r"data\.truth"):
+        told.truth  # noqa: B018
+    oracle = view(labels_only, problem_of, frozenset({"truth"}))
+    with pytest.raises(PluginError, match=r"data\.prior"):
+        oracle.prior  # noqa: B018
+
+
+def test_labels_that_were_not_granted_are_nowhere_in_the_view(labels_only: Maker, problem_of: Builder) -> None:
+    data = view(labels_only, problem_of, frozenset({"prior"}))
+    truth = (data.instance < 120).tolist()
+    tensors = [value for value in [*vars(data).values(), *vars(data.validation).values()] if torch.is_tensor(value)]
+    assert tensors
+    assert not any(value.shape == (len(data),) and value.bool().tolist() == truth for value in tensors)
+
+
+@pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
+def test_granted_truth_is_that_of_each_row_of_the_table(labels_only: Maker, problem_of: Builder, scheme: str) -> None:
+    data = view(labels_only, problem_of, frozenset({"truth"}), scheme=scheme)
+    assert data.truth.dtype == torch.float32
+    assert torch.equal(data.truth == 1, data.instance < 120)
+
+
+# ---------------------------------------------------------------- the prior of U
+
+
+def test_the_prior_is_that_of_the_pool_not_of_the_table(labels_only: Maker, problem_of: Builder) -> None:
+    data = view(labels_only, problem_of, frozenset({"prior"}))
+    assert data.prior == 120 / 300  # the share in the table LP ‖ U would be 156 / 336
+    assert data.unlabeled_prior == data.prior
+
+
+def test_the_prior_of_u_in_a_single_training_set_is_its_share_of_positives(
+    labels_only: Maker, problem_of: Builder
+) -> None:
+    data = view(labels_only, problem_of, frozenset({"prior", "truth"}), scheme="single-training-set")
+    assert data.prior == 0.4
+    assert data.unlabeled_prior == pytest.approx(float(data.truth[data.unlabeled_rows].mean()))
+    assert data.unlabeled_prior == pytest.approx(84 / 264)
+
+
+def test_under_calibration_u_holds_the_labelled_positives_too_and_has_the_prior_of_the_pool(
+    labels_only: Maker, problem_of: Builder
+) -> None:
+    granted = frozenset({"prior", "truth"})
+    data = view(labels_only, problem_of, granted, scheme="single-training-set", calibrated=True)
+    assert (data.n_labeled, data.n_unlabeled) == (36, 300)
+    assert data.unlabeled_prior == 0.4
+    assert float(data.truth[data.unlabeled_rows].mean()) == pytest.approx(0.4)
+
+
+@given(percent=st.integers(1, 99), c=st.integers(0, 99), n=st.integers(100, 10_000))
+def test_the_share_left_in_u_is_pi_bar_of_wang_et_al(percent: int, c: int, n: int) -> None:
+    pi, frequency = Fraction(percent, 100), Fraction(c, 100)
+    pi_bar = (1 - frequency) * pi / (1 - frequency * pi)
+    assert unlabeled_prior(pi, frequency * pi * n, n) == pi_bar
+
+
+def test_only_one_sample_schemes_are_one_sample() -> None:
+    schemes = ("case-control", "two-sample", "given", "single-training-set", "one-sample")
+    assert [is_one_sample(scheme) for scheme in schemes] == [False, False, False, True, True]
+
+
+# ---------------------------------------------------------------- holding out
+
+
+@settings(deadline=None)
+@given(
+    percent=st.integers(1, 99),
+    labeled=st.integers(2, 40),
+    others=st.integers(2, 60),
+    copies=st.booleans(),
+    seed=st.integers(0, 2**32),
+)
+@example(percent=58, labeled=2, others=50, copies=True, seed=0)  # 0.58 x 50 is 28.999... in binary
+def test_holding_out_keeps_copies_together_and_a_labelled_positive_on_both_sides(
+    percent: int, labeled: int, others: int, copies: bool, seed: int
+) -> None:
+    u = torch.arange(labeled + others) if copies else torch.arange(labeled, labeled + others)
+    instance = torch.cat([torch.arange(labeled), u])
+    mask = torch.arange(len(instance)) < labeled
+    scheme = "case-control" if copies else "single-training-set"
+    features = Features(torch.zeros(labeled + others, 1))
+    part = PUPart(features, instance[:0], mask[:0], scheme)
+    data = PUData(features, instance, mask, scheme, validation=part, granted=NOTHING, prior=0.5, truth=None)
+    kept, held = data.hold_out(percent / 100, torch.Generator().manual_seed(seed))
+    assert sorted(torch.cat([kept, held]).tolist()) == list(range(len(data)))
+    assert not set(instance[kept].tolist()) & set(instance[held].tolist())
+    assert 1 <= int(mask[held].sum()) < labeled
+    assert int(mask[held].sum()) == max(1, percent * labeled // 100)
+    assert len(set(instance[held].tolist())) == max(1, percent * labeled // 100) + max(1, percent * others // 100)
+
+
+def test_the_same_generator_state_holds_out_the_same_rows(labels_only: Maker, problem_of: Builder) -> None:
+    data = view(labels_only, problem_of)
+    first, again, other = (data.hold_out(0.3, torch.Generator().manual_seed(s))[1].tolist() for s in (1, 1, 2))
+    assert first == again
+    assert first != other
+
+
+# ---------------------------------------------------------------- features
+
+
+def test_bytes_come_out_as_float32_between_0_and_1() -> None:
+    stored = torch.arange(256, dtype=torch.uint8).view(256, 1, 1, 1)
+    out = Features(stored).take(torch.tensor([0, 51, 255]))
+    assert out.dtype == torch.float32
+    assert out.shape == (3, 1, 1, 1)
+    assert out.flatten().tolist() == np.array([0, 51 / 255, 1], dtype=np.float32).tolist()
+    assert stored.dtype == torch.uint8
+    assert int(stored[51]) == 51  # what is stored is left as it was
+
+
+def test_floats_come_out_as_they_are_in_the_order_asked() -> None:
+    features = Features(torch.tensor([[1.5], [-2.0], [300.0]]))
+    assert features.shape == (1,)
+    assert features.take(torch.tensor([2, 0, 2])).flatten().tolist() == [300.0, 1.5, 300.0]

@@ -1,0 +1,305 @@
+"""A wrong request is answered by one line on stderr and exit code 2, before anything is trained or written."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+#: A sound request; a case's arguments follow, and the last one of a kind counts.
+SOUND = ("run", "--method", "nnpu", "--data", "digits", "--no-tracking")
+ONE_SAMPLE = ("--scheme", "single-training-set", "--c", "0.9")
+
+WRONG_KEY = {
+    "method": (("--method", "nnpuu"), ("unknown method 'nnpuu'", "did you mean 'nnpu'", "pubench list methods")),
+    "data": (("--data", "digts"), ("unknown dataset 'digts'", "did you mean 'digits'", "pubench list datasets")),
+    "mechanism": (("--mech", "scarr"), ("unknown mechanism 'scarr'", "did you mean 'scar'", "list mechanisms")),
+    "criterion": (("--select", "paucc"), ("unknown selection criterion 'paucc'", "did you mean 'pauc'")),
+    "backbone": (("--backbone", "lennet"), ("unknown backbone 'lennet'", "did you mean 'lenet'", "list backbones")),
+    "preset": (("--preset", "oficial"), ("unknown preset of nnpu 'oficial'", "did you mean 'official'")),
+    "metric": (("--set", "evaluation.metrics=[acuracy]"), ("'acuracy'", "did you mean 'accuracy'", "list metrics")),
+    "variant": (("--set", "mechanism.variant=papper"), ("variant of mechanism scar", "'papper'", "paper")),
+    "estimator": (("--prior", "estimated:nobody"), ("unknown prior 'nobody'", "pubench list priors")),
+    "nothing near": (("--method", "zzzzzz"), ("unknown method 'zzzzzz'", "nnpu", "upu")),
+}
+LABELS = {
+    "c of 0": (("--c", "0"), ("--c", "'0'", "(0, 1]")),
+    "c above 1": (("--c", "1.5"), ("--c", "'1.5'", "(0, 1]")),
+    "c no number": (("--c", "abc"), ("--c", "'abc'", "(0, 1]")),
+    "c not a number": (("--c", "nan"), ("--c", "'nan'", "(0, 1]")),
+    "prior 0": (("--prior", "0"), ("--prior", "0", "(0, 1)")),
+    "prior 1": (("--prior", "1"), ("--prior", "1", "(0, 1)")),
+    "prior above 1": (("--prior", "1.5"), ("--prior", "1.5", "(0, 1)")),
+    "prior no number": (("--prior", "foo"), ("--prior", "scaled:1.2", "estimated:KEY")),
+    "prior scaled by text": (("--prior", "scaled:x"), ("--prior", "scaled:1.2")),
+    "prior scaled by 0": (("--prior", "scaled:0"), ("--prior", "factor above 0")),
+    "prior scaled too far": (("--prior", "scaled:3"), ("scaled:3", "1.488", "(0, 1)")),
+    "prior below the labelled share": (
+        (*ONE_SAMPLE, "--prior", "0.1", "--set", "method.calibrate='off'"),
+        ("prior 0.1", "513 of 1149", "above 0.4465"),
+    ),
+    "scheme": (("--scheme", "case-controll"), ("--scheme", "'case-controll'", "case-control, single-training-set")),
+    "scheme to come": (("--scheme", "two-sample"), ("two-sample", "use case-control or single-training-set")),
+    "class": (("--set", "data.positive=[99]"), ("digits has no class 99", "0 to 9")),
+    "class on both sides": (("--set", "data.positive=[1, 2]"), ("class 1 is both positive and negative",)),
+    "no class": (("--set", "data.positive=[]"), ("at least one class",)),
+}
+FIELDS = {
+    "unknown": (("--set", "epoch=3"), ("--set epoch=3", "nnpu has no field 'epoch'", "did you mean 'epochs'")),
+    "unknown, dotted": (("--set", "validation.fractoin=.1"), ("no field 'fractoin'", "did you mean 'fraction'")),
+    "unknown section": (("--set", "selektion.criterion=pa"), ("no field 'selektion'", "did you mean 'selection'")),
+    "too small": (("--set", "lr=0"), ("--set lr=0", "lr must be a number above 0")),
+    "too large": (("--set", "gamma=2"), ("--set gamma=2", "at least 0", "at most 1")),
+    "wrong word": (("--set", "correction=none"), ("correction", "ascent, clamp, flip")),
+    "no number": (("--set", "lr=abc"), ("--set lr=abc", "'abc'", "a number above 0")),
+    "infinite": (("--set", "lr=.inf"), ("--set lr=.inf", "a number above 0")),
+    "no whole number": (("--set", "epochs=2.5"), ("2.5", "a whole number of at least 1")),
+    "truth value": (("--set", "lr=true"), ("lr", "true is a truth value", "number")),
+    "no value": (("--set", "lr="), ("--set lr=", "a number above 0")),
+    "no equals sign": (("--set", "lr"), ("--set lr", "name=value", "lr=1e-3")),
+    "no name": (("--set", "=3"), ("--set =3", "name=value")),
+    "broken YAML": (("--set", "lr=[1"), ("--set lr=[1", "YAML")),
+    "criteria without the chosen one": (("--set", "selection.criteria=[pauc]"), ("'pa' is not tracked", "pauc")),
+    "list for a preset": (("--set", "method.preset=[quick]"), ("preset", "quick")),
+    "list for a key": (("--set", "data.key=[digits]"), ("dataset", "digits")),
+    "number for a mapping": (("--set", "method.config=3"), ("method.config", "3", "mapping")),
+}
+MACHINE = {
+    "device": (("--device", "foo"), ("--device", "'foo'", "auto", "cpu", "cuda")),
+    "seed no number": (("--seed", "x"), ("--seed", "'x'", "a whole number of at least 0")),
+    "seed negative": (("--seed", "-1"), ("--seed", "'-1'", "a whole number of at least 0")),
+    "seed fraction": (("--seed", "1.5"), ("--seed", "'1.5'", "a whole number")),
+    "threads 0": (("--threads", "0"), ("--threads", "'0'", "at least 1")),
+    "artifact": (("--artifacts", "scorez"), ("--artifacts", "scores", "trace")),
+    "format": (("--format", "yaml"), ("--format", "yaml", "table", "json")),
+    "results in the way": (("--results", "a-file"), ("a-file", "--results")),
+    "results below a file": (("--results", "a-file/below"), ("a-file/below", "--results")),
+    "vector for an image network": (("--backbone", "lenet"), ("lenet", "1x28x28", "given 64", "use mlp")),
+    "vector for a size-agnostic network": (("--backbone", "cnn"), ("cnn", "given 64", "use mlp")),
+    "option": (("--metod", "nnpu"), ("No such option", "--metod", "--method")),
+    "too many words": (("nnpu",), ("nnpu", "pubench run --help")),
+}
+
+
+def line_of(done: subprocess.CompletedProcess[str]) -> str:
+    """The one line of a refused request."""
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert done.stderr.endswith("\n")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: ")
+    return line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        pytest.param(*case, id=name.replace(" ", "-"))
+        for cases in (WRONG_KEY, LABELS, FIELDS, MACHINE)
+        for name, case in cases.items()
+    ],
+)
+def test_a_wrong_request_is_one_line(
+    pubench: Run, tmp_path: Path, arguments: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    (tmp_path / "a-file").write_text("in the way")
+    line = line_of(pubench(*SOUND, *arguments))
+    for word in words:
+        assert word in line
+    assert not list(tmp_path.rglob("result.json"))
+    assert not list(tmp_path.rglob("failure.json"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("run", "--data", "digits"), ("no method given", "--method nnpu", "pubench list methods")),
+        (("run", "--method", "nnpu"), ("no data given", "--data digits", "pubench list datasets")),
+        (("lst",), ("lst", "list")),
+        (("list",), ("methods", "backbones")),
+        (("list", "models"), ("models", "methods", "backbones")),
+        (("info", "nnpuu"), ("unknown key 'nnpuu'", "did you mean 'nnpu'")),
+        (("doctor", "nnpuu"), ("unknown key 'nnpuu'", "did you mean 'nnpu'")),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, tuple) else None,
+)
+def test_a_wrong_command_is_one_line(pubench: Run, arguments: tuple[str, ...], words: tuple[str, ...]) -> None:
+    line = line_of(pubench(*arguments))
+    for word in words:
+        assert word in line
+
+
+def test_a_fresh_process_answers_the_same(pubench: Run) -> None:
+    cold = pubench(*SOUND, "--c", "1.5", cold=True)
+    assert line_of(cold) == line_of(pubench(*SOUND, "--c", "1.5"))
+
+
+class TestRunFile:
+    @pytest.mark.parametrize(
+        ("content", "words"),
+        [
+            (b"seed: 2\ndata: [digits\nprior: 1\n", ("line 3", "not valid YAML")),
+            (b"seed: 2\n\tdata: digits\n", ("line 2", "not valid YAML")),
+            (b"seed: \x00\n", ("not valid YAML",)),
+            (b"seed: !!python/object:os.system x\n", ("line 1", "not valid YAML")),
+            (b"\xff\xfe\x00", ("cannot read",)),
+            (b"- digits\n- nnpu\n", ("mapping", "data", "method")),
+            (b"just words\n", ("mapping",)),
+            (b"", ("mapping",)),
+            (b"seed: 3\nmethod:\n  config:\n    lr: 0.1\n    epoch: 3\n", ("line 5", "'epoch'", "'epochs'")),
+            (b"seed: 3\nselektion:\n  criterion: pa\n", ("line 2", "'selektion'", "'selection'")),
+            (b"data:\n  schema: case-control\n", ("line 2", "'schema'", "'scheme'")),
+            (b"method:\n  config:\n    lr: 0\n", ("line 3", "given 0", "above 0")),
+            (b"seed: 2\n\nmechanism:\n  c: 2\n", ("line 4", "given 2", "(0, 1]")),
+            (b"seed: [1]\n", ("line 1", "seed", "whole number")),
+            (b"1: 2\n", ("line 1",)),
+            (b"selection: 3\n", ("line 1", "selection must be a mapping")),
+            (b"data: &a\n  key: *a\n", ("line 2",)),
+            (b"seed: 1\nprior: 0.4\nseed: 2\n", ("line 3", "seed")),
+        ],
+        ids=[
+            "syntax",
+            "tab",
+            "control-character",
+            "object",
+            "not-text",
+            "list",
+            "text",
+            "empty",
+            "unknown-hyper-parameter",
+            "unknown-section",
+            "unknown-field",
+            "value-of-a-hyper-parameter",
+            "value-of-a-field",
+            "type",
+            "number-as-field",
+            "section-no-mapping",
+            "contains-itself",
+            "field-given-twice",
+        ],
+    )
+    def test_the_line_names_file_line_and_field(
+        self, pubench: Run, tmp_path: Path, content: bytes, words: tuple[str, ...]
+    ) -> None:
+        (tmp_path / "run.yaml").write_bytes(content)
+        line = line_of(pubench(*SOUND, "--config", "run.yaml"))
+        assert "run.yaml" in line
+        for word in words:
+            assert word in line
+
+    @pytest.mark.parametrize("name", ["absent.yaml", "."])
+    def test_one_that_cannot_be_read_is_named(self, pubench: Run, name: str) -> None:
+        assert f"cannot read {name}: " in line_of(pubench(*SOUND, "--config", name))
+
+
+class TestAWayOut:
+    """What the message proposes works."""
+
+    def quick(self, pubench: Run, *arguments: str) -> dict[str, object]:
+        done = pubench(*SOUND, *arguments, "--set", "epochs=1", "--threads", 1, "--format", "json")
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        assert isinstance(found, dict)
+        return found
+
+    def test_a_c_that_labels_nobody(self, pubench: Run) -> None:
+        line = line_of(pubench(*SOUND, "--c", "0.0001"))
+        assert "labels nobody" in line
+        assert "570 positives" in line
+        enough = line.rsplit(" ", 1)[1]
+        told = self.quick(pubench, "--c", enough, "--select", "last")
+        assert told["data"]["train"]["labeled"] == 1  # type: ignore[index]
+
+    @pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
+    @pytest.mark.parametrize("fraction", ["0.01", "0"])
+    @pytest.mark.parametrize("criterion", ["pa", "pauc"])
+    def test_a_criterion_that_is_undefined_on_this_split(
+        self, pubench: Run, scheme: str, fraction: str, criterion: str
+    ) -> None:
+        asked = ("--scheme", scheme, "--select", criterion)
+        line = line_of(pubench(*SOUND, *asked, "--set", f"validation.fraction={fraction}"))
+        assert f"selection criterion '{criterion}' is undefined on this split: " in line
+        assert ("there is no validation part" if fraction == "0" else "no labelled validation positive") in line
+        enough = line.split("--set validation.fraction=", 1)[1].split(")", 1)[0]
+        told = self.quick(pubench, *asked, "--set", f"validation.fraction={enough}")
+        assert told["data"]["validation"]["labeled"] == 1  # type: ignore[index]
+        assert told["selected"] == criterion
+
+    def test_its_other_way_out_is_a_criterion_that_is_defined(self, pubench: Run) -> None:
+        line = line_of(pubench(*SOUND, "--set", "validation.fraction=0.01"))
+        defined = line.split("defined here: ", 1)[1].split(" (--select)", 1)[0].split(", ")
+        assert {"f1", "macro-f1", "oa", "last"} <= set(defined)
+        told = self.quick(pubench, "--set", "validation.fraction=0.01", "--select", defined[0])
+        assert told["criteria"]["pa"]["undefined"] == "no labelled validation positive"  # type: ignore[index]
+
+    def test_no_fraction_is_proposed_that_would_leave_nobody_to_train_on(self, pubench: Run) -> None:
+        """142 zeros and c = 0.0071 make one label, in the training part or in the validation part."""
+        zeros = ("--set", "data.positive=[0]", "--set", "validation.fraction=0", "--c", "0.0071")
+        line = line_of(pubench(*SOUND, *zeros))
+        assert "'pa' is undefined" in line
+        assert "validation.fraction" not in line
+        assert "defined here: last" in line
+
+
+class TestMissingFiles:
+    FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
+
+    def asked(self, pubench: Run, *arguments: object, **around: str) -> str:
+        return line_of(pubench(*SOUND, "--data", "mnist", *arguments, env=around))
+
+    def test_which_files_where_from_and_which_folder(self, pubench: Run, tmp_path: Path) -> None:
+        line = self.asked(pubench, "--data-root", tmp_path / "data")
+        for name in self.FILES:
+            assert name in line
+        assert str(tmp_path / "data" / "mnist") in line
+        assert "(data root from --data-root)" in line
+        assert "the MNIST distribution" in line
+
+    def test_only_the_absent_ones_are_named(self, pubench: Run, tmp_path: Path) -> None:
+        folder = tmp_path / "mnist"
+        folder.mkdir()
+        for name in self.FILES[:3]:
+            (folder / f"{name}.gz").touch()
+        line = self.asked(pubench, PUBENCH_DATA=str(tmp_path))
+        assert "no t10k-labels-idx1-ubyte.gz in " in line
+        assert "train-images" not in line
+        assert "(data root from PUBENCH_DATA)" in line
+
+    def test_by_default_the_user_cache_is_looked_in(self, pubench: Run, tmp_path: Path) -> None:
+        line = self.asked(pubench, XDG_CACHE_HOME=str(tmp_path / "cache"))
+        assert str(tmp_path / "cache" / "pubench" / "mnist") in line
+        assert "(data root from the user cache)" in line
+
+
+def test_a_gpu_that_is_not_there(pubench: Run) -> None:
+    import torch
+
+    there = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    line = line_of(pubench(*SOUND, "--device", f"cuda:{there}"))
+    assert f"--device cuda:{there}" in line
+    if there:
+        assert f"this machine has {there} CUDA device(s)" in line
+        return
+    assert "use --device cpu or auto" in line
+    assert "no CUDA device is available" in line_of(pubench(*SOUND, "--device", "cuda"))
+
+
+def test_a_refused_run_was_never_announced(
+    pubench: Run, tmp_path: Path, make_distribution: Callable[..., Path]
+) -> None:
+    """No listener hears of a run that is refused."""
+    source = """
+from pubench_core import hookimpl
+
+@hookimpl
+def pubench_run_started(event):
+    open("announced", "w").close()
+"""
+    site = make_distribution(tmp_path / "site", "acme-ears", {"acme_ears": source})
+    tracked = [word for word in SOUND if word != "--no-tracking"]
+    line_of(pubench(*tracked, "--set", "validation.fraction=0.01", env={"PYTHONPATH": str(site)}))
+    assert not (tmp_path / "announced").exists()

@@ -1,0 +1,246 @@
+"""``list``, ``info``, ``doctor``, ``--version``, ``--help`` and completion say what is installed, and import little."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+INSTALLED = {
+    "methods": {"nnpu", "upu", "pn"},
+    "datasets": {"digits", "breast-cancer", "mnist", "fashion-mnist"},
+    "mechanisms": {"scar"},
+    "metrics": {"accuracy", "precision", "recall", "f1", "macro-f1", "auc", "average-precision", "mcc"}
+    | {"balanced-accuracy", "pa", "pauc", "oa"},
+    "priors": set(),
+    "backbones": {"mlp", "mlp-wang", "lenet", "cnn-cifar", "cnn-mri", "resnet18", "cnn"},
+}
+KINDS = list(INSTALLED)
+HEAVY = {"torch", "torchvision", "sklearn", "scipy", "numpy", "pandas", "mlflow", "openml", "sentence_transformers"}
+HEAVY |= {"matplotlib", "numba", "optuna"}
+
+
+def listed(pubench: Run, kind: str) -> list[dict[str, Any]]:
+    done = pubench("list", kind, "--format", "json")
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = json.loads(done.stdout)
+    assert isinstance(rows, list)
+    return rows
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_json_is_a_list_of_objects_with_key_and_status(pubench: Run, kind: str) -> None:
+    rows = listed(pubench, kind)
+    assert {row["key"] for row in rows if row["status"] == "ok"} >= INSTALLED[kind]
+    assert all(row["package"].startswith("pubench-") for row in rows if row["key"] in INSTALLED[kind])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_csv_has_the_rows_of_json(pubench: Run, kind: str) -> None:
+    done = pubench("list", kind, "--format", "csv")
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert [(r["key"], r["status"]) for r in rows] == [(r["key"], r["status"]) for r in listed(pubench, kind)]
+    assert done.stdout.startswith("key,")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_table_has_a_line_per_plugin(pubench: Run, kind: str) -> None:
+    done = pubench("list", kind)
+    assert (done.returncode, done.stderr) == (0, "")
+    if not listed(pubench, kind):
+        assert done.stdout == f"no {kind} installed\n"
+        return
+    header, *lines = done.stdout.splitlines()
+    assert header.split()[0] == "key"
+    assert {"package", "status"} <= set(header.split())
+    assert {line.split()[0] for line in lines} >= INSTALLED[kind]
+    assert all(line.split()[-1] == "ok" for line in lines)
+
+
+def test_a_method_is_listed_with_what_a_reader_chooses_by(pubench: Run) -> None:
+    rows = {row["key"]: row for row in listed(pubench, "methods")}
+    nnpu = rows["nnpu"]
+    assert (nnpu["name"], nnpu["venue"], nnpu["year"]) == ("nnPU", "NeurIPS", 2017)
+    assert (nnpu["family"], nnpu["setting"]) == ("risk minimisation", "two-sample")
+    assert (nnpu["needs_prior"], nnpu["oracle"]) == (True, False)
+    assert (nnpu["package"], nnpu["version"]) == ("pubench-nnpu", "0.1.0")
+    assert (rows["pn"]["needs_prior"], rows["pn"]["oracle"]) == (False, True)
+
+
+def test_metrics_say_which_need_true_labels(pubench: Run) -> None:
+    tags = {row["key"]: row["tag"] for row in listed(pubench, "metrics")}
+    assert {key for key, tag in tags.items() if tag == "oracle"} == INSTALLED["metrics"] - {"pa", "pauc"}
+    assert (tags["pa"], tags["pauc"]) == ("needs prior", "needs SCAR")
+
+
+#: Runs the console script's function and then tells which modules were loaded.
+WATCHED = """
+import json, sys
+from pubench_cli.main import main
+sys.argv = ["pubench", *sys.argv[1:]]
+try:
+    main()
+finally:
+    print(json.dumps(sorted(sys.modules)), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("arguments", [("list", "methods"), ("list", "datasets"), ("--help",), ("run", "--help")])
+def test_listing_and_help_import_nothing_heavy(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    command = [sys.executable, "-c", WATCHED, *arguments]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    loaded = {name.split(".")[0] for name in json.loads(done.stderr)}
+    assert "pubench_cli" in loaded
+    assert done.stdout
+    assert loaded & HEAVY == set()
+
+
+def test_the_console_script_lists_in_a_fresh_process(pubench: Run) -> None:
+    cold = pubench("list", "methods", "--format", "json", cold=True)
+    assert (cold.returncode, cold.stderr) == (0, "")
+    assert cold.stdout == pubench("list", "methods", "--format", "json").stdout
+
+
+class TestInfo:
+    def test_a_method_in_json(self, pubench: Run) -> None:
+        done = pubench("info", "nnpu", "--format", "json")
+        assert (done.returncode, done.stderr) == (0, "")
+        told = json.loads(done.stdout)
+        assert (told["key"], told["kind"], told["name"]) == ("nnpu", "method", "nnPU")
+        assert (told["reference"]["venue"], told["reference"]["year"]) == ("NeurIPS", 2017)
+        assert told["follows"].startswith("kiryor/nnPUlearning")
+        fields = {field["name"]: field for field in told["hyper_parameters"]}
+        assert {"optimizer", "lr", "weight_decay", "batch_size", "epochs", "steps_per_epoch"} <= set(fields)
+        assert fields["gamma"]["values"] == "a number of at least 0 of at most 1"
+        assert fields["lr"]["values"] == "a number above 0"
+        assert fields["surrogate"]["values"] == "one of sigmoid, logistic"
+        assert all(field["meaning"] for field in fields.values())
+        assert set(told["presets"]) == {"official", "pubench", "wang", "quick"}
+        assert told["presets"]["pubench"]["values"]["epochs"] == 40
+        assert told["presets"]["official"]["per_data"]["cifar10"] == {"lr": 1e-5, "batch_size": 500}
+
+    def test_a_method_as_text(self, pubench: Run) -> None:
+        done = pubench("info", "nnpu")
+        assert (done.returncode, done.stderr) == (0, "")
+        for words in ("nnpu", "NeurIPS 2017", "1703.00593", "preset official", "a number above 0", "PU-Bench"):
+            assert words in done.stdout
+
+    @pytest.mark.parametrize(
+        ("key", "kind", "word"),
+        [
+            ("mnist", "dataset", "CC BY-SA 3.0"),
+            ("f-mnist", "dataset", "fashion-mnist"),
+            ("scar", "mechanism", "SCAR"),
+            ("pauc", "metric", "needs SCAR"),
+            ("lenet", "backbone", "Table D.3"),
+        ],
+    )
+    def test_every_kind_by_key_or_alias(self, pubench: Run, key: str, kind: str, word: str) -> None:
+        text, data = pubench("info", key), pubench("info", key, "--format", "json")
+        assert (text.returncode, data.returncode) == (0, 0)
+        assert word in text.stdout
+        assert json.loads(data.stdout)["kind"] == kind
+
+    def test_an_unknown_key_is_a_wrong_request(self, pubench: Run) -> None:
+        done = pubench("info", "nnnpu")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith("error: unknown key 'nnnpu'; did you mean 'nnpu'?")
+
+
+class TestDoctor:
+    @pytest.fixture
+    def with_broken(self, tmp_path: Path, make_distribution: Callable[..., Path]) -> dict[str, str]:
+        source = "raise RuntimeError('the moon is wrong')"
+        return {"PYTHONPATH": str(make_distribution(tmp_path / "site", "acme-moon", {"acme_moon": source}))}
+
+    def test_a_sound_installation(self, pubench: Run) -> None:
+        done = pubench("doctor", env={"PUBENCH_DATA": "/nowhere/at/all"})
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "0 broken" in done.stdout
+        assert "/nowhere/at/all (from PUBENCH_DATA): no such folder yet" in done.stdout
+        for word in ("python", "processor", "torch", "CUDA"):
+            assert word in done.stdout
+
+    @pytest.mark.parametrize("key", ["nnpu", "digits", "scar", "macro-f1", "lenet", "f-mnist"])
+    def test_one_that_loads(self, pubench: Run, key: str) -> None:
+        done = pubench("doctor", key)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.endswith(": ok\n")
+
+    def test_one_that_does_not_load_shows_its_traceback_and_exits_1(
+        self, pubench: Run, with_broken: dict[str, str]
+    ) -> None:
+        done = pubench("doctor", "acme-moon", env=with_broken)
+        assert (done.returncode, done.stderr) == (1, "")
+        assert "acme-moon 1.0: broken" in done.stdout
+        assert "Traceback" in done.stdout
+        assert "RuntimeError: the moon is wrong" in done.stdout
+
+    def test_everything_counts_the_broken_but_exits_0(self, pubench: Run, with_broken: dict[str, str]) -> None:
+        done = pubench("doctor", env=with_broken)
+        assert done.returncode == 0
+        assert "1 broken" in done.stdout
+        assert "the moon is wrong" in done.stdout
+        assert "pubench doctor acme-moon" in done.stdout
+        assert "Traceback" not in done.stdout
+
+
+def test_the_version_of_the_command_and_of_core(pubench: Run) -> None:
+    done = pubench("--version")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "pubench 0.1.0 (core 0.1.0)\n", "")
+
+
+@pytest.mark.parametrize("command", [(), ("list",), ("info",), ("doctor",), ("run",)])
+def test_help_shows_an_example_that_works(pubench: Run, command: tuple[str, ...]) -> None:
+    done = pubench(*command, "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    text = " ".join(done.stdout.replace("│", " ").split())
+    example = text.split("Example: pubench ", 1)[1].split(" ╭")[0].split()
+    if example[0] == "run":
+        example.append("--dry-run")
+    assert pubench(*example).returncode == 0
+
+
+def test_without_a_command_the_help_is_shown_and_nothing_is_wrong(pubench: Run) -> None:
+    done = pubench()
+    assert "Usage: pubench" in done.stdout
+    assert "error" not in done.stderr
+
+
+class TestCompletion:
+    @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+    def test_the_script_of_a_shell_is_printed(self, pubench: Run, shell: str) -> None:
+        done = pubench("--show-completion", shell, env={"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"})
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "_PUBENCH_COMPLETE" in done.stdout
+
+    @pytest.mark.parametrize(
+        ("words", "completed"),
+        [
+            ("pubench run --method n", {"nnpu"}),
+            ("pubench run --data br", {"breast-cancer"}),
+            ("pubench run --mech s", {"scar"}),
+            ("pubench run --backbone cnn-", {"cnn-cifar", "cnn-mri"}),
+            ("pubench list da", {"datasets"}),
+        ],
+    )
+    def test_keys_are_completed(self, pubench: Run, words: str, completed: set[str]) -> None:
+        around = {
+            "_PUBENCH_COMPLETE": "complete_bash",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(len(words.split()) - 1),
+        }
+        done = pubench(env=around)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert set(done.stdout.split()) >= completed
+        assert all(key.startswith(words.split()[-1]) for key in done.stdout.split())

@@ -1,0 +1,296 @@
+"""A run is a function of its spec and its code, of nothing that is hidden from it, and finishes whole or not at all."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pubench_nnpu
+import pytest
+import torch
+from scipy.stats import rankdata
+
+from pubench_core.engine.problem import Problem
+from pubench_core.engine.train import Trained, train
+from pubench_core.execute import execute, prepare
+from pubench_core.registry import Registry, registry
+from pubench_core.resolve import Layer, parse_set, resolve
+from pubench_core.specs import RunSpec
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+Truth = npt.NDArray[np.int8]
+CPU = torch.device("cpu")
+NNPU = ("run", "--method", "nnpu", "--data", "digits", "--threads", "1", "--no-tracking")
+SCHEMES = ("case-control", "single-training-set")
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def spec_of(method: str, *sets: str) -> RunSpec:
+    layer = Layer()
+    for text in ("data.key=digits", f"method.key={method}", "execution.threads=1", "epochs=2", *sets):
+        path, value = parse_set(text)
+        layer.put(path, value, text)
+    return resolve([layer], plugins())
+
+
+def plugins() -> Registry:
+    return registry()
+
+
+class TestTwoProcesses:
+    ARGUMENTS = (*NNPU, "--set", "epochs=3")
+
+    def test_one_spec_gives_the_same_bits_twice(self, pubench: Run, tmp_path: Path) -> None:
+        fresh = pubench(*self.ARGUMENTS, "--results", "a", "--format", "json", cold=True)
+        other = pubench(*self.ARGUMENTS, "--results", "b", "--format", "json")
+        first, second = json.loads(fresh.stdout), json.loads(other.stdout)
+        assert first["run_id"] == second["run_id"]
+        assert first["criteria"] == second["criteria"]
+        with (
+            np.load(tmp_path / first["record"] / "scores.npz") as a,
+            np.load(tmp_path / second["record"] / "scores.npz") as b,
+        ):
+            assert set(a) == set(b)
+            assert {"test_scores_pa", "test_scores_last", "validation_scores_f1"} <= set(a)
+            for name in a:
+                assert a[name].tobytes() == b[name].tobytes()
+
+    def test_another_seed_gives_other_bits(self, pubench: Run) -> None:
+        one, two = (json.loads(pubench(*self.ARGUMENTS, "--seed", seed, "--format", "json").stdout) for seed in (2, 25))
+        assert one["run_id"] != two["run_id"]
+        assert one["criteria"]["last"]["test"] != two["criteria"]["last"]["test"]
+
+
+class TestInterrupted:
+    """600 epochs of one step on four rows: long enough to be stopped after the first, short enough to do again."""
+
+    SHORT_STEPS = ("batch_size=4", "steps_per_epoch=1", "epochs=600", "patience=null", "selection.criteria=[pa]")
+    ARGUMENTS = (*NNPU, "--format", "json")
+    #: A shell's background job ignores SIGINT, and so would its children.
+    HEED_SIGINT = (
+        "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
+    )
+
+    def words(self) -> list[str]:
+        return [*self.ARGUMENTS, *(word for field in self.SHORT_STEPS for word in ("--set", field))]
+
+    @contextmanager
+    def after_its_first_epoch(self, folder: Path) -> Iterator[subprocess.Popen[str]]:
+        script = str(Path(sys.executable).parent / "pubench")
+        command = [sys.executable, "-c", self.HEED_SIGINT, script, *self.words()]
+        with subprocess.Popen(
+            command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stderr is not None
+            assert process.stderr.readline().startswith("run ")
+            assert process.stderr.readline().startswith("train 1/600 ")
+            yield process
+
+    def finished(self, folder: Path) -> list[str]:
+        """What a reader of the results folder would take for a record."""
+        results = folder / "results"
+        return [p.name for p in results.iterdir() if p.name != ".incoming"] + [str(p) for p in results.rglob("*.json")]
+
+    def test_after_kill_9_nothing_looks_finished_and_the_next_run_succeeds(self, pubench: Run, tmp_path: Path) -> None:
+        with self.after_its_first_epoch(tmp_path) as process:
+            process.kill()
+            out, _ = process.communicate()
+        assert (process.returncode, out) == (-signal.SIGKILL, "")
+        assert self.finished(tmp_path) == []
+
+        done = pubench(*self.words())
+        assert done.returncode == 0
+        told = json.loads(done.stdout)
+        assert (told["reused"], told["epochs"]) == (False, 600)
+        assert (tmp_path / told["record"] / "result.json").exists()
+        assert list((tmp_path / "results" / ".incoming").iterdir()) == []
+
+    def test_ctrl_c_is_one_line_exit_130_and_no_record(self, tmp_path: Path) -> None:
+        with self.after_its_first_epoch(tmp_path) as process:
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate()
+        assert (process.returncode, out) == (130, "")
+        *progress, last = err.splitlines()
+        assert last == "error: interrupted; nothing unfinished was recorded"
+        assert all(re.match(r"train \d+/600 ", line) for line in progress)
+        assert self.finished(tmp_path) == []
+
+    def test_what_a_killed_writer_left_behind_is_not_taken_for_a_record(self, pubench: Run, tmp_path: Path) -> None:
+        quick = (*NNPU, "--set", "epochs=1", "--format", "json")
+        run_id = json.loads(pubench(*quick, "--results", "elsewhere").stdout)["run_id"]
+        nobody = 2**22 + 1  # above the largest process number
+        half = tmp_path / "results" / ".incoming" / f"{run_id}-{nobody}"
+        half.mkdir(parents=True)
+        (half / "result.json").write_text('{"run_id": "')
+        done = pubench(*quick)
+        assert done.returncode == 0
+        assert json.loads(done.stdout)["reused"] is False
+        assert not half.exists()
+
+
+class TestEditedMethod:
+    """The installed nnPU, shadowed by a copy that may be edited."""
+
+    ARGUMENTS = (*NNPU, "--set", "epochs=1", "--format", "json")
+
+    @pytest.fixture
+    def shadow(self, tmp_path: Path) -> Path:
+        assert pubench_nnpu.__file__ is not None
+        copy = tmp_path / "shadow" / "pubench_nnpu"
+        shutil.copytree(Path(pubench_nnpu.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+        return copy
+
+    def test_its_stored_runs_count_as_other_code(self, pubench: Run, tmp_path: Path, shadow: Path) -> None:
+        around = {"PYTHONPATH": str(shadow.parent)}
+        first = json.loads(pubench(*self.ARGUMENTS, env=around).stdout)
+        assert json.loads(pubench(*self.ARGUMENTS, env=around).stdout)["reused"] is True
+
+        with (shadow / "method.py").open("a") as file:
+            file.write("\n# an afterthought\n")
+        again = pubench(*self.ARGUMENTS, env=around)
+        told = json.loads(again.stdout)
+        notice = again.stderr.splitlines()[0]
+        assert "other code" in notice
+        assert "running again, the older record is kept" in notice
+        assert "pubench-nnpu (pubench_nnpu)" in notice
+        assert "pubench-upu" not in notice
+        assert (told["reused"], told["run_id"]) == (False, first["run_id"])
+        assert told["code"]["hash"] != first["code"]["hash"]
+        older = tmp_path / "results" / "superseded" / f"{first['run_id']}-1" / "result.json"
+        assert json.loads(older.read_text())["code"] == first["code"]
+        assert json.loads(pubench(*self.ARGUMENTS, env=around).stdout)["reused"] is True
+
+    def test_an_unedited_copy_is_the_same_code(self, pubench: Run, shadow: Path) -> None:
+        pubench(*self.ARGUMENTS)
+        assert json.loads(pubench(*self.ARGUMENTS, env={"PYTHONPATH": str(shadow.parent)}).stdout)["reused"] is True
+
+    def test_a_new_file_in_its_package_is_other_code(self, pubench: Run, shadow: Path) -> None:
+        around = {"PYTHONPATH": str(shadow.parent)}
+        pubench(*self.ARGUMENTS, env=around)
+        (shadow / "helper.py").write_text("X = 1\n")
+        assert json.loads(pubench(*self.ARGUMENTS, env=around).stdout)["reused"] is False
+
+
+def same_bits(first: Trained, second: Trained) -> dict[str, bool]:
+    """criterion -> whether test and validation scores agree in every bit."""
+    assert first.scores.keys() == second.scores.keys()
+    return {
+        name: all(parts[part].tobytes() == second.scores[name][part].tobytes() for part in ("test", "validation"))
+        for name, parts in first.scores.items()
+    }
+
+
+class TestHiddenLabels:
+    """Principle 2: no method can see what it must not see."""
+
+    def permuted(self, problem: Problem) -> Problem:
+        """The same features, split, labels and prior; the hidden labels of other rows."""
+        rng = np.random.default_rng(0)
+
+        def among_unlabeled(truth: Truth, labeled: npt.NDArray[np.bool_]) -> Truth:
+            out = truth.copy()
+            out[~labeled] = rng.permutation(truth[~labeled])
+            return out
+
+        changed = dataclasses.replace(
+            problem,
+            truth_train=among_unlabeled(problem.truth_train, problem.split.train.labeled),
+            truth_validation=among_unlabeled(problem.truth_validation, problem.split.validation.labeled),
+            truth_test=rng.permutation(problem.truth_test),
+        )
+        for before, after in (
+            (problem.truth_train, changed.truth_train),
+            (problem.truth_validation, changed.truth_validation),
+            (problem.truth_test, changed.truth_test),
+        ):
+            assert (before != after).mean() > 0.3
+        assert changed.truth_train[problem.split.train.labeled].all()
+        assert changed.prior == problem.prior
+        return changed
+
+    def agreement(self, method: str, scheme: str) -> dict[str, bool]:
+        spec = spec_of(method, f"data.scheme={scheme}", "selection.criteria=[pa, pauc, last]", "mechanism.c=0.3")
+        problem = prepare(spec, plugins(), CPU)
+        return same_bits(train(spec, problem, plugins()), train(spec, self.permuted(problem), plugins()))
+
+    @pytest.mark.parametrize("scheme", SCHEMES)
+    @pytest.mark.parametrize("method", ["nnpu", "upu"])
+    def test_not_one_bit_of_a_pu_method_s_scores_depends_on_them(self, method: str, scheme: str) -> None:
+        assert self.agreement(method, scheme) == {"pa": True, "pauc": True, "last": True}
+
+    @pytest.mark.parametrize("scheme", SCHEMES)
+    def test_an_oracle_s_scores_do(self, scheme: str) -> None:
+        assert self.agreement("pn", scheme) == {"pa": False, "pauc": False, "last": False}
+
+
+class TestPosition:
+    """Principle 3: position tells nothing."""
+
+    @pytest.mark.parametrize("scheme", SCHEMES)
+    def test_the_place_of_an_unlabelled_row_says_nothing_of_its_class(self, scheme: str) -> None:
+        aucs, spread = [], []
+        for seed in range(8):
+            spec = spec_of("pn", f"data.scheme={scheme}", f"seed={seed}")
+            view = prepare(spec, plugins(), CPU).view(frozenset({"truth"}))
+            hidden = view.truth[view.unlabeled_rows].numpy() == 1
+            n, m = int(hidden.sum()), int((~hidden).sum())
+            ranks = rankdata(view.unlabeled_rows.numpy())
+            aucs.append((ranks[hidden].sum() - n * (n + 1) / 2) / (n * m))
+            spread.append((n + m + 1) / (12 * n * m))  # variance of the AUC of a random order
+        assert abs(np.mean(aucs) - 0.5) < 4 * np.sqrt(np.mean(spread) / len(aucs))
+
+
+class TestCallersRandomState:
+    def states(self) -> tuple[bytes, bytes, object]:
+        return torch.get_rng_state().numpy().tobytes(), np.random.get_state()[1].tobytes(), random.getstate()
+
+    def seeded(self, seed: int) -> None:
+        torch.manual_seed(seed)
+        np.random.seed(seed)
+        random.seed(seed)
+
+    @pytest.fixture(autouse=True)
+    def _restored(self) -> Iterator[None]:
+        before = torch.get_rng_state(), np.random.get_state(), random.getstate()
+        yield
+        torch.set_rng_state(before[0])
+        np.random.set_state(before[1])
+        random.setstate(before[2])
+
+    def test_it_neither_changes_a_result_nor_is_changed(self) -> None:
+        spec = spec_of("nnpu")
+        results = []
+        for seed in (0, 1):
+            self.seeded(seed)
+            before = self.states()
+            results.append(train(spec, prepare(spec, plugins(), CPU), plugins()))
+            assert self.states() == before
+        assert all(same_bits(*results).values())
+
+    def test_a_whole_run_leaves_it_and_the_thread_count_alone(self, tmp_path: Path) -> None:
+        spec = spec_of("upu", f"execution.results={tmp_path}", "execution.tracking=false")
+        self.seeded(3)
+        torch.set_num_threads(2)
+        before = self.states()
+        execute(spec, registry=plugins())
+        assert self.states() == before
+        assert torch.get_num_threads() == 2
+        assert not torch.are_deterministic_algorithms_enabled()
