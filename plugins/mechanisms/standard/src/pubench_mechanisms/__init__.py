@@ -1,6 +1,20 @@
-"""Labelling mechanisms: what they are. The draws are in :mod:`pubench_mechanisms.scar`."""
+"""Labelling mechanisms: what they are. The draws are in :mod:`pubench_mechanisms.draws`."""
 
 from pubench_core import MechanismInfo, Reference, hookimpl
+
+_HERE = "pubench_mechanisms.draws"
+_LBE = Reference(
+    authors="Gong, Wang, Liu, Han, You, Yang, Tao",
+    title="Instance-Dependent Positive and Unlabeled Learning with Labeling Bias Estimation",
+    venue="IEEE TPAMI",
+    year=2022,
+)
+_PUSB = Reference(
+    authors="Kato, Teshima, Honda",
+    title="Learning from Positive and Unlabeled Data with a Selection Bias",
+    venue="ICLR",
+    year=2019,
+)
 
 
 @hookimpl
@@ -17,7 +31,42 @@ def pubench_mechanisms() -> list[MechanismInfo]:
                 venue="KDD",
                 year=2008,
             ),
-            load="pubench_mechanisms.scar:SCAR",
+            load=f"{_HERE}:SCAR",
             assumption="SCAR",
-        )
+        ),
+        MechanismInfo(
+            key="sar-lbe-a",
+            name="SAR, LBE-A",
+            summary="positives far inside the class are labelled: weight p(x)^10, drawn without replacement",
+            aliases=("s2",),
+            reference=_LBE,
+            follows="PU-Bench, S2; released: its code's weights, 0.9 p^10 / sum + 0.1 / |P|",
+            load=f"{_HERE}:TypicalFirst",
+            assumption="SAR",
+            needs_posterior=True,
+            variants=("paper", "released"),
+        ),
+        MechanismInfo(
+            key="sar-lbe-b",
+            name="SAR, LBE-B",
+            summary="positives near or beyond the boundary are labelled: weight (1 - p(x))^10, without replacement",
+            aliases=("s3",),
+            reference=_LBE,
+            follows="PU-Bench, S3; released: its code's weights, (2.5 - p)^10, a mild tilt and another experiment",
+            load=f"{_HERE}:AtypicalFirst",
+            assumption="SAR",
+            needs_posterior=True,
+            variants=("paper", "released"),
+        ),
+        MechanismInfo(
+            key="sar-pusb",
+            name="SAR, PUSB",
+            summary="the positives of highest p(x) are labelled, deterministically",
+            aliases=("s4",),
+            reference=_PUSB,
+            follows="PU-Bench, S4; any power of p gives the same set, so the released code differs in ties only",
+            load=f"{_HERE}:MostTypical",
+            assumption="SAR",
+            needs_posterior=True,
+        ),
     ]

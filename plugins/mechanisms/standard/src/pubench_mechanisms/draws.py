@@ -1,0 +1,82 @@
+"""Which positives get a label: the four mechanisms of PU-Bench (S1 to S4).
+
+Weighted draws without replacement are Gumbel-top-k on log weights: the same distribution as drawing one after another
+with renormalised weights, without their underflow. p = sigmoid(z) is the simulator's auxiliary posterior.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit, log_expit, logsumexp
+
+from pubench_core.mechanism import Mechanism
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+#: Power of the posterior in S2 and S3.
+POWER = 10
+
+
+def weighted_draw(log_weight: FloatArray, n: int, rng: np.random.Generator) -> IntArray:
+    """``n`` distinct positions, drawn one after another with probability proportional to the weights left.
+
+    A weight of zero (log weight minus infinity) is drawn only when nothing else is left, in random order.
+    """
+    keys = log_weight + rng.gumbel(size=len(log_weight))
+    return np.lexsort((rng.random(len(keys)), -keys))[:n]
+
+
+class SCAR(Mechanism):
+    """S1: uniform without replacement; the propensity is e(x) = c."""
+
+    def choose(
+        self, x_pos: npt.NDArray[Any], posterior_logit: FloatArray | None, n: int, rng: np.random.Generator
+    ) -> IntArray:
+        return rng.choice(len(x_pos), size=n, replace=False)
+
+
+class TypicalFirst(Mechanism):
+    """S2: weight p^10; released: 0.9 p^10 / sum + 0.1 / |P|, which keeps every positive within reach."""
+
+    def choose(
+        self, x_pos: npt.NDArray[Any], posterior_logit: FloatArray | None, n: int, rng: np.random.Generator
+    ) -> IntArray:
+        assert posterior_logit is not None
+        return weighted_draw(self.log_weight(posterior_logit), n, rng)
+
+    def log_weight(self, logit: FloatArray) -> FloatArray:
+        """Log of the weights, up to a constant."""
+        log_power: FloatArray = POWER * log_expit(logit)
+        if self.variant == "paper":
+            return log_power
+        smoothed: FloatArray = np.logaddexp(np.log(0.9) + log_power - logsumexp(log_power), np.log(0.1 / len(logit)))
+        return smoothed
+
+
+class AtypicalFirst(Mechanism):
+    """S3: weight (1 - p)^10, which concentrates without bound; released: (2.5 - p)^10, a ratio of at most 165."""
+
+    def choose(
+        self, x_pos: npt.NDArray[Any], posterior_logit: FloatArray | None, n: int, rng: np.random.Generator
+    ) -> IntArray:
+        assert posterior_logit is not None
+        return weighted_draw(self.log_weight(posterior_logit), n, rng)
+
+    def log_weight(self, logit: FloatArray) -> FloatArray:
+        """Log of the weights, up to a constant."""
+        weight: FloatArray = log_expit(-logit) if self.variant == "paper" else np.log(2.5 - expit(logit))
+        return POWER * weight
+
+
+class MostTypical(Mechanism):
+    """S4: the n positives of highest p; ties go to the earlier position, and positions are random."""
+
+    def choose(
+        self, x_pos: npt.NDArray[Any], posterior_logit: FloatArray | None, n: int, rng: np.random.Generator
+    ) -> IntArray:
+        assert posterior_logit is not None
+        return np.argsort(-posterior_logit, kind="stable")[:n]

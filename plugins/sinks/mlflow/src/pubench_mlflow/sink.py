@@ -1,0 +1,160 @@
+"""Sending records to MLflow, each exactly once.
+
+Everything is read from the record folder, so that a run tracked when it finished and one tracked later are the same.
+An MLflow run counts as sent when it is FINISHED and carries the record's tags; one that is not FINISHED was cut off and
+is replaced.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import logging
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+# Read by mlflow when it is imported: a server that does not answer must not hold up a run for minutes, and a run is
+# nobody else's business.
+os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
+os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "10")
+os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+
+from mlflow.entities import Metric, Param, Run, RunTag
+from mlflow.exceptions import MlflowException
+from mlflow.tracking import MlflowClient
+
+from pubench_core.records import RESULT, RecordStore
+
+#: What MLflow takes in one call.
+METRICS_PER_CALL = 1000
+PARAMS_PER_CALL = 100
+RECORD_TAG = "pubench.record"
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What :func:`track` did with the records of a folder."""
+
+    sent: int
+    already_there: int
+
+
+def tracking_uri(results: Path, given: str | None) -> str:
+    """``given``, else MLFLOW_TRACKING_URI, else the sqlite file ``<results>/mlflow.db``."""
+    return given or os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{results.resolve() / 'mlflow.db'}"
+
+
+def send_record(folder: Path, uri: str | None = None) -> bool:
+    """Sends one record; False if it was there already. Raises what mlflow raises if it cannot be sent."""
+    result = json.loads((folder / RESULT).read_text(encoding="utf-8"))
+    given = uri or result["spec"]["execution"]["tracking_uri"]
+    client = _client(tracking_uri(folder.parent, given))
+    return _send(client, folder, result)
+
+
+def track(results: Path, uri: str | None = None) -> Sent:
+    """Sends every record of a results folder that is not there yet."""
+    records = [(path, result) for path, result in RecordStore(results).all()]
+    if not records:
+        return Sent(0, 0)
+    client = _client(tracking_uri(results, uri))
+    done = [_send(client, folder, result) for folder, result in records]
+    return Sent(sum(done), len(done) - sum(done))
+
+
+def _client(uri: str) -> MlflowClient:
+    for name in ("alembic", "mlflow.store.db.utils", "mlflow.tracking"):
+        logging.getLogger(name).setLevel(logging.ERROR)  # migrations of a new database are not news
+    return MlflowClient(tracking_uri=uri)
+
+
+def _send(client: MlflowClient, folder: Path, result: Mapping[str, Any]) -> bool:
+    experiment = _experiment(client, f"pubench/{result['spec']['data']['key']}", folder.parent)
+    identity = f"{result['run_id']}/{result['code']['hash']}/{result['finished_at']}"
+    for run in client.search_runs([experiment], f"tags.`{RECORD_TAG}` = '{identity}'"):
+        if run.info.status == "FINISHED":
+            return False
+        client.delete_run(run.info.run_id)
+    run = client.create_run(experiment, run_name=_name(result), tags={RECORD_TAG: identity})
+    _fill(client, run, folder, result)
+    client.set_terminated(run.info.run_id, "FINISHED")
+    return True
+
+
+def _experiment(client: MlflowClient, name: str, results: Path) -> str:
+    found = client.get_experiment_by_name(name)
+    if found is not None:
+        return str(found.experiment_id)
+    local = str(client.tracking_uri).startswith("sqlite:")
+    location = (results.resolve() / "mlflow-artifacts").as_uri() if local else None
+    try:
+        return str(client.create_experiment(name, artifact_location=location))
+    except MlflowException:
+        found = client.get_experiment_by_name(name)  # another process created it in between
+        if found is None:
+            raise
+        return str(found.experiment_id)
+
+
+def _fill(client: MlflowClient, run: Run, folder: Path, result: Mapping[str, Any]) -> None:
+    params = [Param(name, text[:6000]) for name, text in _flat(result["spec"]) if not name.startswith("execution.")]
+    for chunk in _chunks(params, PARAMS_PER_CALL):
+        client.log_batch(run.info.run_id, params=chunk)
+    for batch in _chunks(list(_metrics(folder, result, run.info.start_time)), METRICS_PER_CALL):
+        client.log_batch(run.info.run_id, metrics=batch)
+    tags = [RunTag(name, text) for name, text in _tags(folder, result)]
+    client.log_batch(run.info.run_id, tags=tags)
+    client.log_artifacts(run.info.run_id, str(folder))
+
+
+def _metrics(folder: Path, result: Mapping[str, Any], timestamp: int) -> Iterator[Metric]:
+    for name, value in result["test"].items():
+        if value is not None:
+            yield Metric(f"test/{name}", value, timestamp, 0)
+    for criterion, entry in result["criteria"].items():
+        for name, value in entry.get("test", {}).items():
+            if value is not None:
+                yield Metric(f"by-{criterion}/test-{name}", value, timestamp, entry["epoch"])
+    for name, value in result["seconds"].items():
+        yield Metric(f"seconds/{name}", value, timestamp, 0)
+    yield Metric("peak_memory_bytes", result["peak_memory"]["bytes"], timestamp, 0)
+    trace = folder / "trace.csv"
+    if trace.exists():
+        with trace.open(newline="", encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                for name, text in row.items():
+                    if name not in ("stage", "epoch", "in_stage") and text:
+                        yield Metric(f"epoch/{name}", float(text), timestamp, int(row["epoch"]))
+
+
+def _tags(folder: Path, result: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    around = json.loads((folder / "environment.json").read_text(encoding="utf-8"))
+    yield "pubench.run_id", result["run_id"]
+    yield "pubench.code", result["code"]["hash"]
+    yield "pubench.method", result["spec"]["method"]["key"]
+    yield "pubench.selected", result["selected"]
+    yield "pubench.oracle", str(result["oracle"]).lower()
+    for name, version in around["packages"].items():
+        yield f"version.{name}", version
+    if around["git"] is not None:
+        yield "mlflow.source.git.commit", around["git"]["commit"]
+
+
+def _name(result: Mapping[str, Any]) -> str:
+    spec = result["spec"]
+    return f"{spec['method']['key']} {spec['mechanism']['key']} c={spec['mechanism']['c']:g} seed={spec['seed']}"
+
+
+def _flat(value: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _flat(inner, f"{prefix}.{name}" if prefix else str(name))
+    else:
+        yield prefix, json.dumps(value) if isinstance(value, list) else str(value)
+
+
+def _chunks(items: list[Any], size: int) -> Iterable[list[Any]]:
+    return (items[i : i + size] for i in range(0, len(items), size))

@@ -1,0 +1,136 @@
+"""MLflow gets the record's numbers, each record once, and nothing that goes wrong there harms a run."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from mlflow.tracking import MlflowClient
+from pubench_mlflow import sink
+
+from pubench_core.events import RunFinished
+from pubench_core.listeners import Listeners
+from pubench_core.records import RESULT
+from pubench_core.registry import registry
+
+pytestmark = pytest.mark.filterwarnings("ignore:The ``noload``", "ignore::DeprecationWarning")
+PUBENCH = Path(sys.executable).with_name("pubench")
+RUN = ["run", "--method", "nnpu", "--data", "digits", "--set", "epochs=2", "--threads", "1"]
+
+
+def pubench(results: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [PUBENCH, *words, "--results", str(results)], capture_output=True, text=True, cwd=results.parent
+    )
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A results folder with one record, tracked when it finished."""
+    folder = tmp_path_factory.mktemp("tracked") / "results"
+    done = pubench(folder, *RUN)
+    assert done.returncode == 0, done.stderr
+    assert "warning" not in done.stderr
+    return folder
+
+
+def client(results: Path) -> MlflowClient:
+    return MlflowClient(tracking_uri=f"sqlite:///{results / 'mlflow.db'}")
+
+
+def tracked(results: Path) -> list[object]:
+    found = client(results).get_experiment_by_name("pubench/digits")
+    return list(client(results).search_runs([found.experiment_id])) if found is not None else []
+
+
+def test_a_tracked_run_has_the_numbers_of_its_record(results: Path) -> None:
+    (run,) = client(results).search_runs([client(results).get_experiment_by_name("pubench/digits").experiment_id])
+    result = json.loads(next(results.glob(f"*/{RESULT}")).read_text())
+    assert run.data.metrics["test/accuracy"] == result["test"]["accuracy"]
+    assert run.data.params["method.config.lr"] == "0.0003"
+    assert run.data.params["mechanism.c"] == "0.1"
+    assert run.data.tags["pubench.run_id"] == result["run_id"]
+    assert run.data.tags["pubench.code"] == result["code"]["hash"]
+    assert "version.torch" in run.data.tags
+    steps = client(results).get_metric_history(run.info.run_id, "epoch/loss")
+    assert [m.step for m in steps] == [1, 2]
+    files = {f.path for f in client(results).list_artifacts(run.info.run_id)}
+    assert {"spec.yaml", "result.json", "scores.npz", "trace.csv"} <= files
+
+
+def test_tracking_again_adds_nothing(results: Path) -> None:
+    before = len(tracked(results))
+    for _ in range(2):
+        assert sink.track(results) == sink.Sent(sent=0, already_there=1)
+    assert len(tracked(results)) == before == 1
+
+
+def test_a_send_that_was_cut_off_is_replaced(results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder,) = [p.parent for p in results.glob(f"*/{RESULT}")]
+    uri = f"sqlite:///{tmp_path / 'other.db'}"
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MlflowClient, "log_artifacts", killed)
+        with pytest.raises(KeyboardInterrupt):
+            sink.send_record(folder, uri)
+    assert sink.send_record(folder, uri)
+    assert not sink.send_record(folder, uri)
+    other = MlflowClient(tracking_uri=uri)
+    (run,) = other.search_runs([other.get_experiment_by_name("pubench/digits").experiment_id])
+    assert run.info.status == "FINISHED"
+
+
+def test_a_locked_database_costs_one_warning_and_is_completed_later(results: Path) -> None:
+    blocker = sqlite3.connect(results / "mlflow.db")
+    blocker.execute("BEGIN EXCLUSIVE")
+    done = pubench(results, *RUN, "--seed", "25")
+    blocker.rollback()
+    blocker.close()
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("warning: ") == 1
+    assert "accuracy" in done.stdout
+    assert len(list(results.glob(f"*/{RESULT}"))) == 2
+    completed = pubench(results, "track")
+    assert completed.returncode == 0, completed.stderr
+    assert "1 sent, 1 already there" in completed.stdout
+    assert "0 sent, 2 already there" in pubench(results, "track").stdout
+
+
+def test_an_absent_server_costs_one_warning(results: Path) -> None:
+    done = pubench(results, *RUN, "--seed", "42", "--tracking-uri", "http://127.0.0.1:9")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("warning: ") == 1
+    assert len(list(results.glob(f"*/{RESULT}"))) == 3
+    failed = pubench(results, "track", "--tracking-uri", "http://127.0.0.1:9")
+    assert failed.returncode == 1
+    assert failed.stderr.startswith("error: http://127.0.0.1:9 did not take the records")
+    assert len(failed.stderr.strip().splitlines()) == 1
+
+
+def test_no_tracking_tells_no_sink(results: Path, tmp_path: Path) -> None:
+    quiet = tmp_path / "results"
+    assert pubench(quiet, *RUN, "--no-tracking").returncode == 0
+    assert not (quiet / "mlflow.db").exists()
+
+
+def test_a_failing_sink_is_reported_once_and_left_out(tmp_path: Path) -> None:
+    said: list[str] = []
+    listeners = Listeners(registry().listeners, warn=said.append)
+    event = RunFinished("none", "finished", tmp_path / "missing", {})
+    listeners.tell("pubench_run_finished", event)
+    listeners.tell("pubench_run_finished", event)
+    assert len(said) == 1
+
+
+def test_a_page_of_nothing_is_refused_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "results").mkdir()
+    refused = pubench(tmp_path / "results", "ui")
+    assert refused.returncode == 2
+    assert "nothing was tracked" in refused.stderr
