@@ -21,7 +21,7 @@ import torch
 from . import environment
 from .data.dataset import DataRoot
 from .engine.problem import Problem, build_problem
-from .engine.report import MODEL, fill_folder, result_of
+from .engine.report import MODEL, RECORD_VERSION, fill_folder, result_of
 from .engine.resources import PeakMemory
 from .engine.train import granted, train
 from .errors import PubenchError, RecordError, RequestError, RunFailed
@@ -59,7 +59,9 @@ def execute(
     store = RecordStore(spec.execution.results)
     code = code_of(spec, registry)
     stored = None if force else store.find(spec.run_id)
-    if stored is not None and spec.execution.save_model and not (store.folder(spec.run_id) / MODEL).exists():
+    if stored is not None and stored.get("record_version") != RECORD_VERSION:
+        say("the stored record is of another format; running again, the older record is kept")
+    elif stored is not None and spec.execution.save_model and not (store.folder(spec.run_id) / MODEL).exists():
         say("the stored record has no model; running again, the older record is kept")
     elif stored is not None and stored["code"]["hash"] == code.hash:
         say(f"stored result of {stored['finished_at']}: same spec, same code (--force runs it again)")
@@ -73,15 +75,16 @@ def execute(
     told = Listeners([*listeners, *(registry.listeners if spec.execution.tracking else [])])
     with computing(spec, device):
         memory = PeakMemory(device)
-        problem = prepare(spec, registry, device)
-        start = RunStarted(spec.run_id, code.hash, spec.model_dump(mode="json"), str(device), problem.facts())
         try:
+            problem = prepare(spec, registry, device)
+            start = RunStarted(spec.run_id, code.hash, spec.model_dump(mode="json"), str(device), problem.facts())
             trained = train(
                 spec, problem, registry, told, memory, started=lambda: told.tell("pubench_run_started", start)
             )
         except (RequestError, KeyboardInterrupt):
             raise
-        # Whatever a method raises ends this run and nothing else: it is recorded with its traceback and reported.
+        # Whatever a loader, a mechanism or a method raises ends this run and nothing else: it is recorded, with its
+        # traceback, and reported.
         except Exception as error:
             failed = _failure(error)
             path = store.write_failure(

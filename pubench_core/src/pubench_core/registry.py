@@ -7,9 +7,11 @@ usable as a whole or not at all; a key that two plugins claim is usable from nei
 from __future__ import annotations
 
 import importlib
+import sys
 import traceback
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -61,8 +63,9 @@ class Registry:
             "version": point.dist.version if point.dist else "?",
         }
         try:
-            module = point.load()
-            entries, listens = self._collect(module, source)
+            with redirect_stdout(sys.stderr):  # what a plugin prints must not mix with a listing
+                module = point.load()
+                entries, listens = self._collect(module, source)
         # The one place where a stranger's code runs at import time: whatever it raises becomes its own row.
         except (Exception, SystemExit) as error:  # noqa: BLE001
             reason = " ".join(f"{type(error).__name__}: {error}".split())

@@ -119,8 +119,10 @@ def generate(
     pool, validation = take_stratified(pool, data.y, validation_fraction)
 
     n_positive = int((data.y[pool] == 1).sum())
+    if not n_positive:
+        raise RequestError(f"{data.key}: no positive is left to train on; lower validation.fraction")
     if label_count(c, n_positive) == 0:
-        enough = math.ceil(Fraction(1, max(n_positive, 1)) * 10**6) / 10**6
+        enough = math.ceil(Fraction(1, n_positive) * 10**6) / 10**6
         raise RequestError(
             f"c = {c:g} labels nobody: floor({c:g} x {n_positive} positives) = 0; "
             f"{data.key} needs c of at least {enough:g}"
