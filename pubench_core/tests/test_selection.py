@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import Phase, assume, given, settings
+from hypothesis import Phase, assume, example, given, settings
 from hypothesis import strategies as st
 
 from pubench_core.data.dataset import PNDataset
@@ -189,8 +189,9 @@ def test_the_refusal_says_which_criterion_why_and_what_is_defined() -> None:
     assert "pauc" not in message
 
 
-@settings(deadline=None, max_examples=25, phases=[Phase.generate])
+@settings(deadline=None, max_examples=25, phases=[Phase.explicit, Phase.generate])
 @given(positive=st.integers(10, 2000), negative=st.integers(10, 2000), percent=st.sampled_from([1, 2, 5, 10, 29, 50]))
+@example(positive=50, negative=10, percent=2)  # fifty of fifty positives would validate
 def test_the_fraction_that_a_refusal_names_labels_a_validation_positive_and_leaves_one_to_train_on(
     labels_only: Callable[..., PNDataset], split_of: Callable[..., Split], positive: int, negative: int, percent: int
 ) -> None:
