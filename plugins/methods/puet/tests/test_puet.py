@@ -1,0 +1,463 @@
+"""What must hold for every forest: determinism, honest counts, the rules of growth, and the meaning of the score."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from itertools import product
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pubench_puet.method import PUET, Config, vote_score
+from pubench_puet.trees import NODE, Limits, Risk, grow, is_pure, node_label, node_risk, posterior
+from safetensors.torch import load_file
+from scipy import stats
+
+from pubench_core.data.views import Features, PUData, PUPart
+from pubench_core.engine.run import Run
+from pubench_core.execute import execute
+from pubench_core.registry import GROUP, Registry
+from pubench_core.resolve import Layer, parse_set, resolve
+
+Array = np.ndarray
+NO_LIMIT = 10**9
+ESTIMATORS = list(product((True, False), (False, True)))
+
+
+def limits(**values: int) -> Limits:
+    free = {"max_depth": NO_LIMIT, "min_samples_leaf": 1, "max_features": NO_LIMIT, "max_candidates": 1}
+    return Limits(**(free | values))
+
+
+def columns_of(positive: Array, unlabeled: Array, dtype: Any = np.float32) -> Array:
+    """(d, n) feature-major, positives first, from two tables of rows."""
+    return np.ascontiguousarray(np.r_[positive, unlabeled].T.astype(dtype))
+
+
+def blobs(n_p: int, n_u: int, d: int = 6, shift: float = 1.5, seed: int = 0) -> tuple[Array, Array, Array, Array]:
+    """P, U (half positive), balanced test rows and their labels (1 or -1): two Gaussians, apart in two features."""
+    rng = np.random.default_rng(seed)
+
+    def rows(n: int, sign: int) -> Array:
+        x = rng.normal(size=(n, d)).astype(np.float32)
+        x[:, :2] += sign * shift / 2
+        return x
+
+    unlabeled = np.r_[rows(n_u // 2, 1), rows(n_u - n_u // 2, -1)]
+    return rows(n_p, 1), rng.permutation(unlabeled), np.r_[rows(1000, 1), rows(1000, -1)], np.repeat([1, -1], 1000)
+
+
+def fitted(
+    positive: Array, unlabeled: Array, prior: float = 0.5, seed: int = 0, threads: int = 1, **config: Any
+) -> PUET:
+    """The method, trained on the table P ‖ U by the engine's calls alone."""
+    x = torch.from_numpy(np.r_[positive, unlabeled].astype(np.float32))
+    labeled = torch.arange(len(x)) < len(positive)
+    part = (Features(x), torch.arange(len(x)), labeled, "case-control")
+    data = PUData(*part, validation=PUPart(*part), granted=frozenset({"prior"}), prior=prior, truth=None)
+    run = SimpleNamespace(
+        numpy_rng=np.random.default_rng(seed), threads=threads, epochs=lambda n, *, patience: range(n)
+    )
+    method = PUET(Config(**config))
+    method.fit(data, cast(Run[Config], run))
+    return method
+
+
+def scores(method: PUET, x: Array) -> Array:
+    return method.score(torch.from_numpy(x.astype(np.float32))).numpy()
+
+
+def check(tree: Array, columns: Array, risk: Risk, limit: Limits) -> None:
+    """Every statement about a tree that can be verified from its table."""
+    positive = np.arange(columns.shape[1]) < risk.n_p
+    pending = [(0, 0, np.ones(columns.shape[1], bool))]
+    seen = 0
+    while pending:
+        index, depth, inside = pending.pop()
+        node, seen = tree[index], seen + 1
+        k_p, k_u = int((inside & positive).sum()), int((inside & ~positive).sum())
+        assert (node["k_p"], node["k_u"], node["depth"]) == (k_p, k_u, depth)
+        assert k_p + k_u > 0
+        assert node["posterior"] == posterior(k_p, k_u, risk)
+        stops = (
+            is_pure(k_p, k_u, risk)
+            or depth >= limit.max_depth
+            or k_p + k_u <= limit.min_samples_leaf
+            or all(len(np.unique(column[inside])) == 1 for column in columns)
+        )
+        assert stops == (node["feature"] < 0)
+        if stops:
+            assert node["label"] in ((-1, 1) if node["posterior"] == 0.5 else (node_label(node["posterior"]),))
+            assert node["reduction"] == 0
+            continue
+        assert node["label"] == 0
+        column = columns[node["feature"]]
+        distinct = np.unique(column[inside]).astype(float)
+        assert len(distinct) > 1
+        low, high = distinct[0] + 0.4 * (distinct[1] - distinct[0]), distinct[-2] + 0.6 * (distinct[-1] - distinct[-2])
+        assert low <= node["threshold"] <= high
+        left = inside & (column <= node["threshold"])
+        right = inside & ~left
+        below = sum(
+            node_risk(int((part & positive).sum()), int((part & ~positive).sum()), risk) for part in (left, right)
+        )
+        assert node["reduction"] == node_risk(k_p, k_u, risk) - below
+        pending += [(int(node["left"]), depth + 1, left), (int(node["right"]), depth + 1, right)]
+    assert seen == len(tree)
+
+
+# ---------------------------------------------------------------- determinism
+
+
+def test_the_same_seed_gives_the_same_forest_whatever_the_number_of_threads() -> None:
+    positive, unlabeled, test, _ = blobs(60, 240)
+    one, two, five = (fitted(positive, unlabeled, threads=n, trees=20) for n in (1, 2, 5))
+    for other in (two, five):
+        for name, values in one.forest.state_dict().items():
+            np.testing.assert_array_equal(values, other.forest.state_dict()[name])
+        np.testing.assert_array_equal(scores(one, test), scores(other, test))
+
+
+def test_another_seed_gives_other_trees() -> None:
+    positive, unlabeled, test, _ = blobs(60, 240)
+    assert (scores(fitted(positive, unlabeled), test) != scores(fitted(positive, unlabeled, seed=1), test)).any()
+
+
+def test_trees_of_one_forest_differ() -> None:
+    positive, unlabeled, *_ = blobs(60, 240)
+    trees = fitted(positive, unlabeled, trees=10).forest.trees
+    assert len({tree["threshold"][0] for tree in trees}) == 10
+
+
+# ---------------------------------------------------------------- every tree is what it says
+
+
+@pytest.mark.parametrize(("non_negative", "logistic"), ESTIMATORS)
+def test_every_node_of_a_grown_tree_is_what_its_rows_make_it(non_negative: bool, logistic: bool) -> None:
+    positive, unlabeled, *_ = blobs(80, 320)
+    columns, risk = columns_of(positive, unlabeled), Risk(80, 320, 0.4, non_negative, logistic)
+    for seed in range(5):
+        limit = limits(max_features=3, max_candidates=1 + seed)
+        check(grow(columns, risk, limit, np.random.default_rng(seed)), columns, risk, limit)
+
+
+@given(
+    seed=st.integers(0, 2**32),
+    n_p=st.integers(1, 12),
+    n_u=st.integers(1, 40),
+    d=st.integers(1, 5),
+    levels=st.integers(1, 6),
+    prior=st.one_of(st.sampled_from([1e-12, 0.25, 0.5, 1 - 1e-12]), st.floats(0.01, 0.99)),
+    estimator=st.sampled_from(ESTIMATORS),
+    max_depth=st.sampled_from([0, 1, 3, NO_LIMIT]),
+    min_samples_leaf=st.sampled_from([1, 2, 7]),
+)
+@settings(deadline=None, max_examples=150)
+def test_any_small_table_of_ties_and_duplicates_gives_an_honest_tree(
+    seed: int,
+    n_p: int,
+    n_u: int,
+    d: int,
+    levels: int,
+    prior: float,
+    estimator: tuple[bool, bool],
+    max_depth: int,
+    min_samples_leaf: int,
+) -> None:
+    rng = np.random.default_rng(seed)
+    columns = rng.integers(levels, size=(d, n_p + n_u)).astype(np.float32)
+    limit = limits(max_depth=max_depth, min_samples_leaf=min_samples_leaf, max_features=2)
+    risk = Risk(n_p, n_u, prior, *estimator)
+    check(grow(columns, risk, limit, rng), columns, risk, limit)
+
+
+# ---------------------------------------------------------------- how cuts are drawn and chosen
+
+
+def roots(columns: Array, risk: Risk, limit: Limits, seeds: int) -> Array:
+    """The root of one tree per seed."""
+    return np.stack([grow(columns, risk, limit, np.random.default_rng(s))[0] for s in range(seeds)])
+
+
+def test_features_are_drawn_uniformly_among_those_that_are_not_constant() -> None:
+    columns = np.random.default_rng(0).normal(size=(9, 50)).astype(np.float32)
+    constant = [0, 3, 4, 8]
+    columns[constant] = 7
+    features = roots(columns, Risk(10, 40, 0.4, True, False), limits(max_depth=1, max_features=1), 2000)["feature"]
+    counts = np.bincount(features, minlength=9)
+    assert not counts[constant].any()
+    assert stats.chisquare(np.delete(counts, constant)).pvalue > 1e-4
+
+
+def test_a_feature_that_became_constant_is_not_drawn_below() -> None:
+    columns = np.random.default_rng(0).integers(2, size=(12, 300)).astype(np.float32)
+    for seed in range(20):  # binary features: each may be used once on a path
+        tree = grow(columns, Risk(60, 240, 0.4, True, False), limits(max_features=1), np.random.default_rng(seed))
+        paths: list[tuple[int, set[int]]] = [(0, set())]
+        while paths:
+            index, used = paths.pop()
+            node = tree[index]
+            if node["feature"] >= 0:
+                assert node["feature"] not in used
+                paths += [(int(node[side]), used | {int(node["feature"])}) for side in ("left", "right")]
+
+
+def test_thresholds_are_uniform_in_their_range() -> None:
+    columns = np.array([[0, 1, 0, 1, 0]], np.float32)
+    binary = roots(columns, Risk(2, 3, 0.5, True, False), limits(max_depth=1), 1000)["threshold"]
+    assert stats.kstest(binary, "uniform", (0.4, 0.2)).pvalue > 1e-4
+    columns = np.array([[0, 3, 1, 10, 8]], np.float32)
+    several = roots(columns, Risk(2, 3, 0.5, True, False), limits(max_depth=1), 1000)["threshold"]
+    assert stats.kstest(several, "uniform", (0.4, 9.2 - 0.4)).pvalue > 1e-4
+
+
+@pytest.mark.parametrize(("non_negative", "logistic"), ESTIMATORS)
+def test_the_best_candidate_wins(non_negative: bool, logistic: bool) -> None:
+    rng = np.random.default_rng(0)
+    columns = rng.integers(4, size=(5, 60)).astype(np.float32)
+    risk, positive = Risk(20, 40, 0.45, non_negative, logistic), np.arange(60) < 20
+    exhaustive = min(
+        sum(node_risk(int((positive & side).sum()), int((~positive & side).sum()), risk) for side in (below, ~below))
+        for column, cut in product(columns, (0, 1, 2))
+        for below in [column <= cut]
+    )
+    root = roots(columns, risk, limits(max_depth=1, max_candidates=200), 1)[0]
+    assert root["reduction"] == node_risk(20, 40, risk) - exhaustive
+
+
+def test_the_first_of_equal_candidates_wins() -> None:
+    columns = np.tile(np.array([0, 1, 1, 0, 1, 0, 1, 0], np.float32), (6, 1))
+    for seed in range(30):
+        tree = grow(columns, Risk(3, 5, 0.5, True, False), limits(max_depth=1), np.random.default_rng(seed))
+        assert tree["feature"][0] == int(np.random.default_rng(seed).random() * 6)
+
+
+SMALLEST = np.float32(1e-45)
+LARGEST = np.finfo(np.float32).max
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [
+        (np.float32(0), SMALLEST),
+        (-SMALLEST, np.float32(0)),
+        (np.float32(1), np.nextafter(np.float32(1), np.float32(2))),
+        (np.nextafter(LARGEST, np.float32(0)), LARGEST),
+        (-LARGEST, LARGEST),
+        (np.float64(0), np.float64(5e-324)),
+        (np.float64(1), np.nextafter(1.0, 2.0)),
+        (-np.finfo(np.float64).max, np.finfo(np.float64).max),
+        (np.float32(-np.inf), np.float32(np.inf)),
+    ],
+)
+def test_no_child_is_empty_between_any_two_values(low: Any, high: Any) -> None:
+    columns = np.array([[low, high, low, high]])
+    assert columns.dtype == low.dtype
+    for seed in range(50):
+        tree = grow(columns, Risk(2, 2, 0.5, True, False), limits(), np.random.default_rng(seed))
+        assert len(tree) == 3
+        np.testing.assert_array_equal(tree["k_p"] + tree["k_u"], [4, 2, 2])
+
+
+# ---------------------------------------------------------------- limits
+
+
+def test_max_depth_is_reached_and_not_exceeded() -> None:
+    positive, unlabeled, *_ = blobs(100, 400)
+    for depth in (1, 4):
+        assert fitted(positive, unlabeled, max_depth=depth, trees=5).forest.nodes["depth"].max() == depth
+
+
+def test_min_samples_leaf_stops_cutting_but_children_may_be_smaller() -> None:
+    positive, unlabeled, *_ = blobs(100, 400)
+    nodes = fitted(positive, unlabeled, min_samples_leaf=50, trees=20).forest.nodes
+    size = nodes["k_p"] + nodes["k_u"]
+    assert (size[nodes["feature"] >= 0] > 50).all()
+    assert size.min() < 50
+
+
+def test_depth_has_no_limit_of_its_own() -> None:
+    x = np.unique(np.r_[0, 2.0 ** np.arange(-1074, 1024, 0.25)])[:, None]  # a uniform threshold cuts off a few at most
+    columns = columns_of(x[:1], x[1:], np.float64)
+    risk = Risk(1, len(x) - 1, 1e-4, True, False)
+    tree = grow(columns, risk, limits(), np.random.default_rng(0))
+    assert tree["depth"].max() > 1000
+    check(tree, columns, risk, limits())
+
+
+def test_depth_has_no_limit_of_its_own_in_single_precision() -> None:
+    steps = 2.0 ** np.arange(-149, 128, 0.25)
+    x = np.kron(np.eye(8), steps[:, None])  # eight features, each of them as above and 0 elsewhere
+    method = fitted(np.zeros((1, 8)), x, 1e-4, trees=2, max_features=1)
+    assert method.forest.nodes["depth"].max() > 1000
+    assert np.isfinite(scores(method, x)).all()
+
+
+# ---------------------------------------------------------------- degenerate tables
+
+
+def test_constant_features_are_never_cut_and_change_nothing_but_the_draws() -> None:
+    positive, unlabeled, test, truth = blobs(100, 400, d=4)
+    wide = [np.c_[part, np.full((len(part), 20), 3.0)] for part in (positive, unlabeled, test)]
+    method = fitted(wide[0], wide[1], max_features=2)
+    assert method.forest.nodes["feature"].max() < 4
+    assert not method.forest.importances[4:].any()
+    assert ((scores(method, wide[2]) > 0) == (truth > 0)).mean() > 0.75
+
+
+@pytest.mark.parametrize(("prior", "label"), [(0.3, -1), (0.7, 1)])
+def test_a_table_without_any_difference_is_one_leaf_of_the_prior(prior: float, label: int) -> None:
+    forest = fitted(np.ones((5, 3)), np.ones((9, 3)), prior).forest
+    assert len(forest.nodes) == len(forest)
+    assert (forest.nodes["label"] == label).all()
+    np.testing.assert_allclose(forest.nodes["posterior"], prior, rtol=1e-15)
+
+
+def test_a_posterior_of_one_half_is_decided_by_a_fair_coin() -> None:
+    labels = fitted(np.ones((5, 3)), np.ones((9, 3)), 0.5, trees=2000).forest.nodes["label"]
+    assert set(labels) == {-1, 1}
+    assert stats.binomtest(int((labels > 0).sum()), 2000).pvalue > 1e-4
+
+
+def test_one_labelled_positive_is_enough() -> None:
+    _, unlabeled, test, _ = blobs(1, 200)
+    method = fitted(unlabeled[:1], unlabeled)
+    nodes = method.forest.nodes
+    assert nodes["k_p"].max() == 1
+    assert np.isfinite(scores(method, test)).all()
+
+
+def test_duplicated_rows_stay_together() -> None:
+    positive, unlabeled, test, _ = blobs(40, 160)
+    thrice = fitted(np.tile(positive, (3, 1)), np.tile(unlabeled, (3, 1)), trees=10).forest.nodes
+    once = fitted(positive, unlabeled, trees=10).forest.nodes
+    for name in ("feature", "threshold", "left", "right", "label"):
+        np.testing.assert_array_equal(thrice[name], once[name])
+    np.testing.assert_array_equal(thrice["k_u"], 3 * once["k_u"])
+    # a labelled positive whose copy is unlabelled can never be told from it
+    both = fitted(positive, np.r_[unlabeled, positive], trees=10)
+    assert (both.forest.nodes["k_u"] >= both.forest.nodes["k_p"]).all()
+    assert np.isfinite(scores(both, test)).all()
+
+
+def test_positives_grow_in_number_with_the_prior_up_to_its_extremes() -> None:
+    positive, unlabeled, test, _ = blobs(100, 400)
+    shares = []
+    for prior in (1e-12, 0.3, 0.7, 1 - 1e-12):
+        found = scores(fitted(positive, unlabeled, prior), test)
+        assert np.isfinite(found).all()
+        shares.append((found > 0).mean())
+    assert shares == sorted(shares)
+    assert shares[0] < 0.05
+    assert shares[-1] > 0.8
+
+
+def test_without_the_correction_trees_grow_on_until_nothing_is_unlabelled() -> None:
+    positive, unlabeled, *_ = blobs(100, 400)
+    corrected, unbiased = (fitted(positive, unlabeled, risk=risk, trees=10).forest.nodes for risk in ("nnpu", "upu"))
+    assert len(unbiased) > len(corrected)
+    leaves = unbiased[unbiased["feature"] < 0]
+    assert ((leaves["k_p"] == 0) | (leaves["k_u"] == 0)).all()
+
+
+# ---------------------------------------------------------------- what comes out
+
+
+@pytest.mark.parametrize("loss", ["quadratic", "logistic"])
+def test_an_easy_problem_is_learnt_and_worse_without_the_correction(loss: str) -> None:
+    positive, unlabeled, test, truth = blobs(300, 1200, shift=3)  # the best possible is 0.983
+    corrected, unbiased = (
+        ((scores(fitted(positive, unlabeled, risk=risk, loss=loss), test) > 0) == (truth > 0)).mean()
+        for risk in ("nnpu", "upu")
+    )
+    assert corrected > 0.96
+    assert corrected > unbiased
+
+
+def test_both_losses_lead_to_nearly_the_same_decisions() -> None:
+    positive, unlabeled, test, _ = blobs(300, 1200)
+    one, other = (scores(fitted(positive, unlabeled, loss=loss), test) > 0 for loss in ("quadratic", "logistic"))
+    assert (one == other).mean() > 0.95
+
+
+@given(trees=st.integers(1, 200), data=st.data())
+def test_the_score_is_positive_for_a_majority_and_ranks_by_votes_then_posterior(
+    trees: int, data: st.DataObject
+) -> None:
+    n = 20
+    votes = np.array(data.draw(st.lists(st.integers(0, trees), min_size=n, max_size=n)))
+    mean = np.array(data.draw(st.lists(st.floats(0, 1), min_size=n, max_size=n)))
+    score = vote_score(votes, mean, trees)
+    # of a tree that says +1, v is above 1/2 or a coin fell so
+    possible = mean >= 0.5 * votes / trees
+    np.testing.assert_array_equal((score > 0)[possible], (2 * votes > trees)[possible])
+    order = np.lexsort((mean, votes))
+    assert (np.diff(score[order]) >= 0).all()
+    assert (np.diff(score[order])[np.diff(votes[order]) > 0] > 0).all()
+
+
+def test_features_that_tell_the_classes_apart_are_important() -> None:
+    positive, unlabeled, *_ = blobs(300, 1200, shift=3)
+    forest = fitted(positive, unlabeled).forest
+    assert set(np.argsort(forest.importances)[-2:]) == {0, 1}
+    by_hand = np.zeros(6)
+    for tree in forest.trees:
+        for node in tree[tree["feature"] >= 0]:
+            by_hand[node["feature"]] += node["reduction"] / len(forest)
+    np.testing.assert_allclose(forest.importances, by_hand, rtol=1e-12)
+
+
+def test_a_forest_is_its_state() -> None:
+    positive, unlabeled, test, _ = blobs(60, 240)
+    method = fitted(positive, unlabeled, trees=7, risk="upu")  # infinite posteriors and reductions among it
+    before, state = scores(method, test), method.forest.state_dict()
+    assert all(type(v) is np.ndarray and v.flags.c_contiguous for v in state.values())
+    assert set(NODE.names or ()) < set(state)
+    other = fitted(unlabeled, positive, trees=2)
+    other.forest.load_state_dict(state)
+    np.testing.assert_array_equal(scores(other, test), before)
+    np.testing.assert_array_equal(other.forest.importances, method.forest.importances)
+    assert len(other.forest) == 7
+
+
+def test_images_are_trained_on_and_scored_as_rows() -> None:
+    rng = np.random.default_rng(0)
+    positive, unlabeled = rng.normal(1, 1, (40, 1, 4, 4)), rng.normal(0, 1, (80, 1, 4, 4))
+    method = fitted(positive, unlabeled, trees=5)
+    assert len(method.forest.importances) == 16
+    assert scores(method, unlabeled).shape == (80,)
+    assert scores(method, unlabeled[:0]).shape == (0,)
+
+
+# ---------------------------------------------------------------- in the engine
+
+
+def test_a_run_does_not_depend_on_threads_and_its_saved_forest_scores_the_same(tmp_path: Path) -> None:
+    registry = Registry(entry_points(group=GROUP))
+    results = []
+    for threads in (1, 2):
+        layer = Layer()
+        for text in (
+            "data.key=digits",
+            "method.key=puet",
+            "trees=20",
+            f"execution.results={tmp_path / str(threads)}",
+            f"execution.threads={threads}",
+            "execution.save_model=true",
+            "execution.tracking=false",
+        ):
+            path, value = parse_set(text)
+            layer.put(path, value, text)
+        results.append(execute(resolve([layer], registry), registry=registry))
+    one, two = (np.load(outcome.folder / "scores.npz") for outcome in results)
+    np.testing.assert_array_equal(one["test_scores_last"], two["test_scores_last"])
+    assert results[0].result["epochs"] == 1
+    assert results[0].result["test"]["auc"] > 0.9
+    saved = load_file(results[0].folder / "model.safetensors")
+    assert len(saved["forest.offsets"]) == 21
+    assert {f"forest.{name}" for name in NODE.names or ()} < set(saved)
