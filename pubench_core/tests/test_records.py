@@ -236,6 +236,19 @@ def test_a_damaged_record_can_be_replaced_and_is_kept(store: RecordStore) -> Non
     assert (store.root / "superseded" / f"{RUN}-1" / RESULT).read_text() == "damaged"
 
 
+def test_all_records_come_oldest_first_without_what_failed_or_was_superseded(store: RecordStore) -> None:
+    times = {"a" * 16: "2026-03-01T00:00:00Z", "b" * 16: "2026-01-01T00:00:00Z", "c" * 16: "2026-02-01T00:00:00Z"}
+    assert store.all() == []
+    for run_id, finished_at in [("a" * 16, "2025-01-01T00:00:00Z"), *times.items()]:
+        with store.write(run_id) as folder:
+            write_json(folder / RESULT, {"run_id": run_id, "finished_at": finished_at})
+    store.write_failure("d" * 16, {"reason": "loss is nan"})
+    (store.root / "notes").mkdir()
+    found = store.all()
+    assert [record["run_id"][0] for _, record in found] == ["b", "c", "a"]
+    assert [folder for folder, _ in found] == [store.folder(letter * 16) for letter in "bca"]
+
+
 # ---------------------------------------------------------------- failures, files
 
 

@@ -13,6 +13,7 @@ import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,8 @@ from pubench_core.records import RESULT, RecordStore
 METRICS_PER_CALL = 1000
 PARAMS_PER_CALL = 100
 RECORD_TAG = "pubench.record"
+#: Makes MLflow's page open on the table of runs; without it, it opens on traces of language models.
+EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}
 
 
 @dataclass(frozen=True)
@@ -78,9 +81,11 @@ def _send(client: MlflowClient, folder: Path, result: Mapping[str, Any]) -> bool
         if run.info.status == "FINISHED":
             return False
         client.delete_run(run.info.run_id)
-    run = client.create_run(experiment, run_name=_name(result), tags={RECORD_TAG: identity})
+    ended = round(datetime.fromisoformat(result["finished_at"]).timestamp() * 1000)
+    begun = ended - round(result["seconds"]["total"] * 1000)
+    run = client.create_run(experiment, start_time=begun, run_name=_name(result), tags={RECORD_TAG: identity})
     _fill(client, run, folder, result)
-    client.set_terminated(run.info.run_id, "FINISHED")
+    client.set_terminated(run.info.run_id, "FINISHED", end_time=ended)
     return True
 
 
@@ -91,7 +96,7 @@ def _experiment(client: MlflowClient, name: str, results: Path) -> str:
     local = str(client.tracking_uri).startswith("sqlite:")
     location = (results.resolve() / "mlflow-artifacts").as_uri() if local else None
     try:
-        return str(client.create_experiment(name, artifact_location=location))
+        return str(client.create_experiment(name, artifact_location=location, tags=EXPERIMENT_TAGS))
     except MlflowException:
         found = client.get_experiment_by_name(name)  # another process created it in between
         if found is None:

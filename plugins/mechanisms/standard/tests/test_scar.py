@@ -1,0 +1,69 @@
+"""SCAR labels positives uniformly, whatever they look like."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pubench_core.info import MechanismInfo
+from pubench_core.mechanism import Mechanism
+from pubench_core.registry import load, registry
+
+INFO = registry().find(MechanismInfo, "scar")
+
+
+def choose(m: int, n: int, seed: int, x: np.ndarray | None = None) -> np.ndarray:
+    mechanism: Mechanism = load(INFO)(INFO.variants[0])
+    return mechanism.choose(np.zeros((m, 1)) if x is None else x, None, n, np.random.default_rng(seed))
+
+
+@settings(deadline=None)
+@given(m=st.integers(1, 200), share=st.floats(0, 1), seed=st.integers(0, 2**32))
+def test_the_labelled_are_that_many_distinct_positives(m: int, share: float, seed: int) -> None:
+    n = round(share * m)
+    chosen = choose(m, n, seed)
+    assert len(chosen) == len(set(chosen.tolist())) == n
+    assert set(chosen.tolist()) <= set(range(m))
+
+
+def test_with_as_many_labels_as_positives_all_are_labelled() -> None:
+    assert sorted(choose(50, 50, seed=3)) == list(range(50))
+
+
+def test_a_seed_gives_one_choice_and_another_seed_another() -> None:
+    assert choose(100, 30, seed=1).tolist() == choose(100, 30, seed=1).tolist()
+    assert set(choose(100, 30, seed=1)) != set(choose(100, 30, seed=2))
+
+
+def test_every_choice_is_equally_likely() -> None:
+    repeats, subsets = 20_000, list(combinations(range(5), 2))
+    rng, mechanism, x = np.random.default_rng(0), load(INFO)("paper"), np.zeros((5, 1))
+    drawn = [tuple(sorted(mechanism.choose(x, None, 2, rng).tolist())) for _ in range(repeats)]
+    expected = repeats / len(subsets)
+    sigma = np.sqrt(expected * (1 - 1 / len(subsets)))
+    assert all(abs(drawn.count(subset) - expected) < 5 * sigma for subset in subsets)
+
+
+def test_what_a_positive_looks_like_plays_no_part() -> None:
+    x = np.random.default_rng(0).normal(size=(100, 3))
+    assert choose(100, 30, seed=1, x=x).tolist() == choose(100, 30, seed=1).tolist()
+
+
+def test_the_data_are_left_as_they_were() -> None:
+    x = np.arange(30.0).reshape(10, 3)
+    choose(10, 5, seed=1, x=x)
+    assert np.array_equal(x, np.arange(30.0).reshape(10, 3))
+
+
+def test_it_is_declared_as_scar_needs_no_posterior_and_is_s1_of_pu_bench() -> None:
+    assert (INFO.assumption, INFO.needs_posterior) == ("SCAR", False)
+    assert registry().find(MechanismInfo, "s1") is INFO
+
+
+@pytest.mark.parametrize("m", [1, 2])
+def test_one_label_among_few_positives(m: int) -> None:
+    assert {int(choose(m, 1, seed)[0]) for seed in range(50)} == set(range(m))

@@ -1,0 +1,84 @@
+"""Oracle measures against numbers of an independent implementation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from pubench_metrics_oracle import pubench_metrics
+from pubench_metrics_oracle.measures import counts
+
+from pubench_core.errors import Undefined
+from pubench_core.info import MetricInfo
+from pubench_core.metric import MetricView, Scored, measure
+from pubench_core.registry import load, registry
+from pubench_core.testing import reference_arrays, reference_cases
+
+pytestmark = pytest.mark.reference
+
+TOLERANCE = 1e-12
+CASES = reference_cases("measures", "oracle")
+#: Column of the vectors -> our metric, for every column that some installed plugin measures.
+COLUMNS = {
+    str(column): info
+    for column in reference_arrays("measures")["oracle_fields"]
+    for info in registry().infos(MetricInfo)
+    if info.key == str(column).replace("_", "-")
+}
+
+
+def scored_of(case: dict[str, Any]) -> Scored:
+    """The vectors decide positive where p >= threshold; the engine decides score > 0 and is not asked here."""
+    p = case["p"].astype(np.float64)
+    return Scored(scores=p, decisions=p >= float(case["thr"]), truth=case["y"].astype(np.int8))
+
+
+def expected(case: dict[str, Any], column: str) -> float:
+    fields = reference_arrays("measures")["oracle_fields"].tolist()
+    return float(case["out"][fields.index(column)])
+
+
+def test_every_measure_of_this_plugin_has_its_column() -> None:
+    assert {info.key for info in COLUMNS.values()} >= {info.key for info in pubench_metrics()}
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+@pytest.mark.parametrize(("name", "case"), CASES, ids=lambda v: v if isinstance(v, str) else "")
+def test_a_measure_is_that_of_the_vectors_and_undefined_where_they_have_no_number(
+    name: str, case: dict[str, Any], column: str
+) -> None:
+    info = COLUMNS[column]
+    metric, scored, value = load(info), scored_of(case), expected(case, column)
+    if np.isnan(value):
+        with pytest.raises(Undefined):
+            measure(metric, info, scored)
+    else:
+        assert measure(metric, info, scored).value == pytest.approx(value, rel=0, abs=TOLERANCE)
+
+
+@pytest.mark.parametrize(("name", "case"), CASES, ids=lambda v: v if isinstance(v, str) else "")
+def test_the_four_counts_are_exact(name: str, case: dict[str, Any]) -> None:
+    found = counts(MetricView(scored_of(case), COLUMNS["accuracy"]))
+    assert found._asdict() == {cell: expected(case, cell) for cell in ("tp", "fp", "fn", "tn")}
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+@pytest.mark.parametrize(("name", "case"), CASES, ids=lambda v: v if isinstance(v, str) else "")
+def test_the_order_of_rows_plays_no_part(name: str, case: dict[str, Any], column: str) -> None:
+    info, order = COLUMNS[column], np.random.default_rng(0).permutation(len(case["y"]))
+    metric, scored = load(info), scored_of(case)
+    shuffled = Scored(scored.scores[order], scored.decisions[order], truth=scored.truth[order])
+    if np.isnan(expected(case, column)):
+        with pytest.raises(Undefined):
+            measure(metric, info, shuffled)
+    else:
+        again = measure(metric, info, shuffled).value
+        assert again == pytest.approx(measure(metric, info, scored).value, rel=0, abs=TOLERANCE)
+
+
+def test_an_empty_part_has_no_measure_at_all() -> None:
+    nothing = Scored.of(np.empty(0), truth=np.empty(0, dtype=np.int8))
+    for info in pubench_metrics():
+        with pytest.raises(Undefined):
+            measure(load(info), info, nothing)

@@ -1,0 +1,123 @@
+"""What makes PA and PAUC proxies: their expectation over who happens to be labelled is a function of the truth."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pubench_metrics_pu import pubench_metrics
+from scipy.stats import norm
+
+from pubench_core.errors import Undefined
+from pubench_core.metric import Scored, measure
+from pubench_core.registry import load
+
+INFOS = {info.key: info for info in pubench_metrics()}
+
+scores = st.lists(st.integers(-3, 3).map(float), min_size=1, max_size=6)
+
+
+def value(key: str, scored: Scored) -> float:
+    return measure(load(INFOS[key]), INFOS[key], scored).value
+
+
+def part(f: np.ndarray, y: np.ndarray, labeled: np.ndarray, scheme: Any, prior: float | None = None) -> Scored:
+    """A validation part as the engine builds it: in case-control the labelled positives stay in U'."""
+    everything = np.arange(len(f))
+    unlabeled = everything if scheme == "case-control" else np.setdiff1d(everything, labeled)
+    prior = float(y.mean()) if prior is None else prior
+    return Scored.of(f, truth=y.astype(np.int8), labeled=labeled, unlabeled=unlabeled, prior=prior, scheme=scheme)
+
+
+def over_all_labellings(key: str, f: np.ndarray, y: np.ndarray, n: int, scheme: Any) -> float:
+    """The exact expectation under SCAR: the mean over every choice of n labelled positives."""
+    choices = [np.array(chosen) for chosen in combinations(np.flatnonzero(y), n)]
+    return float(np.mean([value(key, part(f, y, chosen, scheme)) for chosen in choices]))
+
+
+def accuracy(f: np.ndarray, y: np.ndarray) -> float:
+    return float(((f > 0) == (y == 1)).mean())
+
+
+def auc(f: np.ndarray, y: np.ndarray) -> float:
+    difference = f[y == 1][:, None] - f[y == 0][None]
+    return float(((difference > 0) + 0.5 * (difference == 0)).mean())
+
+
+@settings(deadline=None, max_examples=60)
+@given(positive=scores, negative=scores, data=st.data())
+@pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
+def test_the_expectation_of_pa_minus_the_prior_is_the_accuracy(
+    scheme: str, positive: list[float], negative: list[float], data: Any
+) -> None:
+    f, y = np.array(positive + negative), np.repeat([1, 0], [len(positive), len(negative)])
+    n = data.draw(st.integers(1, len(positive)))
+    expectation = over_all_labellings("pa", f, y, n, scheme)
+    assert expectation - y.mean() == pytest.approx(accuracy(f, y), abs=1e-12)
+
+
+@settings(deadline=None, max_examples=60)
+@given(positive=scores, negative=scores, data=st.data())
+@pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
+def test_the_expectation_of_pauc_mixes_auc_and_a_half_by_the_share_of_positives_in_u(
+    scheme: str, positive: list[float], negative: list[float], data: Any
+) -> None:
+    f, y = np.array(positive + negative), np.repeat([1, 0], [len(positive), len(negative)])
+    n = data.draw(st.integers(1, len(positive)))
+    left = len(positive) if scheme == "case-control" else len(positive) - n
+    q = left / (left + len(negative))
+    expected = (1 - q) * auc(f, y) + q / 2
+    assert over_all_labellings("pauc", f, y, n, scheme) == pytest.approx(expected, abs=1e-12)
+
+
+def test_with_every_positive_labelled_oa_is_the_accuracy() -> None:
+    f, y = np.array([2.0, -1.0, 0.5, -3.0, 1.0]), np.array([1, 1, 0, 0, 0])
+    for scheme in ("case-control", "single-training-set"):
+        assert value("oa", part(f, y, np.flatnonzero(y), scheme)) == accuracy(f, y) == 0.4
+
+
+@pytest.mark.parametrize("prior", [0.2, 0.5, 0.8])
+@pytest.mark.parametrize("scheme", ["two-sample", "one-sample"])
+def test_pa_minus_the_prior_estimates_the_accuracy_in_the_population(scheme: Any, prior: float) -> None:
+    """Two Gaussians at +1 and -1 and the rule f(x) = x: the accuracy in the population is Phi(1), whatever π."""
+    rng, n, n_labeled = np.random.default_rng(7), 40_000, 4_000
+    y = rng.random(n) < prior
+    f = rng.normal(np.where(y, 1.0, -1.0))
+    if scheme == "one-sample":
+        labeled = rng.choice(np.flatnonzero(y), n_labeled, replace=False)
+        unlabeled = np.setdiff1d(np.arange(n), labeled)
+    else:
+        f = np.concatenate([f, rng.normal(1.0, size=n_labeled)])
+        labeled, unlabeled = np.arange(n, n + n_labeled), np.arange(n)
+    scored = Scored.of(f, labeled=labeled, unlabeled=unlabeled, prior=prior, scheme=scheme)
+    found = norm.cdf(1)  # share of positives that are found, and of negatives that are rejected
+    negative = prior * (1 - found) + (1 - prior) * found
+    error = math.sqrt(4 * prior**2 * found * (1 - found) / n_labeled) + math.sqrt(negative * (1 - negative) / n)
+    assert abs(value("pa", scored) - prior - found) < 5 * error
+
+
+def test_pa_uses_the_prior_that_the_method_was_told() -> None:
+    f, y = np.array([1.0, -1.0, 2.0, -2.0]), np.array([1, 1, 0, 0])
+    told = value("pa", part(f, y, np.array([0]), "case-control", prior=0.3))
+    assert told == pytest.approx(2 * 0.3 * 1 + 0.5)
+
+
+def test_a_score_of_zero_is_a_negative_decision_and_half_a_pair() -> None:
+    f, y = np.zeros(4), np.array([1, 1, 0, 0])
+    for scheme in ("case-control", "single-training-set"):
+        assert value("pa", part(f, y, np.array([0]), scheme)) == 1.0
+        assert value("pauc", part(f, y, np.array([0]), scheme)) == 0.5
+
+
+def test_proxies_without_a_row_that_they_need_are_undefined() -> None:
+    f, y, nobody = np.array([1.0, -1.0]), np.array([1, 0]), np.array([], dtype=np.int64)
+    for key in ("pa", "pauc"):
+        with pytest.raises(Undefined, match="no labelled validation positive"):
+            value(key, part(f, y, nobody, "case-control"))
+        with pytest.raises(Undefined, match="no unlabelled validation row"):
+            value(key, part(f[:1], y[:1], np.array([0]), "single-training-set", prior=0.5))

@@ -1,0 +1,72 @@
+"""PA, PAUC and OA against numbers of an independent implementation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from pubench_metrics_pu import pubench_metrics
+
+from pubench_core.data.views import unlabeled_prior
+from pubench_core.metric import Scored, measure
+from pubench_core.registry import load
+from pubench_core.testing import reference_arrays, reference_cases
+
+pytestmark = pytest.mark.reference
+
+TOLERANCE = 1e-12
+CASES = reference_cases("measures", "proxy")
+INFOS = {info.key: info for info in pubench_metrics()}
+#: Column of the vectors -> our metric and a scheme in which it has that form.
+COLUMNS: dict[str, tuple[str, Any]] = {
+    "PA_TS": ("pa", "case-control"),
+    "PA_OS": ("pa", "single-training-set"),
+    "PAUC": ("pauc", "case-control"),
+    "OA_TS": ("oa", "case-control"),
+    "OA_OS": ("oa", "single-training-set"),
+}
+
+
+def scored_of(case: dict[str, Any], scheme: Any) -> Scored:
+    """P' above U'. The vectors decide positive where f >= 0; the engine decides score > 0 and is not asked here."""
+    scores, n = np.concatenate([case["fP"], case["fU"]]), len(case["fP"])
+    return Scored(
+        scores=scores,
+        decisions=scores >= 0,
+        truth=np.concatenate([np.ones(n), case["yU"]]).astype(np.int8),
+        labeled=np.arange(n),
+        unlabeled=np.arange(n, len(scores)),
+        prior=float(case["pi"]),
+        scheme=scheme,
+    )
+
+
+def test_every_measure_of_this_plugin_has_its_column() -> None:
+    assert {key for key, _ in COLUMNS.values()} == set(INFOS)
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+@pytest.mark.parametrize(("name", "case"), CASES, ids=lambda v: v if isinstance(v, str) else "")
+def test_a_measure_is_that_of_the_vectors(name: str, case: dict[str, Any], column: str) -> None:
+    key, scheme = COLUMNS[column]
+    fields = reference_arrays("measures")["proxy_fields"].tolist()
+    expected = float(case["out"][fields.index(column)])
+    found = measure(load(INFOS[key]), INFOS[key], scored_of(case, scheme)).value
+    assert found == pytest.approx(expected, rel=0, abs=TOLERANCE)
+
+
+@pytest.mark.parametrize("key", INFOS)
+@pytest.mark.parametrize(("scheme", "same_as"), [("two-sample", "case-control"), ("one-sample", "single-training-set")])
+@pytest.mark.parametrize(("name", "case"), CASES, ids=lambda v: v if isinstance(v, str) else "")
+def test_there_are_two_forms_one_for_each_kind_of_sampling(
+    name: str, case: dict[str, Any], scheme: Any, same_as: Any, key: str
+) -> None:
+    one, other = (measure(load(INFOS[key]), INFOS[key], scored_of(case, s)) for s in (scheme, same_as))
+    assert one == other
+
+
+def test_the_share_of_positives_left_in_u_is_pi_bar_of_the_vectors() -> None:
+    arrays = reference_arrays("measures")
+    ours = [unlabeled_prior(pi, c * pi, 1) for pi, c in arrays["ils_pi_c"]]
+    np.testing.assert_allclose(ours, arrays["ils_pi_bar"], rtol=0, atol=TOLERANCE)

@@ -1,0 +1,561 @@
+"""What a user asks for becomes one complete spec: the same request the same run id, a wrong one a sentence that helps.
+
+This module is also the plugin that the tests resolve against.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from pubench_core import (
+    DatasetInfo,
+    MechanismInfo,
+    MethodInfo,
+    MetricInfo,
+    Preset,
+    PriorInfo,
+    hookimpl,
+)
+from pubench_core.data.views import PUData
+from pubench_core.engine.run import Run
+from pubench_core.errors import PluginError, RequestError
+from pubench_core.method import Field, Method, MethodConfig
+from pubench_core.metric import MetricView
+from pubench_core.registry import GROUP, Registry
+from pubench_core.resolve import Layer, parse_set, read_yaml, resolve
+from pubench_core.specs import RunSpec, parse_prior
+
+
+class Config(MethodConfig):
+    epochs: int = Field(40, ge=1, description="epochs")
+    loss: str = Field("sigmoid", description="surrogate")
+
+
+class Tiny(Method[Config]):
+    def fit(self, data: PUData, run: Run[Config]) -> None:
+        raise NotImplementedError
+
+    def score(self, x: Any) -> Any:
+        raise NotImplementedError
+
+
+def zero(view: MetricView) -> float:
+    return 0.0
+
+
+def about(key: str, implementation: str, *aliases: str) -> dict[str, Any]:
+    return {"key": key, "name": key, "summary": key, "load": f"{__name__}:{implementation}", "aliases": aliases}
+
+
+@hookimpl
+def pubench_datasets() -> list[DatasetInfo]:
+    classes: dict[str, Any] = {"classes": ("cat", "dog", "cow"), "positive": (0,), "negative": (1, 2)}
+    return [
+        DatasetInfo(**about("toy", "zero", "toys"), **classes, modality="tabular", backbone="mlp"),
+        DatasetInfo(**about("pixels", "zero"), **classes, modality="image", backbone="cnn"),
+    ]
+
+
+@hookimpl
+def pubench_methods() -> list[MethodInfo]:
+    fast = Preset(values={"lr": 0.01, "epochs": 7}, per_data={"pixels": {"lr": 0.5}})
+    return [MethodInfo(**about("tiny", "Tiny", "small"), presets={"fast": fast})]
+
+
+@hookimpl
+def pubench_mechanisms() -> list[MechanismInfo]:
+    return [MechanismInfo(**about("scar", "zero", "s1"), assumption="SCAR", variants=("paper", "released"))]
+
+
+@hookimpl
+def pubench_metrics() -> list[MetricInfo]:
+    return [
+        MetricInfo(**about("pa", "zero"), tag="needs prior", needs=frozenset({"labeled", "prior"}), criterion=True),
+        MetricInfo(**about("f1", "zero"), tag="oracle", needs=frozenset({"truth"}), criterion=True),
+        MetricInfo(**about("auc", "zero"), tag="oracle", needs=frozenset({"truth"})),
+    ]
+
+
+@hookimpl
+def pubench_priors() -> list[PriorInfo]:
+    return [PriorInfo(**about("bbe", "zero", "best-bin"), inputs="scores")]
+
+
+@pytest.fixture(scope="module")
+def plugins() -> Registry:
+    points = [EntryPoint("toy", __name__, GROUP), EntryPoint("core", "pubench_core.backbones", GROUP)]
+    found = Registry(points)
+    assert {entry.status for entry in found.all()} == {"ok"}
+    return found
+
+
+Ask = Callable[..., RunSpec]
+Write = Callable[[str], Layer]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """The layer of a run file with this text."""
+
+    def write(text: str) -> Layer:
+        (tmp_path / "run.yaml").write_text(text)
+        return read_yaml(tmp_path / "run.yaml")
+
+    return write
+
+
+@pytest.fixture
+def ask(plugins: Registry, write: Write) -> Ask:
+    """``ask("lr=1", file="...")``: the spec of a run file (by default the toy data and method) and of ``--set``s."""
+
+    def ask(*sets: str, file: str = "data: toy\nmethod: tiny\n") -> RunSpec:
+        flags = Layer()
+        for text in sets:
+            path, value = parse_set(text)
+            flags.put(path, value, f"--set {text}")
+        return resolve([write(file), flags], plugins)
+
+    return ask
+
+
+def refusal(ask: Ask, *sets: str, **more: str) -> str:
+    with pytest.raises(RequestError) as refused:
+        ask(*sets, **more)
+    message = str(refused.value)
+    assert "\n" not in message
+    return message
+
+
+# ---------------------------------------------------------------- precedence
+
+
+@pytest.mark.parametrize(
+    ("preset", "in_file", "flag", "expected"),
+    [
+        ("", "", (), 0.001),  # the default of every method
+        ("fast", "", (), 0.01),
+        ("fast", "0.02", (), 0.02),
+        ("fast", "0.02", ("lr=0.03",), 0.03),
+        ("fast", "", ("lr=0.03",), 0.03),
+        ("", "0.02", ("lr=0.03",), 0.03),
+        ("", "0.02", (), 0.02),
+    ],
+)
+def test_defaults_give_way_to_a_preset_that_to_a_file_and_that_to_flags(
+    ask: Ask, preset: str, in_file: str, flag: tuple[str, ...], expected: float
+) -> None:
+    file = "data: toy\nmethod:\n  key: tiny\n"
+    file += f"  preset: {preset}\n" if preset else ""
+    file += f"  config: {{lr: {in_file}}}\n" if in_file else ""
+    assert ask(*flag, file=file).method.config["lr"] == expected
+
+
+def test_what_a_later_layer_does_not_name_stays(ask: Ask) -> None:
+    file = "data: toy\nmethod: {key: tiny, preset: fast, config: {loss: logistic, momentum: 0.5}}\n"
+    config = ask("momentum=0.25", file=file).method.config
+    assert {name: config[name] for name in ("loss", "epochs", "lr", "momentum", "batch_size")} == {
+        "loss": "logistic",
+        "epochs": 7,
+        "lr": 0.01,
+        "momentum": 0.25,
+        "batch_size": 256,
+    }
+
+
+def test_a_preset_that_a_flag_names_does_not_overrule_what_the_file_says(ask: Ask) -> None:
+    file = "data: toy\nmethod: {key: tiny, config: {lr: 0.02}}\n"
+    config = ask("method.preset=fast", file=file).method.config
+    assert (config["lr"], config["epochs"]) == (0.02, 7)
+
+
+def test_a_preset_has_values_of_its_own_for_single_data_sets(ask: Ask) -> None:
+    on_pixels = ask("data.key=pixels", "method.preset=fast").method.config
+    assert (on_pixels["lr"], on_pixels["epochs"]) == (0.5, 7)
+    assert ask("data.key=pixels", "method.preset=fast", "lr=0.6").method.config["lr"] == 0.6
+    assert ask("method.preset=fast").method.config["lr"] == 0.01
+
+
+def test_what_nobody_gave_comes_from_the_plugins(ask: Ask) -> None:
+    spec = ask()
+    assert (spec.backbone.key, spec.data.positive, spec.data.negative) == ("mlp", (0,), (1, 2))
+    assert ask("data.key=pixels").backbone.key == "cnn"
+    assert (spec.mechanism.key, spec.mechanism.variant, spec.mechanism.c) == ("scar", "paper", 0.1)
+    assert spec.selection.criterion == "pa"
+    assert spec.selection.criteria == ("pa", "f1", "last")
+    assert set(spec.evaluation.metrics) == {"f1", "auc"}
+    assert (spec.prior, spec.validation.fraction) == ("true", 0.2)
+
+
+def test_resolving_changes_no_layer_so_that_one_may_serve_many_runs(plugins: Registry, write: Write) -> None:
+    file = write("data: toy\nmethod: {key: tiny, config: {lr: 0.02}}\n")
+    before = copy.deepcopy(file.values)
+    flags = Layer()
+    flags.put(("method", "config", "epochs"), 3, "--set epochs=3")
+    flags.put(("data", "scheme"), "single-training-set", "--scheme")
+    assert resolve([file, flags], plugins).method.config["epochs"] == 3
+    assert file.values == before
+    assert resolve([file], plugins).method.config["epochs"] == 40
+
+
+# ---------------------------------------------------------------- errors
+
+
+def test_an_unknown_field_is_refused_with_where_it_was_written_and_the_nearest_spelling(ask: Ask) -> None:
+    message = refusal(ask, "batchsize=3")
+    assert message == (
+        "--set batchsize=3: tiny has no field 'batchsize'; did you mean 'batch_size'? (pubench info tiny)"
+    )
+    assert "mechanism has no field 'cc'" in refusal(ask, "mechanism.cc=0.1")
+    assert "'scheme'" in refusal(ask, "data.schema=case-control")
+    assert "did you mean 'mechanism'" in refusal(ask, file="data: toy\nmethod: tiny\nmechansim: scar\n")
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("lr=0", "--set lr=0: given 0; lr must be a number above 0 (learning rate)"),
+        ("lr=fast", "--set lr=fast: given 'fast'; lr must be a number above 0 (learning rate)"),
+        ("lr=.inf", "--set lr=.inf: given inf; lr must be a number above 0 (learning rate)"),
+        ("momentum=1", "momentum must be a number of at least 0 below 1"),
+        ("epochs=0", "epochs must be a whole number of at least 1 (epochs)"),
+        ("epochs=2.5", "given 2.5; epochs must be a whole number of at least 1"),
+        ("patience=0", "patience must be null or a whole number of at least 1"),
+        ("optimizer=sgdd", "given 'sgdd'; optimizer must be one of adam, adamw, sgd"),
+        ("mechanism.c=0", "--set mechanism.c=0: given 0; c must be a number in (0, 1]"),
+        ("mechanism.c=1.5", "given 1.5; c must be a number in (0, 1]"),
+        ("validation.fraction=1", "fraction must be a number of at least 0 below 1"),
+        ("data.test_fraction=1", "test_fraction must be a number in (0, 1)"),
+        ("data.scheme=cc", "scheme must be one of case-control, single-training-set"),
+        ("seed=-1", "seed must be a whole number of at least 0"),
+        ("execution.device=gpu", "device must be a text matching"),
+    ],
+)
+def test_a_value_out_of_bounds_is_refused_with_what_was_given_and_what_would_be_right(
+    ask: Ask, given: str, expected: str
+) -> None:
+    message = refusal(ask, given)
+    assert message.startswith(f"--set {given}: ")
+    assert expected in message
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["lr=true", "lr=yes", "epochs=false", "seed=true", "mechanism.c=true", "validation.fraction=false", "prior=false"],
+)
+def test_a_truth_value_is_not_a_number(ask: Ask, given: str) -> None:
+    assert f"--set {given}" in refusal(ask, given)
+
+
+def test_a_truth_value_is_not_a_class(ask: Ask) -> None:
+    assert "--set data.positive=[true]" in refusal(ask, "data.positive=[true]", "data.negative=[0]")
+
+
+@pytest.mark.parametrize(
+    ("given", "near"),
+    [
+        ("data.key=tooy", "unknown dataset 'tooy'; did you mean 'toy'"),
+        ("method.key=tinny", "unknown method 'tinny'; did you mean 'tiny'"),
+        ("mechanism.key=skar", "unknown mechanism 'skar'; did you mean 'scar'"),
+        ("backbone.key=mpl", "unknown backbone 'mpl'; did you mean 'mlp'"),
+        ("method.preset=fats", "unknown preset of tiny 'fats'; did you mean 'fast'"),
+        ("mechanism.variant=relased", "'relased'; did you mean 'released'"),
+        ("selection.criterion=f2", "unknown selection criterion 'f2'; did you mean 'f1'"),
+        ("evaluation.metrics=[aux]", "'aux'; did you mean 'auc'"),
+        ("prior=estimated:bbee", "unknown prior 'bbee'; did you mean 'bbe'"),
+    ],
+)
+def test_an_unknown_name_is_refused_with_the_nearest_spelling(ask: Ask, given: str, near: str) -> None:
+    assert near in refusal(ask, given)
+
+
+def test_classes_must_exist_and_be_on_one_side_only(ask: Ask) -> None:
+    assert "toy has no class 3; its classes are 0 to 2 (cat, dog, cow)" in refusal(ask, "data.positive=[0, 3]")
+    assert "toy has no class 3" in refusal(ask, "data.positive=['3']")
+    assert "toy has no class 3" in refusal(ask, "data.positive=[3.0]")
+    assert "class 1 is both positive and negative" in refusal(ask, "data.positive=[0, 1]")
+    assert "at least one class" in refusal(ask, "data.positive=[]")
+
+
+def test_the_criterion_that_names_the_result_must_be_tracked(ask: Ask) -> None:
+    message = refusal(ask, "selection.criteria=[f1, last]")
+    assert "'pa' is not tracked" in message
+    assert "f1, last" in message
+
+
+@pytest.mark.parametrize("given", ["[pa]", "{pa: 1}", "null", "3"])
+def test_a_criterion_is_one_name(ask: Ask, given: str) -> None:
+    assert "criterion" in refusal(ask, f"selection.criterion={given}")
+
+
+def test_data_and_method_must_be_given(ask: Ask) -> None:
+    assert "no data given; say for example --data" in refusal(ask, file="method: tiny\n")
+    assert "no method given; say for example --method" in refusal(ask, file="data: toy\n")
+
+
+def test_a_method_that_is_none_is_the_plugins_fault(write: Write) -> None:
+    class Offering:
+        __name__ = "offering"
+
+        @staticmethod
+        @hookimpl
+        def pubench_methods() -> list[MethodInfo]:
+            return [MethodInfo(**about("hollow", "zero"))]
+
+    class Point:
+        name, dist = "hollow", None
+
+        @staticmethod
+        def load() -> Any:
+            return Offering()
+
+    points: Any = [Point(), EntryPoint("toy", __name__, GROUP), EntryPoint("core", "pubench_core.backbones", GROUP)]
+    with pytest.raises(
+        PluginError, match=r"method 'hollow': .*:zero is not a subclass of pubench_core\.method\.Method"
+    ):
+        resolve([write("data: toy\nmethod: hollow\n")], Registry(points))
+
+
+# ---------------------------------------------------------------- files
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("data: toy\nmethod: [tiny\nseed: 3\n", 3),
+        ("data: toy\n\tmethod: tiny\n", 2),
+        ("data: toy\nmethod: {key: tiny}}\n", 2),
+        ("data: toy\nmethod: !!python/object:os.system tiny\n", 2),
+    ],
+)
+def test_a_syntax_error_names_file_and_line(write: Write, tmp_path: Path, text: str, line: int) -> None:
+    with pytest.raises(RequestError) as refused:
+        write(text)
+    assert str(refused.value).startswith(f"{tmp_path / 'run.yaml'}, line {line}: not valid YAML: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        ("data: toy\nmethod:\n  key: tiny\n  config:\n    lr: 0.1\n    lrr: 0.1\n", 6, "tiny has no field 'lrr'"),
+        ("data: toy\nmethod: tiny\n\nmechanism:\n  cc: 0.1\n", 5, "mechanism has no field 'cc'"),
+        ("# one\n# two\nsead: 3\ndata: toy\nmethod: tiny\n", 3, "has no field 'sead'; did you mean 'seed'"),
+        ("data: toy\nmethod: tiny\nmechanism: {key: scar, c: 2}\n", 3, "given 2; c must be a number in (0, 1]"),
+        ("data: toy\nmethod:\n  key: tiny\n  config: {epochs: 0}\n", 4, "epochs must be a whole number"),
+        ("data: toy\nmethod: tiny\nprior: 1.5\n", 3, "1.5 is outside (0, 1)"),
+        ("data:\n  key: toy\n  positive: [7]\nmethod: tiny\n", 3, "has no class 7"),
+        ("data: toy\nmethod: tiny\nvalidation: 0.2\n", 3, "validation must be a mapping"),
+        ("data: toy\nmethod: tiny\nseed: 1\nseed: 2\n", 4, "seed is given twice"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_said_with_file_and_line(
+    ask: Ask, tmp_path: Path, text: str, line: int, what: str
+) -> None:
+    message = refusal(ask, file=text)
+    assert message.startswith(f"{tmp_path / 'run.yaml'}, line {line}: ")
+    assert what in message
+
+
+def test_a_flag_that_overrules_a_line_of_a_file_is_named_instead_of_the_line(ask: Ask) -> None:
+    file = "data: toy\nmethod: tiny\nmechanism: {c: 0.5}\n"
+    assert refusal(ask, "mechanism.c=7", file=file).startswith("--set mechanism.c=7: ")
+
+
+@pytest.mark.parametrize("text", ["", "- data\n- method\n", "toy\n", "3\n"])
+def test_a_file_that_is_no_mapping_is_refused(write: Write, text: str) -> None:
+    with pytest.raises(RequestError, match=r"run\.yaml: a run file is a mapping of data, mechanism"):
+        write(text)
+
+
+def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match=r"cannot read .*absent\.yaml: No such file"):
+        read_yaml(tmp_path / "absent.yaml")
+    (tmp_path / "latin.yaml").write_bytes(b"data: \xe9t\xe9\n")
+    with pytest.raises(RequestError, match=r"cannot read .*latin\.yaml"):
+        read_yaml(tmp_path / "latin.yaml")
+
+
+def test_a_setting_without_a_value_is_refused() -> None:
+    for text in ("lr", "=3", " =3"):
+        with pytest.raises(RequestError, match="write name=value"):
+            parse_set(text)
+    with pytest.raises(RequestError, match="not valid YAML"):
+        parse_set("lr=[1")
+
+
+def test_a_plain_name_is_a_field_of_the_method_and_a_dotted_one_of_the_run() -> None:
+    assert parse_set("lr=0.1") == (("method", "config", "lr"), 0.1)
+    assert parse_set("mechanism.variant=released") == (("mechanism", "variant"), "released")
+    assert parse_set("seed=3") == (("seed",), 3)
+    assert parse_set("loss=a=b") == (("method", "config", "loss"), "a=b")
+
+
+# ---------------------------------------------------------------- run ids
+
+
+@pytest.mark.parametrize(
+    "sets",
+    [
+        (),
+        ("method.preset=fast", "data.key=pixels"),
+        ("lr=1e-3", "patience=null", "optimizer=sgd", "steps_per_epoch=5"),
+        ("prior=0.4", "mechanism.c=0.29", "data.scheme=single-training-set", "method.calibrate='off'"),
+        ("prior=scaled:1.2", "validation.fraction=0.01", "seed=9223372036854775807"),
+        ("prior=estimated:bbe", "evaluation.trace=[train, test]", "selection.criteria=[pa]"),
+        ("data.positive=[2]", "data.negative=[0]", "loss='null'"),
+        ("execution.device=cpu", "execution.threads=1", "execution.artifacts=[]", "execution.results=/tmp/r"),
+    ],
+)
+def test_what_a_dry_run_prints_is_a_run_file_for_the_same_run(ask: Ask, sets: tuple[str, ...]) -> None:
+    spec = ask(*sets)
+    printed = yaml.safe_dump(spec.model_dump(mode="json"), sort_keys=False)
+    again = ask(file=printed)
+    assert again == spec
+    assert again.run_id == spec.run_id
+
+
+def test_the_run_id_does_not_depend_on_where_and_how_a_run_is_carried_out(ask: Ask) -> None:
+    execution = {
+        "device": "cpu",
+        "threads": "3",
+        "results": "elsewhere",
+        "data_root": "/data",
+        "artifacts": "[]",
+        "save_model": "true",
+        "tracking": "false",
+        "tracking_uri": "'sqlite:///x.db'",
+    }
+    assert set(execution) == set(type(ask().execution).model_fields)
+    for name, value in execution.items():
+        assert ask(f"execution.{name}={value}").run_id == ask().run_id
+
+
+def test_the_run_id_depends_on_values_and_not_on_the_preset_they_came_from(ask: Ask) -> None:
+    spelled_out = ask("lr=0.01", "epochs=7")
+    assert ask("method.preset=fast").run_id == spelled_out.run_id != ask().run_id
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "data.key=pixels",
+        "data.positive=[0, 1]|data.negative=[2]",
+        "data.scheme=single-training-set",
+        "data.preprocess=l2",
+        "data.test_fraction=0.3",
+        "mechanism.c=0.2",
+        "mechanism.variant=released",
+        "prior=0.3",
+        "prior=scaled:1.2",
+        "prior=estimated:bbe",
+        "validation.fraction=0.1",
+        "method.calibrate='on'",
+        "lr=0.002",
+        "patience=null",
+        "loss=logistic",
+        "backbone.key=mlp-wang",
+        "selection.criterion=f1",
+        "evaluation.metrics=[f1]",
+        "seed=3",
+    ],
+)
+def test_everything_else_makes_another_run(ask: Ask, given: str) -> None:
+    assert ask(*given.split("|")).run_id != ask().run_id
+
+
+@pytest.mark.parametrize(
+    ("alias", "key"),
+    [
+        ("data.key=toys", "data.key=toy"),
+        ("method.key=small", "method.key=tiny"),
+        ("mechanism.key=s1", "mechanism.key=scar"),
+        ("prior=estimated:best-bin", "prior=estimated:bbe"),
+    ],
+)
+def test_an_alias_is_the_same_run_as_its_key(ask: Ask, alias: str, key: str) -> None:
+    assert ask(alias).run_id == ask(key).run_id
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("lr=1", "lr=1.0"),
+        ("lr=1e-3", "lr=0.001"),
+        ("lr='1e-3'", "lr=1.0e-3"),
+        ("lr=.0010", "lr=0.001"),
+        ("weight_decay=0", "weight_decay=0.0"),
+        ("epochs=7", "epochs=7.0"),
+        ("epochs='7'", "epochs=7"),
+        ("seed=3", "seed=3.0"),
+        ("mechanism.c=1", "mechanism.c=1.0"),
+        ("mechanism.c=5e-1", "mechanism.c=.5"),
+        ("validation.fraction=0", "validation.fraction=0.0"),
+        ("prior=0.40", "prior=4e-1"),
+        ("prior='0.4'", "prior=0.4"),
+        ("prior=scaled:1.20", "prior=scaled:1.2"),
+        ("prior=scaled:1", "prior=scaled:1.0"),
+        ("prior=true", "prior='true'"),
+    ],
+)
+def test_equal_values_written_differently_are_the_same_run(ask: Ask, one: str, other: str) -> None:
+    assert ask(one).run_id == ask(other).run_id
+
+
+def test_a_default_that_is_spelled_out_is_the_same_run(ask: Ask) -> None:
+    spelled_out = ("mechanism.c=0.1", "seed=2", "lr=0.001", "data.positive=[0]", "selection.criteria=[pa, f1, last]")
+    for given in (*spelled_out, "selection.criteria=all", "evaluation.metrics=all", "method.preset=null"):
+        assert ask(given).run_id == ask().run_id
+
+
+def test_a_bare_key_is_a_section_with_that_key(ask: Ask) -> None:
+    mapping = ask(file="data: {key: toy}\nmethod: {key: tiny}\nmechanism: {key: scar}\nbackbone: {key: mlp}\n")
+    assert ask(file="data: toy\nmethod: tiny\nmechanism: scar\nbackbone: mlp\n") == mapping
+    flagged = ask("data.scheme=single-training-set")
+    assert (flagged.data.key, flagged.data.scheme) == ("toy", "single-training-set")
+
+
+def test_a_run_id_is_sixteen_hexadecimal_digits(ask: Ask) -> None:
+    assert len(ask().run_id) == 16
+    assert int(ask().run_id, 16) >= 0
+
+
+# ---------------------------------------------------------------- the prior
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (True, "true"),
+        ("true", "true"),
+        (0.4, 0.4),
+        ("0.4", 0.4),
+        ("scaled:1.2", "scaled:1.2"),
+        ("scaled:2", "scaled:2.0"),
+        ("estimated:bbe", "estimated:bbe"),
+    ],
+)
+def test_a_prior_is_true_a_number_a_scaled_or_an_estimated_one(given: Any, expected: float | str) -> None:
+    assert parse_prior(given) == expected
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *(0, 1, 1.2, -0.1, float("nan"), float("inf"), False, None, [0.4], "", "truee"),
+        *("scaled", "scaled:", "scaled:0", "scaled:-1", "scaled:inf", "scaled:nan", "scaled:x"),
+        *("estimated:", "guessed:0.4"),
+    ],
+)
+def test_anything_else_is_refused_with_the_forms_that_are_right(given: Any) -> None:
+    with pytest.raises(ValueError, match=r"a number between 0 and 1, 'scaled:1\.2' or 'estimated:KEY'"):
+        parse_prior(given)
+
+
+def test_true_is_the_true_prior_in_a_file_too(ask: Ask) -> None:
+    assert ask(file="data: toy\nmethod: tiny\nprior: true\n").prior == "true"

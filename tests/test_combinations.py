@@ -1,0 +1,57 @@
+"""Every method runs under every mechanism and scheme, and what it reports is what its split holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+
+from pubench_core.engine.train import train
+from pubench_core.execute import prepare
+from pubench_core.info import MechanismInfo, MethodInfo
+from pubench_core.registry import registry
+from pubench_core.resolve import Layer, parse_set, resolve
+
+METHODS = [info.key for info in registry().infos(MethodInfo)]
+MECHANISMS = [info.key for info in registry().infos(MechanismInfo)]
+#: One short epoch of whatever the method does.
+QUICK = {"p3mix-c": ("steps_per_epoch=2", "warm_up=0"), "puet": ("trees=3",)}
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("method", METHODS)
+def test_a_method_runs_under_a_mechanism_and_a_scheme(method: str, mechanism: str, scheme: str) -> None:
+    layer = Layer()
+    for text in (
+        "data.key=digits",
+        f"method.key={method}",
+        f"mechanism.key={mechanism}",
+        f"data.scheme={scheme}",
+        "mechanism.c=0.3",
+        "epochs=1",
+        *QUICK.get(method, ()),
+    ):
+        path, value = parse_set(text)
+        layer.put(path, value, text)
+    spec = resolve([layer], registry())
+    problem = prepare(spec, registry(), torch.device("cpu"))
+    facts = problem.facts()
+    in_u = facts["train"]["unlabeled_positive"] + facts["train"]["unlabeled_negative"]
+    pool = facts["train"]["positive"] + facts["train"]["negative"]
+    assert in_u == (pool if scheme == "case-control" else pool - facts["train"]["labeled"])
+    assert problem.truth_train[problem.split.train.labeled].all()
+    trained = train(spec, problem, registry())
+    for by_part in trained.scores.values():
+        assert by_part["test"].shape == problem.truth_test.shape
+        assert np.isfinite(by_part["test"]).all()
