@@ -180,6 +180,15 @@ def test_holding_out_keeps_copies_together_and_a_labelled_positive_on_both_sides
     assert len(set(instance[held].tolist())) == max(1, percent * labeled // 100) + max(1, percent * others // 100)
 
 
+def test_a_single_labelled_positive_is_kept(labels_only: Maker, problem_of: Builder) -> None:
+    data = view(labels_only, problem_of, c=0.01)
+    assert data.n_labeled == 1
+    kept, held = data.hold_out(0.9, torch.Generator().manual_seed(1))
+    assert data.labeled[kept].sum() == 1
+    assert len(held) > 0
+    assert int(data.instance[0]) not in data.instance[held].tolist()
+
+
 def test_the_same_generator_state_holds_out_the_same_rows(labels_only: Maker, problem_of: Builder) -> None:
     data = view(labels_only, problem_of)
     first, again, other = (data.hold_out(0.3, torch.Generator().manual_seed(s))[1].tolist() for s in (1, 1, 2))
