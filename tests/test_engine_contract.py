@@ -156,6 +156,19 @@ def test_a_method_without_a_network_runs_on_the_cpu_only(plugins: Registry, tmp_
     assert result["test"]["auc"] > 0.6
 
 
+@pytest.mark.parametrize(("key", "share"), [("from-scores", 0.25), ("from-features", 0.5)])
+def test_an_estimated_share_of_u_becomes_the_prior_that_the_method_is_told(
+    plugins: Registry, key: str, share: float
+) -> None:
+    """Scores are one number per row, held out; features are rows. In a single training set π counts P as well."""
+    for scheme in ("case-control", "single-training-set"):
+        problem = prepare(spec_of(plugins, "nnpu", f"prior=estimated:{key}", f"data.scheme={scheme}"), plugins, CPU)
+        n, n_p = len(problem.truth_train), problem.split.train.n_labeled
+        expected = share if scheme == "case-control" else (n_p + share * (n - n_p)) / n
+        assert problem.prior == pytest.approx(expected)
+        assert problem.prior_true != problem.prior
+
+
 def test_patience_freezes_each_criterion_by_itself(plugins: Registry) -> None:
     long = trained(plugins, spec_of(plugins, "nnpu", "epochs=30", "patience=3"))
     assert len(long.epochs) == 30  # `last` is tracked, so every planned epoch is trained

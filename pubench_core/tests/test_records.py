@@ -168,6 +168,14 @@ def test_a_complete_folder_of_a_dead_writer_is_the_record(store: RecordStore) ->
     assert visible(store) == [RUN, f"{RUN}/{RESULT}"]
 
 
+def test_a_complete_folder_of_a_dead_writer_is_kept_when_the_run_is_done_again(store: RecordStore) -> None:
+    left_behind(store, json.dumps({"run_id": RUN, "seconds": 5.0}))
+    finish(store, 6.0)  # as --force does: without looking for a record first
+    assert store.find(RUN) == {"run_id": RUN, "seconds": 6.0}
+    kept = json.loads((store.root / "superseded" / f"{RUN}-1" / RESULT).read_text())
+    assert kept["seconds"] == 5.0
+
+
 def test_a_complete_folder_of_a_living_writer_is_left_to_it(store: RecordStore) -> None:
     folder = left_behind(store, json.dumps({"run_id": RUN}), writer=os.getppid())
     assert store.find(RUN) is None

@@ -14,10 +14,11 @@ from torch import Tensor
 from torch.func import functional_call
 from torch.nn import functional as F
 
-from pubench_core import MethodInfo, hookimpl
+from pubench_core import MethodInfo, PriorInfo, hookimpl
 from pubench_core.data.views import PUData, PUPart
 from pubench_core.engine.run import Run
 from pubench_core.method import Field, Method, MethodConfig, Scorer
+from pubench_core.prior import PriorEstimate, PriorEstimator
 from pubench_core.risks import masked_mean, pu_risk
 
 
@@ -153,6 +154,22 @@ class NoNetwork(Method[Config]):
         c = self.centroids
         distances = [((rows - centre) ** 2).sum(axis=1) for centre in (c.unlabeled, c.positive)]
         return torch.from_numpy(distances[0] - distances[1])
+
+
+class LabeledShare(PriorEstimator):
+    """Not an estimator of anything: says how it was called, as a share that a test can foretell."""
+
+    def estimate(self, positive: np.ndarray, unlabeled: np.ndarray, rng: np.random.Generator) -> PriorEstimate:
+        assert positive.ndim == unlabeled.ndim
+        return PriorEstimate(0.25 if positive.ndim == 1 else 0.5)
+
+
+@hookimpl
+def pubench_priors() -> list[PriorInfo]:
+    def info(key: str, inputs: Any) -> PriorInfo:
+        return PriorInfo(key=key, name=key, summary="a test double", load="pubench_doubles:LabeledShare", inputs=inputs)
+
+    return [info("from-scores", "scores"), info("from-features", "features")]
 
 
 @hookimpl

@@ -35,9 +35,7 @@ def trained(*sets: str) -> Trained:
 
 
 def test_the_warm_up_is_never_cut_short_and_patience_counts_from_its_end() -> None:
-    result = trained(
-        "epochs=30", "warm_up=6", "patience=2", "selection.criterion=pauc", "selection.criteria=[pauc]"
-    )
+    result = trained("epochs=30", "warm_up=6", "patience=2", "selection.criterion=pauc", "selection.criteria=[pauc]")
     stages = [event.stage for event in result.epochs]
     assert stages[:6] == ["mixup"] * 6
     heuristic = stages[6:]

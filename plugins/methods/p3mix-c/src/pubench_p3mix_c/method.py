@@ -4,6 +4,9 @@ Paper: Li, Li, Feng, Ouyang, ICLR 2022. Official code: on request only.
 Follows the paper as PU-Bench's source-aligned revision reads it: unlabelled rows are pseudo-negatives; after a warm-up
 of ordinary mixup, those that the network calls positive with confidence are corrected, and those near the boundary are
 mixed with labelled positives near the boundary. Differs from PU-Bench's paper code in that inputs are really mixed.
+
+Measured (case-control, SCAR, c = 0.1, epoch by validation F1): MNIST 97.80 and 97.59, seeds 2 and 25 (PU-Bench prints
+95.23 ± 1.32; nnPU here 97.07 and 97.36).
 """
 
 from __future__ import annotations
