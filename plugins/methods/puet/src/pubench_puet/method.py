@@ -9,9 +9,9 @@ so that the score ranks. Trees are grown on slices of row numbers rather than on
 ``risk`` and ``loss`` choose the estimator; there is no gradient, so optimizer, learning rate, batch size, epochs and
 patience, which every configuration has, mean nothing here.
 Measured (benchmarks/puet_speed.py, 50 features, 100 trees, one CPU thread, five seeds): 5,000 rows accuracy
-0.879 ± 0.003 in 0.14 s (official code 0.886, 28 s), 20,000 rows 0.905 ± 0.006 in 0.63 s (0.913, 212 s); the first forest
-after an installation compiles for 5 s. Preset pubench, seed 2: MNIST 95.71 (PU-Bench prints 95.08 ± 2.12), Fashion-MNIST
-98.16 (97.77 ± 2.63).
+0.879 ± 0.003 in 0.14 s (official code 0.886, 28 s), 20,000 rows 0.905 ± 0.006 in 0.63 s (0.913, 212 s); the first
+forest after an installation compiles for 5 s. Preset pubench, seed 2: MNIST 95.71 (PU-Bench prints 95.08 ± 2.12),
+Fashion-MNIST 98.16 (97.77 ± 2.63).
 """
 
 from __future__ import annotations
