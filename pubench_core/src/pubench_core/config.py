@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Union, get_args, get_origin
 
 import pydantic
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
 
 
 @dataclass(frozen=True)
@@ -55,22 +55,19 @@ class Strict(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, validate_default=True)
 
-    @model_validator(mode="before")
+    @field_validator("*", mode="before")
     @classmethod
-    def _no_bool_for_number(cls, values: Any) -> Any:
-        if not isinstance(values, dict):
-            return values
-        values = dict(values)
-        for name, value in values.items():
-            field = cls.model_fields.get(name)
-            if field and isinstance(value, bool) and not _takes_bool(field.annotation):
-                words = get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
-                word = "on" if value else "off"  # what YAML reads as a truth value
-                if word not in words:
-                    given = str(value).lower()
-                    raise ValueError(f"{name}: {given} is a truth value, not {_name(field.annotation)}")
-                values[name] = word
-        return values
+    def _no_bool_for_number(cls, value: Any, info: ValidationInfo) -> Any:
+        annotation = cls.model_fields[info.field_name or ""].annotation
+        if isinstance(value, (list, tuple)) and any(isinstance(item, bool) for item in value):
+            raise ValueError(f"{info.field_name}: a list with a truth value in it; {_name(annotation)} is right")
+        if not isinstance(value, bool) or _takes_bool(annotation):
+            return value
+        words = get_args(annotation) if get_origin(annotation) is Literal else ()
+        word = "on" if value else "off"  # what YAML reads as a truth value
+        if word in words:
+            return word
+        raise ValueError(f"{info.field_name}: {str(value).lower()} is a truth value, not {_name(annotation)}")
 
 
 def _takes_bool(annotation: Any) -> bool:

@@ -72,6 +72,7 @@ class RecordStore:
         The block must write :data:`RESULT` last. An earlier record is kept under ``superseded``.
         """
         incoming = self.root / ".incoming"
+        self._adopt(run_id)
         self._sweep(run_id)
         folder = incoming / f"{run_id}-{os.getpid()}"
         try:

@@ -6,6 +6,7 @@ Every error names where the value came from, what was given and what would be ri
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +20,7 @@ from pydantic.fields import FieldInfo
 from .errors import PluginError, RequestError, unknown
 from .info import BackboneInfo, DatasetInfo, MechanismInfo, MethodInfo, MetricInfo, PriorInfo
 from .method import AnyMethod, Method
-from .registry import Registry, load
+from .registry import InfoT, Registry, load
 from .specs import RunSpec
 
 Path_ = tuple[str, ...]
@@ -118,10 +119,17 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
         origins |= layer.origins
     sections = {name: _section(values, name, origins) for name in RunSpec.model_fields if name in _SECTIONS}
 
-    data = registry.find(DatasetInfo, _required(sections["data"], "data", "--data digits"))
-    method = registry.find(MethodInfo, _required(sections["method"], "method", "--method nnpu"))
-    mechanism = registry.find(MechanismInfo, str(sections["mechanism"].setdefault("key", "scar")))
-    backbone = registry.find(BackboneInfo, str(sections["backbone"].setdefault("key", data.backbone)))
+    def find(kind: type[InfoT], name: str, key: Any) -> InfoT:
+        try:
+            return registry.find(kind, str(key))
+        except RequestError as error:
+            where = origins.get((name, "key"), origins.get((name,), ""))
+            raise RequestError(f"{where}: {error}" if ", line " in where else str(error)) from None
+
+    data = find(DatasetInfo, "data", _required(sections["data"], "data", "--data digits"))
+    method = find(MethodInfo, "method", _required(sections["method"], "method", "--method nnpu"))
+    mechanism = find(MechanismInfo, "mechanism", sections["mechanism"].setdefault("key", "scar"))
+    backbone = find(BackboneInfo, "backbone", sections["backbone"].setdefault("key", data.backbone))
     for name, info in (("data", data), ("method", method), ("mechanism", mechanism), ("backbone", backbone)):
         sections[name]["key"] = info.key
 
@@ -139,6 +147,8 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
     criteria = known_criteria(registry, implementation)
     wanted = sections["selection"].get("criterion", "pa")
     unusable = _metrics_that_do_not_load(registry)
+    if not isinstance(wanted, str):
+        raise unknown("selection criterion", str(wanted), criteria)
     if wanted in unusable:
         raise unusable[wanted]
     tracked = sections["selection"].get("criteria", "all")
@@ -165,7 +175,8 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
     except ValidationError as error:
         raise _explain(error, RunSpec, (), origins) from None
     if isinstance(spec.prior, str) and spec.prior.startswith("estimated:"):
-        registry.find(PriorInfo, spec.prior.split(":", 1)[1])
+        found = registry.find(PriorInfo, spec.prior.split(":", 1)[1])
+        spec = spec.model_copy(update={"prior": f"estimated:{found.key}"})
     return spec
 
 
@@ -205,7 +216,7 @@ def _merge(into: dict[str, Any], new: Mapping[str, Any]) -> None:
         if isinstance(value, Mapping) and isinstance(into.get(name), dict):
             _merge(into[name], value)
         else:
-            into[name] = dict(value) if isinstance(value, Mapping) else value
+            into[name] = copy.deepcopy(value)
 
 
 def _section(values: Mapping[str, Any], name: str, origins: Mapping[Path_, str]) -> dict[str, Any]:
@@ -233,7 +244,11 @@ def _names(value: Any) -> tuple[Any, ...]:
 def _check_classes(section: Mapping[str, Any], info: DatasetInfo, origins: Mapping[Path_, str]) -> None:
     for side in ("positive", "negative"):
         for index in _names(section[side]):
-            if isinstance(index, int) and not 0 <= index < len(info.classes):
+            try:
+                exists = 0 <= int(index) < len(info.classes)
+            except (TypeError, ValueError, OverflowError):
+                continue  # not a number at all: said with the field's bounds
+            if not exists:
                 where = origins.get(("data", side), side)
                 raise RequestError(
                     f"{where}: {info.key} has no class {index}; its classes are 0 to {len(info.classes) - 1} "

@@ -32,6 +32,11 @@ class DataSpec(Strict):
     preprocess: Literal["none", "standardise", "l2"] = "none"
     test_fraction: float = Field(0.2, gt=0, lt=1, description="share held out where a data set has no test part")
 
+    @field_validator("positive", "negative")
+    @classmethod
+    def _in_order(cls, given: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(sorted(set(given)))  # the same classes written differently are the same run
+
     @model_validator(mode="after")
     def _two_disjoint_classes(self) -> DataSpec:
         if not self.positive or not self.negative:
@@ -79,6 +84,11 @@ class SelectionSpec(Strict):
     criterion: str = "pa"
     criteria: tuple[str, ...]
 
+    @field_validator("criteria")
+    @classmethod
+    def _each_once(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(given))
+
     @model_validator(mode="after")
     def _tracked(self) -> SelectionSpec:
         if self.criterion not in self.criteria:
@@ -91,6 +101,11 @@ class EvaluationSpec(Strict):
 
     metrics: tuple[str, ...]
     trace: tuple[Literal["train", "test"], ...] = ()
+
+    @field_validator("metrics", "trace")
+    @classmethod
+    def _each_once(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(given))
 
 
 class ExecutionSpec(Strict):
@@ -120,7 +135,7 @@ class RunSpec(Strict):
     seed: int = Field(2, ge=0, lt=2**63)
     execution: ExecutionSpec = ExecutionSpec()
 
-    @field_validator("prior", mode="before")
+    @field_validator("prior", mode="before")  # runs before Strict's own look at truth values
     @classmethod
     def _prior(cls, given: Any) -> float | str:
         return parse_prior(given)
