@@ -130,34 +130,34 @@ def run(
     mech: Annotated[
         str | None,
         typer.Option(
-            help="Labelling mechanism key. [default: scar]",
+            help="Labelling mechanism key. (default: scar)",
             autocompletion=_keys("mechanism"),
             rich_help_panel=_LABELS,
         ),
     ] = None,
     c: Annotated[
         str | None,
-        typer.Option(help="Label frequency p(labelled | positive), in (0, 1]. [default: 0.1]", rich_help_panel=_LABELS),
+        typer.Option(help="Label frequency p(labelled | positive), in (0, 1]. (default: 0.1)", rich_help_panel=_LABELS),
     ] = None,
     scheme: Annotated[
         str | None,
-        typer.Option(help="case-control or single-training-set. [default: case-control]", rich_help_panel=_LABELS),
+        typer.Option(help="case-control or single-training-set. (default: case-control)", rich_help_panel=_LABELS),
     ] = None,
     seed: Annotated[
         str | None,
-        typer.Option(help="Seed of split, labels, initialisation and batches. [default: 2]", rich_help_panel=_RUN),
+        typer.Option(help="Seed of split, labels, initialisation and batches. (default: 2)", rich_help_panel=_RUN),
     ] = None,
     prior: Annotated[
         str | None,
         typer.Option(
-            help="Class prior the method is told: true, 0.4, scaled:1.2 or estimated:KEY. [default: true]",
+            help="Class prior the method is told: true, 0.4, scaled:1.2 or estimated:KEY. (default: true)",
             rich_help_panel=_LABELS,
         ),
     ] = None,
     select: Annotated[
         str | None,
         typer.Option(
-            help="Criterion that chooses the epoch: pa, pauc, native, last; oracle: oa, f1, macro-f1. [default: pa]",
+            help="Criterion that chooses the epoch: pa, pauc, native, last; oracle: oa, f1, macro-f1. (default: pa)",
             rich_help_panel=_RUN,
         ),
     ] = None,
@@ -166,7 +166,7 @@ def run(
     ] = None,
     backbone: Annotated[
         str | None,
-        typer.Option(help="Network. [default: the data set's]", autocompletion=_keys("backbone"), rich_help_panel=_RUN),
+        typer.Option(help="Network. (default: the data set's)", autocompletion=_keys("backbone"), rich_help_panel=_RUN),
     ] = None,
     set_: Annotated[
         list[str] | None,
@@ -182,24 +182,24 @@ def run(
         typer.Option(help="YAML file with any part of the spec; flags win.", rich_help_panel=_RUN),
     ] = None,
     device: Annotated[
-        str | None, typer.Option(help="auto, cpu or cuda:0. [default: auto]", rich_help_panel=_MACHINE)
+        str | None, typer.Option(help="auto, cpu or cuda:0. (default: auto)", rich_help_panel=_MACHINE)
     ] = None,
     threads: Annotated[
-        str | None, typer.Option(help="CPU threads. [default: torch's]", rich_help_panel=_MACHINE)
+        str | None, typer.Option(help="CPU threads. (default: torch's)", rich_help_panel=_MACHINE)
     ] = None,
     results: Annotated[
-        Path | None, typer.Option(help="Folder of records. [default: results]", rich_help_panel=_MACHINE)
+        Path | None, typer.Option(help="Folder of records. (default: results)", rich_help_panel=_MACHINE)
     ] = None,
     data_root: Annotated[
         Path | None,
         typer.Option(
-            help="Folder of data files. [default: PUBENCH_DATA, else the user cache]",
+            help="Folder of data files. (default: PUBENCH_DATA, else the user cache)",
             rich_help_panel=_MACHINE,
         ),
     ] = None,
     artifacts: Annotated[
         str | None,
-        typer.Option(help="all, none, or a list of scores,trace. [default: all]", rich_help_panel=_MACHINE),
+        typer.Option(help="all, none, or a list of scores,trace. (default: all)", rich_help_panel=_MACHINE),
     ] = None,
     save_model: Annotated[
         bool,
@@ -211,7 +211,7 @@ def run(
     tracking_uri: Annotated[
         str | None,
         typer.Option(
-            help="MLflow server or database. [default: MLFLOW_TRACKING_URI, else <results>/mlflow.db]",
+            help="MLflow server or database. (default: MLFLOW_TRACKING_URI, else <results>/mlflow.db)",
             rich_help_panel=_MACHINE,
         ),
     ] = None,
@@ -272,7 +272,7 @@ def run(
 _Results = Annotated[Path, typer.Option(help="Folder of records.")]
 _Uri = Annotated[
     str | None,
-    typer.Option("--tracking-uri", help="Server or database. [default: MLFLOW_TRACKING_URI, else <results>/mlflow.db]"),
+    typer.Option("--tracking-uri", help="Server or database. (default: MLFLOW_TRACKING_URI, else <results>/mlflow.db)"),
 ]
 
 

@@ -26,4 +26,5 @@ class Listeners:
             except Exception as error:  # noqa: BLE001
                 self._listeners.remove(listener)
                 name = getattr(listener, "__name__", type(listener).__name__)
-                self._warn(f"listener {name} failed in {hook} and is left out: {type(error).__name__}: {error}")
+                reason = next(iter(str(error).splitlines()), "")  # a database's error goes on for pages
+                self._warn(f"listener {name} failed in {hook} and is left out: {type(error).__name__}: {reason}")
