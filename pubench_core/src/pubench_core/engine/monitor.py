@@ -92,22 +92,8 @@ class Evaluator:
         )
 
     def value(self, name: str, scored: Scored) -> float | None:
-        """One metric, None where it is undefined. One that fails is noted and not asked again in this run.
-
-        The criterion that names the result is different: its failure is the run's.
-        """
-        if name in self.failed:
-            return None
-        info, metric = self.measures[name]
-        try:
-            return measure(metric, info, scored).value
-        except Undefined:
-            return None
-        except Exception as error:
-            if name == self._indispensable:
-                raise
-            self.failed[name] = f"metric '{name}' failed and has no value: {type(error).__name__}: {error}"
-            return None
+        """One metric, None where it is undefined or failed."""
+        return self._ask(name, scored)[0]
 
     def undefined(self, names: tuple[str, ...]) -> dict[str, str]:
         """Criteria without a value on this split, with the reason; found by asking each with constant scores."""
@@ -122,17 +108,28 @@ class Evaluator:
             elif name == "native":
                 if not part.n_labeled:
                     reasons[name] = "no labelled validation positive"
-            else:
-                info, metric = self.measures[name]
-                try:
-                    measure(metric, info, scored)
-                except Undefined as reason:
-                    reasons[name] = str(reason)
-                except Exception as error:
-                    if name == self._indispensable:
-                        raise
-                    reasons[name] = self.failed[name] = f"metric '{name}' failed: {type(error).__name__}: {error}"
+            elif reason := self._ask(name, scored)[1]:
+                reasons[name] = reason
         return reasons
+
+    def _ask(self, name: str, scored: Scored) -> tuple[float | None, str]:
+        """(value, why there is none). A metric that fails is noted and not asked again in this run.
+
+        The criterion that names the result is different: its failure is the run's.
+        """
+        if name in self.failed:
+            return None, self.failed[name]
+        info, metric = self.measures[name]
+        try:
+            return measure(metric, info, scored).value, ""
+        except Undefined as reason:
+            return None, str(reason)
+        # A stranger's metric may raise anything; it costs its own value and not the run.
+        except Exception as error:
+            if name == self._indispensable:
+                raise
+            self.failed[name] = f"metric '{name}' failed and has no value: {type(error).__name__}: {error}"
+            return None, self.failed[name]
 
 
 class Monitor:

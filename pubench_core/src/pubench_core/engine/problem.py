@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -51,7 +51,7 @@ class Problem:
         """Row numbers on the device."""
         return torch.from_numpy(index).to(self.device)
 
-    def part(self, name: Literal["train", "test"] | str) -> tuple[Features, Tensor, Truth]:
+    def part(self, name: str) -> tuple[Features, Tensor, Truth]:
         """Features, rows and truth of the training pool (each instance once) or of the test part."""
         if name == "train":
             return self.features, self.rows(self.split.train.rows), self.truth_train
