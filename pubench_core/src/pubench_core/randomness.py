@@ -29,7 +29,10 @@ def isolated(seed: int, device: torch.device) -> Iterator[None]:
     """
     numpy_state, python_state = np.random.get_state(), random.getstate()
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)  # torch.manual_seed would seed every GPU as well, the caller's too
+        if device.type == "cuda":
+            with torch.cuda.device(device):
+                torch.cuda.manual_seed(seed)
         np.random.seed(seed % 2**32)
         random.seed(seed)
         try:

@@ -16,7 +16,6 @@ def pubench_methods() -> list[MethodInfo]:
                 title="Who Is Your Right Mixup Partner in Positive and Unlabeled Learning",
                 venue="ICLR",
                 year=2022,
-                url="https://openreview.net/forum?id=NH29920YEmj",
             ),
             load="pubench_p3mix_c.method:P3MixC",
             setting="either",
