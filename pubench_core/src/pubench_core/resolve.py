@@ -144,32 +144,7 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
     implementation = method_class(method)
     sections["method"]["config"] = _config(sections["method"], method, implementation, data.key, origins)
 
-    criteria = known_criteria(registry, implementation)
-    wanted = sections["selection"].get("criterion", "pa")
-    unusable = _metrics_that_do_not_load(registry)
-    if not isinstance(wanted, str):
-        raise unknown("selection criterion", str(wanted), criteria)
-    if wanted in unusable:
-        raise unusable[wanted]
-    tracked = sections["selection"].get("criteria", "all")
-    usable = tuple(name for name in criteria if name not in unusable)
-    sections["selection"]["criteria"] = usable if tracked == "all" else tracked
-    for name in (wanted, *_names(sections["selection"]["criteria"])):
-        if name not in criteria:
-            if name == "native":
-                raise RequestError(f"method '{method.key}' has no selection score of its own ('native')")
-            raise unknown("selection criterion", str(name), criteria)
-    measures = [m.key for m in registry.infos(MetricInfo) if m.needs <= {"truth"}]
-    chosen = sections["evaluation"].get("metrics", "all")
-    sections["evaluation"]["metrics"] = [m for m in measures if m not in unusable] if chosen == "all" else chosen
-    for name, error in unusable.items():
-        if name in (*_names(sections["selection"]["criteria"]), *_names(sections["evaluation"]["metrics"])):
-            raise error
-        warn(f"left out: {error}")
-    for name in _names(sections["evaluation"]["metrics"]):
-        if name not in measures:
-            raise unknown("metric of the test part", str(name), measures, listing="pubench list metrics")
-
+    _choose_metrics(sections, registry, method, implementation, warn)
     try:
         spec = RunSpec.model_validate({**values, **sections})
     except ValidationError as error:
@@ -198,6 +173,41 @@ def known_criteria(registry: Registry, method: type[AnyMethod]) -> tuple[str, ..
     oracle = [m.key for m in metrics if m.tag == "oracle"]
     native = ["native"] if method.selection_score is not Method.selection_score else []
     return (*observed, *native, *oracle, "last")
+
+
+def _choose_metrics(
+    sections: dict[str, dict[str, Any]],
+    registry: Registry,
+    method: MethodInfo,
+    implementation: type[AnyMethod],
+    warn: Callable[[str], None],
+) -> None:
+    """Fills in selection.criteria and evaluation.metrics, and refuses names that are not installed or do not load."""
+    criteria = known_criteria(registry, implementation)
+    wanted = sections["selection"].get("criterion", "pa")
+    unusable = _metrics_that_do_not_load(registry)
+    if not isinstance(wanted, str):
+        raise unknown("selection criterion", str(wanted), criteria)
+    if wanted in unusable:
+        raise unusable[wanted]
+    tracked = sections["selection"].get("criteria", "all")
+    usable = tuple(name for name in criteria if name not in unusable)
+    sections["selection"]["criteria"] = usable if tracked == "all" else tracked
+    for name in (wanted, *_names(sections["selection"]["criteria"])):
+        if name not in criteria:
+            if name == "native":
+                raise RequestError(f"method '{method.key}' has no selection score of its own ('native')")
+            raise unknown("selection criterion", str(name), criteria)
+    measures = [m.key for m in registry.infos(MetricInfo) if m.needs <= {"truth"}]
+    chosen = sections["evaluation"].get("metrics", "all")
+    sections["evaluation"]["metrics"] = [m for m in measures if m not in unusable] if chosen == "all" else chosen
+    for name, error in unusable.items():
+        if name in (*_names(sections["selection"]["criteria"]), *_names(sections["evaluation"]["metrics"])):
+            raise error
+        warn(f"left out: {error}")
+    for name in _names(sections["evaluation"]["metrics"]):
+        if name not in measures:
+            raise unknown("metric of the test part", str(name), measures, listing="pubench list metrics")
 
 
 def _metrics_that_do_not_load(registry: Registry) -> dict[str, PluginError]:
