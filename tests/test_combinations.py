@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 import numpy as np
@@ -13,6 +14,7 @@ from pubench_core.execute import prepare
 from pubench_core.info import MechanismInfo, MethodInfo
 from pubench_core.registry import registry
 from pubench_core.resolve import Layer, parse_set, resolve
+from pubench_core.specs import RunSpec
 
 METHODS = [info.key for info in registry().infos(MethodInfo)]
 MECHANISMS = [info.key for info in registry().infos(MechanismInfo)]
@@ -28,23 +30,42 @@ def _one_thread() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-@pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-@pytest.mark.parametrize("method", METHODS)
-def test_a_method_runs_under_a_mechanism_and_a_scheme(method: str, mechanism: str, scheme: str) -> None:
+def spec_of(method: str, *sets: str) -> RunSpec:
     layer = Layer()
     for text in (
         "data.key=digits",
         f"method.key={method}",
-        f"mechanism.key={mechanism}",
-        f"data.scheme={scheme}",
         "mechanism.c=0.3",
         "epochs=1",
         *QUICK.get(method, ()),
+        *sets,
     ):
         path, value = parse_set(text)
         layer.put(path, value, text)
-    spec = resolve([layer], registry())
+    return resolve([layer], registry())
+
+
+@pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
+@pytest.mark.parametrize("method", [m.key for m in registry().infos(MethodInfo) if "truth" not in m.needs])
+def test_no_method_sees_hidden_labels(method: str, scheme: str) -> None:
+    spec = spec_of(method, f"data.scheme={scheme}", "selection.criteria=[pa, pauc, last]")
+    problem, rng = prepare(spec, registry(), torch.device("cpu")), np.random.default_rng(0)
+    hidden = {}
+    for name, part in (("truth_train", problem.split.train), ("truth_validation", problem.split.validation)):
+        hidden[name] = getattr(problem, name).copy()
+        hidden[name][~part.labeled] = rng.permutation(hidden[name][~part.labeled])
+        assert not np.array_equal(hidden[name], getattr(problem, name))
+    before, after = (train(spec, p, registry()).scores for p in (problem, dataclasses.replace(problem, **hidden)))
+    assert before.keys() == {"pa", "pauc", "last"}
+    for criterion in before:
+        assert np.array_equal(before[criterion]["test"], after[criterion]["test"])
+
+
+@pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("method", METHODS)
+def test_a_method_runs_under_a_mechanism_and_a_scheme(method: str, mechanism: str, scheme: str) -> None:
+    spec = spec_of(method, f"mechanism.key={mechanism}", f"data.scheme={scheme}")
     problem = prepare(spec, registry(), torch.device("cpu"))
     facts = problem.facts()
     in_u = facts["train"]["unlabeled_positive"] + facts["train"]["unlabeled_negative"]
