@@ -83,8 +83,9 @@ def _print_table(kinds: str, found: list[dict[str, Any]]) -> None:
     if not found:
         out().print(f"no {kinds} installed")
         return
-    hidden = {"aliases", "reason", "venue", "year", "package", "version", "status", "oracle"}
+    hidden = {"reason", "venue", "year", "package", "version", "status", "oracle"}
     own = [name for name in dict.fromkeys(n for row in found for n in row) if name not in hidden]
+    own = [name for name in own if any(row.get(name) not in ("", [], None) for row in found)]
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in own:
         table.add_column(name.replace("_", " "), no_wrap=name == "key", overflow="fold")

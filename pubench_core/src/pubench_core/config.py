@@ -17,6 +17,9 @@ class LogUniform:
     low: float
     high: float
 
+    def __str__(self) -> str:
+        return f"log-uniform, {self.low:.3g} to {self.high:.3g}"
+
 
 @dataclass(frozen=True)
 class Uniform:
@@ -24,6 +27,9 @@ class Uniform:
 
     low: float
     high: float
+
+    def __str__(self) -> str:
+        return f"uniform, {self.low:g} to {self.high:g}"
 
 
 @dataclass(frozen=True)
@@ -33,12 +39,18 @@ class PowerOfTwo:
     low: float
     high: float
 
+    def __str__(self) -> str:
+        return f"2^U({self.low:g}, {self.high:g})"
+
 
 @dataclass(frozen=True)
 class Choice:
     """One of the listed values, all equally likely."""
 
     values: tuple[Any, ...]
+
+    def __str__(self) -> str:
+        return "one of " + ", ".join(str(value) for value in self.values)
 
 
 Search = LogUniform | Uniform | PowerOfTwo | Choice

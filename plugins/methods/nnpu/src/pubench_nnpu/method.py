@@ -18,7 +18,7 @@ from torch import Tensor
 
 from pubench_core.data.views import PUData
 from pubench_core.engine.run import Run
-from pubench_core.method import Choice, Field, LogUniform, Method, MethodConfig, PowerOfTwo
+from pubench_core.method import Field, LogUniform, Method, MethodConfig, PowerOfTwo
 from pubench_core.risks import pu_risk
 
 
@@ -30,7 +30,7 @@ class Config(MethodConfig):
     correction: Literal["ascent", "clamp", "flip"] = Field(
         "ascent", description="what happens where the negative part of the risk is too small"
     )
-    beta: float = Field(0.0, ge=0, description="tolerance: the correction acts below -beta", search=Choice((0.0,)))
+    beta: float = Field(0.0, ge=0, description="tolerance: the correction acts below -beta")
     gamma: float = Field(1.0, ge=0, le=1, description="step factor of the ascent")
     batching: Literal["joint", "paired"] = Field(
         "joint", description="LP and U shuffled together, or one batch of each"
