@@ -2,7 +2,21 @@
 and pytest, which names a test module by its folders, must not take the folder for the package.
 """
 
+from collections.abc import Iterator
+
+import pytest
+import torch
+
 import pubench_cli
 import pubench_core
 
 __all__ = ["pubench_cli", "pubench_core"]
+
+
+@pytest.fixture(scope="module")
+def one_thread() -> Iterator[None]:
+    """Small tensors on a busy machine: a second thread costs more than it brings."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

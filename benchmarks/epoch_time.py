@@ -36,7 +36,7 @@ from pubench_core.engine.train import train
 from pubench_core.execute import computing, prepare
 from pubench_core.listeners import Listeners
 from pubench_core.registry import registry
-from pubench_core.resolve import Layer, parse_set, resolve
+from pubench_core.resolve import Layer, resolve
 from pubench_core.risks import pu_risk
 
 
@@ -98,8 +98,7 @@ def plain_loop(problem: Problem, workers: int, epochs: int) -> list[float]:
 
 def engine(epochs: int) -> tuple[Problem, list[float]]:
     """The problem, and seconds of each epoch of the engine."""
-    layer = Layer()
-    for text in (
+    layer = Layer.of(
         "data.key=fashion-mnist",
         "method.key=nnpu",
         "method.preset=pubench",
@@ -108,9 +107,7 @@ def engine(epochs: int) -> tuple[Problem, list[float]]:
         "selection.criterion=f1",
         "evaluation.trace=[train, test]",
         "execution.device=cpu",
-    ):
-        path, value = parse_set(text)
-        layer.put(path, value, text)
+    )
     spec = resolve([layer], registry())
     with computing(spec, torch.device("cpu")):
         problem = prepare(spec, registry(), torch.device("cpu"))

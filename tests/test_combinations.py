@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from pubench_core.engine.train import train
 from pubench_core.execute import prepare
 from pubench_core.info import MechanismInfo, MethodInfo
 from pubench_core.registry import registry
-from pubench_core.resolve import Layer, parse_set, resolve
+from pubench_core.resolve import Layer, resolve
 from pubench_core.specs import RunSpec
 
 METHODS = [info.key for info in registry().infos(MethodInfo)]
@@ -22,26 +21,13 @@ MECHANISMS = [info.key for info in registry().infos(MechanismInfo)]
 QUICK = {"p3mix-c": ("steps_per_epoch=2", "warm_up=0"), "puet": ("trees=3",)}
 
 
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def spec_of(method: str, *sets: str) -> RunSpec:
-    layer = Layer()
-    for text in (
-        "data.key=digits",
-        f"method.key={method}",
-        "mechanism.c=0.3",
-        "epochs=1",
-        *QUICK.get(method, ()),
-        *sets,
-    ):
-        path, value = parse_set(text)
-        layer.put(path, value, text)
+    layer = Layer.of(
+        "data.key=digits", f"method.key={method}", "mechanism.c=0.3", "epochs=1", *QUICK.get(method, ()), *sets
+    )
     return resolve([layer], registry())
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
@@ -17,19 +16,13 @@ from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError
 from pubench_core.execute import Outcome, choose_device, execute, prepare
 from pubench_core.registry import GROUP, Registry
-from pubench_core.resolve import Layer, parse_set, resolve
+from pubench_core.resolve import Layer, resolve
 from pubench_core.specs import RunSpec
 
 CPU = torch.device("cpu")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread() -> Iterator[None]:
-    """Small tensors on a busy machine: a second thread costs more than it brings."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture(scope="module")
@@ -39,10 +32,7 @@ def plugins() -> Registry:
 
 
 def spec_of(plugins: Registry, method: str, *sets: str) -> RunSpec:
-    layer = Layer()
-    for text in ("data.key=digits", f"method.key={method}", "execution.threads=1", *sets):
-        path, value = parse_set(text)
-        layer.put(path, value, text)
+    layer = Layer.of("data.key=digits", f"method.key={method}", "execution.threads=1", *sets)
     return resolve([layer], plugins)
 
 

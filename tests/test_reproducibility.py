@@ -25,7 +25,7 @@ from pubench_core.engine.problem import Problem
 from pubench_core.engine.train import Trained, train
 from pubench_core.execute import execute, prepare
 from pubench_core.registry import Registry, registry
-from pubench_core.resolve import Layer, parse_set, resolve
+from pubench_core.resolve import Layer, resolve
 from pubench_core.specs import RunSpec
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -35,19 +35,11 @@ NNPU = ("run", "--method", "nnpu", "--data", "digits", "--threads", "1", "--no-t
 SCHEMES = ("case-control", "single-training-set")
 
 
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def spec_of(method: str, *sets: str) -> RunSpec:
-    layer = Layer()
-    for text in ("data.key=digits", f"method.key={method}", "execution.threads=1", "epochs=2", *sets):
-        path, value = parse_set(text)
-        layer.put(path, value, text)
+    layer = Layer.of("data.key=digits", f"method.key={method}", "execution.threads=1", "epochs=2", *sets)
     return resolve([layer], plugins())
 
 

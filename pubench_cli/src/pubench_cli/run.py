@@ -14,7 +14,7 @@ import yaml
 from pubench_core.errors import RecordError
 from pubench_core.execute import execute
 from pubench_core.registry import registry
-from pubench_core.resolve import Layer, parse_set, read_yaml, resolve
+from pubench_core.resolve import Layer, read_yaml, resolve
 from pubench_core.specs import RunSpec
 
 from .console import err
@@ -61,10 +61,9 @@ def build_spec(flags: Mapping[Path_, tuple[str, Any]], sets: list[str], config: 
     given = Layer()
     for path, (flag, value) in flags.items():
         given.put(path, _artifacts(value) if path[-1] == "artifacts" else value, flag)
-    for text in sets:
-        path, value = parse_set(text)
-        given.put(path, value, f"--set {text}")
-    return resolve([*layers, given], registry(), warn=lambda text: err().print(f"warning: {text}", markup=False))
+    return resolve(
+        [*layers, given, Layer.of(*sets)], registry(), warn=lambda text: err().print(f"warning: {text}", markup=False)
+    )
 
 
 def _artifacts(text: str) -> list[str]:

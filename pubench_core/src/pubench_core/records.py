@@ -82,7 +82,7 @@ class RecordStore:
                 for path in folder.iterdir():
                     _sync(path)
                 self._publish(run_id, folder)
-            except BaseException:
+            except BaseException:  # an interrupt too: nothing half-written stays
                 shutil.rmtree(folder, ignore_errors=True)
                 raise
         except OSError as error:

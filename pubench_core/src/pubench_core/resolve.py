@@ -36,6 +36,15 @@ class Layer:
     values: dict[str, Any] = field(default_factory=dict)
     origins: dict[Path_, str] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, *sets: str) -> Layer:
+        """What ``--set`` with each of these texts says, later ones winning (see :func:`parse_set`)."""
+        layer = cls()
+        for text in sets:
+            path, value = parse_set(text)
+            layer.put(path, value, f"--set {text}")
+        return layer
+
     def put(self, path: Sequence[str], value: Any, origin: str) -> None:
         """Sets one value by path."""
         node = self.values

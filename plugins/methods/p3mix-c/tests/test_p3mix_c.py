@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 import torch
@@ -14,22 +12,13 @@ from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError
 from pubench_core.execute import prepare
 from pubench_core.registry import registry
-from pubench_core.resolve import Layer, parse_set, resolve
+from pubench_core.resolve import Layer, resolve
 
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def trained(*sets: str) -> Trained:
-    layer = Layer()
-    for text in ("data.key=digits", "method.key=p3mix-c", "steps_per_epoch=3", *sets):
-        path, value = parse_set(text)
-        layer.put(path, value, text)
+    layer = Layer.of("data.key=digits", "method.key=p3mix-c", "steps_per_epoch=3", *sets)
     spec = resolve([layer], registry())
     return train(spec, prepare(spec, registry(), torch.device("cpu")), registry())
 

@@ -127,7 +127,7 @@ def build_problem(
     if not isinstance(loaded, ClassData):
         raise PluginError(f"dataset '{info.key}': {info.load} returned {type(loaded).__name__} instead of ClassData")
     data = binarise(info, loaded, spec.data.positive, spec.data.negative)
-    split = _split(spec, registry, data, root.cache / "posterior")
+    split, train_x = _split(spec, registry, data, root.cache / "posterior")
 
     truth = data.y[split.train.rows]
     positives, n, n_labeled = int(truth.sum()), len(truth), split.train.n_labeled
@@ -137,9 +137,6 @@ def build_problem(
     calibrated = is_one_sample(spec.data.scheme) and (
         calibrate == "on" or (calibrate == "auto" and method.setting == "two-sample")
     )
-    train_x = _preprocessed(data.x, data.x, split.train.rows, spec.data)
-    test_source = data.x if data.x_test is None else data.x_test
-    test_x = train_x if data.x_test is None else _preprocessed(test_source, data.x, split.train.rows, spec.data)
     prior = told_prior(
         spec.prior,
         prior_true,
@@ -154,7 +151,10 @@ def build_problem(
             f"prior {prior:g} contradicts the labels: {n_labeled} of {n} rows are labelled positives, so it must be "
             f"above {n_labeled / n:.4g}"
         )
-    features = Features(torch.from_numpy(train_x).to(device))
+    features = features_test = Features(torch.from_numpy(train_x).to(device))
+    if data.x_test is not None:
+        test_x = _preprocessed(data.x_test, data.x, split.train.rows, spec.data)
+        features_test = Features(torch.from_numpy(test_x).to(device))
     y_test = data.y if data.y_test is None else data.y_test
     return Problem(
         data=data,
@@ -165,25 +165,30 @@ def build_problem(
         prior_true=prior_true,
         prior=prior,
         features=features,
-        features_test=features if data.x_test is None else Features(torch.from_numpy(test_x).to(device)),
+        features_test=features_test,
         truth_train=truth,
         truth_validation=data.y[split.validation.rows],
         truth_test=y_test[split.test_rows],
     )
 
 
-def _split(spec: RunSpec, registry: Registry, data: PNDataset, cache: Path) -> Split:
+def _split(spec: RunSpec, registry: Registry, data: PNDataset, cache: Path) -> tuple[Split, npt.NDArray[Any]]:
+    """The labelled split, and the features as preprocessed for its training pool."""
     info = registry.find(MechanismInfo, spec.mechanism.key)
     mechanism = load(info)(spec.mechanism.variant)
     if not isinstance(mechanism, Mechanism):
         raise PluginError(f"mechanism '{info.key}': {info.load} is not a pubench_core.mechanism.Mechanism")
 
+    prepared: list[npt.NDArray[Any]] = []  # both parts are labelled on the same pool, the training part always
+
     def choose(pool: IntArray, positives: IntArray, n: int, rng: np.random.Generator) -> IntArray:
-        x = _preprocessed(data.x, data.x, pool, spec.data)
+        if not prepared:
+            prepared.append(_preprocessed(data.x, data.x, pool, spec.data))
+        x = prepared[0]
         logit = auxiliary_logit(x, data.y, pool, positives, cache) if info.needs_posterior else None
         return mechanism.choose(x[positives], logit, n, rng)
 
-    return generate(
+    split = generate(
         data,
         scheme=spec.data.scheme,
         choose=choose,
@@ -192,6 +197,7 @@ def _split(spec: RunSpec, registry: Registry, data: PNDataset, cache: Path) -> S
         test_fraction=spec.data.test_fraction,
         seed=spec.seed,
     )
+    return split, prepared[0]
 
 
 def _preprocessed(

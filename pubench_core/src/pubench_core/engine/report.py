@@ -18,7 +18,7 @@ from ..specs import RunSpec
 from .problem import Problem
 from .selection import Track
 from .snapshot import Snapshot
-from .train import Trained, granted
+from .train import Trained
 
 #: Raised when the content of result.json changes; an older record is run again.
 RECORD_VERSION = 2
@@ -50,7 +50,7 @@ def result_of(
         "status": "finished",
         "code": code,
         "spec": spec.model_dump(mode="json"),
-        "oracle": "truth" in granted(spec, registry),
+        "oracle": "truth" in trained.method.requires(trained.method.config),
         "selected": spec.selection.criterion,
         "test": criteria[spec.selection.criterion]["test"],
         "criteria": criteria,

@@ -86,7 +86,7 @@ def train(
     with isolated(0, torch.device("cpu")):
         build(1)  # a network that does not fit the data is refused before anything is announced
     started()
-    data = problem.view(granted(spec, registry))
+    data = problem.view(method.requires(method.config))
     monitor = Monitor(
         evaluator=evaluator,
         selection=selection,
@@ -112,6 +112,7 @@ def train(
             method.fit(data, run)
         except (PubenchError, KeyboardInterrupt):
             raise
+        # Whatever else a method raises is a failure of the run, at the place it had reached.
         except Exception as error:
             raise RunFailed(f"{type(error).__name__}: {error}", **run.position) from error
     if not monitor.epochs:
@@ -139,8 +140,9 @@ def train(
 
 
 def granted(spec: RunSpec, registry: Registry) -> frozenset[str]:
-    implementation = method_class(registry.find(MethodInfo, spec.method.key))
-    return implementation.requires(implementation.Config.model_validate(spec.method.config))
+    """What the method of a spec, as configured, is given beside features and labels."""
+    method = _method(spec, registry)
+    return method.requires(method.config)
 
 
 def _method(spec: RunSpec, registry: Registry) -> AnyMethod:

@@ -6,6 +6,7 @@ with renormalised weights, without their underflow. p = sigmoid(z) is the simula
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -39,8 +40,8 @@ class SCAR(Mechanism):
         return rng.choice(len(x_pos), size=n, replace=False)
 
 
-class TypicalFirst(Mechanism):
-    """S2: weight p^10; released: 0.9 p^10 / sum + 0.1 / |P|, which keeps every positive within reach."""
+class Weighted(Mechanism):
+    """A weighted draw without replacement."""
 
     def choose(
         self, x_pos: npt.NDArray[Any], posterior_logit: FloatArray | None, n: int, rng: np.random.Generator
@@ -48,8 +49,15 @@ class TypicalFirst(Mechanism):
         assert posterior_logit is not None
         return weighted_draw(self.log_weight(posterior_logit), n, rng)
 
+    @abstractmethod
     def log_weight(self, logit: FloatArray) -> FloatArray:
         """Log of the weights, up to a constant."""
+
+
+class TypicalFirst(Weighted):
+    """S2: weight p^10; released: 0.9 p^10 / sum + 0.1 / |P|, which keeps every positive within reach."""
+
+    def log_weight(self, logit: FloatArray) -> FloatArray:
         log_power: FloatArray = POWER * log_expit(logit)
         if self.variant == "paper":
             return log_power
@@ -57,17 +65,10 @@ class TypicalFirst(Mechanism):
         return smoothed
 
 
-class AtypicalFirst(Mechanism):
+class AtypicalFirst(Weighted):
     """S3: weight (1 - p)^10, which concentrates without bound; released: (2.5 - p)^10, a ratio of at most 165."""
 
-    def choose(
-        self, x_pos: npt.NDArray[Any], posterior_logit: FloatArray | None, n: int, rng: np.random.Generator
-    ) -> IntArray:
-        assert posterior_logit is not None
-        return weighted_draw(self.log_weight(posterior_logit), n, rng)
-
     def log_weight(self, logit: FloatArray) -> FloatArray:
-        """Log of the weights, up to a constant."""
         weight: FloatArray = log_expit(-logit) if self.variant == "paper" else np.log(2.5 - expit(logit))
         return POWER * weight
 
