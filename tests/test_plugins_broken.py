@@ -485,15 +485,22 @@ SOURCES = """
 import numpy as np
 from pubench_core import DatasetInfo, MechanismInfo, hookimpl
 from pubench_core.data.dataset import ClassData
+from pubench_core.data.source import DataSource
 from pubench_core.mechanism import Mechanism
 
-def moons(root):
-    rng = np.random.default_rng(0)
-    y = np.arange(400) % 2
-    return ClassData(x=(rng.normal(size=(400, 5)) + 2 * y[:, None]).astype(np.float32), y=y)
+class Moons(DataSource):
+    def read(self, files, root):
+        rng = np.random.default_rng(0)
+        y = np.arange(400) % 2
+        return ClassData(x=(rng.normal(size=(400, 5)) + 2 * y[:, None]).astype(np.float32), y=y)
 
-def nonsense(root): return [1, 2, 3]
-def raises(root): raise KeyError("moon")
+class Nonsense(DataSource):
+    def read(self, files, root): return [1, 2, 3]
+
+class Raises(DataSource):
+    def read(self, files, root): raise KeyError("moon")
+
+def function(root): return [1, 2, 3]
 
 class First(Mechanism):
     def choose(self, x_pos, posterior_logit, n, rng): return np.arange(n)
@@ -504,15 +511,16 @@ class Twice(Mechanism):
 @hookimpl
 def pubench_datasets():
     def info(key):
-        return DatasetInfo(key=f"acme-{key}", name=key, summary="", load=f"acme_sources:{key}", modality="tabular",
+        load = f"acme_sources:{key if key == 'function' else key.title()}"
+        return DatasetInfo(key=f"acme-{key}", name=key, summary="", load=load, modality="tabular",
                            classes=("no", "yes"), positive=(1,), negative=(0,), backbone="mlp")
-    return [info("moons"), info("nonsense"), info("raises")]
+    return [info("moons"), info("nonsense"), info("raises"), info("function")]
 
 @hookimpl
 def pubench_mechanisms():
     def info(key, name):
         return MechanismInfo(key=key, name=name, summary="", load=f"acme_sources:{name}", assumption="SAR")
-    return [info("acme-first", "First"), info("acme-twice", "Twice"), info("acme-odd", "moons")]
+    return [info("acme-first", "First"), info("acme-twice", "Twice"), info("acme-odd", "Moons")]
 """
 
 
@@ -532,11 +540,15 @@ class TestSources:
     @pytest.mark.parametrize(
         ("asked", "words"),
         [
-            (("--data", "acme-nonsense"), "acme_sources:nonsense returned list instead of ClassData"),
+            (("--data", "acme-nonsense"), "acme_sources:Nonsense returned list instead of ClassData"),
+            (
+                ("--data", "acme-function"),
+                "acme_sources:function is not a subclass of pubench_core",
+            ),
             (("--data", "digits", "--mech", "acme-twice"), "the mechanism chose 1 distinct positives instead of 57"),
             (("--data", "digits", "--mech", "acme-odd"), "acme-odd"),
         ],
-        ids=["no-data", "too-few-labels", "no-mechanism"],
+        ids=["no-data", "no-source", "too-few-labels", "no-mechanism"],
     )
     def test_a_broken_contract_is_one_line(
         self, pubench: Run, sources: dict[str, str], asked: tuple[str, ...], words: str

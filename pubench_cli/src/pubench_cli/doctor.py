@@ -17,9 +17,10 @@ def check_all() -> None:
 
     from pubench_core.environment import capture
     from pubench_core.execute import data_root
+    from pubench_core.specs import ExecutionSpec
 
     facts = capture(torch.device("cpu"))
-    root = data_root(None)
+    root = data_root(ExecutionSpec())
     print(f"python      {facts['python']} on {facts['platform']}")
     print(f"processor   {facts['cpu']}, {facts['cpu_count']} logical, {facts['threads']} threads")
     print(f"torch       {torch.__version__}; CUDA " + (_gpus() if torch.cuda.is_available() else "not available"))

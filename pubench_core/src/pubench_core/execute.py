@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import platformdirs
 import torch
 
 from . import environment
-from .data.dataset import DataRoot
+from .data.dataset import DataRoot, user_cache
 from .engine.problem import Problem, build_problem
 from .engine.report import MODEL, RECORD_VERSION, fill_folder, result_of
 from .engine.resources import PeakMemory
@@ -31,7 +30,7 @@ from .info import MethodInfo
 from .listeners import Listeners
 from .records import RecordStore
 from .registry import Registry
-from .specs import RunSpec
+from .specs import ExecutionSpec, RunSpec
 
 
 @dataclass(frozen=True)
@@ -123,13 +122,15 @@ def execute(
     return Outcome(result, store.folder(spec.run_id), reused=False)
 
 
-def data_root(given: Path | None) -> DataRoot:
-    """``--data-root``, else ``PUBENCH_DATA``, else the user's cache folder."""
-    if given is not None:
-        return DataRoot(given, "--data-root")
-    if from_environment := os.environ.get("PUBENCH_DATA"):
-        return DataRoot(Path(from_environment), "PUBENCH_DATA")
-    return DataRoot(platformdirs.user_cache_path("pubench"), "the user cache")
+def data_root(given: ExecutionSpec, say: Callable[[str], None] = lambda text: None, **more: Any) -> DataRoot:
+    """``--data-root``, else ``PUBENCH_DATA``, else ``data`` in the user's cache folder, with the other ways to read."""
+    if given.data_root is not None:
+        path, said_by = given.data_root, "--data-root"
+    elif from_environment := os.environ.get("PUBENCH_DATA"):
+        path, said_by = Path(from_environment), "PUBENCH_DATA"
+    else:
+        path, said_by = user_cache() / "data", "the user cache"
+    return DataRoot(path, said_by, offline=given.offline, encoder=given.encoder, say=say, **more)
 
 
 def choose_device(spec: RunSpec, registry: Registry) -> torch.device:
@@ -166,9 +167,10 @@ def computing(spec: RunSpec, device: torch.device) -> Iterator[None]:
         torch.use_deterministic_algorithms(deterministic, warn_only=warn_only)
 
 
-def prepare(spec: RunSpec, registry: Registry, device: torch.device) -> Problem:
+def prepare(spec: RunSpec, registry: Registry, device: torch.device, root: DataRoot | None = None) -> Problem:
     """The problem of a spec, with data loaded and labelled; see :func:`build_problem` for its errors."""
-    return build_problem(spec, registry, data_root(spec.execution.data_root), device, granted(spec, registry))
+    root = root or data_root(spec.execution)
+    return build_problem(spec, registry, root, device, granted(spec, registry))
 
 
 def _failure(error: Exception) -> RunFailed:

@@ -94,7 +94,11 @@ class MethodInfo(Info):
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetInfo(Info):
-    """``classes`` in index order; ``positive`` and ``negative`` are the default binarisation, as class indices."""
+    """``classes`` in index order; ``positive`` and ``negative`` are the default binarisation, as class indices.
+
+    ``binarisations``: named others, (positive, negative) each. ``source``: where the files come from, in words.
+    ``licence``: licence or terms of use.
+    """
 
     kind: ClassVar[str] = "dataset"
     modality: Modality
@@ -105,6 +109,9 @@ class DatasetInfo(Info):
     preprocess: Literal["none", "standardise", "l2"] = "none"
     source: str = ""
     licence: str = ""
+    binarisations: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -115,6 +115,8 @@ class ExecutionSpec(Strict):
     threads: int | None = Field(None, ge=1)
     results: Path = Path("results")
     data_root: Path | None = None
+    encoder: Path | None = Field(None, description="folder of the sentence encoder for text data sets")
+    offline: bool = False
     artifacts: tuple[Artifact, ...] = ("scores", "trace")
     save_model: bool = False
     tracking: bool = True

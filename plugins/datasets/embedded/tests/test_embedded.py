@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from pubench_datasets_embedded import pubench_datasets
-from pubench_datasets_embedded.loaders import breast_cancer, digits
+from pubench_datasets_embedded.loaders import BreastCancer, Digits
 
 from pubench_core.data.dataset import ClassData, DataRoot
+from pubench_core.data.source import DataSource
+from pubench_core.data.store import source_of
 from pubench_core.engine.problem import Problem
 from pubench_core.execute import prepare
 from pubench_core.registry import load, registry
@@ -21,23 +22,27 @@ NOWHERE = DataRoot(Path("/nowhere"), "a test")
 INFOS = {info.key: info for info in pubench_datasets()}
 
 
+def read(key: str) -> ClassData:
+    return source_of(INFOS[key]).read((), NOWHERE)
+
+
 def problem_of(key: str) -> Problem:
     layer = Layer({"data": key, "method": "nnpu", "seed": 3})
     return prepare(resolve([layer], registry()), registry(), torch.device("cpu"))
 
 
 @pytest.mark.parametrize(
-    ("key", "loader", "shape", "counts"),
+    ("key", "source", "shape", "counts"),
     [
-        ("digits", digits, (1797, 64), [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]),
-        ("breast-cancer", breast_cancer, (569, 30), [212, 357]),
+        ("digits", Digits, (1797, 64), [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]),
+        ("breast-cancer", BreastCancer, (569, 30), [212, 357]),
     ],
 )
 class TestContent:
     def test_rows_and_classes(
-        self, key: str, loader: Callable[[DataRoot], ClassData], shape: tuple[int, int], counts: list[int]
+        self, key: str, source: type[DataSource], shape: tuple[int, int], counts: list[int]
     ) -> None:
-        data = loader(NOWHERE)
+        data = read(key)
         assert (data.x.shape, data.x.dtype, data.y.dtype) == (shape, np.float32, np.int64)
         assert np.bincount(data.y).tolist() == counts
         assert len(counts) == len(INFOS[key].classes)
@@ -45,14 +50,14 @@ class TestContent:
         assert data.x_test is None
 
     def test_its_record_names_its_loader_and_all_its_classes(
-        self, key: str, loader: Callable[[DataRoot], ClassData], shape: tuple[int, int], counts: list[int]
+        self, key: str, source: type[DataSource], shape: tuple[int, int], counts: list[int]
     ) -> None:
         info = INFOS[key]
-        assert load(info) is loader
+        assert load(info) is source
         assert sorted(info.positive + info.negative) == list(range(len(counts)))
 
     def test_no_file_is_needed_and_a_test_part_is_split_off(
-        self, key: str, loader: Callable[[DataRoot], ClassData], shape: tuple[int, int], counts: list[int]
+        self, key: str, source: type[DataSource], shape: tuple[int, int], counts: list[int]
     ) -> None:
         problem = problem_of(key)
         split = problem.split
@@ -62,19 +67,19 @@ class TestContent:
 
 
 def test_digits_are_grey_values_in_0_to_1_by_sixteenths() -> None:
-    x = digits(NOWHERE).x
+    x = read("digits").x
     assert (x.min(), x.max()) == (0, 1)
     assert np.array_equal(x * 16, np.round(x * 16))
 
 
 def test_even_digits_are_positive() -> None:
     problem = problem_of("digits")
-    classes = digits(NOWHERE).y[problem.split.train.rows]
+    classes = read("digits").y[problem.split.train.rows]
     assert np.array_equal(problem.truth_train, 1 - classes % 2)
 
 
 def test_malignant_tumours_are_positive_and_the_wider_ones() -> None:
-    data = breast_cancer(NOWHERE)
+    data = read("breast-cancer")
     assert INFOS["breast-cancer"].classes[INFOS["breast-cancer"].positive[0]] == "malignant"
     radius = data.x[:, 0]
     assert radius[data.y == 0].mean() > radius[data.y == 1].mean() + 4
@@ -89,7 +94,7 @@ class TestStandardised:
 
     def test_validation_and_test_rows_are_measured_by_the_training_pool(self) -> None:
         problem = problem_of("breast-cancer")
-        raw = breast_cancer(NOWHERE).x.astype(np.float64)
+        raw = read("breast-cancer").x.astype(np.float64)
         pool = raw[problem.split.train.rows]
         for rows in (problem.split.validation.rows, problem.split.test_rows):
             expected = (raw[rows] - pool.mean(axis=0)) / pool.std(axis=0)
@@ -98,4 +103,4 @@ class TestStandardised:
 
     def test_digits_are_left_as_they_are(self) -> None:
         problem = problem_of("digits")
-        assert np.array_equal(problem.features.values.numpy(), digits(NOWHERE).x)
+        assert np.array_equal(problem.features.values.numpy(), read("digits").x)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -95,16 +98,37 @@ def binarise(info: DatasetInfo, loaded: ClassData, positive: tuple[int, ...], ne
     )
 
 
+def user_cache() -> Path:
+    """``PUBENCH_CACHE``, else the user's cache folder: for what is derived from data, and for downloads."""
+    given = os.environ.get("PUBENCH_CACHE")
+    return Path(given) if given else platformdirs.user_cache_path("pubench")
+
+
+@contextmanager
+def _silent(label: str, total: int) -> Iterator[Callable[[int], None]]:
+    yield lambda done: None
+
+
 @dataclass(frozen=True)
 class DataRoot:
-    """Where data files are looked for: ``--data-root``, else ``PUBENCH_DATA``, else the user's cache folder.
+    """Where data files are looked for: ``--data-root``, else ``PUBENCH_DATA``, else ``data`` in the user's cache.
 
-    ``cache``: the user's cache folder, for what is derived from data; a data root may be read-only.
+    ``cache``: for what is derived from data; a data root may be read-only. ``offline``: the network is not touched.
+    ``encoder``: folder of the sentence encoder, where the user named one. ``say`` takes a line for the user;
+    ``progress(label, total)`` opens a progress bar and gives a function that takes the number of items just done.
     """
 
     path: Path
     said_by: str
-    cache: Path = field(default_factory=lambda: platformdirs.user_cache_path("pubench"))
+    cache: Path = field(default_factory=user_cache)
+    offline: bool = False
+    encoder: Path | None = None
+    say: Callable[[str], None] = lambda text: None
+    progress: Callable[[str, int], AbstractContextManager[Callable[[int], None]]] = _silent
+
+    def folders(self, info: DatasetInfo) -> list[Path]:
+        """``<root>/<key>`` and ``<root>/<alias>``, whether they exist or not."""
+        return [self.path / name for name in (info.key, *info.aliases)]
 
     def missing(self, info: DatasetInfo, files: list[str], looked_in: list[Path]) -> RequestError:
         """The error for absent files: which, where they come from, where they were looked for."""

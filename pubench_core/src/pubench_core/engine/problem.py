@@ -11,8 +11,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from ..data.dataset import ClassData, DataRoot, IntArray, PNDataset, binarise
+from ..data.dataset import DataRoot, IntArray, PNDataset, binarise
 from ..data.generator import Part, Split, generate
+from ..data.store import open_dataset
 from ..data.views import Features, PUData, PUPart, is_one_sample, unlabeled_prior
 from ..errors import PluginError, RequestError
 from ..info import DatasetInfo, MechanismInfo, MethodInfo
@@ -123,10 +124,8 @@ def build_problem(
     Raises RequestError for missing files, a c that labels nobody, or a prior that contradicts the counts.
     """
     info = registry.find(DatasetInfo, spec.data.key)
-    loaded = load(info)(root)
-    if not isinstance(loaded, ClassData):
-        raise PluginError(f"dataset '{info.key}': {info.load} returned {type(loaded).__name__} instead of ClassData")
-    data = binarise(info, loaded, spec.data.positive, spec.data.negative)
+    opened = open_dataset(info, root, preprocess=spec.data.preprocess)
+    data = binarise(info, opened.data, spec.data.positive, spec.data.negative)
     split, train_x = _split(spec, registry, data, root.cache / "posterior")
 
     truth = data.y[split.train.rows]
@@ -203,13 +202,10 @@ def _split(spec: RunSpec, registry: Registry, data: PNDataset, cache: Path) -> t
 def _preprocessed(
     x: npt.NDArray[Any], train: npt.NDArray[Any], pool: npt.NDArray[np.int64], spec: DataSpec
 ) -> npt.NDArray[Any]:
-    """``standardise``: by mean and standard deviation of the training pool; ``l2``: rows of unit length."""
-    if spec.preprocess == "none":
-        return x if x.dtype in (np.uint8, np.float32) else x.astype(np.float32)
-    values = x.astype(np.float32) / (np.float32(255) if x.dtype == np.uint8 else np.float32(1))
-    if spec.preprocess == "l2":
-        norm = np.linalg.norm(values.reshape(len(values), -1), axis=1).clip(min=1e-12)
-        return np.asarray(values / norm.reshape(-1, *[1] * (values.ndim - 1)), dtype=np.float32)
+    """``standardise``: by mean and standard deviation of the training pool. Row-wise preprocessing is in the copy."""
+    if spec.preprocess != "standardise":
+        return x
+    values = x.astype(np.float32) / np.float32(255 if x.dtype == np.uint8 else 1)
     reference = train[pool].astype(np.float64) / (255 if train.dtype == np.uint8 else 1)
     mean, deviation = reference.mean(axis=0), reference.std(axis=0)
     deviation[deviation == 0] = 1.0

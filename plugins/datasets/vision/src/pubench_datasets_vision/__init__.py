@@ -17,7 +17,7 @@ def pubench_datasets() -> list[DatasetInfo]:
                 venue="Proc. IEEE 86(11)",
                 year=1998,
             ),
-            load="pubench_datasets_vision.loaders:mnist",
+            load="pubench_datasets_vision.loaders:Mnist",
             modality="image",
             classes=tuple("0123456789"),
             positive=(0, 2, 4, 6, 8),
@@ -38,7 +38,7 @@ def pubench_datasets() -> list[DatasetInfo]:
                 venue="arXiv:1708.07747",
                 year=2017,
             ),
-            load="pubench_datasets_vision.loaders:fashion_mnist",
+            load="pubench_datasets_vision.loaders:FashionMnist",
             modality="image",
             classes=(
                 "t-shirt/top",

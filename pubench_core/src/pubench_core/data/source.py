@@ -1,0 +1,44 @@
+"""The contract of a data set plugin: where its files lie, how they are downloaded, how they are read."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+from ..errors import RequestError
+from ..info import DatasetInfo
+from .dataset import ClassData, DataRoot
+
+
+class DataSource(ABC):
+    """One data set. ``DatasetInfo.load`` names a subclass; it is made with the info record.
+
+    ``read`` is called once per data set and machine: what it returns is kept as a memory-mapped copy
+    (:mod:`pubench_core.data.store`) which every later run opens instead. A source without files (``locate`` returns
+    nothing) comes with its package and is read every time.
+    """
+
+    def __init__(self, info: DatasetInfo) -> None:
+        self.info = info
+
+    def locate(self, root: DataRoot) -> tuple[Path, ...]:
+        """The files that ``read`` reads, always in the same order.
+
+        Raises RequestError (``root.missing``) if one is absent. Must not read them and must not import anything heavy.
+        """
+        return ()
+
+    def variant(self, root: DataRoot, files: tuple[Path, ...]) -> str:
+        """What decides the content beside the files (the text encoder, say); empty if nothing does."""
+        return ""
+
+    @abstractmethod
+    def read(self, files: tuple[Path, ...], root: DataRoot) -> ClassData:
+        """The arrays in the given files. Raises RequestError naming the file that is damaged and what to do."""
+
+    def fetch(self, root: DataRoot) -> None:
+        """Downloads the files to where ``locate`` finds them.
+
+        Raises RequestError if they cannot be had by download; the network is not touched where ``root.offline``.
+        """
+        raise RequestError(f"{self.info.key} cannot be downloaded by pubench: get it from {self.info.source}")

@@ -1,0 +1,333 @@
+"""Prepared copies: what a data set's files hold, converted once, opened memory-mapped by every run after.
+
+``<cache>/prepared/<key>/<id>/`` holds one array per file and ``manifest.json``, written last. The id depends on the
+source files' places, the code of the data set's package and the row-wise preprocessing. A copy is made under a lock, in
+a folder of its own, and renamed when complete. Sizes and times of sources and arrays are checked on every open, their
+SHA-256 only where those changed, and by :func:`verify`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import filelock
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import PluginError, RequestError
+from ..identity import hash_package
+from ..info import DatasetInfo
+from ..registry import load
+from ..specs import canonical_json
+from .dataset import ClassData, DataRoot
+from .source import DataSource
+
+#: Raised when the layout of a prepared copy or the conversion changes.
+LAYOUT = 1
+MANIFEST = "manifest.json"
+ARRAYS = ("x", "y", "x_test", "y_test")
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """``digest``: SHA-256 (16 digits) over the arrays. ``folder``: the copy; None for a set that has no files."""
+
+    data: ClassData
+    digest: str
+    folder: Path | None
+
+
+def source_of(info: DatasetInfo) -> DataSource:
+    """The data source behind an info record; PluginError if it is not one."""
+    found = load(info)
+    if not (isinstance(found, type) and issubclass(found, DataSource)):
+        raise PluginError(f"dataset '{info.key}': {info.load} is not a subclass of pubench_core.data.source.DataSource")
+    return found(info)
+
+
+def open_dataset(info: DatasetInfo, root: DataRoot, *, preprocess: str = "none") -> Prepared:
+    """The arrays of a data set, from its prepared copy, which is made if there is none.
+
+    ``preprocess``: ``l2`` opens a copy with rows of unit length; everything else leaves values as read.
+
+    Raises RequestError if files are missing, damaged, or changed since the copy was made.
+    """
+    source = source_of(info)
+    files = source.locate(root)
+    if not files:
+        data = _checked(info, source.read(files, root))
+        data = unit_rows(data) if preprocess == "l2" else data
+        return Prepared(data, _digest({name: _fingerprint(array) for name, array in _arrays(data)}), None)
+    folder = _folder(info, source, files, root, preprocess)
+    manifest = _manifest(folder)
+    if manifest is None:
+        manifest = _prepare(info, source, files, root, preprocess, folder)
+    else:
+        _check(info, folder, manifest)
+    return Prepared(_opened(folder, manifest), manifest["digest"], folder)
+
+
+def unit_rows(data: ClassData) -> ClassData:
+    """The data with every row of ``x`` and ``x_test`` scaled to Euclidean length 1 (rows of zeros stay)."""
+    return replace(data, x=_unit(data.x), x_test=_unit(data.x_test) if data.x_test is not None else None)
+
+
+def prepared(key: str | None, cache: Path) -> list[tuple[Path, dict[str, Any]]]:
+    """(folder, manifest) of the complete copies of one data set, or of all."""
+    base = cache / "prepared"
+    found = []
+    for path in sorted(base.glob(f"{key or '*'}/*/{MANIFEST}")):
+        manifest = _manifest(path.parent)
+        if manifest is not None:
+            found.append((path.parent, manifest))
+    return found
+
+
+def verify(folder: Path, manifest: dict[str, Any]) -> list[str]:
+    """What is wrong with a copy and its sources, in words, every byte read; empty if nothing is."""
+    wrong = []
+    for entry in (*manifest["sources"], *_array_entries(folder, manifest)):
+        path = Path(entry["path"])
+        try:
+            now = _sha256(path)
+        except OSError as error:
+            wrong.append(f"{path} cannot be read: {error.strerror or error}")
+            continue
+        if now != entry["sha256"]:
+            wrong.append(f"{path} is not what it was: sha256 {now[:16]} now, {entry['sha256'][:16]} when prepared")
+    return wrong
+
+
+def remove(key: str, cache: Path) -> int:
+    """Deletes the copies of a data set (its source files stay) and returns how many bytes that freed."""
+    base, freed = cache / "prepared" / key, 0
+    for folder in sorted(base.glob("*/")):
+        freed += sum(f.stat().st_size for f in folder.rglob("*") if f.is_file())
+        with _lock(folder):
+            shutil.rmtree(folder)
+    shutil.rmtree(base, ignore_errors=True)
+    return freed
+
+
+# -------------------------------------------------------------------- making a copy
+
+
+def _folder(info: DatasetInfo, source: DataSource, files: tuple[Path, ...], root: DataRoot, preprocess: str) -> Path:
+    identity = {
+        "layout": LAYOUT,
+        "code": hash_package(info.package),
+        "files": [str(f.resolve()) for f in files],
+        "variant": source.variant(root, files),
+        "preprocess": preprocess if preprocess == "l2" else "none",
+    }
+    name = hashlib.sha256(canonical_json(identity).encode()).hexdigest()[:16]
+    return root.cache / "prepared" / info.key / name
+
+
+def _prepare(
+    info: DatasetInfo, source: DataSource, files: tuple[Path, ...], root: DataRoot, preprocess: str, folder: Path
+) -> dict[str, Any]:
+    aside = folder.with_name(f"{folder.name}.{os.getpid()}.incoming")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with _lock(folder):
+            manifest = _manifest(folder)
+            if manifest is not None:  # another process made it while this one waited
+                return manifest
+            started = time.perf_counter()
+            sources = [_source_entry(f) for f in files]
+            data = _checked(info, source.read(files, root))
+            if preprocess == "l2":
+                data = unit_rows(data)
+            for stale in folder.parent.glob(f"{folder.name}.*.incoming"):
+                shutil.rmtree(stale, ignore_errors=True)
+            aside.mkdir()
+            try:
+                manifest = _written(aside, data, sources, info.key, preprocess)
+                manifest["seconds"] = round(time.perf_counter() - started, 3)
+                _write_manifest(aside, manifest)
+                aside.rename(folder)
+            except BaseException:
+                shutil.rmtree(aside, ignore_errors=True)
+                raise
+            return manifest
+    except OSError as error:
+        raise RequestError(
+            f"{info.key}: the prepared copy could not be written in {folder.parent}: {error.strerror or error}; "
+            "free the space or name another folder with PUBENCH_CACHE"
+        ) from error
+
+
+def _written(folder: Path, data: ClassData, sources: list[dict[str, Any]], key: str, preprocess: str) -> dict[str, Any]:
+    arrays = {}
+    for name, array in _arrays(data):
+        path = folder / f"{name}.npy"
+        with path.open("wb") as stream:
+            np.save(stream, np.ascontiguousarray(array), allow_pickle=False)
+            stream.flush()
+            os.fsync(stream.fileno())
+        arrays[name] = {"shape": list(array.shape), "dtype": str(array.dtype), **_stat(path), "sha256": _sha256(path)}
+    return {
+        "layout": LAYOUT,
+        "key": key,
+        "preprocess": preprocess if preprocess == "l2" else "none",
+        "made_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "sources": sources,
+        "arrays": arrays,
+        "digest": _digest({name: _fingerprint(array) for name, array in _arrays(data)}),
+        "mean": data.mean,
+        "std": data.std,
+    }
+
+
+def _checked(info: DatasetInfo, data: object) -> ClassData:
+    """Raises PluginError if a source's arrays contradict each other or its info record."""
+    if not isinstance(data, ClassData):
+        raise PluginError(f"dataset '{info.key}': {info.load} returned {type(data).__name__} instead of ClassData")
+    for part, x, y in (("training", data.x, data.y), ("test", data.x_test, data.y_test)):
+        if x is None and y is None and part == "test":
+            continue
+        if x is None or y is None or len(x) != len(y) or not len(x):
+            raise PluginError(f"dataset '{info.key}': the {part} part has not one label per row")
+        if x.dtype not in (np.uint8, np.float32):
+            raise PluginError(f"dataset '{info.key}': features are {x.dtype}; uint8 or float32 is right")
+        if x.shape[1:] != data.x.shape[1:]:
+            raise PluginError(f"dataset '{info.key}': test rows have shape {x.shape[1:]}, not {data.x.shape[1:]}")
+        if y.min() < 0 or y.max() >= len(info.classes):
+            raise PluginError(f"dataset '{info.key}': class {y.max()} of the {part} part is none of {info.classes}")
+        if x.dtype == np.float32 and not np.isfinite(x).all():
+            raise PluginError(f"dataset '{info.key}': the {part} part has a value that is not a finite number")
+    return data
+
+
+def _arrays(data: ClassData) -> Iterator[tuple[str, npt.NDArray[Any]]]:
+    for name in ARRAYS:
+        array = getattr(data, name)
+        if array is not None:
+            yield name, array
+
+
+def _unit(x: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+    values = x.astype(np.float32) / np.float32(255) if x.dtype == np.uint8 else x.astype(np.float32)
+    norm = np.linalg.norm(values.reshape(len(values), -1), axis=1).clip(min=1e-12)
+    return np.asarray(values / norm.reshape(-1, *[1] * (values.ndim - 1)), dtype=np.float32)
+
+
+def _lock(folder: Path) -> filelock.BaseFileLock:
+    return filelock.FileLock(folder.with_name(f"{folder.name}.lock"))
+
+
+# -------------------------------------------------------------------- opening and checking one
+
+
+def _manifest(folder: Path) -> dict[str, Any] | None:
+    path = folder / MANIFEST
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:
+        raise RequestError(
+            f"{path} cannot be read ({error}); pubench data remove {folder.parent.name} makes room for a new copy"
+        ) from error
+    assert isinstance(found, dict)
+    return found
+
+
+def _write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
+    aside = folder / f"{MANIFEST}.{os.getpid()}"
+    aside.write_text(json.dumps(manifest, indent=1), encoding="utf-8")
+    aside.replace(folder / MANIFEST)
+
+
+def _check(info: DatasetInfo, folder: Path, manifest: dict[str, Any]) -> None:
+    """Cheap where sizes and times are as they were; a file whose time alone changed is hashed, and noted."""
+    noted = False
+    for entry in manifest["sources"]:
+        noted |= _same(Path(entry["path"]), entry, f"put the original back, or take it as it is: {_again(info)}")
+    for entry in _array_entries(folder, manifest):
+        stored = manifest["arrays"][entry["name"]]
+        noted |= _same(Path(entry["path"]), stored, f"have the copy made again: {_again(info)}")
+    if noted:
+        try:
+            _write_manifest(folder, manifest)
+        except OSError:  # a cache that cannot be written is opened all the same; the next run hashes again
+            return
+
+
+def _again(info: DatasetInfo) -> str:
+    return f"pubench data remove {info.key}"
+
+
+def _same(path: Path, entry: dict[str, Any], remedy: str) -> bool:
+    """False if size and time are as stored, True (entry updated) if only the time changed; else RequestError."""
+    try:
+        now = _stat(path)
+    except OSError as error:
+        raise RequestError(f"{path} cannot be read: {error.strerror or error}; {remedy}") from error
+    if now == {name: entry[name] for name in now}:
+        return False
+    if now["bytes"] != entry["bytes"]:
+        raise RequestError(f"{path} has {now['bytes']} bytes, {entry['bytes']} when it was prepared; {remedy}")
+    if _sha256(path) != entry["sha256"]:
+        raise RequestError(f"{path} was altered since it was prepared (its sha256 differs); {remedy}")
+    entry.update(now)
+    return True
+
+
+def _opened(folder: Path, manifest: dict[str, Any]) -> ClassData:
+    """Arrays mapped from their files: pages are shared between processes as long as nobody writes to them."""
+    arrays: dict[str, Any] = {}
+    for name in ARRAYS:
+        if name not in manifest["arrays"]:
+            arrays[name] = None
+            continue
+        path = folder / f"{name}.npy"
+        try:
+            arrays[name] = np.load(path, mmap_mode="c", allow_pickle=False)
+        except (OSError, ValueError) as error:
+            raise RequestError(
+                f"{path} cannot be opened ({error}); pubench data remove {manifest['key']} and run again"
+            ) from error
+    mean, std = manifest["mean"], manifest["std"]
+    return ClassData(**arrays, mean=tuple(mean) if mean else None, std=tuple(std) if std else None)
+
+
+def _array_entries(folder: Path, manifest: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for name, entry in manifest["arrays"].items():
+        yield {**entry, "name": name, "path": str(folder / f"{name}.npy")}
+
+
+def _source_entry(path: Path) -> dict[str, Any]:
+    try:
+        return {"path": str(path.resolve()), **_stat(path), "sha256": _sha256(path)}
+    except OSError as error:
+        raise RequestError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def _stat(path: Path) -> dict[str, int]:
+    stat = path.stat()
+    return {"bytes": stat.st_size, "mtime_ns": stat.st_mtime_ns}
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _fingerprint(array: npt.NDArray[Any]) -> str:
+    digest = hashlib.sha256(f"{array.dtype} {array.shape}".encode())
+    digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
+def _digest(fingerprints: dict[str, str]) -> str:
+    return hashlib.sha256(canonical_json(fingerprints).encode()).hexdigest()[:16]
