@@ -15,7 +15,16 @@ import pytest
 SCRIPT = Path(sys.executable).parent / "pubench"
 WARM = Path(__file__).parent / "warm_interpreter.py"
 #: What a run may learn of the machine; everything else, PUBENCH_DATA included, is given by the test or absent.
-KEPT = ("PATH", "HOME", "PUBENCH_CACHE", "LANG", "TMPDIR", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
+KEPT = (
+    "PATH",
+    "HOME",
+    "PUBENCH_CACHE",
+    "LANG",
+    "TMPDIR",
+    "LD_LIBRARY_PATH",
+    "CUDA_VISIBLE_DEVICES",
+    "NVIDIA_VISIBLE_DEVICES",
+)
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -46,7 +46,7 @@ LABELS = {
     "scheme": (("--scheme", "case-controll"), ("--scheme", "'case-controll'", "case-control, single-training-set")),
     "scheme to come": (("--scheme", "two-sample"), ("two-sample", "use case-control or single-training-set")),
     "class": (("--set", "data.positive=[99]"), ("digits has no class 99", "0 to 9")),
-    "class on both sides": (("--set", "data.positive=[1, 2]"), ("class 1 is both positive and negative",)),
+    "class on both sides": (("--positive", "1,2", "--negative", "2,3"), ("class 2 is both positive and negative",)),
     "no class": (("--set", "data.positive=[]"), ("at least one class",)),
 }
 FIELDS = {
@@ -270,8 +270,8 @@ class TestMissingFiles:
         assert "(data root from PUBENCH_DATA)" in line
 
     def test_by_default_the_user_cache_is_looked_in(self, pubench: Run, tmp_path: Path) -> None:
-        line = self.asked(pubench, XDG_CACHE_HOME=str(tmp_path / "cache"))
-        assert str(tmp_path / "cache" / "pubench" / "mnist") in line
+        line = self.asked(pubench, PUBENCH_CACHE=str(tmp_path / "cache"))
+        assert str(tmp_path / "cache" / "data" / "mnist") in line
         assert "(data root from the user cache)" in line
 
 

@@ -384,7 +384,7 @@ class TestPrior:
 
 def test_without_a_validation_part_the_last_epoch_can_be_the_result(here: Run) -> None:
     told = json_of(here(*CANCER, "--set", "validation.fraction=0", "--select", "last", "--format", "json"))
-    assert told["data"]["validation"] == {"positive": 0, "negative": 0, "labeled": 0}
+    assert told["data"]["validation"] == {"positive": 0, "negative": 0, "labeled": 0, "rows": 0}
     assert told["criteria"]["last"]["test"] == told["test"]
     for name in set(CRITERIA) - {"last"}:
         assert told["criteria"][name]["undefined"] == "there is no validation part"

@@ -33,7 +33,7 @@ STARTED = RunStarted(
     spec={},
     device="cpu",
     facts={
-        "train": {"labeled": 57, "unlabeled_positive": 570, "unlabeled_negative": 579},
+        "train": {"labeled": 57, "unlabeled": 1149, "unlabeled_positive": 570, "unlabeled_negative": 579},
         "prior": {"true": 0.4961, "told": 0.4},
     },
 )

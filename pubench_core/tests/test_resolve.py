@@ -279,7 +279,7 @@ def test_classes_must_exist_and_be_on_one_side_only(ask: Ask) -> None:
     assert "toy has no class 3; its classes are 0 to 2 (cat, dog, cow)" in refusal(ask, "data.positive=[0, 3]")
     assert "toy has no class 3" in refusal(ask, "data.positive=['3']")
     assert "toy has no class 3" in refusal(ask, "data.positive=[3.0]")
-    assert "class 1 is both positive and negative" in refusal(ask, "data.positive=[0, 1]")
+    assert "class 1 is both positive and negative" in refusal(ask, "data.positive=[0, 1]", "data.negative=[1]")
     assert "at least one class" in refusal(ask, "data.positive=[]")
 
 
@@ -426,6 +426,8 @@ def test_the_run_id_does_not_depend_on_where_and_how_a_run_is_carried_out(ask: A
         "threads": "3",
         "results": "elsewhere",
         "data_root": "/data",
+        "encoder": "/model",
+        "offline": "true",
         "artifacts": "[]",
         "save_model": "true",
         "tracking": "false",

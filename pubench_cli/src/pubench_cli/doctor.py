@@ -15,8 +15,8 @@ def check_all() -> None:
     """Prints the environment and every plugin that does not load; exit code 0, because nothing was asked for."""
     import torch
 
+    from pubench_core.data.roots import data_root
     from pubench_core.environment import capture
-    from pubench_core.execute import data_root
     from pubench_core.specs import ExecutionSpec
 
     facts = capture(torch.device("cpu"))

@@ -6,7 +6,6 @@ Nothing heavy is imported here: every command imports what it needs when it is c
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +14,9 @@ from typer.exceptions import TyperException
 
 from pubench_core.errors import PubenchError
 
+from .choices import Format, Kind, ListFormat, keys
+from .data_app import data_app
+
 app = typer.Typer(
     name="pubench",
     help="Benchmark positive-unlabeled (PU) learning: honest, fast, reproducible.",
@@ -22,41 +24,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-class Kind(StrEnum):
-    """What can be listed."""
-
-    methods = "methods"
-    datasets = "datasets"
-    mechanisms = "mechanisms"
-    metrics = "metrics"
-    priors = "priors"
-    backbones = "backbones"
-
-
-class Format(StrEnum):
-    """How a result is printed."""
-
-    table = "table"
-    json = "json"
-
-
-class ListFormat(StrEnum):
-    """How a listing is printed."""
-
-    table = "table"
-    json = "json"
-    csv = "csv"
-
-
-def _keys(kind: str) -> Any:
-    def complete(incomplete: str) -> list[str]:
-        from pubench_core.registry import registry
-
-        return [e.key for e in registry().entries(kind) if e.status == "ok" and e.key.startswith(incomplete)]
-
-    return complete
+app.add_typer(data_app)
 
 
 def _version(wanted: bool) -> None:
@@ -115,23 +83,28 @@ def doctor(
 
 _RUN = "The run"
 _LABELS = "Data and labels"
+_OWN = "A file of your own (--data my.csv)"
 _MACHINE = "Execution and output"
 
 
 @app.command(epilog="Example: pubench run --method nnpu --data digits --mech scar --c 0.1 --seed 2 --select pa")
 def run(
     method: Annotated[
-        str | None, typer.Option(help="Method key.", autocompletion=_keys("method"), rich_help_panel=_RUN)
+        str | None, typer.Option(help="Method key.", autocompletion=keys("method"), rich_help_panel=_RUN)
     ] = None,
     data: Annotated[
         str | None,
-        typer.Option(help="Data set key.", autocompletion=_keys("dataset"), rich_help_panel=_LABELS),
+        typer.Option(
+            help="Data set key, or a file of your own (.csv, .tsv, .parquet, .npz).",
+            autocompletion=keys("dataset"),
+            rich_help_panel=_LABELS,
+        ),
     ] = None,
     mech: Annotated[
         str | None,
         typer.Option(
             help="Labelling mechanism key. (default: scar)",
-            autocompletion=_keys("mechanism"),
+            autocompletion=keys("mechanism"),
             rich_help_panel=_LABELS,
         ),
     ] = None,
@@ -141,7 +114,24 @@ def run(
     ] = None,
     scheme: Annotated[
         str | None,
-        typer.Option(help="case-control or single-training-set. (default: case-control)", rich_help_panel=_LABELS),
+        typer.Option(
+            help="case-control or single-training-set; own file: one-sample or two-sample. (default: the first)",
+            rich_help_panel=_LABELS,
+        ),
+    ] = None,
+    positive: Annotated[
+        str | None,
+        typer.Option(
+            help="Positive classes, by index or name: 0,2,4. (default: the data set's)", rich_help_panel=_LABELS
+        ),
+    ] = None,
+    negative: Annotated[
+        str | None,
+        typer.Option(help="Negative classes; classes in neither list are dropped.", rich_help_panel=_LABELS),
+    ] = None,
+    binarisation: Annotated[
+        str | None,
+        typer.Option(help="Named pair of class lists, such as case1 of Wang et al.", rich_help_panel=_LABELS),
     ] = None,
     seed: Annotated[
         str | None,
@@ -153,6 +143,27 @@ def run(
             help="Class prior the method is told: true, 0.4, scaled:1.2 or estimated:KEY. (default: true)",
             rich_help_panel=_LABELS,
         ),
+    ] = None,
+    label_col: Annotated[
+        str | None,
+        typer.Option(help="Column that says who is labelled: 1/0, 1/-1, true/false.", rich_help_panel=_OWN),
+    ] = None,
+    truth_col: Annotated[
+        str | None,
+        typer.Option(help="Column of true labels, for measuring only.", rich_help_panel=_OWN),
+    ] = None,
+    positive_value: Annotated[
+        str | None,
+        typer.Option(help="The text that means positive, where columns hold texts.", rich_help_panel=_OWN),
+    ] = None,
+    drop: Annotated[str | None, typer.Option(help="Columns to leave out: id,name.", rich_help_panel=_OWN)] = None,
+    features: Annotated[
+        str | None,
+        typer.Option(help="Columns to use, as patterns: emb_*,age. (default: all others)", rich_help_panel=_OWN),
+    ] = None,
+    test: Annotated[
+        Path | None,
+        typer.Option(help="File of test rows with the truth column.", rich_help_panel=_OWN),
     ] = None,
     select: Annotated[
         str | None,
@@ -166,7 +177,7 @@ def run(
     ] = None,
     backbone: Annotated[
         str | None,
-        typer.Option(help="Network. (default: the data set's)", autocompletion=_keys("backbone"), rich_help_panel=_RUN),
+        typer.Option(help="Network. (default: the data set's)", autocompletion=keys("backbone"), rich_help_panel=_RUN),
     ] = None,
     set_: Annotated[
         list[str] | None,
@@ -197,6 +208,13 @@ def run(
             rich_help_panel=_MACHINE,
         ),
     ] = None,
+    encoder: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the sentence encoder for text data sets.", rich_help_panel=_MACHINE),
+    ] = None,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Never touch the network.", rich_help_panel=_MACHINE)
+    ] = False,
     artifacts: Annotated[
         str | None,
         typer.Option(help="all, none, or a list of scores,trace. (default: all)", rich_help_panel=_MACHINE),
@@ -234,6 +252,8 @@ def run(
     format: Annotated[Format, typer.Option(help="How to print the result.", rich_help_panel=_MACHINE)] = Format.table,
 ) -> None:
     """Run one method on one data set under one labelling, and print what it reached under every criterion."""
+    from pubench_core.data.tables import is_table_path
+
     from .run import run_once
 
     execution: dict[str, Any] = {
@@ -241,14 +261,25 @@ def run(
         "threads": threads,
         "results": results,
         "data_root": data_root,
+        "encoder": encoder,
+        "offline": offline or None,
         "artifacts": artifacts,
         "save_model": save_model or None,
         "tracking": False if no_tracking else None,
         "tracking_uri": tracking_uri,
     }
     flags: dict[tuple[str, ...], tuple[str, Any]] = {
-        ("data", "key"): ("--data", data),
+        ("data", "own", "path") if data is not None and is_table_path(data) else ("data", "key"): ("--data", data),
         ("data", "scheme"): ("--scheme", scheme),
+        ("data", "positive"): ("--positive", positive),
+        ("data", "negative"): ("--negative", negative),
+        ("data", "binarisation"): ("--binarisation", binarisation),
+        ("data", "own", "label_col"): ("--label-col", label_col),
+        ("data", "own", "truth_col"): ("--truth-col", truth_col),
+        ("data", "own", "positive_value"): ("--positive-value", positive_value),
+        ("data", "own", "drop"): ("--drop", drop),
+        ("data", "own", "features"): ("--features", features),
+        ("data", "own", "test"): ("--test", test),
         ("mechanism", "key"): ("--mech", mech),
         ("mechanism", "c"): ("--c", c),
         ("prior",): ("--prior", prior),
@@ -267,6 +298,19 @@ def run(
         dry_run=dry_run,
         as_json=format is Format.json,
     )
+
+
+@app.command(epilog="Example: pubench predict 783e61fad537fd47 new.csv > predictions.csv")
+def predict(
+    run: Annotated[str, typer.Argument(help="Run id, its first digits, or the run's folder.")],
+    file: Annotated[Path, typer.Argument(help="Rows to score: .csv, .tsv, .parquet or .npz.")],
+    out: Annotated[Path | None, typer.Option(help="Where to write. (default: stdout)")] = None,
+    results: Annotated[Path, typer.Option(help="Folder of records.")] = Path("results"),
+) -> None:
+    """Score new rows with the model that a run kept (--save-model): row, score, rank, decision."""
+    from .predict import predict as score
+
+    score(run, file, out, results)
 
 
 _Results = Annotated[Path, typer.Option(help="Folder of records.")]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
@@ -19,9 +20,12 @@ class PlainLines:
     def pubench_run_started(self, event: RunStarted) -> None:
         train, prior = event.facts["train"], event.facts["prior"]
         print(
-            f"run {event.run_id} on {event.device}: {train['labeled']} labelled, "
-            f"{train['unlabeled_positive'] + train['unlabeled_negative']} unlabelled, "
-            f"prior {prior['true']:.4f} (told {prior['told']:.4f})",
+            f"run {event.run_id} on {event.device}: {train['labeled']} labelled, {train['unlabeled']} unlabelled, "
+            + (
+                f"prior {prior['true']:.4f} (told {prior['told']:.4f})"
+                if "true" in prior
+                else f"prior {prior['told']:.4f}"
+            ),
             file=sys.stderr,
             flush=True,
         )
@@ -58,6 +62,23 @@ def _criterion(event: EpochFinished) -> str:
 def _remaining(event: EpochFinished) -> str:
     seconds = round((event.stage_epochs - event.in_stage) * (event.seconds + event.evaluation_seconds))
     return f"{seconds // 60}:{seconds % 60:02d}"
+
+
+@contextmanager
+def data_progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
+    """Progress of preparing data: a line at every tenth of ``total``, with the rate and the time left."""
+    started, done, said = time.perf_counter(), 0, 0
+
+    def advance(count: int) -> None:
+        nonlocal done, said
+        done += count
+        if done * 10 // max(total, 1) > said:
+            said = done * 10 // max(total, 1)
+            rate = done / max(time.perf_counter() - started, 1e-9)
+            left = round((total - done) / rate)
+            err().print(f"{label}: {done} of {total}, {rate:.0f}/s, {left // 60}:{left % 60:02d} left", markup=False)
+
+    yield advance
 
 
 @contextmanager

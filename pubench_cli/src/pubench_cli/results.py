@@ -21,7 +21,7 @@ def print_result(result: Mapping[str, Any], folder: Path | None, registry: Regis
     """Test measures in per cent under each criterion, the chosen one marked; costs; where the record is."""
     infos = {m.key: m for m in registry.infos(MetricInfo)}
     spec, criteria = result["spec"], result["criteria"]
-    measured = list(result["test"])
+    measured = list(result.get("test", {}))
     headline = [k for k in FIRST if k in measured]
     headline += [k for k in measured if k not in FIRST and k in infos and infos[k].headline]
 
@@ -45,8 +45,9 @@ def print_result(result: Mapping[str, Any], folder: Path | None, registry: Regis
     console.print(table)
     seconds = result["seconds"]
     memory = result["peak_memory"]
+    test = "test measures in per cent" if measured else "no true labels, so nothing is measured on them"
     console.print(
-        f"test measures in per cent. {result['epochs']} epochs, {seconds['total']:.1f} s in all, "
+        f"{test}. {result['epochs']} epochs, {seconds['total']:.1f} s in all, "
         f"{seconds['per_epoch']:.2f} s per epoch ({seconds['per_epoch_training']:.2f} s training)\n"
         f"{memory['bytes'] / 2**20:.0f} MiB {memory['what']}; {result['device']}, {result['threads']} threads"
     )
@@ -58,12 +59,14 @@ def print_result(result: Mapping[str, Any], folder: Path | None, registry: Regis
 def _title(spec: Mapping[str, Any], result: Mapping[str, Any]) -> str:
     train, prior = result["data"]["train"], result["data"]["prior"]
     mechanism = spec["mechanism"]
+    labelling = mechanism["key"] if mechanism["c"] is None else f"{mechanism['key']}, c = {mechanism['c']:g}"
+    true = prior.get("true", prior["told"])
     oracle = " (oracle)" if result["oracle"] else ""
     return (
-        f"{spec['method']['key']}{oracle} on {spec['data']['key']}: {spec['data']['scheme']}, {mechanism['key']}, "
-        f"c = {mechanism['c']:g}, seed {spec['seed']}; {train['labeled']} labelled, "
-        f"{train['unlabeled_positive'] + train['unlabeled_negative']} unlabelled, "
-        f"prior {prior['told']:.3f}" + ("" if prior["told"] == prior["true"] else f" (true {prior['true']:.3f})")
+        f"{spec['method']['key']}{oracle} on {spec['data']['key']}: {spec['data']['scheme']}, {labelling}, "
+        f"seed {spec['seed']}; {train['labeled']} labelled, "
+        f"{train['unlabeled']} unlabelled, prior {prior['told']:.3f}"
+        + ("" if prior["told"] == true else f" (true {true:.3f})")
     )
 
 

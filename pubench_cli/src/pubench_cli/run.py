@@ -18,7 +18,7 @@ from pubench_core.resolve import Layer, read_yaml, resolve
 from pubench_core.specs import RunSpec
 
 from .console import err
-from .progress import listener
+from .progress import data_progress, listener
 from .results import print_result
 
 Path_ = tuple[str, ...]
@@ -47,6 +47,7 @@ def run_once(
                 listeners=[terminal],
                 force=force,
                 say=lambda text: err().print(text, markup=False),
+                progress=data_progress,
             )
     except RecordError as error:
         if error.result is not None:

@@ -18,19 +18,21 @@ from typing import Any
 import torch
 
 from . import environment
-from .data.dataset import DataRoot, user_cache
+from .data.dataset import DataRoot, Progress, silent
+from .data.roots import data_root
+from .data.store import open_dataset, source_of
 from .engine.problem import Problem, build_problem
 from .engine.report import MODEL, RECORD_VERSION, fill_folder, result_of
 from .engine.resources import PeakMemory
 from .engine.train import granted, train
 from .errors import PubenchError, RecordError, RequestError, RunFailed
 from .events import RunFinished, RunStarted
-from .identity import code_of
-from .info import MethodInfo
+from .identity import CodeIdentity, code_of
+from .info import DatasetInfo, MethodInfo
 from .listeners import Listeners
 from .records import RecordStore
 from .registry import Registry
-from .specs import ExecutionSpec, RunSpec
+from .specs import RunSpec
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,7 @@ def execute(
     listeners: Iterable[Any] = (),
     force: bool = False,
     say: Callable[[str], None] = lambda text: None,
+    progress: Progress = silent,
 ) -> Outcome:
     """Runs a spec, or returns its stored result if the same code already ran it; ``say`` is told which and why.
 
@@ -57,7 +60,10 @@ def execute(
     """
     store = RecordStore(spec.execution.results)
     code = code_of(spec, registry)
+    root = data_root(spec.execution, say, progress=progress)
     stored = None if force else store.find(spec.run_id)
+    if stored is not None:
+        code = _as_read(code, spec, registry, root, stored, say)
     if stored is not None and stored.get("record_version") != RECORD_VERSION:
         say("the stored record is of another format; running again, the older record is kept")
     elif stored is not None and spec.execution.save_model and not (store.folder(spec.run_id) / MODEL).exists():
@@ -75,7 +81,8 @@ def execute(
     with computing(spec, device):
         memory = PeakMemory(device)
         try:
-            problem = prepare(spec, registry, device)
+            problem = prepare(spec, registry, device, root)
+            code = code_of(spec, registry).reading(spec.data.key, problem.digest)
             start = RunStarted(spec.run_id, code.hash, spec.model_dump(mode="json"), str(device), problem.facts())
             trained = train(
                 spec, problem, registry, told, memory, started=lambda: told.tell("pubench_run_started", start)
@@ -122,17 +129,6 @@ def execute(
     return Outcome(result, store.folder(spec.run_id), reused=False)
 
 
-def data_root(given: ExecutionSpec, say: Callable[[str], None] = lambda text: None, **more: Any) -> DataRoot:
-    """``--data-root``, else ``PUBENCH_DATA``, else ``data`` in the user's cache folder, with the other ways to read."""
-    if given.data_root is not None:
-        path, said_by = given.data_root, "--data-root"
-    elif from_environment := os.environ.get("PUBENCH_DATA"):
-        path, said_by = Path(from_environment), "PUBENCH_DATA"
-    else:
-        path, said_by = user_cache() / "data", "the user cache"
-    return DataRoot(path, said_by, offline=given.offline, encoder=given.encoder, say=say, **more)
-
-
 def choose_device(spec: RunSpec, registry: Registry) -> torch.device:
     """The device of a run; raises RequestError if it does not exist or the method cannot use it."""
     wanted, info = spec.execution.device, registry.find(MethodInfo, spec.method.key)
@@ -171,6 +167,28 @@ def prepare(spec: RunSpec, registry: Registry, device: torch.device, root: DataR
     """The problem of a spec, with data loaded and labelled; see :func:`build_problem` for its errors."""
     root = root or data_root(spec.execution)
     return build_problem(spec, registry, root, device, granted(spec, registry))
+
+
+def _as_read(
+    code: CodeIdentity,
+    spec: RunSpec,
+    registry: Registry,
+    root: DataRoot,
+    stored: Mapping[str, Any],
+    say: Callable[[str], None],
+) -> CodeIdentity:
+    """The code with the digest of the data as they are now; as stored where they are not here to compare."""
+    if spec.data.own is not None:
+        return code
+    info = registry.find(DatasetInfo, spec.data.key)
+    try:
+        files = source_of(info).locate(root)
+    except RequestError as error:
+        say(f"the data behind the stored result are not here to compare: {error}")
+        return code.reading(info.key, str(stored["code"]["parts"].get(f"data {info.key}", "")))
+    if not files:
+        return code
+    return code.reading(info.key, open_dataset(info, root, preprocess=spec.data.preprocess).digest)
 
 
 def _failure(error: Exception) -> RunFailed:

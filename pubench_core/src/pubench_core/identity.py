@@ -31,6 +31,10 @@ class CodeIdentity:
 
     parts: dict[str, str]
 
+    def reading(self, data: str, digest: str) -> CodeIdentity:
+        """The same code, having read these arrays; the digest is empty where nothing was read from files."""
+        return CodeIdentity({**self.parts, f"data {data}": digest}) if digest else self
+
     @property
     def hash(self) -> str:
         """First 16 hexadecimal digits of a SHA-256."""
@@ -41,10 +45,10 @@ def code_of(spec: RunSpec, registry: Registry) -> CodeIdentity:
     """The code behind a spec: method, data, mechanism, backbone, prior and metric packages, and core's revision."""
     infos: list[Info] = [
         registry.find(MethodInfo, spec.method.key),
-        registry.find(DatasetInfo, spec.data.key),
-        registry.find(MechanismInfo, spec.mechanism.key),
         registry.find(BackboneInfo, spec.backbone.key),
     ]
+    if spec.data.own is None:
+        infos[1:1] = [registry.find(DatasetInfo, spec.data.key), registry.find(MechanismInfo, spec.mechanism.key)]
     if isinstance(spec.prior, str) and spec.prior.startswith("estimated:"):
         infos.append(registry.find(PriorInfo, spec.prior.split(":", 1)[1]))
     names = {*spec.evaluation.metrics, *spec.selection.criteria} - {"native", "last"}

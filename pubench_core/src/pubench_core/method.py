@@ -15,6 +15,7 @@ from torch import Tensor
 from .config import Choice, Field, LogUniform, MethodConfig, PowerOfTwo, Uniform
 
 if TYPE_CHECKING:
+    from .backbones.base import Backbone
     from .data.views import PUData, PUPart
     from .engine.run import Run
 
@@ -51,6 +52,14 @@ class Method(ABC, Generic[ConfigT]):
     def requires(cls, config: ConfigT) -> frozenset[str]:
         """What ``fit`` reads beside features and labels: a subset of {"prior", "truth"}."""
         return frozenset()
+
+    def assemble(self, build: Callable[[int], Backbone]) -> None:
+        """Sets the attributes that ``scored_by`` names, untrained, before a saved model is put back.
+
+        Only for modules that are more than a backbone; ``build(outputs)`` makes a backbone. Backbones, tensors, arrays,
+        numbers and the package's own objects come back by themselves.
+        """
+        return
 
     @abstractmethod
     def fit(self, data: PUData, run: Run[ConfigT]) -> None:

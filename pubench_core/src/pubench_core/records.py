@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import yaml
 
@@ -43,6 +43,24 @@ class RecordStore:
     def folder(self, run_id: str) -> Path:
         """Where a finished record lives."""
         return self.root / run_id
+
+    def locate(self, run: str) -> Path:
+        """The folder of a finished record, by run id, by its first digits, or by path.
+
+        Raises RequestError if there is none, or more than one.
+        """
+        given = Path(run)
+        if (given / RESULT).is_file():
+            return given
+        folders = [p for p in self.root.glob(f"{run}*") if (p / RESULT).is_file()] if re.fullmatch(r"\w+", run) else []
+        if len(folders) == 1:
+            return folders[0]
+        ids = ", ".join(sorted(p.name for p in folders))
+        raise RequestError(
+            f"'{run}' is the beginning of several runs: {ids}"
+            if folders
+            else f"no finished run '{run}' in {self.root} (--results DIR names another folder)"
+        )
 
     def find(self, run_id: str) -> dict[str, Any] | None:
         """The stored result of a run id, whatever its code; None if there is none. Raises RecordError if damaged."""
@@ -181,11 +199,14 @@ def write_yaml(path: Path, value: Mapping[str, Any]) -> None:
     path.write_text(yaml.safe_dump(dict(value), sort_keys=False), encoding="utf-8")
 
 
-def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+def write_rows(target: Path | TextIO, rows: Iterable[Mapping[str, Any]]) -> None:
     """CSV with the union of all columns, in order of appearance; absent values are empty."""
+    if isinstance(target, Path):
+        with target.open("w", newline="", encoding="utf-8") as file:
+            write_rows(file, rows)
+        return
     rows = list(rows)
     columns = list(dict.fromkeys(name for row in rows for name in row))
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, columns)
-        writer.writeheader()
-        writer.writerows(rows)
+    writer = csv.DictWriter(target, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)

@@ -17,11 +17,13 @@ from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
+from .data.own import read_own
 from .errors import PluginError, RequestError, unknown
 from .info import BackboneInfo, DatasetInfo, MechanismInfo, MethodInfo, MetricInfo, PriorInfo
 from .method import AnyMethod, Method
 from .registry import InfoT, Registry, load
-from .specs import RunSpec
+from .resolve_data import choose_classes, choose_mechanism, own_file, own_info
+from .specs import NO_TRUE_PRIOR, OwnFile, RunSpec
 
 Path_ = tuple[str, ...]
 
@@ -135,29 +137,30 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
             where = origins.get((name, "key"), origins.get((name,), ""))
             raise RequestError(f"{where}: {error}" if ", line " in where else str(error)) from None
 
-    data = find(DatasetInfo, "data", _required(sections["data"], "data", "--data digits"))
+    own = _own(sections["data"], sections["mechanism"], origins)
+    data = own_info(own) if own else find(DatasetInfo, "data", _required(sections["data"], "data", "--data digits"))
     method = find(MethodInfo, "method", _required(sections["method"], "method", "--method nnpu"))
-    mechanism = find(MechanismInfo, "mechanism", sections["mechanism"].setdefault("key", "scar"))
     backbone = find(BackboneInfo, "backbone", sections["backbone"].setdefault("key", data.backbone))
-    for name, info in (("data", data), ("method", method), ("mechanism", mechanism), ("backbone", backbone)):
-        sections[name]["key"] = info.key
-
-    sections["data"].setdefault("positive", data.positive)
-    sections["data"].setdefault("negative", data.negative)
+    sections["method"]["key"], sections["backbone"]["key"] = method.key, backbone.key
+    choose_classes(sections["data"], data, origins)
     sections["data"].setdefault("preprocess", data.preprocess)
-    _check_classes(sections["data"], data, origins)
-    variant = sections["mechanism"].setdefault("variant", mechanism.variants[0])
-    if variant not in mechanism.variants:
-        raise unknown(f"variant of mechanism {mechanism.key}", str(variant), mechanism.variants)
+    if own is None:
+        sections["data"]["key"] = data.key
+        mechanism = find(MechanismInfo, "mechanism", sections["mechanism"].setdefault("key", "scar"))
+        choose_mechanism(sections["mechanism"], mechanism)
 
     implementation = method_class(method)
     sections["method"]["config"] = _config(sections["method"], method, implementation, data.key, origins)
 
-    _choose_metrics(sections, registry, method, implementation, warn)
+    table = read_own(own) if own is not None else None
+    truth = Truth(data.name) if table is None else Truth(data.name, table.truth is not None, table.can_be_tested)
+    _choose_metrics(sections, registry, method, implementation, warn, truth)
     try:
         spec = RunSpec.model_validate({**values, **sections})
     except ValidationError as error:
         raise _explain(error, RunSpec, (), origins) from None
+    if table is not None and table.truth is None and (spec.prior == "true" or str(spec.prior).startswith("scaled:")):
+        raise RequestError(NO_TRUE_PRIOR.format(spec.prior))
     if isinstance(spec.prior, str) and spec.prior.startswith("estimated:"):
         found = registry.find(PriorInfo, spec.prior.split(":", 1)[1])
         spec = spec.model_copy(update={"prior": f"estimated:{found.key}"})
@@ -190,9 +193,22 @@ def _choose_metrics(
     method: MethodInfo,
     implementation: type[AnyMethod],
     warn: Callable[[str], None],
+    truth: Truth,
 ) -> None:
-    """Fills in selection.criteria and evaluation.metrics, and refuses names that are not installed or do not load."""
+    """Fills in selection.criteria and evaluation.metrics, and refuses names that are not installed or do not load.
+
+    What needs true labels is absent where there are none, and refused where it is asked for.
+    """
     criteria = known_criteria(registry, implementation)
+    oracle = {m.key for m in registry.infos(MetricInfo) if m.tag == "oracle"}
+    if not truth.pool:
+        for name in (
+            sections["selection"].get("criterion", "pa"),
+            *_names(sections["selection"].get("criteria", "all")),
+        ):
+            if name in oracle:
+                raise RequestError(f"criterion '{name}' needs true labels and {truth.of} has none (--truth-col COLUMN)")
+        criteria = tuple(name for name in criteria if name not in oracle)
     wanted = sections["selection"].get("criterion", "pa")
     unusable = _metrics_that_do_not_load(registry)
     if not isinstance(wanted, str):
@@ -208,6 +224,12 @@ def _choose_metrics(
                 raise RequestError(f"method '{method.key}' has no selection score of its own ('native')")
             raise unknown("selection criterion", str(name), criteria)
     measures = [m.key for m in registry.infos(MetricInfo) if m.needs <= {"truth"}]
+    if not truth.test:
+        if sections["evaluation"].get("metrics", "all") not in ("all", [], ()) or "test" in _names(
+            sections["evaluation"].get("trace", ())
+        ):
+            raise RequestError(f"evaluation: {truth.of} has no true labels to measure against (--truth-col COLUMN)")
+        measures = []
     chosen = sections["evaluation"].get("metrics", "all")
     sections["evaluation"]["metrics"] = [m for m in measures if m not in unusable] if chosen == "all" else chosen
     for name, error in unusable.items():
@@ -217,6 +239,25 @@ def _choose_metrics(
     for name in _names(sections["evaluation"]["metrics"]):
         if name not in measures:
             raise unknown("metric of the test part", str(name), measures, listing="pubench list metrics")
+
+
+def _own(data: dict[str, Any], mechanism: dict[str, Any], origins: Mapping[Path_, str]) -> OwnFile | None:
+    fields = own_file(data, mechanism, origins)
+    if fields is None:
+        return None
+    try:
+        return OwnFile.model_validate(fields)
+    except ValidationError as error:
+        raise _explain(error, OwnFile, ("data", "own"), origins, owner="data.own") from None
+
+
+@dataclass(frozen=True)
+class Truth:
+    """Where true labels are known: in the pool that is trained on, in a part to test on. ``of``: the data's name."""
+
+    of: str
+    pool: bool = True
+    test: bool = True
 
 
 def _metrics_that_do_not_load(registry: Registry) -> dict[str, PluginError]:
@@ -258,21 +299,6 @@ _LISTED = {"data": "datasets", "method": "methods"}
 
 def _names(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, (list, tuple)) else (value,)
-
-
-def _check_classes(section: Mapping[str, Any], info: DatasetInfo, origins: Mapping[Path_, str]) -> None:
-    for side in ("positive", "negative"):
-        for index in _names(section[side]):
-            try:
-                exists = 0 <= int(index) < len(info.classes)
-            except (TypeError, ValueError, OverflowError):
-                continue  # not a number at all: said with the field's bounds
-            if not exists:
-                where = origins.get(("data", side), side)
-                raise RequestError(
-                    f"{where}: {info.key} has no class {index}; its classes are 0 to {len(info.classes) - 1} "
-                    f"({', '.join(info.classes)})"
-                )
 
 
 def _config(
@@ -337,6 +363,9 @@ def _descend(model: type[BaseModel], path: Sequence[str]) -> type[BaseModel] | N
 
 def bounds(field_: FieldInfo) -> str:
     """The values a field accepts, in words: ``a number above 0``, ``one of adam, adamw, sgd``."""
+    extra = field_.json_schema_extra
+    if isinstance(extra, dict) and "said as" in extra:
+        return str(extra["said as"])
     words = _type_words(field_.annotation)
     for limit in field_.metadata:
         match limit:

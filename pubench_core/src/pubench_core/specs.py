@@ -15,17 +15,52 @@ from pydantic import Field, field_validator, model_validator
 
 from .config import Strict
 
-Scheme = Literal["case-control", "single-training-set", "two-sample", "one-sample", "given"]
+Scheme = Literal["case-control", "single-training-set", "two-sample", "one-sample"]
 Artifact = Literal["scores", "trace"]
+
+#: Key of the mechanism of a user's own file: its labels are taken as they are.
+GIVEN = "given"
 
 #: Schemes in which labelled and unlabelled rows together are one draw from the population (Wang et al.: one-sample).
 ONE_SAMPLE_SCHEMES: frozenset[str] = frozenset({"single-training-set", "one-sample"})
 
 
+class OwnFile(Strict):
+    """A user's own table: which column says who is labelled, which columns are features.
+
+    ``sha256`` of the files decides the run, their places do not. ``truth_col``: true labels, for measuring only.
+    ``positive_value``: the texts that mean positive, where columns are not 1/0, 1/-1 or true/false. ``features``:
+    shell patterns; empty means every column that is not something else.
+    """
+
+    path: Path
+    sha256: str
+    label_col: str
+    truth_col: str | None = None
+    positive_value: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
+    test: Path | None = None
+    test_sha256: str | None = None
+
+    @field_validator("positive_value", "drop", "features", mode="before")
+    @classmethod
+    def _list(cls, given: Any) -> Any:
+        """``a,b`` means the list of a and b."""
+        if isinstance(given, (list, tuple)):
+            return tuple(str(word) for word in given)
+        return tuple(word.strip() for word in str(given).split(","))
+
+
 class DataSpec(Strict):
-    """The binarised problem. ``positive``/``negative``: class indices; classes in neither list are dropped."""
+    """The binarised problem. ``positive``/``negative``: class indices; classes in neither list are dropped.
+
+    ``own``: the user's file, where the data are one; ``key`` is then its file name.
+    """
 
     key: str
+    own: OwnFile | None = None
+    binarisation: str | None = None
     positive: tuple[int, ...]
     negative: tuple[int, ...]
     scheme: Scheme = "case-control"
@@ -47,11 +82,17 @@ class DataSpec(Strict):
 
 
 class MechanismSpec(Strict):
-    """Who gets a label: ``c`` = p(labelled | positive), the label frequency."""
+    """Who gets a label: ``c`` = p(labelled | positive), the label frequency; None where the labels are given."""
 
     key: str = "scar"
-    c: float = Field(0.1, gt=0, le=1)
+    c: float | None = Field(0.1, gt=0, le=1, json_schema_extra={"said as": "a number in (0, 1]"})
     variant: str = "paper"
+
+    @model_validator(mode="after")
+    def _c_unless_given(self) -> MechanismSpec:
+        if (self.c is None) != (self.key == GIVEN):
+            raise ValueError("c is a number in (0, 1], and absent where the labels are given")
+        return self
 
 
 class ValidationSpec(Strict):
@@ -146,12 +187,24 @@ class RunSpec(Strict):
         """The part that decides the numbers, as plain data."""
         plain = self.model_dump(mode="json", exclude={"execution": True, "method": {"preset"}})
         assert isinstance(plain, dict)
+        del plain["data"]["binarisation"]  # a name for the two lists
+        if self.data.own is None:
+            del plain["data"]["own"]
+        else:
+            del plain["data"]["own"]["path"], plain["data"]["own"]["test"]
         return plain
 
     @property
     def run_id(self) -> str:
         """First 16 hexadecimal digits of the SHA-256 of the canonical JSON of :meth:`hashed`."""
         return hashlib.sha256(canonical_json(self.hashed()).encode()).hexdigest()[:16]
+
+
+#: What is said where a true prior is asked for and there are no true labels.
+NO_TRUE_PRIOR = (
+    "prior {}: without true labels the true class prior is not known; say what you believe (--prior 0.3) or have it "
+    "estimated (--prior estimated:KEY, pubench list priors)"
+)
 
 
 def canonical_json(value: Any) -> str:

@@ -40,20 +40,22 @@ class ClassData:
 class PNDataset:
     """A binary problem: arrays as loaded, and which of their rows count as positive or negative.
 
-    ``rows``: rows of ``x`` that are in either class; ``y``: (len(x),) int8 with 1 positive, 0 negative, -1 dropped.
-    ``rows_test``/``y_test`` likewise for ``x_test``. Nothing is copied.
+    ``rows``: rows of ``x`` that are in either class; ``y``: (len(x),) int8 with 1 positive, 0 negative, -1 dropped;
+    None where the truth is not known. ``rows_test``/``y_test`` likewise for ``x_test``. ``labeled``: (len(x),) who is
+    labelled, where that is given and not simulated. Nothing is copied.
     """
 
     key: str
     modality: Modality
     x: npt.NDArray[Any]
-    y: npt.NDArray[np.int8]
+    y: npt.NDArray[np.int8] | None
     rows: IntArray
     x_test: npt.NDArray[Any] | None
     y_test: npt.NDArray[np.int8] | None
     rows_test: IntArray | None
     mean: tuple[float, ...] | None
     std: tuple[float, ...] | None
+    labeled: npt.NDArray[np.bool_] | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -104,8 +106,13 @@ def user_cache() -> Path:
     return Path(given) if given else platformdirs.user_cache_path("pubench")
 
 
+#: Opens a progress bar of ``total`` items; gives a function that takes the number of items just done.
+Progress = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
+
+
 @contextmanager
-def _silent(label: str, total: int) -> Iterator[Callable[[int], None]]:
+def silent(label: str, total: int) -> Iterator[Callable[[int], None]]:
+    """No progress bar."""
     yield lambda done: None
 
 
@@ -114,8 +121,7 @@ class DataRoot:
     """Where data files are looked for: ``--data-root``, else ``PUBENCH_DATA``, else ``data`` in the user's cache.
 
     ``cache``: for what is derived from data; a data root may be read-only. ``offline``: the network is not touched.
-    ``encoder``: folder of the sentence encoder, where the user named one. ``say`` takes a line for the user;
-    ``progress(label, total)`` opens a progress bar and gives a function that takes the number of items just done.
+    ``encoder``: folder of the sentence encoder, where the user named one. ``say`` takes a line for the user.
     """
 
     path: Path
@@ -124,7 +130,7 @@ class DataRoot:
     offline: bool = False
     encoder: Path | None = None
     say: Callable[[str], None] = lambda text: None
-    progress: Callable[[str, int], AbstractContextManager[Callable[[int], None]]] = _silent
+    progress: Progress = silent
 
     def folders(self, info: DatasetInfo) -> list[Path]:
         """``<root>/<key>`` and ``<root>/<alias>``, whether they exist or not."""

@@ -3,7 +3,7 @@
 ``<cache>/prepared/<key>/<id>/`` holds one array per file and ``manifest.json``, written last. The id depends on the
 source files' places, the code of the data set's package and the row-wise preprocessing. A copy is made under a lock, in
 a folder of its own, and renamed when complete. Sizes and times of sources and arrays are checked on every open, their
-SHA-256 only where those changed, and by :func:`verify`.
+SHA-256 only where those changed, and by :func:`verify_copy`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import filelock
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import PluginError, RequestError
+from ..errors import PluginError, PubenchError, RequestError
 from ..identity import hash_package
 from ..info import DatasetInfo
 from ..registry import load
@@ -38,7 +38,10 @@ ARRAYS = ("x", "y", "x_test", "y_test")
 
 @dataclass(frozen=True)
 class Prepared:
-    """``digest``: SHA-256 (16 digits) over the arrays. ``folder``: the copy; None for a set that has no files."""
+    """``digest``: SHA-256 (16 digits) over the arrays. ``folder``: the copy.
+
+    Both are empty for a set that comes with its package: the package's code is what identifies it.
+    """
 
     data: ClassData
     digest: str
@@ -63,11 +66,11 @@ def open_dataset(info: DatasetInfo, root: DataRoot, *, preprocess: str = "none")
     source = source_of(info)
     files = source.locate(root)
     if not files:
-        data = _checked(info, source.read(files, root))
+        data = _read(info, source, files, root)
         data = unit_rows(data) if preprocess == "l2" else data
-        return Prepared(data, _digest({name: _fingerprint(array) for name, array in _arrays(data)}), None)
-    folder = _folder(info, source, files, root, preprocess)
-    manifest = _manifest(folder)
+        return Prepared(data, "", None)
+    folder = folder_of(info, source, files, root, preprocess)
+    manifest = manifest_of(folder)
     if manifest is None:
         manifest = _prepare(info, source, files, root, preprocess, folder)
     else:
@@ -77,7 +80,7 @@ def open_dataset(info: DatasetInfo, root: DataRoot, *, preprocess: str = "none")
 
 def unit_rows(data: ClassData) -> ClassData:
     """The data with every row of ``x`` and ``x_test`` scaled to Euclidean length 1 (rows of zeros stay)."""
-    return replace(data, x=_unit(data.x), x_test=_unit(data.x_test) if data.x_test is not None else None)
+    return replace(data, x=unit(data.x), x_test=unit(data.x_test) if data.x_test is not None else None)
 
 
 def prepared(key: str | None, cache: Path) -> list[tuple[Path, dict[str, Any]]]:
@@ -85,13 +88,13 @@ def prepared(key: str | None, cache: Path) -> list[tuple[Path, dict[str, Any]]]:
     base = cache / "prepared"
     found = []
     for path in sorted(base.glob(f"{key or '*'}/*/{MANIFEST}")):
-        manifest = _manifest(path.parent)
+        manifest = manifest_of(path.parent)
         if manifest is not None:
             found.append((path.parent, manifest))
     return found
 
 
-def verify(folder: Path, manifest: dict[str, Any]) -> list[str]:
+def verify_copy(folder: Path, manifest: dict[str, Any]) -> list[str]:
     """What is wrong with a copy and its sources, in words, every byte read; empty if nothing is."""
     wrong = []
     for entry in (*manifest["sources"], *_array_entries(folder, manifest)):
@@ -106,7 +109,7 @@ def verify(folder: Path, manifest: dict[str, Any]) -> list[str]:
     return wrong
 
 
-def remove(key: str, cache: Path) -> int:
+def remove_copies(key: str, cache: Path) -> int:
     """Deletes the copies of a data set (its source files stay) and returns how many bytes that freed."""
     base, freed = cache / "prepared" / key, 0
     for folder in sorted(base.glob("*/")):
@@ -120,7 +123,8 @@ def remove(key: str, cache: Path) -> int:
 # -------------------------------------------------------------------- making a copy
 
 
-def _folder(info: DatasetInfo, source: DataSource, files: tuple[Path, ...], root: DataRoot, preprocess: str) -> Path:
+def folder_of(info: DatasetInfo, source: DataSource, files: tuple[Path, ...], root: DataRoot, preprocess: str) -> Path:
+    """Where the copy of these files, read by this code, is kept."""
     identity = {
         "layout": LAYOUT,
         "code": hash_package(info.package),
@@ -139,19 +143,19 @@ def _prepare(
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with _lock(folder):
-            manifest = _manifest(folder)
+            manifest = manifest_of(folder)
             if manifest is not None:  # another process made it while this one waited
                 return manifest
             started = time.perf_counter()
             sources = [_source_entry(f) for f in files]
-            data = _checked(info, source.read(files, root))
+            data = _read(info, source, files, root)
             if preprocess == "l2":
                 data = unit_rows(data)
             for stale in folder.parent.glob(f"{folder.name}.*.incoming"):
                 shutil.rmtree(stale, ignore_errors=True)
             aside.mkdir()
             try:
-                manifest = _written(aside, data, sources, info.key, preprocess)
+                manifest = _written(aside, data, sources, info, preprocess)
                 manifest["seconds"] = round(time.perf_counter() - started, 3)
                 _write_manifest(aside, manifest)
                 aside.rename(folder)
@@ -166,7 +170,9 @@ def _prepare(
         ) from error
 
 
-def _written(folder: Path, data: ClassData, sources: list[dict[str, Any]], key: str, preprocess: str) -> dict[str, Any]:
+def _written(
+    folder: Path, data: ClassData, sources: list[dict[str, Any]], info: DatasetInfo, preprocess: str
+) -> dict[str, Any]:
     arrays = {}
     for name, array in _arrays(data):
         path = folder / f"{name}.npy"
@@ -177,15 +183,31 @@ def _written(folder: Path, data: ClassData, sources: list[dict[str, Any]], key: 
         arrays[name] = {"shape": list(array.shape), "dtype": str(array.dtype), **_stat(path), "sha256": _sha256(path)}
     return {
         "layout": LAYOUT,
-        "key": key,
+        "key": info.key,
         "preprocess": preprocess if preprocess == "l2" else "none",
         "made_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "sources": sources,
         "arrays": arrays,
+        "classes": {
+            name: np.bincount(y, minlength=len(info.classes)).tolist()
+            for name, y in _arrays(data)
+            if name.startswith("y")
+        },
         "digest": _digest({name: _fingerprint(array) for name, array in _arrays(data)}),
         "mean": data.mean,
         "std": data.std,
     }
+
+
+def _read(info: DatasetInfo, source: DataSource, files: tuple[Path, ...], root: DataRoot) -> ClassData:
+    try:
+        found = source.read(files, root)
+    except (PubenchError, OSError):
+        raise
+    # A stranger's loader may raise anything: it is named, with its cause attached.
+    except Exception as error:
+        raise PluginError(f"dataset '{info.key}' could not be read: {type(error).__name__}: {error}") from error
+    return _checked(info, found)
 
 
 def _checked(info: DatasetInfo, data: object) -> ClassData:
@@ -215,7 +237,8 @@ def _arrays(data: ClassData) -> Iterator[tuple[str, npt.NDArray[Any]]]:
             yield name, array
 
 
-def _unit(x: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+def unit(x: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+    """(n, *shape) float32: every row scaled to Euclidean length 1."""
     values = x.astype(np.float32) / np.float32(255) if x.dtype == np.uint8 else x.astype(np.float32)
     norm = np.linalg.norm(values.reshape(len(values), -1), axis=1).clip(min=1e-12)
     return np.asarray(values / norm.reshape(-1, *[1] * (values.ndim - 1)), dtype=np.float32)
@@ -228,7 +251,8 @@ def _lock(folder: Path) -> filelock.BaseFileLock:
 # -------------------------------------------------------------------- opening and checking one
 
 
-def _manifest(folder: Path) -> dict[str, Any] | None:
+def manifest_of(folder: Path) -> dict[str, Any] | None:
+    """What a complete copy says of itself; None if there is none. Raises RequestError if it is damaged."""
     path = folder / MANIFEST
     try:
         found = json.loads(path.read_text(encoding="utf-8"))

@@ -129,7 +129,7 @@ class PUData(PUPart):
     def unlabeled_prior(self) -> float:
         """Share of positives in the unlabelled rows that the told π implies."""
         self._grant("prior")
-        if len(self.distinct_rows) == self.n_unlabeled:
+        if not is_one_sample(self.scheme) or len(self.distinct_rows) == self.n_unlabeled:
             return self._prior
         return unlabeled_prior(self._prior, self.n_labeled, len(self))
 

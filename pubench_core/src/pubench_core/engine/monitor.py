@@ -246,6 +246,8 @@ class Monitor:
         problem, values = self.evaluator.problem, {}
         for part in self._trace:
             features, rows, truth = problem.part(part)
+            if truth is None:
+                continue
             fn = next(iter(self.evaluator.method.candidates().values()))
             scored = Scored.of(self.evaluator.scores(fn, features, rows, place), truth=truth)
             for name in self._trace_metrics:

@@ -12,13 +12,14 @@ from ..info import PriorInfo
 from ..prior import PriorEstimator
 from ..randomness import stream
 from ..registry import Registry, load
+from ..specs import NO_TRUE_PRIOR
 
 FOLDS = 5
 
 
 def told_prior(
     wanted: float | str,
-    true: float,
+    true: float | None,
     *,
     registry: Registry,
     positive: npt.NDArray[Any],
@@ -26,13 +27,20 @@ def told_prior(
     one_sample: bool,
     seed: int,
 ) -> float:
-    """π in (0, 1). Raises RequestError if a scaled or estimated prior leaves the interval."""
-    if wanted == "true":
-        return true
+    """π in (0, 1). ``true``: None where it is not known.
+
+    Raises RequestError if a scaled or estimated prior leaves the interval, or if the true one is asked for and unknown.
+    """
     if isinstance(wanted, float):
         return wanted
-    word, rest = wanted.split(":", 1)
+    word, _, rest = wanted.partition(":")
+    if true is None and word in ("true", "scaled"):
+        raise RequestError(NO_TRUE_PRIOR.format(wanted))
+    if word == "true":
+        assert true is not None
+        return true
     if word == "scaled":
+        assert true is not None
         prior = true * float(rest)
         how = f"{true:.4g} x {rest}"
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,9 @@ import torch
 from torch import Tensor
 
 from ..data.dataset import DataRoot, IntArray, PNDataset, binarise
-from ..data.generator import Part, Split, generate
+from ..data.generator import Part, Split, generate, given_split
+from ..data.own import Column, as_plain, read_own
+from ..data.preprocess import Preprocessing
 from ..data.store import open_dataset
 from ..data.views import Features, PUData, PUPart, is_one_sample, unlabeled_prior
 from ..errors import PluginError, RequestError
@@ -20,7 +22,7 @@ from ..info import DatasetInfo, MechanismInfo, MethodInfo
 from ..mechanism import Mechanism
 from ..posterior import auxiliary_logit
 from ..registry import Registry, load
-from ..specs import DataSpec, RunSpec, Scheme
+from ..specs import OwnFile, RunSpec, Scheme
 from .priors import told_prior
 
 Truth = npt.NDArray[np.int8]
@@ -28,20 +30,27 @@ Truth = npt.NDArray[np.int8]
 
 @dataclass(frozen=True)
 class Problem:
-    """``truth_*``: 0/1 labels of the rows of the split's parts, in order. ``prior_true`` is |P| / n of the pool."""
+    """``truth_*``: 0/1 labels of the rows of the split's parts, in order; None where the truth is not known.
+
+    ``prior_true`` is |P| / n of the pool (of its unlabelled rows, where those alone are a draw from the population and
+    the labels are given); None without truth. ``digest`` identifies the arrays that were read from files.
+    """
 
     data: PNDataset
     split: Split
     scheme: Scheme
     seed: int
     calibrated: bool
-    prior_true: float
+    prior_true: float | None
     prior: float
     features: Features
     features_test: Features
-    truth_train: Truth
-    truth_validation: Truth
-    truth_test: Truth
+    truth_train: Truth | None
+    truth_validation: Truth | None
+    truth_test: Truth | None
+    preprocessing: Preprocessing = field(default_factory=Preprocessing)
+    digest: str = ""
+    columns: tuple[Column, ...] | None = None
 
     @property
     def device(self) -> torch.device:
@@ -52,16 +61,21 @@ class Problem:
         """Row numbers on the device."""
         return torch.from_numpy(index).to(self.device)
 
-    def part(self, name: str) -> tuple[Features, Tensor, Truth]:
+    def part(self, name: str) -> tuple[Features, Tensor, Truth | None]:
         """Features, rows and truth of the training pool (each instance once) or of the test part."""
         if name == "train":
             return self.features, self.rows(self.split.train.rows), self.truth_train
         return self.features_test, self.rows(self.split.test_rows), self.truth_test
 
+    @property
+    def unlabeled_rows(self) -> IntArray | None:
+        """Rows of a user's own table that carry no label, in its order; None for simulated labels."""
+        return None if self.data.labeled is None else np.flatnonzero(~self.data.labeled)
+
     def view(self, granted: frozenset[str]) -> PUData:
         """What a method may see; its table is LP ‖ U."""
         instance, labeled, truth = self._table(self.split.train, self.truth_train)
-        v_instance, v_labeled, _ = self._table(self.split.validation, self.truth_validation)
+        v_instance, v_labeled, _ = self._table(self.split.validation, None)
         return PUData(
             self.features,
             instance,
@@ -73,7 +87,7 @@ class Problem:
             truth=truth if "truth" in granted else None,
         )
 
-    def _table(self, part: Part, truth: Truth) -> tuple[Tensor, Tensor, Tensor]:
+    def _table(self, part: Part, truth: Truth | None) -> tuple[Tensor, Tensor, Tensor | None]:
         """(row in features, labelled, truth) of LP ‖ U; under calibration U is U ∪ P (Wang et al., Algorithm 1)."""
         p = np.flatnonzero(part.labeled)
         u = np.arange(len(part.rows)) if self.calibrated else part.unlabeled(self.scheme)
@@ -83,36 +97,40 @@ class Problem:
         return (
             self.rows(part.rows[positions]),
             labeled.to(self.device),
-            torch.from_numpy(truth[positions].astype(np.float32)).to(self.device),
+            torch.from_numpy(truth[positions].astype(np.float32)).to(self.device) if truth is not None else None,
         )
 
     def facts(self) -> dict[str, Any]:
-        """Counts and priors for the record."""
+        """Counts and priors for the record; what needs true labels is absent where there are none."""
         train, validation = self.split.train, self.split.validation
-        positives = int(self.truth_train.sum())
-        unlabeled = self.truth_train[train.unlabeled(self.scheme)]
+        unlabeled = train.unlabeled(self.scheme)
+        counts: dict[str, dict[str, int]] = {
+            "train": {"labeled": train.n_labeled, "unlabeled": len(unlabeled)},
+            "validation": {"labeled": validation.n_labeled, "rows": len(validation.rows)},
+            "test": {"rows": len(self.split.test_rows)},
+        }
+        for part, truth in (
+            ("train", self.truth_train),
+            ("validation", self.truth_validation),
+            ("test", self.truth_test),
+        ):
+            if truth is not None:
+                counts[part] |= {"positive": int(truth.sum()), "negative": int(len(truth) - truth.sum())}
+        if self.truth_train is not None:
+            hidden = self.truth_train[unlabeled]
+            counts["train"] |= {
+                "unlabeled_positive": int(hidden.sum()),
+                "unlabeled_negative": int(len(hidden) - hidden.sum()),
+            }
         return {
             "modality": self.data.modality,
             "shape": list(self.data.shape),
             "dropped": self.data.dropped,
-            "train": {
-                "positive": positives,
-                "negative": len(train.rows) - positives,
-                "labeled": train.n_labeled,
-                "unlabeled_positive": int(unlabeled.sum()),
-                "unlabeled_negative": int(len(unlabeled) - unlabeled.sum()),
-            },
-            "validation": {
-                "positive": int(self.truth_validation.sum()),
-                "negative": int(len(validation.rows) - self.truth_validation.sum()),
-                "labeled": validation.n_labeled,
-            },
-            "test": {
-                "positive": int(self.truth_test.sum()),
-                "negative": int(len(self.truth_test) - self.truth_test.sum()),
-            },
-            "prior": {"true": self.prior_true, "told": self.prior},
+            **counts,
+            "prior": {"told": self.prior, **({} if self.prior_true is None else {"true": self.prior_true})},
             "calibrated": self.calibrated,
+            **({"digest": self.digest} if self.digest else {}),
+            **({"encoding": as_plain(self.columns)} if self.columns is not None else {}),
         }
 
 
@@ -121,16 +139,36 @@ def build_problem(
 ) -> Problem:
     """Loads, binarises, splits and labels the data of a spec.
 
-    Raises RequestError for missing files, a c that labels nobody, or a prior that contradicts the counts.
+    Raises RequestError for missing files, a c that labels nobody, a prior that contradicts the counts, or a method that
+    needs true labels which a user's file does not have.
     """
-    info = registry.find(DatasetInfo, spec.data.key)
-    opened = open_dataset(info, root, preprocess=spec.data.preprocess)
-    data = binarise(info, opened.data, spec.data.positive, spec.data.negative)
-    split, train_x = _split(spec, registry, data, root.cache / "posterior")
+    if spec.data.own is not None:
+        data, columns, digest = _own(spec.data.own, root), read_own(spec.data.own).columns, ""
+        if "truth" in granted and data.y is None:
+            raise RequestError(f"{spec.method.key} needs true labels and {data.key} has none (--truth-col COLUMN)")
+        split = given_split(
+            data,
+            scheme=spec.data.scheme,
+            validation_fraction=spec.validation.fraction,
+            test_fraction=spec.data.test_fraction,
+            seed=spec.seed,
+        )
+        preprocessing = Preprocessing.fit(data.x, split.train.rows, spec.data.preprocess)
+    else:
+        info, columns = registry.find(DatasetInfo, spec.data.key), None
+        opened = open_dataset(info, root, preprocess=spec.data.preprocess)
+        data, digest = binarise(info, opened.data, spec.data.positive, spec.data.negative), opened.digest
+        if data.dropped:
+            root.say(f"{data.key}: {data.dropped} rows of classes in neither list are left out")
+        split, preprocessing = _split(spec, registry, data, root.cache / "posterior")
+    train_x = preprocessing.apply(data.x)
 
-    truth = data.y[split.train.rows]
-    positives, n, n_labeled = int(truth.sum()), len(truth), split.train.n_labeled
-    prior_true = positives / n
+    truth = data.y[split.train.rows] if data.y is not None else None
+    n, n_labeled = len(split.train.rows), split.train.n_labeled
+    prior_true = None
+    if truth is not None:
+        population = truth[split.train.unlabeled("two-sample")] if spec.data.scheme == "two-sample" else truth
+        prior_true = int(population.sum()) / len(population)
     method = registry.find(MethodInfo, spec.method.key)
     calibrate = spec.method.calibrate
     calibrated = is_one_sample(spec.data.scheme) and (
@@ -152,9 +190,8 @@ def build_problem(
         )
     features = features_test = Features(torch.from_numpy(train_x).to(device))
     if data.x_test is not None:
-        test_x = _preprocessed(data.x_test, data.x, split.train.rows, spec.data)
-        features_test = Features(torch.from_numpy(test_x).to(device))
-    y_test = data.y if data.y_test is None else data.y_test
+        features_test = Features(torch.from_numpy(preprocessing.apply(data.x_test)).to(device))
+    y_test = data.y if data.x_test is None else data.y_test
     return Problem(
         data=data,
         split=split,
@@ -166,25 +203,52 @@ def build_problem(
         features=features,
         features_test=features_test,
         truth_train=truth,
-        truth_validation=data.y[split.validation.rows],
-        truth_test=y_test[split.test_rows],
+        truth_validation=data.y[split.validation.rows] if data.y is not None else None,
+        truth_test=y_test[split.test_rows] if y_test is not None else None,
+        preprocessing=preprocessing,
+        digest=digest,
+        columns=columns,
     )
 
 
-def _split(spec: RunSpec, registry: Registry, data: PNDataset, cache: Path) -> tuple[Split, npt.NDArray[Any]]:
-    """The labelled split, and the features as preprocessed for its training pool."""
+def _own(own: OwnFile, root: DataRoot) -> PNDataset:
+    """A user's file as a binary problem; what was read is said."""
+    table = read_own(own)
+    for note in table.notes:
+        root.say(note)
+    return PNDataset(
+        key=own.path.name,
+        modality="tabular",
+        x=table.x,
+        y=table.truth,
+        rows=np.arange(len(table.x)),
+        x_test=table.x_test,
+        y_test=table.truth_test,
+        rows_test=np.arange(len(table.x_test)) if table.x_test is not None else None,
+        mean=None,
+        std=None,
+        labeled=table.labeled,
+    )
+
+
+def _split(spec: RunSpec, registry: Registry, data: PNDataset, cache: Path) -> tuple[Split, Preprocessing]:
+    """The labelled split, and the preprocessing fitted on its training pool."""
     info = registry.find(MechanismInfo, spec.mechanism.key)
     mechanism = load(info)(spec.mechanism.variant)
     if not isinstance(mechanism, Mechanism):
         raise PluginError(f"mechanism '{info.key}': {info.load} is not a pubench_core.mechanism.Mechanism")
+    assert data.y is not None
+    assert spec.mechanism.c is not None
+    y = data.y
 
-    prepared: list[npt.NDArray[Any]] = []  # both parts are labelled on the same pool, the training part always
+    fitted: list[tuple[Preprocessing, npt.NDArray[Any]]] = []  # both parts are labelled on the same pool
 
     def choose(pool: IntArray, positives: IntArray, n: int, rng: np.random.Generator) -> IntArray:
-        if not prepared:
-            prepared.append(_preprocessed(data.x, data.x, pool, spec.data))
-        x = prepared[0]
-        logit = auxiliary_logit(x, data.y, pool, positives, cache) if info.needs_posterior else None
+        if not fitted:
+            preprocessing = Preprocessing.fit(data.x, pool, spec.data.preprocess)
+            fitted.append((preprocessing, preprocessing.apply(data.x)))
+        x = fitted[0][1]
+        logit = auxiliary_logit(x, y, pool, positives, cache) if info.needs_posterior else None
         return mechanism.choose(x[positives], logit, n, rng)
 
     split = generate(
@@ -196,17 +260,4 @@ def _split(spec: RunSpec, registry: Registry, data: PNDataset, cache: Path) -> t
         test_fraction=spec.data.test_fraction,
         seed=spec.seed,
     )
-    return split, prepared[0]
-
-
-def _preprocessed(
-    x: npt.NDArray[Any], train: npt.NDArray[Any], pool: npt.NDArray[np.int64], spec: DataSpec
-) -> npt.NDArray[Any]:
-    """``standardise``: by mean and standard deviation of the training pool. Row-wise preprocessing is in the copy."""
-    if spec.preprocess != "standardise":
-        return x
-    values = x.astype(np.float32) / np.float32(255 if x.dtype == np.uint8 else 1)
-    reference = train[pool].astype(np.float64) / (255 if train.dtype == np.uint8 else 1)
-    mean, deviation = reference.mean(axis=0), reference.std(axis=0)
-    deviation[deviation == 0] = 1.0
-    return np.asarray((values - mean) / deviation, dtype=np.float32)
+    return split, fitted[0][0]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
+import numpy.typing as npt
 
 from ..events import EpochFinished
 from ..info import MetricInfo
@@ -16,13 +17,14 @@ from ..records import RESULT, write_json, write_rows, write_yaml
 from ..registry import Registry
 from ..specs import RunSpec
 from .problem import Problem
+from .saved import save_model
 from .selection import Track
-from .snapshot import Snapshot
 from .train import Trained
 
 #: Raised when the content of result.json changes; an older record is run again.
 RECORD_VERSION = 2
 MODEL = "model.safetensors"
+PREDICTIONS = "predictions.csv"
 
 
 def result_of(
@@ -52,7 +54,7 @@ def result_of(
         "spec": spec.model_dump(mode="json"),
         "oracle": "truth" in trained.method.requires(trained.method.config),
         "selected": spec.selection.criterion,
-        "test": criteria[spec.selection.criterion]["test"],
+        **({"test": criteria[spec.selection.criterion]["test"]} if problem.truth_test is not None else {}),
         "criteria": criteria,
         "data": problem.facts(),
         "epochs": len(trained.epochs),
@@ -66,14 +68,16 @@ def result_of(
 
 
 def _criterion_result(spec: RunSpec, problem: Problem, trained: Trained, track: Track) -> dict[str, Any]:
-    scored = Scored.of(trained.scores[track.name]["test"], truth=problem.truth_test)
-    return {
+    found: dict[str, Any] = {
         "epoch": track.epoch,
         "value": track.best if track.name != "last" else None,
         "candidate": track.candidate,
         "stopped_at": track.stopped_at,
-        "test": {name: trained.evaluator.value(name, scored) for name in spec.evaluation.metrics},
     }
+    if problem.truth_test is not None:
+        scored = Scored.of(trained.scores[track.name]["test"], truth=problem.truth_test)
+        found["test"] = {name: trained.evaluator.value(name, scored) for name in spec.evaluation.metrics}
+    return found
 
 
 def fill_folder(
@@ -91,11 +95,14 @@ def fill_folder(
         write_rows(folder / "trace.csv", [_trace_row(event) for event in trained.epochs])
     if "scores" in spec.execution.artifacts:
         validation = problem.split.validation
-        arrays: dict[str, Any] = {
-            "test_rows": problem.split.test_rows,
+        known = {
+            "test_rows": problem.split.test_rows if problem.truth_test is not None else None,
             "test_labels": problem.truth_test,
-            "validation_rows": validation.rows,
             "validation_labels": problem.truth_validation,
+        }
+        arrays: dict[str, Any] = {
+            **{name: values for name, values in known.items() if values is not None},
+            "validation_rows": validation.rows,
             "validation_labeled": validation.labeled,
             **{
                 f"{part}_scores_{name}": values
@@ -105,12 +112,26 @@ def fill_folder(
             **{f"test_auxiliary_{name}": values for name, values in trained.auxiliary.items()},
         }
         np.savez_compressed(folder / "scores.npz", allow_pickle=False, **arrays)
+    if trained.unlabeled is not None and problem.unlabeled_rows is not None:
+        write_predictions(folder / PREDICTIONS, problem.unlabeled_rows, trained.unlabeled)
     if spec.execution.save_model:
-        Snapshot.take(trained.method).save(
-            folder / MODEL,
-            {"run_id": spec.run_id, "spec": spec.model_dump(mode="json"), "shape": list(problem.data.shape)},
-        )
+        chosen = trained.selection.tracks[spec.selection.criterion]
+        save_model(folder / MODEL, spec, problem, trained.method, chosen.candidate)
     write_json(folder / RESULT, result)
+
+
+def write_predictions(target: Path | TextIO, rows: npt.NDArray[np.int64], scores: npt.NDArray[np.float64]) -> None:
+    """``row`` (counted from 0, the header left out), ``score``, ``rank`` (1 is the highest score; equal scores share
+    the better rank) and ``decision`` (1 positive: score above 0), in the order of the rows.
+    """
+    from scipy.stats import rankdata
+
+    ranks = rankdata(-scores, method="min").astype(int)
+    lines = [
+        {"row": int(row), "score": float(score), "rank": int(rank), "decision": int(score > 0)}
+        for row, score, rank in zip(rows, scores, ranks, strict=True)
+    ]
+    write_rows(target, lines)
 
 
 def _trace_row(event: EpochFinished) -> dict[str, Any]:

@@ -81,18 +81,19 @@ def refuse_undefined(
     criterion: str,
     undefined: Mapping[str, str],
     *,
-    counts: tuple[int, int],
-    c: float,
+    counts: tuple[int, int] | None,
+    c: float | None,
     known: tuple[str, ...],
 ) -> None:
     """Raises RequestError if the criterion that names the result has no value on this split, with a way out.
 
-    ``counts``: (negatives, positives) before the validation part was split off.
+    ``counts``: (negatives, positives) before the validation part was split off, ``c`` the label frequency; None where
+    they are not known.
     """
     reason = undefined.get(criterion)
     if not reason:
         return
-    fraction = fraction_that_labels(counts, c)
+    fraction = fraction_that_labels(counts, c) if counts is not None and c is not None else None
     remedies = (
         [f"a validation fraction of {fraction:g} would do (--set validation.fraction={fraction:g})"] if fraction else []
     )

@@ -1,17 +1,13 @@
-"""Keeping what a method scores with: the state of the best epoch so far, and the saved model."""
+"""Keeping what a method scores with: the state of the best epoch so far."""
 
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from safetensors.torch import save as serialise
 from torch import Tensor
 
 from ..errors import PluginError
@@ -42,22 +38,6 @@ class Snapshot:
                 current.load_state_dict(value)
             else:
                 setattr(method, name, copy.deepcopy(value))
-
-    def save(self, path: Path, facts: Mapping[str, Any]) -> None:
-        """Writes tensors to a safetensors file; numbers and ``facts`` go to its metadata as JSON."""
-        tensors: dict[str, Tensor] = {}
-        numbers: dict[str, Any] = {}
-        for name, value in self.state.items():
-            for key, item in value.items() if isinstance(value, dict) else [("", value)]:
-                full = f"{name}.{key}" if key else name
-                if isinstance(item, Tensor):
-                    tensors[full] = item.detach().cpu().contiguous()
-                elif isinstance(item, np.ndarray):
-                    tensors[full] = torch.from_numpy(np.ascontiguousarray(item))
-                else:
-                    numbers[full] = item
-        metadata = {"pubench": json.dumps({**facts, "numbers": numbers}, allow_nan=False)}
-        path.write_bytes(serialise(tensors, metadata))
 
 
 def _copied(value: Any, name: str) -> Any:

@@ -34,7 +34,7 @@ class Trained:
     """What training left behind: the method in its chosen state, per criterion its epoch and scores, the costs.
 
     ``scores``: criterion -> part (test, validation) -> scores; ``auxiliary``: the method's further outputs on the
-    test part, in its chosen state.
+    test part, and ``unlabeled``: scores of the unlabelled rows of a user's own table, both in its chosen state.
     """
 
     method: AnyMethod
@@ -43,6 +43,7 @@ class Trained:
     epochs: list[EpochFinished]
     scores: dict[str, dict[str, FloatArray]]
     auxiliary: dict[str, FloatArray]
+    unlabeled: FloatArray | None
     seconds: dict[str, float]
     memory: dict[str, Any]
 
@@ -121,13 +122,19 @@ def train(
     selection.close(len(monitor.epochs), Snapshot.take(method), next(iter(method.candidates())))
     trained_at = time.perf_counter()
     scores = _scores_by_criterion(selection, evaluator, spec.selection.criterion)
+    unlabeled = None
+    if problem.unlabeled_rows is not None:
+        candidate = method.candidates()[selection.tracks[spec.selection.criterion].candidate]
+        rows = problem.rows(problem.unlabeled_rows)
+        unlabeled = evaluator.scores(candidate, problem.features, rows, {"stage": "evaluation"})
     return Trained(
         method=method,
         evaluator=evaluator,
         selection=selection,
         epochs=monitor.epochs,
         scores=scores,
-        auxiliary=evaluator.auxiliary(*problem.part("test")[:2]),
+        auxiliary=evaluator.auxiliary(*problem.part("test")[:2]) if problem.truth_test is not None else {},
+        unlabeled=unlabeled,
         seconds={
             "total": time.perf_counter() - begun,
             "training": sum(e.seconds for e in monitor.epochs),
@@ -155,8 +162,10 @@ def _measures(spec: RunSpec, registry: Registry) -> Measures:
     return {info.key: (info, load(info)) for info in registry.infos(MetricInfo) if info.key in wanted}
 
 
-def _before_validation(problem: Problem) -> tuple[int, int]:
-    """(negatives, positives) of the training part with the validation part put back."""
+def _before_validation(problem: Problem) -> tuple[int, int] | None:
+    """(negatives, positives) of the training part with the validation part put back; None without truth."""
+    if problem.truth_train is None or problem.truth_validation is None:
+        return None
     truth = np.concatenate([problem.truth_train, problem.truth_validation])
     return int((truth == 0).sum()), int((truth == 1).sum())
 
@@ -191,7 +200,11 @@ def _scores_by_criterion(selection: Selection, evaluator: Evaluator, chosen: str
         if key not in done:
             fn, place = method.candidates()[track.candidate], {"stage": "evaluation", "epoch": track.epoch}
             done[key] = {
-                "test": evaluator.scores(fn, *problem.part("test")[:2], place),
+                **(
+                    {"test": evaluator.scores(fn, *problem.part("test")[:2], place)}
+                    if problem.truth_test is not None
+                    else {}
+                ),
                 "validation": evaluator.scores(
                     fn, problem.features, problem.rows(problem.split.validation.rows), place
                 ),

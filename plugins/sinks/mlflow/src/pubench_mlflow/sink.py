@@ -116,7 +116,7 @@ def _fill(client: MlflowClient, run: Run, folder: Path, result: Mapping[str, Any
 
 
 def _metrics(folder: Path, result: Mapping[str, Any], timestamp: int) -> Iterator[Metric]:
-    for name, value in result["test"].items():
+    for name, value in result.get("test", {}).items():
         if value is not None:
             yield Metric(f"test/{name}", value, timestamp, 0)
     for criterion, entry in result["criteria"].items():
@@ -150,7 +150,8 @@ def _tags(folder: Path, result: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _name(result: Mapping[str, Any]) -> str:
     spec = result["spec"]
-    return f"{spec['method']['key']} {spec['mechanism']['key']} c={spec['mechanism']['c']:g} seed={spec['seed']}"
+    c = "" if spec["mechanism"]["c"] is None else f" c={spec['mechanism']['c']:g}"
+    return f"{spec['method']['key']} {spec['mechanism']['key']}{c} seed={spec['seed']}"
 
 
 def _flat(value: Any, prefix: str = "") -> Iterator[tuple[str, str]]:

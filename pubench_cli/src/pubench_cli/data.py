@@ -1,0 +1,200 @@
+"""``pubench data``: what is here of every data set, and what can be done about it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from pubench_core.data.dataset import DataRoot
+from pubench_core.data.inventory import Present, look
+from pubench_core.data.roots import data_root
+from pubench_core.data.store import open_dataset, prepared, remove_copies, source_of, verify_copy
+from pubench_core.errors import PluginError, RequestError
+from pubench_core.info import DatasetInfo
+from pubench_core.registry import registry
+from pubench_core.specs import ExecutionSpec
+
+from .console import err, out
+from .progress import data_progress
+
+COLUMNS = ("key", "state", "size", "rows", "test", "classes", "prior", "licence", "citation")
+
+
+def print_list(given: Path | None, format: str) -> None:
+    """One row per installed data set."""
+    root = _root(given)
+    found = [_row(look(info, root)) for info in registry().infos(DatasetInfo)]
+    if format == "json":
+        print(json.dumps(found, indent=2))
+    elif format == "csv":
+        writer = csv.DictWriter(sys.stdout, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(found)
+    else:
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for name in COLUMNS:
+            table.add_column(name, no_wrap=name == "key", overflow="fold")
+        for row in found:
+            table.add_row(*(_cell(name, row[name]) for name in COLUMNS))
+        out().print(table)
+        out().print(
+            f"files: {root.path} (from {root.said_by}); prepared copies: {root.cache / 'prepared'}", markup=False
+        )
+
+
+def _row(here: Present) -> dict[str, Any]:
+    train, test = here.counts("y"), here.counts("y_test")
+    return {
+        "key": here.info.key,
+        "state": here.state,
+        "size": here.prepared_bytes or here.source_bytes or None,
+        "rows": sum(train) if train else None,
+        "test": sum(test) if test else None,
+        "classes": len(here.info.classes),
+        "prior": round(here.prior, 4) if here.prior is not None else None,
+        "licence": here.info.licence,
+        "citation": str(here.info.reference or ""),
+    }
+
+
+def print_one(key: str, given: Path | None, *, as_json: bool) -> None:
+    """Everything about one data set."""
+    info, root = registry().find(DatasetInfo, key), _root(given)
+    here = look(info, root)
+    train, test = here.counts("y"), here.counts("y_test")
+    facts: dict[str, Any] = {
+        **_row(here),
+        "name": info.name,
+        "summary": info.summary,
+        "modality": info.modality,
+        "backbone": info.backbone,
+        "preprocess": info.preprocess,
+        "source": info.source,
+        "classes": [
+            {"index": k, "name": name, "rows": train[k] if train else None, "test": test[k] if test else None}
+            for k, name in enumerate(info.classes)
+        ],
+        "binarisations": {
+            "default": {"positive": info.positive, "negative": info.negative},
+            **{name: {"positive": p, "negative": n} for name, (p, n) in info.binarisations.items()},
+        },
+        "files": [str(f) for f in here.files[:20]],
+        "n_files": len(here.files),
+        "copies": [
+            {"folder": str(f), "bytes": sum(a["bytes"] for a in m["arrays"].values()), "made_at": m["made_at"]}
+            for f, m in here.copies
+        ],
+        "missing": here.reason,
+    }
+    if as_json:
+        print(json.dumps(facts, indent=2))
+        return
+    console = out()
+    console.print(f"{info.key}: {info.name}", style="bold", markup=False)
+    lines = [
+        info.summary,
+        f"{info.modality}; backbone {info.backbone}, preprocess {info.preprocess}",
+        f"citation: {facts['citation']}",
+        f"licence or terms: {info.licence or 'not stated'}",
+        f"source: {info.source}",
+        f"state: {here.state}" + (f", {_size(facts['size'])}" if facts["size"] else ""),
+    ]
+    for line in lines:
+        console.print(line, markup=False)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("index", "class", "rows", "test"):
+        table.add_column(name, justify="left" if name == "class" else "right")
+    for entry in facts["classes"]:
+        table.add_row(*("" if entry[n] is None else str(entry[n]) for n in ("index", "name", "rows", "test")))
+    console.print(table)
+    for name, lists in facts["binarisations"].items():
+        sides = (", ".join(map(str, lists[side])) for side in ("positive", "negative"))
+        console.print(f"{name}: positive {next(sides)}; negative {next(sides)}", markup=False)
+    for text in facts["files"]:
+        console.print(f"file: {text}", markup=False)
+    if len(here.files) > 20:
+        console.print(f"... {len(here.files) - 20} more files")
+    for copy in facts["copies"]:
+        console.print(f"copy: {copy['folder']} ({_size(copy['bytes'])}, {copy['made_at']})", markup=False)
+    if here.reason:
+        console.print(here.reason, style="yellow", markup=False)
+
+
+def fetch(keys: list[str], given: Path | None, encoder: Path | None, offline: bool) -> None:
+    """Downloads what is absent and prepares the copy that a run with the set's own preprocessing opens."""
+    root = _root(given, encoder=encoder, offline=offline)
+    for info in [registry().find(DatasetInfo, key) for key in keys]:
+        source = source_of(info)
+        try:
+            source.locate(root)
+        except RequestError:
+            err().print(f"{info.key}: fetching", markup=False)
+            source.fetch(root)
+        opened = open_dataset(info, root, preprocess=info.preprocess)
+        rows = len(opened.data.x) + (len(opened.data.x_test) if opened.data.x_test is not None else 0)
+        err().print(f"{info.key}: ready, {rows} rows, {opened.folder or 'comes with its package'}", markup=False)
+
+
+def verify(keys: list[str], given: Path | None) -> None:
+    """Full check of prepared copies. Raises PluginError naming the first difference after all were printed."""
+    root = _root(given)
+    wanted = [registry().find(DatasetInfo, key).key for key in keys]
+    copies = [copy for key in wanted for copy in prepared(key, root.cache)] if wanted else prepared(None, root.cache)
+    for key in wanted:
+        if not any(manifest["key"] == key for _, manifest in copies):
+            raise RequestError(f"{key} has no prepared copy to verify (pubench data fetch {key} makes one)")
+    wrong = []
+    for folder, manifest in copies:
+        found = verify_copy(folder, manifest)
+        told = "as prepared" if not found else f"{len(found)} of its files differ"
+        out().print(f"{manifest['key']}: {folder}: {told}", markup=False)
+        wrong += [(manifest["key"], text) for text in found]
+    if not copies:
+        out().print(f"no prepared copies in {root.cache / 'prepared'}", markup=False)
+    for _, text in wrong[1:]:
+        err().print(f"error: {text}", markup=False)
+    if wrong:
+        key, text = wrong[0]
+        raise PluginError(f"{text}; put the original back, or have the copy made again: pubench data remove {key}")
+
+
+def print_path(key: str, given: Path | None) -> None:
+    """The folder of the prepared copy, or of the source files. Raises RequestError where there is neither."""
+    info, root = registry().find(DatasetInfo, key), _root(given)
+    here = look(info, root)
+    if here.state == "absent":
+        raise RequestError(here.reason)
+    if here.state == "packaged":
+        raise RequestError(f"{info.key} comes with its package and has no files")
+    print(here.folder if here.state == "prepared" else here.files[0].parent)
+
+
+def remove(keys: list[str], given: Path | None) -> None:
+    """Deletes prepared copies; the files as distributed stay."""
+    root = _root(given)
+    for info in [registry().find(DatasetInfo, key) for key in keys]:
+        freed = remove_copies(info.key, root.cache)
+        err().print(
+            f"{info.key}: {_size(freed)} freed; the files as distributed stay" if freed else f"{info.key}: no copy",
+            markup=False,
+        )
+
+
+def _root(given: Path | None, *, encoder: Path | None = None, offline: bool = False) -> DataRoot:
+    execution = ExecutionSpec(data_root=given, encoder=encoder, offline=offline)
+    return data_root(execution, lambda text: err().print(text, markup=False), progress=data_progress)
+
+
+def _cell(name: str, value: Any) -> str:
+    if value is None:
+        return ""
+    return (_size(value) if name == "size" else str(value)).replace("[", r"\[")
+
+
+def _size(count: int) -> str:
+    return f"{count / 2**20:.1f} MiB"

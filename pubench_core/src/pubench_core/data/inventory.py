@@ -1,0 +1,68 @@
+"""What there is of every data set on this machine: source files, prepared copies, their sizes and contents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import PluginError, RequestError
+from ..info import DatasetInfo
+from .dataset import DataRoot
+from .store import folder_of, manifest_of, prepared, source_of
+
+
+@dataclass(frozen=True)
+class Present:
+    """``state``: ``prepared`` (the copy that a run would open), ``files`` (sources only), ``packaged`` (comes with its
+    package) or ``absent``. ``reason`` says what is absent. ``copies``: every prepared copy, older ones too.
+    """
+
+    info: DatasetInfo
+    state: str
+    files: tuple[Path, ...]
+    folder: Path | None
+    manifest: Mapping[str, Any] | None
+    copies: list[tuple[Path, dict[str, Any]]]
+    reason: str = ""
+
+    @property
+    def source_bytes(self) -> int:
+        """Size of the source files."""
+        return sum(path.stat().st_size for path in self.files)
+
+    @property
+    def prepared_bytes(self) -> int:
+        """Size of all prepared copies."""
+        return sum(a["bytes"] for _, manifest in self.copies for a in manifest["arrays"].values())
+
+    def counts(self, part: str) -> list[int] | None:
+        """Rows of each class in the training (``y``) or test (``y_test``) part, where a copy tells."""
+        found = None if self.manifest is None else self.manifest["classes"].get(part)
+        return list(found) if found is not None else None
+
+    @property
+    def prior(self) -> float | None:
+        """Share of positives in the training part under the default binarisation, where a copy tells."""
+        counts = self.counts("y")
+        if counts is None:
+            return None
+        positive = sum(counts[k] for k in self.info.positive)
+        kept = positive + sum(counts[k] for k in self.info.negative)
+        return positive / kept if kept else None
+
+
+def look(info: DatasetInfo, root: DataRoot) -> Present:
+    """What there is of one data set; nothing is read but manifests."""
+    copies = prepared(info.key, root.cache)
+    try:
+        source = source_of(info)
+        files = source.locate(root)
+    except (RequestError, PluginError) as error:
+        return Present(info, "absent", (), None, None, copies, str(error))
+    if not files:
+        return Present(info, "packaged", (), None, None, copies)
+    folder = folder_of(info, source, files, root, info.preprocess)
+    manifest = manifest_of(folder)
+    return Present(info, "files" if manifest is None else "prepared", files, folder, manifest, copies)

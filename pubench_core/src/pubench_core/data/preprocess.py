@@ -1,0 +1,70 @@
+"""Feature-wise preprocessing, fitted on the training pool and on nothing else."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .dataset import IntArray
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Preprocessing:
+    """``fill``: per feature, what stands for a missing value (the pool's median); None where none can be missing.
+
+    ``mean``/``deviation``: per feature, of the pool after filling; None where features are not standardised.
+    """
+
+    fill: FloatArray | None = None
+    mean: FloatArray | None = None
+    deviation: FloatArray | None = None
+
+    @classmethod
+    def fit(cls, x: npt.NDArray[Any], pool: IntArray, kind: str) -> Preprocessing:
+        """``kind``: ``standardise`` takes mean and deviation; row-wise kinds (``l2``) need nothing here.
+
+        A feature that is missing in the whole pool is filled with 0; a constant one is centred and not scaled.
+        """
+        fill = mean = deviation = None
+        reference = x[pool] if kind == "standardise" or _may_miss(x) else x[:0]
+        if _may_miss(x):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)  # a column without any value: its median is NaN
+                fill = np.nan_to_num(np.nanmedian(reference.astype(np.float64), axis=0))
+            reference = np.where(np.isnan(reference), fill, reference)
+        if kind == "standardise":
+            values = reference.astype(np.float64) / (255 if x.dtype == np.uint8 else 1)
+            mean, deviation = values.mean(axis=0), values.std(axis=0)
+            deviation[deviation == 0] = 1.0
+        return cls(fill, mean, deviation)
+
+    def apply(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """(n, *shape), the same array where nothing is to be done; float32 otherwise."""
+        if self.fill is not None:
+            x = np.where(np.isnan(x), self.fill, x).astype(np.float32)
+        if self.mean is None or self.deviation is None:
+            return x
+        values = x.astype(np.float32) / np.float32(255 if x.dtype == np.uint8 else 1)
+        return np.asarray((values - self.mean) / self.deviation, dtype=np.float32)
+
+    def arrays(self) -> dict[str, FloatArray]:
+        """The fitted numbers by name, for a saved model."""
+        named = {"fill": self.fill, "mean": self.mean, "deviation": self.deviation}
+        return {name: value for name, value in named.items() if value is not None}
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, FloatArray]) -> Preprocessing:
+        """What :meth:`arrays` described."""
+        return cls(arrays.get("fill"), arrays.get("mean"), arrays.get("deviation"))
+
+
+def _may_miss(x: npt.NDArray[Any]) -> bool:
+    """Only a user's table has gaps; data sets are refused with one (see :mod:`pubench_core.data.store`)."""
+    return x.dtype.kind == "f" and x.ndim == 2 and bool(np.isnan(x).any())

@@ -1,0 +1,22 @@
+"""Where the data of a run lie, from what the user said and the environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..specs import ExecutionSpec
+from .dataset import DataRoot, user_cache
+
+
+def data_root(given: ExecutionSpec, say: Callable[[str], None] = lambda text: None, **more: Any) -> DataRoot:
+    """``--data-root``, else ``PUBENCH_DATA``, else ``data`` in the user's cache folder, with the other ways to read."""
+    if given.data_root is not None:
+        path, said_by = given.data_root, "--data-root"
+    elif from_environment := os.environ.get("PUBENCH_DATA"):
+        path, said_by = Path(from_environment), "PUBENCH_DATA"
+    else:
+        path, said_by = user_cache() / "data", "the user cache"
+    return DataRoot(path, said_by, offline=given.offline, encoder=given.encoder, say=say, **more)
