@@ -22,7 +22,7 @@ from .selection import Track
 from .train import Trained
 
 #: Raised when the content of result.json changes; an older record is run again.
-RECORD_VERSION = 2
+RECORD_VERSION = 3
 MODEL = "model.safetensors"
 PREDICTIONS = "predictions.csv"
 
