@@ -1,0 +1,170 @@
+"""OpenML's files: where its cache keeps them, reading them, and downloading them with the ``openml`` package.
+
+Only the data as published are read, ARFF or Parquet. The pickles that the package puts beside them are not: unpickling
+a file runs whatever it says.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pubench_core.data.dataset import DataRoot
+from pubench_core.errors import RequestError
+from pubench_core.info import DatasetInfo
+
+from .cells import Cells, damaged
+
+#: The servers of OpenML proper, as its cache names them; ids of its test server mean other sets.
+_SERVERS = ("org/openml/www", "org/openml/api")
+_SKIP_PARQUET = "OPENML_SKIP_PARQUET"
+
+
+def cached(root: DataRoot, number: int) -> Path | None:
+    """OpenML's file of a data set: of pubench's own downloads, else of the user's cache; None if there is none."""
+    for cache in (root.cache / "openml", *_caches_of_user()):
+        for server in _SERVERS:
+            folder = cache / server / "datasets" / str(number)
+            for name in (f"dataset_{number}.pq", "dataset.pq", "dataset.arff"):
+                if (folder / name).exists():
+                    return folder / name
+    return None
+
+
+def is_openml(path: Path) -> bool:
+    """Whether a file is one that :func:`cached` found."""
+    return path.suffix in (".arff", ".pq")
+
+
+def read_openml(path: Path, *, width: int, remedy: str) -> Cells:
+    """The cells of a file with ``width`` columns, of which the one called "class" is the label.
+
+    Raises RequestError if it cannot be read, is damaged, or has other columns.
+    """
+    names, columns = _read_parquet(path, remedy) if path.suffix == ".pq" else _read_arff(path, remedy)
+    if len(names) != width:
+        raise damaged(path, f"has {len(names)} columns where {width} are right", remedy)
+    labels = [j for j, name in enumerate(names) if name.lower() == "class"]
+    if len(labels) != 1:
+        raise damaged(path, f"has {len(labels)} columns called 'class' where one is right", remedy)
+    if not columns[0]:
+        raise damaged(path, "has no rows", remedy)
+    return Cells(path=path, columns=list(columns), label=labels[0], remedy=remedy)
+
+
+def download(info: DatasetInfo, root: DataRoot, number: int) -> None:
+    """Has ``openml`` download a data set into ``<cache>/openml``.
+
+    As ARFF: OpenML publishes a checksum for that and none for Parquet. Raises RequestError where the root is offline,
+    or the network or the server fails.
+    """
+    elsewhere = f"get it from {info.source} and put it into {root.path / info.key}"
+    if root.offline:
+        raise RequestError(f"{info.key} is not downloaded with --offline: leave that out, or {elsewhere}")
+    root.say(f"{info.key}: downloading data set {number} of OpenML to {root.cache / 'openml'}")
+    try:
+        _download(number, root.cache / "openml")
+    except OSError as error:  # of requests too: all its errors are OSErrors
+        raise _failed(info, error, elsewhere) from error
+    if cached(root, number) is None:
+        raise RequestError(f"{info.key}: OpenML sent no file for its data set {number}; {elsewhere}")
+
+
+# -------------------------------------------------------------------- where
+
+
+def _caches_of_user() -> Iterator[Path]:
+    """Where the ``openml`` package keeps its files by default; importing it would take seconds and make folders."""
+    if given := os.environ.get("OPENML_CACHE_DIR"):
+        yield Path(given).expanduser()
+    if xdg := os.environ.get("XDG_CACHE_HOME"):
+        yield Path(xdg) / "openml"
+        yield Path(xdg)  # its default before version 0.15
+    else:
+        yield Path("~/.cache/openml").expanduser()
+    yield Path("~/.openml").expanduser()
+    yield Path("~/.openml/cache").expanduser()  # its default before version 0.13
+
+
+# -------------------------------------------------------------------- reading
+
+
+def _read_arff(path: Path, remedy: str) -> tuple[list[str], list[tuple[object, ...]]]:
+    import arff
+
+    try:
+        with path.open(encoding="utf-8") as stream:
+            found = arff.load(stream)
+    except OSError as error:
+        raise RequestError(f"cannot read {path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise damaged(path, f"is not text (byte {error.start})", remedy) from error
+    # liac-arff lets what goes wrong inside it out as it is for some malformed headers and lines
+    except (arff.ArffException, csv.Error, ValueError, TypeError, LookupError) as error:
+        raise damaged(path, f"is not valid ARFF ({_one_line(error)})", remedy) from error
+    names = [name for name, _ in found["attributes"]]
+    return names, list(zip(*found["data"], strict=True)) or [()] * len(names)
+
+
+def _read_parquet(path: Path, remedy: str) -> tuple[list[str], list[tuple[object, ...]]]:
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        with path.open("rb") as stream:
+            table = parquet.read_table(stream)
+        return list(table.column_names), [tuple(column.to_pylist()) for column in table.columns]
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise RequestError(f"cannot read {path}: {error.strerror or error}") from error
+        # pyarrow reports damage inside a file as an OSError too, without a number of the system's
+        raise damaged(path, f"is not valid Parquet ({_one_line(error)})", remedy) from error
+
+
+# -------------------------------------------------------------------- downloading
+
+
+def _download(number: int, cache: Path) -> None:
+    """Raises OSError for everything that the network, the server or the disk did."""
+    from xml.parsers.expat import ExpatError
+
+    import openml
+    from openml.exceptions import PyOpenMLError
+
+    before = openml.config.get_config_as_dict()["cachedir"]
+    openml.config.set_root_cache_directory(cache)
+    try:
+        with _environment(_SKIP_PARQUET, "true"):
+            openml.datasets.get_dataset(number, download_data=True)
+    except (PyOpenMLError, ExpatError) as error:
+        raise OSError(f"OpenML: {error}") from error
+    finally:
+        openml.config.set_root_cache_directory(before)
+
+
+@contextmanager
+def _environment(name: str, value: str) -> Iterator[None]:
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
+
+
+def _failed(info: DatasetInfo, error: Exception, elsewhere: str) -> RequestError:
+    return RequestError(f"{info.key} could not be downloaded ({_one_line(error)}); try again, or {elsewhere}")
+
+
+def _one_line(error: Exception) -> str:
+    try:
+        text = " ".join(str(error).split()) or type(error).__name__
+    except TypeError:  # liac-arff cannot word its own error where the line in question has a percent sign
+        text = type(error).__name__
+    return text if len(text) <= 200 else f"{text[:197]}..."

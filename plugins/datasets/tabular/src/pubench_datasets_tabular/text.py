@@ -1,0 +1,109 @@
+"""Reading the text files of the UCI repository, as distributed or compressed with gzip."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+from pubench_core.errors import RequestError
+
+from .cells import Cells, damaged, short
+
+Split = Callable[[str], list[str]]
+"""Cuts a line into cells; ValueError says what is wrong with it."""
+
+
+def by_comma(line: str) -> list[str]:
+    return line.split(",")
+
+
+def by_semicolon(line: str) -> list[str]:
+    """Cells between semicolons; text may stand in double quotes."""
+    return line.replace('"', "").split(";")
+
+
+def by_space(line: str) -> list[str]:
+    return line.split()
+
+
+def svmlight(line: str) -> list[str]:
+    """``label 1:value 2:value ...`` with every feature present; ``label;concentration`` is read as the label."""
+    label, *features = line.split()
+    cells = [label.partition(";")[0]]
+    for k, item in enumerate(features, start=1):
+        index, _, value = item.partition(":")
+        if index != str(k):
+            raise ValueError(f"{short(item)} where '{k}:' and a value are right")
+        cells.append(value)
+    return cells
+
+
+def read_cells(
+    path: Path, *, split: Split, width: int, label: int, header: tuple[str, ...] | None, remedy: str
+) -> Cells:
+    """The cells of a file whose lines have ``width`` columns each; empty lines are passed over.
+
+    ``label``: the class's column, from 0. ``header``: the names in the first line, empty where it has none, None where
+    a first line that does not begin with a number is passed over.
+
+    Raises RequestError naming file and line where it is unreadable, damaged, empty, or cut differently.
+    """
+    lines = [(number, line) for number, line in enumerate(_lines(path, remedy), start=1) if line.strip()]
+    if lines and header != () and (header is not None or not _is_number(split(lines[0][1])[0])):
+        _check_header(path, split(lines.pop(0)[1]), header, remedy)
+    if not lines:
+        raise damaged(path, "is empty", remedy)
+    rows = []
+    for number, line in lines:
+        try:
+            row = split(line)
+        except ValueError as error:
+            raise RequestError(f"{path}, line {number}: {error}; {remedy}") from error
+        if len(row) != width:
+            raise RequestError(f"{path}, line {number}: {len(row)} columns where {width} are right; {remedy}")
+        rows.append(row)
+    return Cells(
+        path=path,
+        columns=list(zip(*rows, strict=True)),
+        label=label % width,
+        places=[number for number, _ in lines],
+        remedy=remedy,
+    )
+
+
+def _lines(path: Path, remedy: str) -> list[str]:
+    try:
+        if path.suffix == ".gz":
+            with gzip.open(path) as stream:
+                content = stream.read()
+        else:
+            content = path.read_bytes()
+        return content.decode("utf-8").splitlines()
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise damaged(path, f"is damaged ({error})", remedy) from error
+    except OSError as error:
+        raise RequestError(f"cannot read {path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise damaged(path, f"is not text (byte {error.start})", remedy) from error
+
+
+def _check_header(path: Path, found: list[str], header: tuple[str, ...] | None, remedy: str) -> None:
+    if header is None:
+        return
+    if len(found) != len(header):
+        raise RequestError(f"{path}, line 1: {len(found)} columns where {len(header)} are right; {remedy}")
+    for k, (is_called, name) in enumerate(zip(found, header, strict=True), start=1):
+        if is_called.strip() != name:
+            raise RequestError(
+                f"{path}, line 1, column {k}: the name {short(is_called)} where '{name}' is right; {remedy}"
+            )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

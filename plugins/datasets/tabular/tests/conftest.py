@@ -1,0 +1,84 @@
+"""Small files in the formats of UCI and OpenML, and places where no file of the machine's user is seen."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pubench_datasets_tabular import pubench_datasets
+from pubench_datasets_tabular.layouts import LAYOUTS
+
+from pubench_core.data.dataset import ClassData, DataRoot
+from pubench_core.data.source import DataSource
+from pubench_core.data.store import source_of
+
+
+@pytest.fixture(autouse=True)
+def _no_files_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "OPENML_CACHE_DIR", "OPENML_SKIP_PARQUET"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> DataRoot:
+    """An empty data root with an empty cache."""
+    return DataRoot(tmp_path / "data", "a test", cache=tmp_path / "cache")
+
+
+@pytest.fixture(scope="session")
+def source() -> Callable[[str], DataSource]:
+    infos = {info.key: info for info in pubench_datasets()}
+    return lambda key: source_of(infos[key])
+
+
+@pytest.fixture
+def read(root: DataRoot, source: Callable[[str], DataSource]) -> Callable[[str], ClassData]:
+    """``read(key)``: what the source makes of the files it finds."""
+
+    def find_and_read(key: str) -> ClassData:
+        found = source(key)
+        return found.read(found.locate(root), root)
+
+    return find_and_read
+
+
+@pytest.fixture
+def rows(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """``rows(key, 3, 2, last=1)``: the set's files are right with 3 and 2 rows; the last row is the test part."""
+
+    def shorten(key: str, *counts: int, last: int = 0) -> None:
+        layout = LAYOUTS[key]
+        n = len(layout.files)
+        files = [
+            replace(file, rows=count) for file, count in zip((*layout.files, *layout.test_files), counts, strict=True)
+        ]
+        short = replace(layout, files=tuple(files[:n]), test_files=tuple(files[n:]), last_rows_are_test=last)
+        monkeypatch.setitem(LAYOUTS, key, short)
+
+    return shorten
+
+
+@pytest.fixture
+def put(root: DataRoot) -> Callable[[str, str], Path]:
+    """``put("spambase/spambase.data", text)``: a file below the data root."""
+
+    def write(name: str, text: str) -> Path:
+        path = root.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def real() -> DataRoot:
+    """The data root that holds the real files."""
+    given = os.environ.get("PUBENCH_DATA")
+    if not given:
+        pytest.skip("PUBENCH_DATA is not set: it names the folder that holds the real UCI files")
+    return DataRoot(Path(given), "PUBENCH_DATA", cache=Path(os.environ["PUBENCH_CACHE"]))

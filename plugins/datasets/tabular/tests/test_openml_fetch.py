@@ -1,0 +1,132 @@
+"""Downloading from OpenML: on demand only, to where it is found, and every failure is one line."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from pubench_core.data.dataset import DataRoot
+from pubench_core.data.source import DataSource
+from pubench_core.errors import RequestError
+
+Source = Callable[[str], DataSource]
+
+
+class FakeOpenML(ModuleType):
+    """Stands for the ``openml`` package: ``get_dataset`` does what the test says."""
+
+    def __init__(self, get_dataset: Callable[..., None]) -> None:
+        super().__init__("openml")
+        self.folder = Path("its", "own")
+        self.exceptions = SimpleNamespace(PyOpenMLError=type("PyOpenMLError", (Exception,), {}))
+        self.datasets = SimpleNamespace(get_dataset=get_dataset)
+        self.config = SimpleNamespace(
+            get_config_as_dict=lambda: {"cachedir": self.folder}, set_root_cache_directory=self._move
+        )
+
+    def _move(self, folder: Path) -> None:
+        self.folder = folder
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., None]], FakeOpenML]:
+    def install(get_dataset: Callable[..., None]) -> FakeOpenML:
+        module = FakeOpenML(get_dataset)
+        monkeypatch.setitem(sys.modules, "openml", module)
+        monkeypatch.setitem(sys.modules, "openml.exceptions", module.exceptions)
+        return module
+
+    return install
+
+
+class TestFetch:
+    def test_a_download_lies_where_it_is_found(
+        self, fake: Callable[..., FakeOpenML], root: DataRoot, source: Source
+    ) -> None:
+        """As ARFF, which has a checksum; OpenML's own settings are as before."""
+        said: list[str] = []
+
+        def download(number: int, *, download_data: bool) -> None:
+            assert download_data
+            assert os.environ["OPENML_SKIP_PARQUET"] == "true"
+            folder = module.folder / "org" / "openml" / "www" / "datasets" / str(number)
+            folder.mkdir(parents=True)
+            (folder / "dataset.arff").write_text("@RELATION set")
+
+        module = fake(download)
+        source("spambase").fetch(replace(root, say=said.append))
+        (found,) = source("spambase").locate(root)
+        assert found.read_text() == "@RELATION set"
+        assert module.folder == Path("its", "own")
+        assert "OPENML_SKIP_PARQUET" not in os.environ
+        assert said == [f"spambase: downloading data set 44 of OpenML to {root.cache / 'openml'}"]
+
+    @pytest.mark.parametrize("kind", ["network", "server"])
+    def test_a_failure_is_one_line(
+        self, kind: str, fake: Callable[..., FakeOpenML], root: DataRoot, source: Source
+    ) -> None:
+        def fail(number: int, *, download_data: bool) -> None:
+            raise (ConnectionError if kind == "network" else module.exceptions.PyOpenMLError)("no way\nto the server")
+
+        module = fake(fail)
+        with pytest.raises(RequestError) as told:
+            source("letter").fetch(root)
+        line = str(told.value)
+        assert "\n" not in line
+        assert line.startswith("letter could not be downloaded (")
+        assert "no way to the server); try again, or get it from the UCI Machine Learning Repository" in line
+        assert str(root.path / "letter") in line
+        assert module.folder == Path("its", "own")
+
+    def test_a_download_without_a_file_is_said(
+        self, fake: Callable[..., FakeOpenML], root: DataRoot, source: Source
+    ) -> None:
+        fake(lambda number, *, download_data: None)
+        with pytest.raises(RequestError, match=r"OpenML sent no file for its data set 6; get it from"):
+            source("letter").fetch(root)
+
+    def test_offline_the_network_is_not_touched_nor_openml_imported(
+        self, root: DataRoot, monkeypatch: pytest.MonkeyPatch, source: Source
+    ) -> None:
+        monkeypatch.setitem(sys.modules, "openml", None)  # importing it fails
+        with pytest.raises(RequestError, match=r"connect-4 is not downloaded with --offline"):
+            source("connect-4").fetch(replace(root, offline=True))
+
+    @pytest.mark.parametrize("key", ["bank", "concrete", "housing", "landsat", "pendigit", "shuttle", "wine"])
+    def test_a_set_without_a_pinned_id_says_which_files_to_get(self, key: str, root: DataRoot, source: Source) -> None:
+        found = source(key)
+        with pytest.raises(RequestError) as told:
+            found.fetch(root)
+        assert str(told.value).startswith(f"{key} cannot be downloaded by pubench: get ")
+        assert str(told.value).endswith(f"and put that into {root.path / key}")
+
+    @pytest.mark.filterwarnings("default")  # the package's own warnings are not ours
+    def test_the_real_package_without_a_network(
+        self, root: DataRoot, monkeypatch: pytest.MonkeyPatch, source: Source
+    ) -> None:
+        """Its functions are called as they are; the first connection is refused."""
+        openml = pytest.importorskip("openml")
+
+        def refuse(*given: object, **more: object) -> None:
+            raise ConnectionRefusedError("refused by the test")
+
+        monkeypatch.setattr(socket, "create_connection", refuse)
+        monkeypatch.setattr(socket.socket, "connect", refuse)
+        monkeypatch.setattr(socket, "getaddrinfo", refuse)
+        for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setattr(openml.config, "connection_n_retries", 1)
+        before = openml.config.get_cache_directory()
+        with pytest.raises(RequestError, match=r"spambase could not be downloaded \(.*\); try again") as told:
+            source("spambase").fetch(root)
+        assert "\n" not in str(told.value)
+        assert openml.config.get_cache_directory() == before
+        with pytest.raises(RequestError, match=r"no spambase\.data"):
+            source("spambase").locate(root)

@@ -1,0 +1,283 @@
+"""OpenML's files: the same arrays as from UCI's text, found in every cache; damaged ones are named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow
+import pytest
+from pyarrow import parquet
+
+from pubench_core.data.dataset import ClassData, DataRoot
+from pubench_core.data.source import DataSource
+from pubench_core.errors import RequestError
+
+Read = Callable[[str], ClassData]
+Rows = Callable[..., None]
+Put = Callable[[str, str], Path]
+Source = Callable[[str], DataSource]
+Table = dict[str, list[Any]]
+
+CACHE = Path("org", "openml", "www", "datasets")
+SPAM: Table = {**{f"f{j}": [j + 0.5, 0.0] for j in range(57)}, "class": ["1", "0"]}
+
+
+def arff_text(table: Table) -> str:
+    """Nominal where the cells are text, else numeric."""
+    lines = ["% a comment", "@RELATION set", ""]
+    for name, column in table.items():
+        values = ",".join(sorted({str(cell) for cell in column}))
+        kind = f"{{{values}}}" if isinstance(column[0], str) else "NUMERIC"
+        lines.append(f"@ATTRIBUTE '{name}' {kind}")
+    return "\n".join([*lines, "@DATA", *(",".join(map(str, row)) for row in zip(*table.values(), strict=True))]) + "\n"
+
+
+def write_arff(folder: Path, number: int, table: Table) -> Path:
+    path = folder / str(number) / "dataset.arff"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(arff_text(table))
+    return path
+
+
+def write_parquet(folder: Path, number: int, table: Table) -> Path:
+    """A missing value (``?``) is a null, and text is a category, as OpenML writes them."""
+    path = folder / str(number) / f"dataset_{number}.pq"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    columns = {}
+    for name, column in table.items():
+        values = pyarrow.array([None if cell == "?" else cell for cell in column])
+        columns[name] = values.dictionary_encode() if isinstance(column[0], str) else values
+    parquet.write_table(pyarrow.table(columns), path)
+    return path
+
+
+@pytest.fixture
+def cache(root: DataRoot) -> Path:
+    """Where pubench's own downloads lie."""
+    return root.cache / "openml" / CACHE
+
+
+both = pytest.mark.parametrize("write", [write_arff, write_parquet], ids=["arff", "parquet"])
+
+
+@both
+class TestSameArrays:
+    def test_numbers(self, write: Callable[..., Path], cache: Path, rows: Rows, read: Read) -> None:
+        rows("spambase", 2)
+        write(cache, 44, SPAM)
+        data = read("spambase")
+        assert data.x.dtype == np.float32
+        assert data.x.tolist() == [[j + 0.5 for j in range(57)], [0.0] * 57]
+        assert data.y.tolist() == [1, 0]
+
+    @pytest.mark.parametrize("first_player", ["1", "2"])
+    @pytest.mark.parametrize("typed", [str, int])
+    def test_connect_4_is_recognised_in_any_code_and_order(
+        self,
+        typed: Callable[[str], Any],
+        first_player: str,
+        write: Callable[..., Path],
+        cache: Path,
+        put: Put,
+        rows: Rows,
+        read: Read,
+        root: DataRoot,
+        source: Source,
+    ) -> None:
+        """The first player, x, holds b1 more often; OpenML's classes are draw 0, loss 1, win 2."""
+        rng = np.random.default_rng(0)
+        boards = rng.choice(["b", "o", "x"], (30, 42))
+        boards[:, 6] = ["x"] * 12 + ["o"] * 9 + ["b"] * 9
+        results = rng.choice(["win", "loss", "draw"], 30)
+        rows("connect-4", 30)
+        path = put(
+            "connect-4/connect-4.data", "".join(",".join([*b, r]) + "\n" for b, r in zip(boards, results, strict=True))
+        )
+        from_text = read("connect-4")
+        path.unlink()
+        code = {"b": "0", "x": first_player, "o": "12".replace(first_player, "")}
+        turned = rng.permutation(30)
+        table: Table = {f"s{j}": [typed(code[c]) for c in boards[turned, j]] for j in range(42)}
+        table["class"] = [typed(str(["draw", "loss", "win"].index(r))) for r in results[turned]]
+        write(cache, 40668, table)
+        from_openml = read("connect-4")
+        assert np.array_equal(from_openml.x, from_text.x)
+        assert np.array_equal(from_openml.y, from_text.y)
+
+    def test_a_missing_stalk_root(
+        self, write: Callable[..., Path], cache: Path, put: Put, rows: Rows, read: Read
+    ) -> None:
+        rows("mushroom", 2)
+        lines = ["p,x,s,n,t,p,f,c,n,k,e,e,s,s,w,w,p,w,o,p,k,s,u", "e,k,y,n,f,n,f,c,b,n,e,?,s,s,o,o,p,o,o,p,b,c,l"]
+        path = put("mushroom/agaricus-lepiota.data", "\n".join(lines))
+        from_text = read("mushroom")
+        path.unlink()
+        columns = list(zip(*(line.split(",") for line in lines), strict=True))
+        write(cache, 24, {**{f"f{j}": list(c) for j, c in enumerate(columns[1:])}, "class": list(columns[0])})
+        from_openml = read("mushroom")
+        assert np.array_equal(from_openml.x, from_text.x)
+        assert np.array_equal(from_openml.y, from_text.y)
+
+    def test_classes_of_other_names(self, write: Callable[..., Path], cache: Path, rows: Rows, read: Read) -> None:
+        rows("pima", 2)
+        table: Table = {f"f{j}": [1.0, 2.0] for j in range(8)} | {"class": ["tested_positive", "tested_negative"]}
+        write(cache, 37, table)
+        assert read("pima").y.tolist() == [1, 0]
+
+    def test_the_other_order_of_letter_is_said(
+        self, write: Callable[..., Path], cache: Path, rows: Rows, root: DataRoot, source: Source
+    ) -> None:
+        rows("letter", 3, last=1)
+        table: Table = {f"f{j}": [1, 2, 3] for j in range(16)} | {"class": ["Z", "P", "A"]}
+        files = (write(cache, 6, table),)
+        said: list[str] = []
+        data = source("letter").read(files, replace(root, say=said.append))
+        assert data.y.tolist() == [25, 15]
+        assert data.y_test is not None
+        assert data.y_test.tolist() == [0]
+        assert len(said) == 1
+        assert "not the usual one" in said[0]
+
+
+class TestPlaces:
+    @pytest.mark.parametrize(
+        ("variable", "value", "folder"),
+        [
+            ("OPENML_CACHE_DIR", "elsewhere", "elsewhere"),
+            ("XDG_CACHE_HOME", "xdg", "xdg/openml"),
+            ("XDG_CACHE_HOME", "xdg", "xdg"),
+            ("HOME", "me", "me/.cache/openml"),
+            ("HOME", "me", "me/.openml"),
+        ],
+    )
+    def test_what_the_openml_package_downloaded_is_found(
+        self,
+        variable: str,
+        value: str,
+        folder: str,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        root: DataRoot,
+        source: Source,
+    ) -> None:
+        monkeypatch.setenv(variable, str(tmp_path / value))
+        path = write_arff(tmp_path / folder / CACHE, 44, SPAM)
+        assert source("spambase").locate(root) == (path,)
+
+    def test_a_text_file_of_the_user_s_own_comes_first_then_pubench_s_downloads(
+        self, cache: Path, put: Put, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: DataRoot, source: Source
+    ) -> None:
+        monkeypatch.setenv("OPENML_CACHE_DIR", str(tmp_path / "elsewhere"))
+        write_arff(tmp_path / "elsewhere" / CACHE, 44, SPAM)
+        downloaded = write_arff(cache, 44, SPAM)
+        assert source("spambase").locate(root) == (downloaded,)
+        own = put("uci/spambase.data", "")
+        assert source("spambase").locate(root) == (own,)
+
+    def test_another_id_or_server_is_another_set(self, root: DataRoot, cache: Path, source: Source) -> None:
+        write_arff(cache, 1, SPAM)
+        write_arff(root.cache / "openml" / "org" / "openml" / "test" / "datasets", 44, SPAM)
+        with pytest.raises(RequestError, match=r"no spambase\.data"):
+            source("spambase").locate(root)
+
+    def test_pickles_are_never_opened(self, cache: Path, root: DataRoot, source: Source) -> None:
+        folder = cache / "44"
+        folder.mkdir(parents=True)
+        for name in ("dataset.pkl.py3", "dataset_44.pkl.py3", "dataset.feather"):
+            (folder / name).write_bytes(b"anything")
+        with pytest.raises(RequestError, match=r"no spambase\.data"):
+            source("spambase").locate(root)
+
+
+class TestDamaged:
+    def refused(self, path: Path, read: Read) -> str:
+        with pytest.raises(RequestError) as told:
+            read("spambase")
+        line = str(told.value)
+        assert line.startswith(f"{path}")
+        assert "\n" not in line
+        assert line.endswith("; delete it and get it again with pubench data fetch spambase")
+        return line[len(str(path)) :]
+
+    @pytest.mark.parametrize(
+        ("damage", "said"),
+        [
+            (lambda text: "", " is not valid ARFF ("),
+            (lambda text: text[: len(text) // 4], " is not valid ARFF ("),
+            (lambda text: text[:-30], " is not valid ARFF (Bad @DATA instance format in line 64"),
+            (lambda text: text.replace("0.5,", "x,", 1), " is not valid ARFF (Invalid numerical value, at line 63"),
+            (lambda text: text.replace(",1\n", ",2\n"), " is not valid ARFF ("),
+            (lambda text: text[: text.index("@DATA") + 6], " has no rows"),
+            (lambda text: text.replace("0.5,", "?,", 1), ", row 1, column 1: None is not a finite number"),
+            (lambda text: text[: text.rindex("\n", 0, -1) + 1], " has 1 rows where 2 are right"),
+            (lambda text: text.replace("0.5,", "5%'", 1), " is not valid ARFF ("),
+            (lambda text: text.replace("@ATTRIBUTE 'f3' NUMERIC", "@ATTRIBUTE"), " is not valid ARFF ("),
+            (lambda text: text.replace("'class'", "'target'"), " has 0 columns called 'class' where one is right"),
+        ],
+        ids=[
+            "empty",
+            "header",
+            "cut",
+            "no-number",
+            "class",
+            "no-rows",
+            "missing",
+            "short",
+            "percent",
+            "no-name",
+            "no-class",
+        ],
+    )
+    def test_arff(self, damage: Callable[[str], str], said: str, cache: Path, rows: Rows, read: Read) -> None:
+        rows("spambase", 2)
+        path = write_arff(cache, 44, SPAM)
+        path.write_text(damage(path.read_text()))
+        assert self.refused(path, read).startswith(said)
+
+    def test_a_class_that_is_none_of_the_set_s(self, cache: Path, rows: Rows, read: Read) -> None:
+        rows("spambase", 2)
+        path = write_arff(cache, 44, {**SPAM, "class": ["1", "2"]})
+        assert self.refused(path, read).startswith(", row 2, column 58: class '2' is none of 0, 1")
+
+    def test_other_columns(self, cache: Path, rows: Rows, read: Read) -> None:
+        rows("spambase", 2)
+        path = write_arff(cache, 44, {"class": ["0", "1"], "f": [1.0, 2.0]})
+        assert self.refused(path, read).startswith(" has 2 columns where 58 are right")
+
+    def test_arff_that_is_not_text(self, cache: Path, read: Read) -> None:
+        path = write_arff(cache, 44, SPAM)
+        path.write_bytes(b"\xff\xfe")
+        assert self.refused(path, read).startswith(" is not text (byte 0)")
+
+    @pytest.mark.parametrize("keep", [0, 3, 100, -8], ids=["empty", "magic", "part", "without-its-end"])
+    def test_parquet(self, keep: int, cache: Path, rows: Rows, read: Read) -> None:
+        rows("spambase", 2)
+        path = write_parquet(cache, 44, SPAM)
+        path.write_bytes(path.read_bytes()[:keep])
+        assert self.refused(path, read).startswith(" is not valid Parquet (")
+
+    def test_parquet_damaged_inside(self, cache: Path, rows: Rows, read: Read) -> None:
+        rows("spambase", 2)
+        path = write_parquet(cache, 44, SPAM)
+        content = bytearray(path.read_bytes())
+        content[4:200] = b"\xff" * 196
+        path.write_bytes(content)
+        assert self.refused(path, read).startswith(" is not valid Parquet (")
+
+    @pytest.mark.parametrize("name", ["dataset.arff", "dataset_44.pq"])
+    def test_a_file_that_cannot_be_read(self, name: str, cache: Path, read: Read) -> None:
+        (cache / "44" / name).mkdir(parents=True)
+        with pytest.raises(RequestError) as told:
+            read("spambase")
+        assert str(told.value) == f"cannot read {cache / '44' / name}: Is a directory"
+
+    def test_connect_4_whose_players_cannot_be_told_apart(self, cache: Path, rows: Rows, read: Read) -> None:
+        rows("connect-4", 2)
+        path = write_arff(cache, 40668, {**{f"s{j}": ["1", "2"] for j in range(42)}, "class": ["0", "1"]})
+        with pytest.raises(RequestError) as told:
+            read("connect-4")
+        assert str(told.value).startswith(f"{path} does not tell which of its codes 1 and 2 is the first player; ")

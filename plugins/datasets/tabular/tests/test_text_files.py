@@ -1,0 +1,235 @@
+"""The text files of UCI: every format, every place."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pubench_core.data.dataset import ClassData, DataRoot
+from pubench_core.data.source import DataSource
+from pubench_core.errors import RequestError
+
+Read = Callable[[str], ClassData]
+Rows = Callable[..., None]
+Put = Callable[[str, str], Path]
+
+WINE_HEADER = (
+    '"fixed acidity";"volatile acidity";"citric acid";"residual sugar";"chlorides";"free sulfur dioxide";'
+    '"total sulfur dioxide";"density";"pH";"sulphates";"alcohol";"quality"\n'
+)
+BANK_HEADER = (
+    '"age";"job";"marital";"education";"default";"balance";"housing";"loan";"contact";"day";"month";"duration";'
+    '"campaign";"pdays";"previous";"poutcome";"y"\n'
+)
+MUSHROOMS = "p,x,s,n,t,p,f,c,n,k,e,e,s,s,w,w,p,w,o,p,k,s,u\ne,k,y,n,f,n,f,c,b,n,e,?,s,s,o,o,p,o,o,p,b,c,l\n"
+
+
+def numbers(n: int, label: str, separator: str = ",") -> str:
+    """A line of n numbers 0, 1, 2, ... and a label."""
+    return separator.join([*map(str, range(n)), label]) + "\n"
+
+
+def hot(n: int, k: int) -> list[float]:
+    """n values, of which the k-th is 1."""
+    return [float(j == k) for j in range(n)]
+
+
+class TestFormats:
+    def test_numbers_and_a_class_between_commas(self, put: Put, rows: Rows, read: Read) -> None:
+        rows("spambase", 3)
+        put("spambase/spambase.data", numbers(57, "1") + numbers(57, "0") + "0.21" + numbers(57, "0")[1:])
+        data = read("spambase")
+        assert data.x.shape == (3, 57)
+        assert (str(data.x.dtype), str(data.y.dtype)) == ("float32", "int64")
+        assert data.y.tolist() == [1, 0, 0]
+        assert data.x[:2].tolist() == [list(range(57))] * 2
+        assert data.x[2, 0] == np.float32(0.21)
+        assert data.x_test is None
+
+    def test_the_class_may_stand_first(self, put: Put, rows: Rows, read: Read) -> None:
+        rows("letter", 3)
+        put("letter/letter-recognition.data", "".join(f"{c},{numbers(15, '15')}" for c in "TAZ"))
+        data = read("letter")
+        assert data.y.tolist() == [19, 0, 25]
+        assert data.x[0].tolist() == list(range(16))
+
+    def test_the_last_rows_of_letter_are_its_test_part(self, put: Put, rows: Rows, read: Read) -> None:
+        rows("letter", 3, last=1)
+        put("letter/letter-recognition.data", "".join(f"{c},{numbers(15, '15')}" for c in "TAZ"))
+        data = read("letter")
+        assert data.y.tolist() == [19, 0]
+        assert data.y_test is not None
+        assert data.y_test.tolist() == [25]
+
+    @pytest.mark.parametrize(
+        ("key", "names", "separator", "width", "codes", "classes"),
+        [
+            ("landsat", ("sat.trn", "sat.tst"), " ", 36, "123457", [0, 1, 2, 3, 4, 5]),
+            ("shuttle", ("shuttle.trn", "shuttle.tst"), " ", 9, "1234567", [0, 1, 2, 3, 4, 5, 6]),
+            ("pendigit", ("pendigits.tra", "pendigits.tes"), ",", 16, "09", [0, 9]),
+        ],
+    )
+    def test_sets_with_a_test_file_of_their_own(
+        self,
+        key: str,
+        names: tuple[str, str],
+        separator: str,
+        width: int,
+        codes: str,
+        classes: list[int],
+        put: Put,
+        rows: Rows,
+        read: Read,
+    ) -> None:
+        rows(key, len(codes), 1)
+        put(f"uci/{names[0]}", "".join(numbers(width, code, separator) for code in codes))
+        put(f"uci/{names[1]}", numbers(width, codes[0], separator))
+        data = read(key)
+        assert data.y.tolist() == classes
+        assert data.x_test is not None
+        assert (data.x_test.shape, data.x.shape) == ((1, width), (len(codes), width))
+
+    def test_columns_between_runs_of_spaces(self, put: Put, rows: Rows, read: Read) -> None:
+        rows("pageblock", 2)
+        put(
+            "uci/page-blocks.data",
+            "   5   7     35  1.400 .400 .657     2.33     14     23      6 1\n"
+            "   6   7     42  1.167 .429 .881     3.60     18     37      5 5\n",
+        )
+        data = read("pageblock")
+        assert data.y.tolist() == [0, 4]
+        assert data.x[0].tolist() == pytest.approx([5, 7, 35, 1.4, 0.4, 0.657, 2.33, 14, 23, 6])
+
+    def test_the_squares_of_connect_4_are_blank_o_x_and_its_rows_are_ordered(
+        self, put: Put, rows: Rows, read: Read
+    ) -> None:
+        """As are its classes: loss 0, win 1, draw 2."""
+        rows("connect-4", 3)
+        blank = ["b"] * 42
+        lines = []
+        for first, result in (("x", "win"), ("b", "loss"), ("o", "draw")):
+            lines.append(",".join([first, *blank[1:], result]))
+        put("connect-4/connect-4.data", "\n".join(lines) + "\n")
+        data = read("connect-4")
+        assert data.x.shape == (3, 126)
+        assert data.x[:, :3].tolist() == [[0, 0, 1], [0, 1, 0], [1, 0, 0]]  # x, o, blank
+        assert data.y.tolist() == [1, 2, 0]
+        assert (data.x.sum(axis=1) == 42).all()
+
+    def test_a_missing_stalk_root_is_a_value_of_its_own(self, put: Put, rows: Rows, read: Read) -> None:
+        rows("mushroom", 2)
+        put("mushroom/agaricus-lepiota.data", MUSHROOMS)
+        data = read("mushroom")
+        assert data.y.tolist() == [1, 0]
+        assert data.x.shape == (2, 126)
+        assert (data.x.sum(axis=1) == 22).all()
+        before = sum([6, 4, 10, 2, 9, 4, 3, 2, 12, 2])  # values of the ten attributes before it
+        assert data.x[:, before : before + 7].tolist() == [[0, 0, 1, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 1]]
+
+    def test_bank_has_a_header_quotes_numbers_and_one_hot_attributes(self, put: Put, rows: Rows, read: Read) -> None:
+        rows("bank", 2)
+        put(
+            "uci/bank-full.csv",
+            BANK_HEADER
+            + '58;"management";"married";"tertiary";"no";2143;"yes";"no";"unknown";5;"may";261;1;-1;0;"unknown";"no"\n'
+            + '30;"admin.";"divorced";"primary";"yes";-7;"no";"yes";"cellular";6;"jan";1;2;3;4;"success";"yes"\n',
+        )
+        data = read("bank")
+        assert data.y.tolist() == [0, 1]
+        one = [58, *hot(12, 4), *hot(3, 1), *hot(4, 2), *hot(2, 0), 2143, *hot(2, 1), *hot(2, 0), *hot(3, 2), 5]
+        assert data.x[0].tolist() == [*one, *hot(12, 4), 261, 1, -1, 0, *hot(4, 3)]
+        two = [30, *hot(12, 0), *hot(3, 0), *hot(4, 0), *hot(2, 1), -7, *hot(2, 0), *hot(2, 1), *hot(3, 0), 6]
+        assert data.x[1].tolist() == [*two, *hot(12, 0), 1, 2, 3, 4, *hot(4, 2)]
+
+    def test_red_wines_come_before_white_ones(self, put: Put, rows: Rows, read: Read) -> None:
+        rows("wine", 1, 2)
+        put("uci/winequality-red.csv", WINE_HEADER + numbers(11, "3", ";"))
+        put("uci/winequality-white.csv", WINE_HEADER + numbers(11, "9", ";") + numbers(11, "6", ";"))
+        assert read("wine").y.tolist() == [0, 6, 3]
+
+    @pytest.mark.parametrize("concentration", ["", ";10.000000"])
+    def test_gas_is_sparse_text_with_every_feature_in_ten_files(
+        self, concentration: str, put: Put, rows: Rows, read: Read
+    ) -> None:
+        """The later edition of the set writes the concentration behind the class."""
+        rows("gas", *[1] * 10)
+        values = " ".join(f"{k}:{k / 2:.6f}" for k in range(1, 129))
+        for batch in range(1, 11):
+            put(f"gas/batch{batch}.dat", f"{(batch - 1) % 6 + 1}{concentration} {values} \n")
+        data = read("gas")
+        assert data.y.tolist() == [0, 1, 2, 3, 4, 5, 0, 1, 2, 3]
+        assert data.x[9].tolist() == [k / 2 for k in range(1, 129)]
+
+    @pytest.mark.parametrize("header", ["", '"Cement (kg)",b,c,d,e,f,g,h,"strength(MPa, megapascals) "\n'])
+    def test_concrete_is_divided_at_its_mean_with_or_without_names(
+        self, header: str, put: Put, rows: Rows, read: Read
+    ) -> None:
+        rows("concrete", 3)
+        put("concrete/Concrete_Data.csv", header + numbers(8, "10") + numbers(8, "20") + numbers(8, "60.5"))
+        assert read("concrete").y.tolist() == [0, 0, 1]
+
+    def test_what_equals_the_mean_is_not_above_it(self, put: Put, rows: Rows, read: Read) -> None:
+        rows("housing", 3)
+        put(
+            "housing/housing.data",
+            " 0.00632  18.00   2.310  0  0.5380  6.5750  65.20  4.0900   1  296.0  15.30 396.90   4.98  24.00\n"
+            " 0.02731   0.00   7.070  0  0.4690  6.4210  78.90  4.9671   2  242.0  17.80 396.90   9.14  21.60\n"
+            " 0.02729   0.00   7.070  0  0.4690  7.1850  61.10  4.9671   2  242.0  17.80 392.83   4.03  26.40\n",
+        )
+        data = read("housing")
+        assert data.y.tolist() == [0, 0, 1]
+        assert data.x[0].tolist() == pytest.approx(
+            [0.00632, 18, 2.31, 0, 0.538, 6.575, 65.2, 4.09, 1, 296, 15.3, 396.9, 4.98]
+        )
+
+    def test_pima(self, put: Put, rows: Rows, read: Read) -> None:
+        rows("pima", 2)
+        put("pima/pima-indians-diabetes.data", "6,148,72,35,0,33.6,0.627,50,1\n1,85,66,29,0,26.6,0.351,31,0\n")
+        assert read("pima").y.tolist() == [1, 0]
+
+    def test_empty_lines_and_windows_line_ends_do_not_matter(self, put: Put, rows: Rows, read: Read) -> None:
+        rows("spambase", 2)
+        put("spambase/spambase.data", "\n" + numbers(57, "1").replace("\n", "\r\n") * 2 + "\r\n\n")
+        assert read("spambase").y.tolist() == [1, 1]
+
+
+class TestPlaces:
+    @pytest.mark.parametrize("folder", ["pageblock", "page-blocks", "uci"])
+    @pytest.mark.parametrize("packed", [False, True])
+    def test_by_key_by_alias_and_with_the_other_sets_of_uci(
+        self, folder: str, packed: bool, put: Put, rows: Rows, read: Read
+    ) -> None:
+        rows("pageblock", 1)
+        path = put(f"{folder}/page-blocks.data", numbers(10, "2", " "))
+        if packed:
+            path.with_name("page-blocks.data.gz").write_bytes(gzip.compress(path.read_bytes()))
+            path.unlink()
+        assert read("pageblock").y.tolist() == [1]
+
+    def test_the_set_s_own_folder_comes_first(
+        self, put: Put, root: DataRoot, source: Callable[[str], DataSource]
+    ) -> None:
+        own, _ = put("spambase/spambase.data", "one"), put("uci/spambase.data", "another")
+        assert source("spambase").locate(root) == (own,)
+
+    def test_files_are_always_in_the_same_order(
+        self, put: Put, root: DataRoot, source: Callable[[str], DataSource]
+    ) -> None:
+        for name in ("shuttle.tst", "shuttle.trn.gz"):
+            put(f"uci/{name}", "")
+        assert [path.name for path in source("shuttle").locate(root)] == ["shuttle.trn.gz", "shuttle.tst"]
+
+    def test_absent_files_their_source_and_where_they_were_looked_for_are_named(
+        self, put: Put, root: DataRoot, source: Callable[[str], DataSource]
+    ) -> None:
+        with pytest.raises(RequestError) as told:
+            source("spambase").locate(root)
+        for words in ("no spambase.data in", str(root.path / "spambase"), str(root.path / "uci"), "UCI", "data fetch"):
+            assert words in str(told.value)
+        put("uci/sat.trn", "")
+        with pytest.raises(RequestError, match=r"landsat: no sat.tst in "):
+            source("landsat").locate(root)
