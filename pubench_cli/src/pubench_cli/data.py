@@ -13,7 +13,15 @@ from rich.table import Table
 from pubench_core.data.dataset import DataRoot
 from pubench_core.data.inventory import Present, look
 from pubench_core.data.roots import data_root
-from pubench_core.data.store import open_dataset, prepared, remove_copies, source_of, verify_copy
+from pubench_core.data.store import (
+    asked,
+    folders_of_copies,
+    located,
+    open_dataset,
+    remove_copies,
+    source_of,
+    verify_copy,
+)
 from pubench_core.errors import PluginError, RequestError
 from pubench_core.info import DatasetInfo
 from pubench_core.registry import registry
@@ -131,10 +139,13 @@ def fetch(keys: list[str], given: Path | None, encoder: Path | None, offline: bo
     for info in [registry().find(DatasetInfo, key) for key in keys]:
         source = source_of(info)
         try:
-            source.locate(root)
-        except RequestError:
+            located(info, source, root)
+        except RequestError as absent:
+            if offline:  # held here for every plugin, whatever its source does
+                raise RequestError(f"{absent}; nothing is downloaded with --offline") from absent
             err().print(f"{info.key}: fetching", markup=False)
-            source.fetch(root)
+            with asked(info, "fetched"):
+                source.fetch(root)
         opened = open_dataset(info, root, preprocess=info.preprocess)
         rows = len(opened.data.x) + (len(opened.data.x_test) if opened.data.x_test is not None else 0)
         err().print(f"{info.key}: ready, {rows} rows, {opened.folder or 'comes with its package'}", markup=False)
@@ -143,31 +154,35 @@ def fetch(keys: list[str], given: Path | None, encoder: Path | None, offline: bo
 def verify(keys: list[str], given: Path | None) -> None:
     """Full check of prepared copies. Raises PluginError naming the first difference after all were printed."""
     root = _root(given)
-    wanted = [registry().find(DatasetInfo, key).key for key in keys]
-    copies = [copy for key in wanted for copy in prepared(key, root.cache)] if wanted else prepared(None, root.cache)
-    for key in wanted:
-        if not any(manifest["key"] == key for _, manifest in copies):
-            raise RequestError(f"{key} has no prepared copy to verify (pubench data fetch {key} makes one)")
+    folders = [] if keys else folders_of_copies(None, root.cache)
+    for info in [registry().find(DatasetInfo, key) for key in keys]:
+        found = folders_of_copies(info.key, root.cache)
+        if not found and not located(info, source_of(info), root):
+            raise RequestError(f"{info.key} comes with its package and has no prepared copy to verify")
+        if not found:
+            raise RequestError(f"{info.key} has no prepared copy to verify (pubench data fetch {info.key} makes one)")
+        folders += found
     wrong = []
-    for folder, manifest in copies:
-        found = verify_copy(folder, manifest)
-        told = "as prepared" if not found else f"{len(found)} of its files differ"
-        out().print(f"{manifest['key']}: {folder}: {told}", markup=False)
-        wrong += [(manifest["key"], text) for text in found]
-    if not copies:
+    for folder in folders:
+        differences = verify_copy(folder)
+        told = f"{len(differences)} of its files differ" if differences else "as prepared"
+        out().print(f"{folder.parent.name}: {folder}: {told}", markup=False)
+        wrong += differences
+    if not folders:
         out().print(f"no prepared copies in {root.cache / 'prepared'}", markup=False)
-    for _, text in wrong[1:]:
+    for text in wrong[1:]:
         err().print(f"error: {text}", markup=False)
     if wrong:
-        key, text = wrong[0]
-        raise PluginError(f"{text}; put the original back, or have the copy made again: pubench data remove {key}")
+        raise PluginError(wrong[0])
 
 
 def print_path(key: str, given: Path | None) -> None:
     """The folder of the prepared copy, or of the source files. Raises RequestError where there is neither."""
     info, root = registry().find(DatasetInfo, key), _root(given)
     here = look(info, root)
-    if here.state == "absent":
+    if here.state == "broken":
+        raise PluginError(here.reason)
+    if here.state in ("absent", "damaged"):
         raise RequestError(here.reason)
     if here.state == "packaged":
         raise RequestError(f"{info.key} comes with its package and has no files")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
+import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pubench_core.data.own import encode
+from pubench_core.data.own import encode, texts_of
 from pubench_core.data.tables import read_table
 from pubench_core.engine.report import MODEL, write_predictions
 from pubench_core.engine.saved import SavedModel, load_model
@@ -44,13 +46,16 @@ def rows_of(file: Path, model: SavedModel) -> npt.NDArray[Any]:
     array ``x`` of an npz, or numeric columns in the data set's order.
     """
     if model.columns is not None:
-        return encode(read_table(file), model.columns, file.name, lambda text: err().print(text, markup=False))
+        frame = read_table(file, texts_of(model.columns))
+        return encode(frame, model.columns, file.name, lambda text: err().print(text, markup=False))
     shape = model.shape
     if file.name.endswith(".npz"):
         try:
-            with np.load(file, allow_pickle=False) as arrays:
+            with zipfile.ZipFile(file), np.load(file, allow_pickle=False) as arrays:
                 x = arrays["x"]
-        except (OSError, ValueError, KeyError, EOFError) as error:
+        except OSError as error:
+            raise RequestError(f"cannot read {file}: {error.strerror or error}") from error
+        except (zipfile.BadZipFile, zlib.error, ValueError, KeyError, EOFError) as error:
             raise RequestError(f"{file} is not an npz with an array 'x' of shape (n, {_text(shape)})") from error
     else:
         frame = read_table(file)

@@ -1,0 +1,389 @@
+"""``pubench data show``: what is drawn is what a run would train on, and the numbers on a picture are its facts."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from matplotlib import rc_context, rcParams
+from scipy.special import expit, logit
+from scipy.stats import norm
+from sklearn.datasets import load_digits
+
+from pubench_cli import show as shown
+from pubench_cli.run import build_spec
+from pubench_cli.show import Posterior, blocks, class_counts, heading, posterior, problem_of, scheme_note, spec_of
+from pubench_cli.show_figures import mosaic, posterior_ticks
+from pubench_cli.show_gaussian import class_density, compositions, unlabeled_density
+from pubench_core.data.dataset import ClassData, DataRoot, PNDataset
+from pubench_core.data.generator import generate
+from pubench_core.data.source import DataSource
+from pubench_core.engine.problem import Problem
+from pubench_core.errors import RequestError
+from pubench_core.execute import prepare
+from pubench_core.hooks import hookimpl
+from pubench_core.info import DatasetInfo, MechanismInfo, MethodInfo
+from pubench_core.registry import GROUP, Registry, registry
+from pubench_core.specs import Scheme
+
+SCHEMES: tuple[Scheme, ...] = ("case-control", "single-training-set")
+MECHANISMS = ("scar", "s2", "s3", "s4")
+DEFAULTS: dict[str, Any] = {"mech": "scar", "c": "0.1", "scheme": "case-control", "seed": 2}
+NO_FILES = DataRoot(Path("nowhere"), "a test")
+DIGITS = "digits"
+
+
+@pytest.fixture(autouse=True)
+def _caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PUBENCH_CACHE", str(tmp_path / "cache"))
+
+
+def problem(key: str, plugins: Registry | None = None, **changed: Any) -> Problem:
+    plugins = plugins or registry()
+    return problem_of(spec_of(plugins, key, **{**DEFAULTS, **changed}), plugins, NO_FILES)
+
+
+def draw(key: str, out: Path | None, **changed: Any) -> None:
+    shown.show(key, **{**DEFAULTS, **changed}, out=out, data_root=None, offline=True)
+
+
+# ------------------------------------------------------------------ the same split as a run
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("mech", MECHANISMS)
+def test_the_split_is_that_of_a_run_with_the_same_seed(scheme: str, mech: str) -> None:
+    flags = {
+        ("method", "key"): ("--method", "upu"),
+        ("data", "key"): ("--data", DIGITS),
+        ("data", "scheme"): ("--scheme", scheme),
+        ("mechanism", "key"): ("--mech", mech),
+        ("mechanism", "c"): ("--c", "0.25"),
+        ("seed",): ("--seed", 7),
+    }
+    of_run = prepare(build_spec(flags, [], None), registry(), torch.device("cpu")).split
+    of_picture = problem(DIGITS, mech=mech, scheme=scheme, c="0.25", seed=7).split
+    assert of_run.train.n_labeled > 100
+    for part in ("train", "validation"):
+        np.testing.assert_array_equal(getattr(of_picture, part).rows, getattr(of_run, part).rows)
+        np.testing.assert_array_equal(getattr(of_picture, part).labeled, getattr(of_run, part).labeled)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_counts_and_prior_of_the_heading_are_those_of_the_record(scheme: str) -> None:
+    plugins = registry()
+    spec = spec_of(plugins, DIGITS, **{**DEFAULTS, "scheme": scheme})
+    facts = problem_of(spec, plugins, NO_FILES).facts()
+    lines = heading(spec, plugins.find(DatasetInfo, DIGITS), plugins.find(MechanismInfo, "scar"), facts)
+    n = {"case-control": "1,149", "single-training-set": "1,092"}[scheme]
+    assert lines == (
+        "Digits 8x8",
+        f"scar (s1), c = 0.1, {scheme}, seed 2",
+        f"$N_l$ = 57 labelled positives, $n_U$ = {n} unlabelled rows, prior π = 0.4961",
+    )
+    assert facts["train"]["labeled"] == 57
+    assert f"{facts['train']['unlabeled']:,}" == n
+    assert round(facts["prior"]["true"], 4) == 0.4961
+    share = {"case-control": "570 / 1,149 = 0.4961", "single-training-set": "513 / 1,092 = 0.4698"}[scheme]
+    assert share in scheme_note(spec, facts)
+
+
+# ------------------------------------------------------------------ classes and propensities
+
+
+def test_class_bars_count_the_training_pool() -> None:
+    of_digits = problem(DIGITS, mech="s3")
+    y = load_digits().target
+    counts = class_counts(of_digits, registry().find(DatasetInfo, DIGITS), y)
+    assert [count.name for count in counts] == list("0246813579")
+    assert [count.positive for count in counts] == [True] * 5 + [False] * 5
+    train = of_digits.split.train
+    for count in counts:
+        of_class = y[train.rows] == int(count.name)
+        assert (count.rows, count.labeled) == (of_class.sum(), (of_class & train.labeled).sum())
+    facts = of_digits.facts()["train"]
+    assert sum(count.labeled for count in counts) == facts["labeled"]
+    assert sum(count.rows for count in counts if count.positive) == facts["positive"]
+    assert sum(count.rows for count in counts if not count.positive) == facts["negative"]
+    assert not any(count.labeled for count in counts if not count.positive)
+
+
+def test_the_posterior_shows_whom_a_mechanism_labels(tmp_path: Path) -> None:
+    found = {mech: posterior(problem(DIGITS, mech=mech), tmp_path) for mech in MECHANISMS}
+    for mech in MECHANISMS:
+        np.testing.assert_array_equal(found[mech].logit, found["scar"].logit)  # of the pool, whoever is labelled
+        assert found[mech].labeled.sum() == 57
+    top = np.sort(found["s4"].logit)[-57:]
+    np.testing.assert_array_equal(np.sort(found["s4"].logit[found["s4"].labeled]), top)
+    of_all, by_chance = found["scar"].means
+    assert abs(by_chance - of_all) < 0.05
+    assert found["s3"].means[1] < of_all - 0.3
+    assert found["s2"].means[1] > of_all + 0.05
+    assert len(list(tmp_path.iterdir())) == 1  # fitted once
+
+
+def test_the_mean_posterior_is_a_mean_of_probabilities() -> None:
+    means = Posterior(logit=logit(np.array([0.2, 0.9, 0.4])), labeled=np.array([False, True, True])).means
+    assert means == pytest.approx((0.5, 0.65))
+
+
+@pytest.mark.parametrize(("low", "high"), [(-3, 10), (-0.5, 0.5), (-7, 7), (-2, 24), (-6, 60), (-40, 400), (3, 3.1)])
+def test_ticks_of_the_posterior_stand_where_their_probability_is(low: float, high: float) -> None:
+    places, names = posterior_ticks(low, high)
+    assert len(places) <= 7
+    assert places == sorted(places)
+    for place, name in zip(places, names, strict=True):
+        assert low <= place <= high
+        if "$" not in name:
+            assert expit(place) == pytest.approx(float(name), abs=1e-12)
+    assert posterior_ticks(-3, 10)[1] == ["0.1", "0.5", "0.9", "0.99", "0.999", "$1-10^{-4}$"]
+
+
+# ------------------------------------------------------------------ images
+
+
+class Squares(DataSource):
+    """400 squares; classes 0 and 1 count as positive. A pixel of the first channel is the row's number / 400."""
+
+    def read(self, files: tuple[Path, ...], root: DataRoot) -> ClassData:
+        channels, dtype = (3, np.float32) if self.info.key == "colour" else (1, np.uint8)
+        x = np.zeros((400, channels, 6, 5), dtype=dtype)
+        x[:, 0] = (np.arange(400) * (1 / 400 if channels == 3 else 0.5)).astype(dtype)[:, None, None]
+        return ClassData(x, np.arange(400) % 4)
+
+
+@pytest.fixture
+def squares(monkeypatch: pytest.MonkeyPatch) -> Registry:
+    """The installed plugins and two sets of images, ``grey`` (uint8) and ``colour`` (float32)."""
+
+    @hookimpl
+    def pubench_datasets() -> list[DatasetInfo]:
+        return [
+            DatasetInfo(
+                key=key,
+                name=f"Squares, {key}",
+                summary="squares",
+                load="toy_squares:Squares",
+                modality="image",
+                classes=("a", "b$", "c", "$d"),
+                positive=(0, 1),
+                negative=(2, 3),
+                backbone="cnn",
+            )
+            for key in ("grey", "colour")
+        ]
+
+    module = ModuleType("toy_squares")
+    module.Squares = Squares  # type: ignore[attr-defined]
+    module.pubench_datasets = pubench_datasets  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "toy_squares", module)
+    plugins = Registry([*entry_points(group=GROUP), EntryPoint("toy_squares", "toy_squares", GROUP)])
+    monkeypatch.setattr(shown, "registry", lambda: plugins)
+    return plugins
+
+
+@pytest.mark.parametrize("key", ["grey", "colour"])
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_every_image_is_of_the_group_its_block_names(squares: Registry, key: str, scheme: str) -> None:
+    of_squares = problem(key, squares, scheme=scheme, c="0.3")
+    train, facts = of_squares.split.train, of_squares.facts()["train"]
+    is_labeled = dict(zip(train.rows.tolist(), train.labeled.tolist(), strict=True))
+    labeled, unlabeled, hidden = blocks(of_squares)
+    assert labeled.total == facts["labeled"] == 38
+    assert unlabeled.total == facts["unlabeled"]
+    assert hidden.total == facts["positive"] - facts["labeled"] == 90
+    assert [len(block.rows) for block in (labeled, unlabeled, hidden)] == [38, 48, 48]
+    for block in (labeled, unlabeled, hidden):
+        assert len(set(block.rows.tolist())) == len(block.rows)
+        np.testing.assert_array_equal(block.images, of_squares.data.x[block.rows])  # as the pool stores them
+        assert block.positive == (block.rows % 4 < 2).sum()
+    assert all(is_labeled[row] for row in labeled.rows.tolist())
+    assert all(row % 4 < 2 and not is_labeled[row] for row in hidden.rows.tolist())
+    seen = [is_labeled[row] for row in unlabeled.rows.tolist()]
+    assert any(seen) == (scheme == "case-control")  # labelled positives are in U there, as a method sees it
+
+
+def test_a_block_may_be_empty(squares: Registry, tmp_path: Path) -> None:
+    assert len(blocks(problem("grey", squares, c="1"))[2].rows) == 0
+    draw("grey", tmp_path / "all.png", c="1")
+    assert (tmp_path / "all.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_tiles_hold_the_images() -> None:
+    grey = np.arange(5 * 6 * 7, dtype=np.uint8).reshape(5, 1, 6, 7)
+    tiles = mosaic(grey, 3)
+    assert tiles is not None
+    assert tiles.shape == (6 + 1 + 6, 3 * (7 + 1), 3)
+    np.testing.assert_allclose(tiles[7:13, 9:16], np.repeat(grey[4, 0, :, :, None] / 255, 3, axis=2))
+    assert (tiles[6] == 1).all()
+    assert (tiles[7:, 17:] == 1).all()  # there is no sixth image
+    colour = np.random.default_rng(0).random((1, 3, 4, 4)).astype(np.float32)
+    np.testing.assert_allclose(mosaic(colour, 1)[:, 1:], colour[0].transpose(1, 2, 0))  # type: ignore[index]
+    beyond = mosaic(np.array([-1.0, 3.0], dtype=np.float32).reshape(2, 1, 1, 1), 2)
+    np.testing.assert_allclose(beyond[0, :, 0], [1, 0, 1, 1])  # type: ignore[index]
+    assert mosaic(grey[:0], 3) is None
+
+
+def test_mnist_shows_even_digits_as_positive(tmp_path: Path) -> None:
+    if "PUBENCH_DATA" not in os.environ:
+        pytest.skip("PUBENCH_DATA names no folder with MNIST")
+    spec = spec_of(registry(), "mnist", **DEFAULTS)
+    root = DataRoot(Path(os.environ["PUBENCH_DATA"]), "PUBENCH_DATA", cache=tmp_path, offline=True)
+    try:
+        of_mnist = problem_of(spec, registry(), root)
+    except RequestError as error:
+        pytest.skip(f"MNIST is not here: {error}")
+    assert of_mnist.facts()["train"]["labeled"] == 2359  # PU-Bench: floor(0.1 |P|)
+    labeled, unlabeled, hidden = blocks(of_mnist)
+    assert (labeled.positive, hidden.positive) == (48, 48)
+    assert 0 < unlabeled.positive < 48
+
+
+# ------------------------------------------------------------------ two schemes, in closed form
+
+
+@pytest.mark.parametrize("c", [0.002, 0.1, 0.29, 0.5, 1.0])
+@pytest.mark.parametrize("k", [0, 1])
+def test_compositions_are_what_the_generator_makes(c: float, k: int) -> None:
+    made = compositions(c)[k]
+    y = np.repeat(np.array([1, 0], dtype=np.int8), 500)
+    rows, x = np.arange(1000), np.zeros((1000, 1), dtype=np.float32)
+    data = PNDataset("toy", "tabular", x, y, rows, x[:1], y[:1], rows[:1], None, None)
+    train = generate(
+        data,
+        scheme=SCHEMES[k],
+        choose=lambda pool, positives, n, rng: rng.choice(len(positives), n, replace=False),
+        c=c,
+        validation_fraction=0.0,
+        test_fraction=0.2,
+        seed=2,
+    ).train
+    u = train.unlabeled(SCHEMES[k])
+    positive = y[train.rows[u]] == 1
+    assert (made.scheme, made.labeled, made.unlabeled) == (SCHEMES[k], train.n_labeled, len(u))
+    assert made.copies == train.labeled[u].sum()
+    assert made.hidden == (positive & ~train.labeled[u]).sum()
+    assert made.negative == (~positive).sum()
+    assert made.prior == positive.mean()
+
+
+def test_the_prior_of_u_falls_in_a_single_training_set_only() -> None:
+    control, single = compositions(0.1)
+    assert (control.prior, single.prior) == (0.5, (0.5 * 1000 - 50) / (1000 - 50))
+
+
+def test_densities_are_those_of_two_gaussians() -> None:
+    x = np.linspace(-12, 12, 4801)
+    np.testing.assert_allclose(class_density(x, 1), norm.pdf(x, 1.5, 1))
+    np.testing.assert_allclose(class_density(x, -1), norm.pdf(x, -1.5, 1))
+    np.testing.assert_allclose(
+        unlabeled_density(x, 450 / 950), (450 * norm.pdf(x, 1.5) + 500 * norm.pdf(x, -1.5)) / 950
+    )
+    assert np.trapezoid(unlabeled_density(x, 0.3), x) == pytest.approx(1)
+
+
+# ------------------------------------------------------------------ the command
+
+
+@pytest.mark.parametrize("key", ["digits", "grey", "colour", "toy-gaussian"])
+def test_the_same_seed_writes_the_same_file(
+    squares: Registry, key: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, again = tmp_path / "first.png", tmp_path / "again.PNG"
+    draw(key, first)
+    draw(key, again)
+    assert capsys.readouterr().out.splitlines() == [str(first), str(again)]
+    assert first.read_bytes() == again.read_bytes()
+
+
+def test_another_seed_is_another_picture(squares: Registry, tmp_path: Path) -> None:
+    draw("grey", tmp_path / "2.png")
+    draw("grey", tmp_path / "3.png", seed=3)
+    assert (tmp_path / "2.png").read_bytes() != (tmp_path / "3.png").read_bytes()
+
+
+def test_the_picture_is_named_after_data_and_mechanism(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    draw("toy-gaussian", None, mech="s1")
+    assert capsys.readouterr().out == "toy-gaussian-s1.png\n"
+    assert (tmp_path / "toy-gaussian-s1.png").is_file()
+
+
+@pytest.mark.parametrize(
+    ("key", "changed", "message"),
+    [
+        ("digit", {}, "unknown dataset 'digit'; did you mean 'digits'? (pubench list datasets)"),
+        ("toy-gausian", {}, "unknown dataset 'toy-gausian'"),
+        (DIGITS, {"mech": "s9"}, "unknown mechanism 's9'"),
+        ("toy-gaussian", {"mech": "s9"}, "unknown mechanism 's9'"),
+        (DIGITS, {"mech": "given"}, "mechanism given is for a file of your own"),
+        (DIGITS, {"c": "1.5"}, "--c: given '1.5'; c must be a number in (0, 1]"),
+        (DIGITS, {"c": "many"}, "--c: given 'many'; c must be a number in (0, 1]"),
+        ("toy-gaussian", {"c": "1.5"}, "--c: given '1.5'; c must be a number in (0, 1]"),
+        (DIGITS, {"c": "0.001"}, "c = 0.001 labels nobody"),
+        ("toy-gaussian", {"c": "0.001"}, "c = 0.001 labels nobody"),
+        (DIGITS, {"scheme": "one-sample"}, "scheme 'one-sample' cannot be generated"),
+        (DIGITS, {"scheme": "other"}, "--scheme: given 'other'"),
+        (DIGITS, {"seed": -1}, "--seed: given -1"),
+        ("toy-gaussian", {"mech": "s2"}, "--mech sar-lbe-a: toy-gaussian compares the two schemes"),
+    ],
+)
+def test_a_request_that_cannot_be_met_is_refused(
+    key: str, changed: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(RequestError) as refused:
+        draw(key, tmp_path / "x.png", **changed)
+    assert str(refused.value).startswith(message)
+    assert not (tmp_path / "x.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("x.svg", "the picture is a PNG; give a name that ends in .png"),
+        ("x", "the picture is a PNG"),
+        ("absent/x.png", "there is no folder"),
+        ("folder.png", "cannot write"),
+    ],
+)
+def test_a_place_that_takes_no_picture_is_refused(name: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "folder.png").mkdir()
+    with pytest.raises(RequestError, match=message):
+        draw("toy-gaussian", tmp_path / name)
+
+
+def test_any_method_that_loads_will_do() -> None:
+    methods = [
+        SimpleNamespace(key="oracle", needs=frozenset({"truth"}), load="absent:Absent"),
+        SimpleNamespace(key="aaa", kind="method", needs=frozenset(), load="absent_module:Absent"),
+    ]
+    plugins: Any = SimpleNamespace(infos=lambda kind: [*methods, registry().find(MethodInfo, "upu")])
+    assert shown._any_method(plugins) == "upu"
+    with pytest.raises(RequestError, match="no method is installed"):
+        shown._any_method(SimpleNamespace(infos=lambda kind: methods))  # type: ignore[arg-type]
+
+
+def test_a_users_own_style_changes_nothing(tmp_path: Path) -> None:
+    draw("toy-gaussian", tmp_path / "plain.png")
+    with rc_context({"axes.grid": True, "font.size": 20, "savefig.bbox": "tight"}):
+        draw("toy-gaussian", tmp_path / "styled.png")
+        assert rcParams["axes.grid"]
+    assert (tmp_path / "plain.png").read_bytes() == (tmp_path / "styled.png").read_bytes()
+
+
+@pytest.mark.parametrize("key", ["grey", "digits", "toy-gaussian"])
+def test_pictures_are_drawn_without_pyplot(
+    squares: Registry, key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)  # importing it fails
+    draw(key, tmp_path / "x.png")
+    assert (tmp_path / "x.png").is_file()
