@@ -93,9 +93,10 @@ def show(
     seed: Annotated[int, typer.Option(help="Seed of split and labels.")] = 2,
     out: Annotated[Path | None, typer.Option(help="PNG file. (default: KEY-MECH.png)")] = None,
     data_root: Root = None,
+    encoder: Encoder = None,
     offline: Offline = False,
 ) -> None:
     """Write a PNG: who is labelled and who is hidden (images), or classes and propensities (text, tabular)."""
     from .show import show as draw
 
-    draw(key, mech=mech, c=c, scheme=scheme, seed=seed, out=out, data_root=data_root, offline=offline)
+    draw(key, mech=mech, c=c, scheme=scheme, seed=seed, out=out, data_root=data_root, offline=offline, encoder=encoder)

@@ -88,6 +88,7 @@ def show(
     out: Path | None,
     data_root: Path | None,
     offline: bool,
+    encoder: Path | None = None,
 ) -> None:
     """Writes a PNG (``KEY-MECH.png`` if ``out`` is None) and prints its path.
 
@@ -107,7 +108,17 @@ def show(
         if key == TOY:
             figure = toy_figure(registry().find(MechanismInfo, mech), c)
         else:
-            spec = spec_of(registry(), key, mech=mech, c=c, scheme=scheme, seed=seed, root=data_root, offline=offline)
+            spec = spec_of(
+                registry(),
+                key,
+                mech=mech,
+                c=c,
+                scheme=scheme,
+                seed=seed,
+                root=data_root,
+                offline=offline,
+                encoder=encoder,
+            )
             root = root_of(spec.execution, lambda text: err().print(text, markup=False), progress=data_progress)
             figure = _figure(spec, registry(), root)
         write_png(figure, path)
@@ -124,6 +135,7 @@ def spec_of(
     seed: int,
     root: Path | None = None,
     offline: bool = False,
+    encoder: Path | None = None,
 ) -> RunSpec:
     """The spec of a run with these data, labels and seed; its method has no part in them."""
     layer = Layer()
@@ -136,6 +148,7 @@ def spec_of(
         (("method", "key"), _any_method(plugins), ""),
         (("execution", "data_root"), root, "--data-root"),
         (("execution", "offline"), offline, "--offline"),
+        (("execution", "encoder"), encoder, "--encoder"),
     ):
         layer.put(path, value, flag)
     return resolve([layer], plugins)

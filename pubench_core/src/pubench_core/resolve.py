@@ -370,16 +370,20 @@ def bounds(field_: FieldInfo) -> str:
     for limit in field_.metadata:
         match limit:
             case Gt(gt=value):
-                words += f" above {value:g}"
+                words += f" above {_limit(value)}"
             case Ge(ge=value):
-                words += f" of at least {value:g}"
+                words += f" of at least {_limit(value)}"
             case Lt(lt=value):
-                words += f" below {value:g}"
+                words += f" below {_limit(value)}"
             case Le(le=value):
-                words += f" of at most {value:g}"
+                words += f" of at most {_limit(value)}"
             case _ if hasattr(limit, "pattern"):
                 words += f" matching {limit.pattern}"
     return words.replace(" above 0 of at most 1", " in (0, 1]").replace(" above 0 below 1", " in (0, 1)")
+
+
+def _limit(value: Any) -> str:
+    return str(value) if isinstance(value, int) else f"{value:g}"
 
 
 def _type_words(annotation: Any) -> str:
