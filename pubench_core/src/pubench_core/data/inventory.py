@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ..errors import PluginError, RequestError
 from ..info import DatasetInfo
 from .dataset import DataRoot
-from .store import folder_of, manifest_of, prepared, source_of
+from .store import folder_of, located, manifest_of, prepared, source_of
 
 
 @dataclass(frozen=True)
 class Present:
     """``state``: ``prepared`` (the copy that a run would open), ``files`` (sources only), ``packaged`` (comes with its
-    package) or ``absent``. ``reason`` says what is absent. ``copies``: every prepared copy, older ones too.
+    package), ``absent``, ``damaged`` (a copy's manifest) or ``broken`` (its plugin). ``reason`` says what is absent or
+    wrong. ``copies``: every prepared copy, older ones too.
     """
 
     info: DatasetInfo
@@ -30,7 +31,7 @@ class Present:
     @property
     def source_bytes(self) -> int:
         """Size of the source files."""
-        return sum(path.stat().st_size for path in self.files)
+        return sum(path.stat().st_size for path in self.files if path.is_file())
 
     @property
     def prepared_bytes(self) -> int:
@@ -54,15 +55,22 @@ class Present:
 
 
 def look(info: DatasetInfo, root: DataRoot) -> Present:
-    """What there is of one data set; nothing is read but manifests."""
-    copies = prepared(info.key, root.cache)
+    """What there is of one data set; nothing is read but manifests, and nothing is downloaded."""
+    root = replace(root, offline=True)
+    try:
+        copies = prepared(info.key, root.cache)
+    except RequestError as error:
+        return Present(info, "damaged", (), None, None, [], str(error))
+    files: tuple[Path, ...] = ()
     try:
         source = source_of(info)
-        files = source.locate(root)
-    except (RequestError, PluginError) as error:
-        return Present(info, "absent", (), None, None, copies, str(error))
-    if not files:
+        files = located(info, source, root)
+        folder = folder_of(info, source, files, root, info.preprocess) if files else None
+    except RequestError as error:  # files absent, or what reads them
+        return Present(info, "files" if files else "absent", files, None, None, copies, str(error))
+    except PluginError as error:
+        return Present(info, "broken", files, None, None, copies, str(error))
+    if folder is None:
         return Present(info, "packaged", (), None, None, copies)
-    folder = folder_of(info, source, files, root, info.preprocess)
     manifest = manifest_of(folder)
     return Present(info, "files" if manifest is None else "prepared", files, folder, manifest, copies)

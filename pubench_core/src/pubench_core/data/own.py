@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from ..errors import RequestError, unknown
 from ..specs import OwnFile
-from .tables import read_table
+from .tables import is_nested, read_table
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -77,7 +77,10 @@ def read_own(own: OwnFile) -> OwnData:
     notes: list[str] = []
     name = own.path.name
     _known_columns(own, frame)
-    labeled, how = _two_valued(own, frame, own.label_col, "label")
+    if own.truth_col == own.label_col:
+        raise RequestError(f"{name}: '{own.label_col}' is named as the labels and as the truth; they are two columns")
+    used: set[str] = set()
+    labeled, how = _two_valued(own, frame, own.label_col, "label", used)
     n, n_labeled = len(frame), int(labeled.sum())
     if not n_labeled:
         raise RequestError(f"{name}: column '{own.label_col}' labels no row ({how}); PU data need labelled positives")
@@ -89,7 +92,7 @@ def read_own(own: OwnFile) -> OwnData:
 
     truth = None
     if own.truth_col is not None and own.truth_col in frame:
-        positive, how = _two_valued(own, frame, own.truth_col, "truth")
+        positive, how = _two_valued(own, frame, own.truth_col, "truth", used)
         truth = positive.astype(np.int8)
         notes.append(f"'{own.truth_col}': {how}; {int(truth.sum())} positive, {n - int(truth.sum())} negative")
         if wrong := int((labeled & ~positive).sum()):
@@ -100,9 +103,11 @@ def read_own(own: OwnFile) -> OwnData:
     x = encode(frame, columns, name)
     x_test = truth_test = None
     if own.test is not None:
-        x_test, truth_test = _test_part(own, columns, notes)
+        x_test, truth_test = _test_part(own, columns, notes, used)
     elif own.truth_col is not None and truth is None:
         raise unknown(f"column of {name} (--truth-col)", own.truth_col, list(frame.columns))
+    if unused := [word for word in own.positive_value if word not in used]:
+        raise RequestError(f"{name}: --positive-value {unused[0]} is no value of '{own.label_col}' or of the truth")
     return OwnData(x, labeled, truth, x_test, truth_test, columns, tuple(notes))
 
 
@@ -119,6 +124,8 @@ def encode(frame: DataFrame, columns: Sequence[Column], name: str, say: Any = No
             raise unknown(f"column: {name} lacks", column.name, list(frame.columns))
         values = frame[column.name]
         if column.kind == "number":
+            if _is_time(values):
+                raise RequestError(f"{name}: column '{column.name}' holds dates or times; training had numbers")
             try:
                 numbers = pd.to_numeric(values).to_numpy(dtype=np.float64, na_value=np.nan)
             except (ValueError, TypeError) as error:
@@ -138,6 +145,11 @@ def encode(frame: DataFrame, columns: Sequence[Column], name: str, say: Any = No
     return np.ascontiguousarray(np.concatenate(parts, axis=1))
 
 
+def texts_of(columns: Sequence[Column]) -> tuple[str, ...]:
+    """Columns that another file must be read with as texts: a category ``10`` is not the number 10."""
+    return tuple(column.name for column in columns if column.kind == "category")
+
+
 def as_plain(columns: Sequence[Column]) -> list[dict[str, Any]]:
     """The encoding as plain data, for records."""
     return [{"name": c.name, "kind": c.kind, "categories": list(c.categories)} for c in columns]
@@ -151,17 +163,25 @@ def from_plain(columns: Sequence[Mapping[str, Any]]) -> tuple[Column, ...]:
 # -------------------------------------------------------------------- labels
 
 
-def _two_valued(own: OwnFile, frame: DataFrame, column: str, what: Literal["label", "truth"]) -> tuple[BoolArray, str]:
-    """(n,) True where positive, and how it was read: {1, 0}, {1, -1}, {True, False}, or two texts."""
+def _two_valued(
+    own: OwnFile, frame: DataFrame, column: str, what: Literal["label", "truth"], used: set[str]
+) -> tuple[BoolArray, str]:
+    """(n,) True where positive, and how it was read: {1, 0}, {1, -1}, {True, False}, or two texts.
+
+    Words of ``positive_value`` that name a value here are added to ``used``.
+    """
     values, flag = frame[column], "--label-col" if what == "label" else "--truth-col"
     where = f"{own.path.name}: column '{column}' ({flag})"
+    if is_nested(values):
+        raise RequestError(f"{where} holds lists; one value per row is right")
     if values.isna().any():
         row = int(np.flatnonzero(values.isna())[0])
         raise RequestError(f"{where} is empty in row {row}; give every row a value, 0 for unlabelled rows")
     found = list(values.unique())
     other = "unlabelled" if what == "label" else "negative"
     if own.positive_value:
-        named = [v for v in found if str(v) in own.positive_value]
+        used |= {word for word in own.positive_value if any(_means(word, v) for v in found)}
+        named = [v for v in found if any(_means(word, v) for word in own.positive_value)]
         if len(named) == 1 and len(found) <= 2:
             rest = [v for v in found if v is not named[0]]
             return (values == named[0]).to_numpy(dtype=bool), _reading(named[0], rest, other)
@@ -173,11 +193,23 @@ def _two_valued(own: OwnFile, frame: DataFrame, column: str, what: Literal["labe
         positive = (values == 1).to_numpy(dtype=bool)
         named, rest = [v for v in found if v == 1], [v for v in found if v != 1]
         return positive, _reading(named[0] if named else 1, rest, other)
-    if numbers is None and len(found) == 2:
+    if len(found) == 2:
         raise RequestError(f"{where} has the values {_some(found)}; say which is positive with --positive-value")
     raise RequestError(
         f"{where} has the values {_some(found)}; 1 and 0, 1 and -1, true and false, or two texts are right"
     )
+
+
+def _means(word: str, value: Any) -> bool:
+    """Whether what the user wrote is this value: ``0`` is 0.0 and False, ``TRUE`` is True."""
+    if isinstance(value, (bool, np.bool_)) and word.lower() in ("true", "false"):
+        return bool(value) == (word.lower() == "true")
+    if isinstance(value, (bool, np.bool_, int, float, np.number)):
+        try:
+            return float(word) == float(value)
+        except ValueError:
+            return False
+    return word == str(value)
 
 
 def _reading(positive: Any, rest: Sequence[Any], other: str) -> str:
@@ -220,13 +252,22 @@ def _encoding(own: OwnFile, frame: DataFrame, names: Sequence[str], notes: list[
     columns, left_out = [], []
     for name in names:
         values = frame[name]
+        if is_nested(values):
+            left_out.append(f"'{name}' (lists of different lengths, or of something else than numbers)")
+            continue
         distinct = values.nunique(dropna=False)
         if distinct <= 1:
-            left_out.append(f"'{name}' (constant)")
+            left_out.append(f"'{name}' ({'empty' if values.isna().any() else 'constant'})")
+        elif _is_time(values):
+            left_out.append(f"'{name}' (a date or a time; turn it into numbers to use it)")
+        elif odd := _numbers_but_for(values):
+            if distinct > MAX_CATEGORIES or distinct == len(values):
+                left_out.append(f"'{name}' (text: {odd})")
+            else:
+                columns.append(Column(name, "category", tuple(sorted(set(_words(values))))))
+                notes.append(f"'{name}' is read as text: {odd}")
         elif name not in own.features and _is_id(name, values):
             left_out.append(f"'{name}' (looks like an id: every value differs; --features keeps it)")
-        elif pd.api.types.is_datetime64_any_dtype(values):
-            left_out.append(f"'{name}' (a date; turn it into numbers to use it)")
         elif pd.api.types.is_bool_dtype(values) or pd.api.types.is_numeric_dtype(values):
             columns.append(Column(name, "number"))
         elif distinct > MAX_CATEGORIES:
@@ -242,11 +283,34 @@ def _encoding(own: OwnFile, frame: DataFrame, names: Sequence[str], notes: list[
     if categories:
         listed = ", ".join(f"'{c.name}' ({len(c.categories)})" for c in categories[:8])
         more = f" and {len(categories) - 8} more" if len(categories) > 8 else ""
-        told += f", {len(categories)} categorical ones one-hot: {listed}{more}"
+        told += f", {len(categories)} categorical as one-hot: {listed}{more}"
     notes.append(told)
     if left_out:
         notes.append("left out: " + "; ".join(left_out))
     return tuple(columns)
+
+
+def _is_time(values: Series[Any]) -> bool:
+    import pandas as pd
+
+    times = ("datetime64", "datetime", "date", "timedelta64", "timedelta", "time", "period")
+    return values.dtype.kind in "mM" or pd.api.types.infer_dtype(values, skipna=True) in times
+
+
+def _numbers_but_for(values: Series[Any]) -> str:
+    """Why a column of texts is no column of numbers, where at least half of them are; else empty."""
+    import pandas as pd
+
+    if pd.api.types.infer_dtype(values, skipna=True) not in ("string", "mixed", "mixed-integer"):
+        return ""
+    given = values[values.notna()]
+    strange = given[pd.to_numeric(given, errors="coerce").isna()]
+    if not len(strange) or 2 * len(strange) > len(given):
+        return ""
+    return (
+        f"{len(given) - len(strange)} of {len(given)} values are numbers, row {strange.index[0]} is "
+        f"'{strange.iloc[0]}'; leave unknown cells empty to have it read as numbers"
+    )
 
 
 def _is_id(name: str, values: Series[Any]) -> bool:
@@ -291,7 +355,7 @@ def _words(values: Series[Any]) -> npt.NDArray[Any]:
 
 
 def _test_part(
-    own: OwnFile, columns: Sequence[Column], notes: list[str]
+    own: OwnFile, columns: Sequence[Column], notes: list[str], used: set[str]
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int8]]:
     assert own.test is not None
     if own.truth_col is None:
@@ -299,10 +363,12 @@ def _test_part(
             f"--test {own.test.name} needs --truth-col: the column of true labels to measure against (rows without "
             "true labels are scored by pubench predict)"
         )
-    frame = read_table(own.test)
+    frame = read_table(own.test, texts_of(columns))
     if own.truth_col not in frame:
         raise unknown(f"column of {own.test.name} (--truth-col)", own.truth_col, list(frame.columns))
-    positive, how = _two_valued(OwnFile(**{**own.model_dump(), "path": own.test}), frame, own.truth_col, "truth")
+    positive, how = _two_valued(OwnFile(**{**own.model_dump(), "path": own.test}), frame, own.truth_col, "truth", used)
     x = encode(frame, columns, own.test.name, notes.append)
     notes.append(f"{own.test.name}: {len(x)} test rows; {how}; {int(positive.sum())} positive")
+    if own.test_sha256 == own.sha256:
+        notes.append(f"{own.test.name} is the file that is trained on; what is measured on it is no test")
     return x, positive.astype(np.int8)

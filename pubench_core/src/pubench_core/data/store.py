@@ -13,10 +13,11 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import filelock
 import numpy as np
@@ -34,6 +35,9 @@ from .source import DataSource
 LAYOUT = 1
 MANIFEST = "manifest.json"
 ARRAYS = ("x", "y", "x_test", "y_test")
+INCOMING = ".incoming"
+#: What a manifest of this layout says, whatever else it says.
+_FIELDS = frozenset({"layout", "key", "made_at", "sources", "arrays", "classes", "digest", "mean", "std"})
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,25 @@ def source_of(info: DatasetInfo) -> DataSource:
     found = load(info)
     if not (isinstance(found, type) and issubclass(found, DataSource)):
         raise PluginError(f"dataset '{info.key}': {info.load} is not a subclass of pubench_core.data.source.DataSource")
-    return found(info)
+    with asked(info, "set up"):
+        return found(info)
+
+
+@contextmanager
+def asked(info: DatasetInfo, what: str) -> Iterator[None]:
+    """Around a call of a data source, which may raise anything: PluginError names it, with its cause attached."""
+    try:
+        yield
+    except PubenchError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise PluginError(f"dataset '{info.key}' could not be {what}: {type(error).__name__}: {error}") from error
+
+
+def located(info: DatasetInfo, source: DataSource, root: DataRoot) -> tuple[Path, ...]:
+    """The files of a data set. Raises RequestError if one is absent, PluginError if its source fails."""
+    with asked(info, "located"):
+        return tuple(source.locate(root))
 
 
 def open_dataset(info: DatasetInfo, root: DataRoot, *, preprocess: str = "none") -> Prepared:
@@ -64,7 +86,7 @@ def open_dataset(info: DatasetInfo, root: DataRoot, *, preprocess: str = "none")
     Raises RequestError if files are missing, damaged, or changed since the copy was made.
     """
     source = source_of(info)
-    files = source.locate(root)
+    files = located(info, source, root)
     if not files:
         data = _read(info, source, files, root)
         data = unit_rows(data) if preprocess == "l2" else data
@@ -72,10 +94,9 @@ def open_dataset(info: DatasetInfo, root: DataRoot, *, preprocess: str = "none")
     folder = folder_of(info, source, files, root, preprocess)
     manifest = manifest_of(folder)
     if manifest is None:
-        manifest = _prepare(info, source, files, root, preprocess, folder)
-    else:
-        _check(info, folder, manifest)
-    return Prepared(_opened(folder, manifest), manifest["digest"], folder)
+        return _prepare(info, source, files, root, preprocess, folder)
+    _check(folder, manifest)
+    return _opened(folder, manifest)
 
 
 def unit_rows(data: ClassData) -> ClassData:
@@ -83,40 +104,56 @@ def unit_rows(data: ClassData) -> ClassData:
     return replace(data, x=unit(data.x), x_test=unit(data.x_test) if data.x_test is not None else None)
 
 
-def prepared(key: str | None, cache: Path) -> list[tuple[Path, dict[str, Any]]]:
-    """(folder, manifest) of the complete copies of one data set, or of all."""
-    base = cache / "prepared"
-    found = []
-    for path in sorted(base.glob(f"{key or '*'}/*/{MANIFEST}")):
-        manifest = manifest_of(path.parent)
-        if manifest is not None:
-            found.append((path.parent, manifest))
-    return found
+def folders_of_copies(key: str | None, cache: Path) -> list[Path]:
+    """Folders of the complete copies of one data set, or of all."""
+    found = sorted((cache / "prepared").glob(f"{key or '*'}/*/{MANIFEST}"))
+    return [path.parent for path in found if path.parent.suffix != INCOMING]
 
 
-def verify_copy(folder: Path, manifest: dict[str, Any]) -> list[str]:
-    """What is wrong with a copy and its sources, in words, every byte read; empty if nothing is."""
+def prepared(key: str, cache: Path) -> list[tuple[Path, dict[str, Any]]]:
+    """(folder, manifest) of the complete copies of one data set. Raises RequestError if a manifest is damaged."""
+    found = [(folder, manifest_of(folder)) for folder in folders_of_copies(key, cache)]
+    return [(folder, manifest) for folder, manifest in found if manifest is not None]
+
+
+def verify_copy(folder: Path) -> list[str]:
+    """What is wrong with a copy and its sources, with what to do, every byte read; empty if nothing is."""
+    try:
+        manifest = manifest_of(folder)
+    except RequestError as error:
+        return [str(error)]
+    if manifest is None:  # removed in the meantime
+        return []
     wrong = []
-    for entry in (*manifest["sources"], *_array_entries(folder, manifest)):
+    of_source, of_array = _remedies(manifest["key"])
+    entries = [(entry, of_source) for entry in manifest["sources"]]
+    entries += [(entry, of_array) for entry in _array_entries(folder, manifest)]
+    for entry, remedy in entries:
         path = Path(entry["path"])
         try:
             now = _sha256(path)
         except OSError as error:
-            wrong.append(f"{path} cannot be read: {error.strerror or error}")
+            wrong.append(f"{path} cannot be read: {error.strerror or error}; {remedy}")
             continue
         if now != entry["sha256"]:
-            wrong.append(f"{path} is not what it was: sha256 {now[:16]} now, {entry['sha256'][:16]} when prepared")
+            told = f"sha256 {now[:16]} now, {entry['sha256'][:16]} when prepared"
+            wrong.append(f"{path} is not what it was: {told}; {remedy}")
     return wrong
 
 
 def remove_copies(key: str, cache: Path) -> int:
     """Deletes the copies of a data set (its source files stay) and returns how many bytes that freed."""
     base, freed = cache / "prepared" / key, 0
-    for folder in sorted(base.glob("*/")):
-        freed += sum(f.stat().st_size for f in folder.rglob("*") if f.is_file())
-        with _lock(folder):
-            shutil.rmtree(folder)
-    shutil.rmtree(base, ignore_errors=True)
+    try:
+        for name in sorted({folder.name.split(".")[0] for folder in base.glob("*/")}):
+            with _lock(base / name):  # one that is being made is waited for; lock files stay, somebody may wait on them
+                for folder in (base / name, *base.glob(f"{name}.*{INCOMING}")):
+                    freed += sum(f.stat().st_size for f in folder.rglob("*") if f.is_file())
+                    _delete(folder)
+    except OSError as error:
+        raise RequestError(
+            f"{key}: {base} could not be removed: {error.strerror or error}; remove it yourself"
+        ) from error
     return freed
 
 
@@ -125,11 +162,13 @@ def remove_copies(key: str, cache: Path) -> int:
 
 def folder_of(info: DatasetInfo, source: DataSource, files: tuple[Path, ...], root: DataRoot, preprocess: str) -> Path:
     """Where the copy of these files, read by this code, is kept."""
+    with asked(info, "identified"):
+        variant = source.variant(root, files)
     identity = {
         "layout": LAYOUT,
         "code": hash_package(info.package),
         "files": [str(f.resolve()) for f in files],
-        "variant": source.variant(root, files),
+        "variant": variant,
         "preprocess": preprocess if preprocess == "l2" else "none",
     }
     name = hashlib.sha256(canonical_json(identity).encode()).hexdigest()[:16]
@@ -138,21 +177,22 @@ def folder_of(info: DatasetInfo, source: DataSource, files: tuple[Path, ...], ro
 
 def _prepare(
     info: DatasetInfo, source: DataSource, files: tuple[Path, ...], root: DataRoot, preprocess: str, folder: Path
-) -> dict[str, Any]:
-    aside = folder.with_name(f"{folder.name}.{os.getpid()}.incoming")
+) -> Prepared:
+    """The copy, made under its lock, or made by another process while this one waited for it."""
+    aside = folder.with_name(f"{folder.name}.{os.getpid()}{INCOMING}")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with _lock(folder):
             manifest = manifest_of(folder)
-            if manifest is not None:  # another process made it while this one waited
-                return manifest
+            if manifest is not None:
+                return _opened(folder, manifest)
             started = time.perf_counter()
             sources = [_source_entry(f) for f in files]
             data = _read(info, source, files, root)
             if preprocess == "l2":
                 data = unit_rows(data)
-            for stale in folder.parent.glob(f"{folder.name}.*.incoming"):
-                shutil.rmtree(stale, ignore_errors=True)
+            for stale in (folder, *folder.parent.glob(f"{folder.name}.*{INCOMING}")):  # of a process that was killed
+                _delete(stale)
             aside.mkdir()
             try:
                 manifest = _written(aside, data, sources, info, preprocess)
@@ -162,7 +202,7 @@ def _prepare(
             except BaseException:
                 shutil.rmtree(aside, ignore_errors=True)
                 raise
-            return manifest
+            return _opened(folder, manifest)
     except OSError as error:
         raise RequestError(
             f"{info.key}: the prepared copy could not be written in {folder.parent}: {error.strerror or error}; "
@@ -177,7 +217,7 @@ def _written(
     for name, array in _arrays(data):
         path = folder / f"{name}.npy"
         with path.open("wb") as stream:
-            np.save(stream, np.ascontiguousarray(array), allow_pickle=False)
+            _save(stream, np.ascontiguousarray(array))
             stream.flush()
             os.fsync(stream.fileno())
         arrays[name] = {"shape": list(array.shape), "dtype": str(array.dtype), **_stat(path), "sha256": _sha256(path)}
@@ -199,15 +239,22 @@ def _written(
     }
 
 
+def _save(stream: IO[bytes], array: npt.NDArray[Any]) -> None:
+    """``np.save`` of a contiguous array; its own error for a full disk does not say so."""
+    np.lib.format.write_array_header_1_0(stream, np.lib.format.header_data_from_array_1_0(array))
+    stream.write(array.data)
+
+
+def _delete(folder: Path) -> None:
+    """Removes a copy, its manifest first: what is left of it if this is interrupted is no copy."""
+    (folder / MANIFEST).unlink(missing_ok=True)
+    if folder.exists():
+        shutil.rmtree(folder)
+
+
 def _read(info: DatasetInfo, source: DataSource, files: tuple[Path, ...], root: DataRoot) -> ClassData:
-    try:
-        found = source.read(files, root)
-    except (PubenchError, OSError):
-        raise
-    # A stranger's loader may raise anything: it is named, with its cause attached.
-    except Exception as error:
-        raise PluginError(f"dataset '{info.key}' could not be read: {type(error).__name__}: {error}") from error
-    return _checked(info, found)
+    with asked(info, "read"):
+        return _checked(info, source.read(files, root))
 
 
 def _checked(info: DatasetInfo, data: object) -> ClassData:
@@ -217,17 +264,34 @@ def _checked(info: DatasetInfo, data: object) -> ClassData:
     for part, x, y in (("training", data.x, data.y), ("test", data.x_test, data.y_test)):
         if x is None and y is None and part == "test":
             continue
-        if x is None or y is None or len(x) != len(y) or not len(x):
-            raise PluginError(f"dataset '{info.key}': the {part} part has not one label per row")
+        if not (isinstance(x, np.ndarray) and isinstance(y, np.ndarray)):
+            raise PluginError(
+                f"dataset '{info.key}': the {part} part is {type(x).__name__} and {type(y).__name__}; two arrays are "
+                "right, features and labels"
+            )
+        if x.ndim < 2 or y.ndim != 1 or len(x) != len(y) or not x.size:
+            raise PluginError(
+                f"dataset '{info.key}': features of the {part} part have shape {x.shape} and labels {y.shape}; "
+                "(n, ...) and (n,) are right, with at least one row"
+            )
         if x.dtype not in (np.uint8, np.float32):
             raise PluginError(f"dataset '{info.key}': features are {x.dtype}; uint8 or float32 is right")
+        if x.dtype != data.x.dtype:
+            raise PluginError(f"dataset '{info.key}': test rows are {x.dtype} and training rows {data.x.dtype}")
         if x.shape[1:] != data.x.shape[1:]:
             raise PluginError(f"dataset '{info.key}': test rows have shape {x.shape[1:]}, not {data.x.shape[1:]}")
+        if y.dtype.kind not in "iu":
+            raise PluginError(f"dataset '{info.key}': labels are {y.dtype}; integers are right, class indices")
         if y.min() < 0 or y.max() >= len(info.classes):
-            raise PluginError(f"dataset '{info.key}': class {y.max()} of the {part} part is none of {info.classes}")
+            stray = y.min() if y.min() < 0 else y.max()
+            raise PluginError(f"dataset '{info.key}': class {stray} of the {part} part is none of {info.classes}")
         if x.dtype == np.float32 and not np.isfinite(x).all():
             raise PluginError(f"dataset '{info.key}': the {part} part has a value that is not a finite number")
-    return data
+    return replace(data, mean=_numbers(data.mean), std=_numbers(data.std))
+
+
+def _numbers(values: Iterable[float] | None) -> tuple[float, ...] | None:
+    return None if values is None else tuple(float(v) for v in values)
 
 
 def _arrays(data: ClassData) -> Iterator[tuple[str, npt.NDArray[Any]]]:
@@ -254,32 +318,38 @@ def _lock(folder: Path) -> filelock.BaseFileLock:
 def manifest_of(folder: Path) -> dict[str, Any] | None:
     """What a complete copy says of itself; None if there is none. Raises RequestError if it is damaged."""
     path = folder / MANIFEST
+    remedy = f"pubench data remove {folder.parent.name} makes room for a new copy"
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
-        raise RequestError(
-            f"{path} cannot be read ({error}); pubench data remove {folder.parent.name} makes room for a new copy"
-        ) from error
-    assert isinstance(found, dict)
+        raise RequestError(f"{path} cannot be read ({error}); {remedy}") from error
+    if not isinstance(found, dict) or not found.keys() >= _FIELDS:
+        raise RequestError(f"{path} is not the manifest of a prepared copy; {remedy}")
     return found
 
 
 def _write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
     aside = folder / f"{MANIFEST}.{os.getpid()}"
-    aside.write_text(json.dumps(manifest, indent=1), encoding="utf-8")
-    aside.replace(folder / MANIFEST)
+    try:
+        with aside.open("w", encoding="utf-8") as stream:
+            json.dump(manifest, stream, indent=1)
+            stream.flush()
+            os.fsync(stream.fileno())
+        aside.replace(folder / MANIFEST)
+    finally:
+        aside.unlink(missing_ok=True)
 
 
-def _check(info: DatasetInfo, folder: Path, manifest: dict[str, Any]) -> None:
+def _check(folder: Path, manifest: dict[str, Any]) -> None:
     """Cheap where sizes and times are as they were; a file whose time alone changed is hashed, and noted."""
     noted = False
+    of_source, of_array = _remedies(manifest["key"])
     for entry in manifest["sources"]:
-        noted |= _same(Path(entry["path"]), entry, f"put the original back, or take it as it is: {_again(info)}")
+        noted |= _same(Path(entry["path"]), entry, of_source)
     for entry in _array_entries(folder, manifest):
-        stored = manifest["arrays"][entry["name"]]
-        noted |= _same(Path(entry["path"]), stored, f"have the copy made again: {_again(info)}")
+        noted |= _same(Path(entry["path"]), manifest["arrays"][entry["name"]], of_array)
     if noted:
         try:
             _write_manifest(folder, manifest)
@@ -287,8 +357,10 @@ def _check(info: DatasetInfo, folder: Path, manifest: dict[str, Any]) -> None:
             return
 
 
-def _again(info: DatasetInfo) -> str:
-    return f"pubench data remove {info.key}"
+def _remedies(key: str) -> tuple[str, str]:
+    """What to do about a source file that is not what it was, and about an array."""
+    again = f"pubench data remove {key}"
+    return f"put the original back, or take it as it is: {again}", f"have the copy made again: {again}"
 
 
 def _same(path: Path, entry: dict[str, Any], remedy: str) -> bool:
@@ -307,7 +379,7 @@ def _same(path: Path, entry: dict[str, Any], remedy: str) -> bool:
     return True
 
 
-def _opened(folder: Path, manifest: dict[str, Any]) -> ClassData:
+def _opened(folder: Path, manifest: dict[str, Any]) -> Prepared:
     """Arrays mapped from their files: pages are shared between processes as long as nobody writes to them."""
     arrays: dict[str, Any] = {}
     for name in ARRAYS:
@@ -322,7 +394,8 @@ def _opened(folder: Path, manifest: dict[str, Any]) -> ClassData:
                 f"{path} cannot be opened ({error}); pubench data remove {manifest['key']} and run again"
             ) from error
     mean, std = manifest["mean"], manifest["std"]
-    return ClassData(**arrays, mean=tuple(mean) if mean else None, std=tuple(std) if std else None)
+    data = ClassData(**arrays, mean=tuple(mean) if mean else None, std=tuple(std) if std else None)
+    return Prepared(data, manifest["digest"], folder)
 
 
 def _array_entries(folder: Path, manifest: dict[str, Any]) -> Iterator[dict[str, Any]]:

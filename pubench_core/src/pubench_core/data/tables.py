@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 import zipfile
+import zlib
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +15,14 @@ import numpy as np
 from ..errors import RequestError
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    from pandas import DataFrame, Series
 
 SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".npz")
 
 
 def is_table_path(text: str) -> bool:
-    """Whether a ``--data`` value means a file rather than the key of a data set."""
-    return text.endswith(SUFFIXES) or "/" in text or "\\" in text
+    """Whether a ``--data`` value means a file rather than the key of a data set, which has no such character."""
+    return any(character in text for character in "./\\")
 
 
 def sha256_of(path: Path) -> str:
@@ -31,12 +34,16 @@ def sha256_of(path: Path) -> str:
         raise RequestError(f"cannot read {path}: {error.strerror or error}") from error
 
 
-def read_table(path: Path) -> DataFrame:
+def read_table(path: Path, texts: Collection[str] = ()) -> DataFrame:
     """The table in a file: one column per field, or per array of an npz (``x`` of shape (n, d) becomes x_0 ... x_d-1).
+
+    ``texts``: columns that are read as texts whatever they look like (``007`` stays so). In delimited text a ``?`` is
+    a gap as an empty cell is. Booleans with gaps become pandas' ``boolean``, decimals become floats, lists of numbers
+    of one length (in parquet) become columns.
 
     Raises RequestError naming the file if it is absent, empty, damaged, of another format or has a column twice.
     """
-    name = path.name
+    name = path.name.lower()
     if not name.endswith(SUFFIXES):
         raise RequestError(f"{path}: a table is a file ending in {', '.join(SUFFIXES)}")
     try:
@@ -47,82 +54,151 @@ def read_table(path: Path) -> DataFrame:
         elif name.endswith(".npz"):
             frame = _npz(path)
         else:
-            frame = _delimited(path, tab=".tsv" in name)
+            frame = _delimited(path, ["\t"] if ".tsv" in name else [",", ";", "\t"], texts)
     except OSError as error:
         raise RequestError(f"cannot read {path}: {error.strerror or error}") from error
-    frame.columns = [str(column) for column in frame.columns]
-    twice = frame.columns[frame.columns.duplicated()]
-    if len(twice):
-        raise RequestError(f"{path}: column '{twice[0]}' is there twice; rename one")
+    frame.columns = [str(column).strip() for column in frame.columns]
+    _each_once(path, frame.columns)
     if not len(frame):
-        raise RequestError(f"{path} has a header and no rows")
+        raise RequestError(f"{path} has columns and no rows")
+    for column in frame.columns:
+        frame[column] = _plain(frame[column])
     return frame
 
 
-def _delimited(path: Path, tab: bool) -> DataFrame:
-    import zlib
+def is_nested(values: Series[Any]) -> bool:
+    """Whether entries are lists or mappings, which are no features and cannot be compared."""
+    return values.dtype == object and any(isinstance(v, (list, tuple, dict, set, np.ndarray)) for v in values)
 
+
+def _reason(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)
+
+
+def _each_once(path: Path, names: Sequence[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise RequestError(f"{path}: column '{name}' is there twice; rename one")
+        seen.add(name)
+
+
+def _plain(values: Series[Any]) -> Series[Any]:
+    """The same values in the dtype they would have without gaps and in a format with fewer types."""
     import pandas as pd
 
-    separators = ["\t"] if tab else [",", ";", "\t"]
+    if values.dtype != object or is_nested(values):
+        return values
+    match pd.api.types.infer_dtype(values, skipna=True):
+        case "boolean":
+            return values.astype("boolean")
+        case "decimal":
+            return values.astype(np.float64)
+    return values
+
+
+def _delimited(path: Path, separators: Sequence[str], texts: Collection[str]) -> DataFrame:
+    import pandas as pd
+
+    def read(separator: str, **how: Any) -> DataFrame:
+        return pd.read_csv(path, sep=separator, skipinitialspace=True, na_values=["?"], **how)
+
     try:
-        for separator in separators:
-            frame = pd.read_csv(
-                path, sep=separator, skipinitialspace=True, low_memory=False, float_precision="round_trip"
-            )
-            if len(frame.columns) > 1:
-                _no_shifted_rows(path, frame)
-                return frame
+        headers = {s: read(s, header=None, nrows=1, dtype=str, keep_default_na=False).iloc[0] for s in separators}
+        separator = max(separators, key=lambda s: len(headers[s]))
+        names = [str(name).strip() or f"Unnamed: {k}" for k, name in enumerate(headers[separator])]
+        if len(names) == 1:
+            told = "a tab" if separators == ["\t"] else "',' (or ';' or a tab)"
+            raise RequestError(f"{path} has a single column; fields are separated by {told} and named in line 1")
+        _each_once(path, names)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            kinds = {name: str for name in texts if name in names}
+            frame = read(separator, header=0, names=names, index_col=False, dtype=kinds, low_memory=False)
     except UnicodeDecodeError as error:
-        raise RequestError(f"{path} is not UTF-8 text (byte {error.start}); save it as UTF-8") from error
+        raise RequestError(f"{path} is not UTF-8 text; save it as CSV in UTF-8") from error
     except pd.errors.EmptyDataError as error:
         raise RequestError(f"{path} is empty") from error
+    except pd.errors.ParserWarning as error:  # surplus fields that are not empty
+        raise RequestError(f"{path}: rows have more fields than line 1 has names; name every column") from error
     except pd.errors.ParserError as error:
         reason = str(error).strip().removeprefix("Error tokenizing data. C error: ")
         raise RequestError(f"{path} is not a table: {reason}") from error
     except (EOFError, zlib.error) as error:
         raise RequestError(f"{path} is damaged ({error}); get it again") from error
-    raise RequestError(f"{path} has a single column; fields are separated by ',' (or ';' or a tab) and named in line 1")
+    for name in names:
+        if pd.api.types.infer_dtype(frame[name], skipna=True) == "string":
+            frame[name] = frame[name].str.strip()
+            if separator != "," and name not in texts:
+                frame[name] = _decimal_commas(frame[name])
+    return frame
 
 
-def _no_shifted_rows(path: Path, frame: DataFrame) -> None:
-    """pandas takes surplus fields of every row for an index; in a user's file that is a missing name in the header."""
+def _decimal_commas(values: Series[Any]) -> Series[Any]:
+    """Numbers, where every text is one with a decimal comma, as spreadsheets write them in much of the world."""
     import pandas as pd
 
-    if not isinstance(frame.index, pd.RangeIndex):
-        raise RequestError(f"{path}: rows have more fields than line 1 has names; name every column")
+    if not values.dropna().str.fullmatch(r"[+-]?\d+(,\d+)?([eE][+-]?\d+)?").all():
+        return values
+    return pd.to_numeric(values.str.replace(",", "."))
 
 
 def _parquet(path: Path) -> DataFrame:
     import pandas as pd
     import pyarrow as pa
+    from pyarrow.parquet import ParquetFile
 
     try:
-        return pd.read_parquet(path).reset_index(drop=True)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise RequestError(f"{path} is not a parquet file, or a damaged one ({str(error).splitlines()[0]})") from error
+        with ParquetFile(path) as file:
+            frame = file.read().replace_schema_metadata(None).to_pandas()  # pandas' notes beside the table add nothing
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        raise RequestError(f"{path} is not a parquet file, or a damaged one ({_reason(error)})") from error
+    _each_once(path, frame.columns)
+    kept = [name for name in frame if not name.startswith("__index_level_")]  # row names that had no name
+    return pd.DataFrame(_columns(path, {name: _stacked(frame[name]) for name in kept}))
+
+
+def _stacked(values: Series[Any]) -> Any:
+    """(n, d) where every entry is a list of d numbers."""
+    if not is_nested(values) or not all(isinstance(v, np.ndarray) and v.dtype.kind in "iuf" for v in values):
+        return values
+    return np.stack(list(values)) if len({v.shape for v in values}) == 1 and values[0].ndim == 1 else values
 
 
 def _npz(path: Path) -> DataFrame:
     import pandas as pd
 
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with zipfile.ZipFile(path), np.load(path, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
-    except (ValueError, zipfile.BadZipFile, EOFError, AttributeError) as error:
-        raise RequestError(f"{path} is not an npz of plain arrays ({str(error).splitlines()[0]})") from error
-    columns: dict[str, Any] = {}
+    except zipfile.BadZipFile as error:
+        raise RequestError(f"{path} is not an npz file, or a damaged one ({error})") from error
+    except (ValueError, EOFError, LookupError, RuntimeError, zlib.error) as error:
+        raise RequestError(f"{path} is not an npz of plain arrays ({_reason(error)})") from error
     for name, array in arrays.items():
-        if array.ndim == 1:
-            columns[name] = array
-        elif array.ndim == 2:
-            columns |= {f"{name}_{k}": array[:, k] for k in range(array.shape[1])}
-        else:
+        if not isinstance(array, np.ndarray) or array.dtype.kind not in "biufUMm":
+            kind = str(array.dtype) if isinstance(array, np.ndarray) else "no array"
+            raise RequestError(f"{path}: '{name}' is {kind}; arrays of numbers, truth values or texts are right")
+        if array.ndim not in (1, 2):
             raise RequestError(f"{path}: array '{name}' has shape {array.shape}; (n,) or (n, d) is right")
+        arrays[name] = array.astype(array.dtype.newbyteorder("="), copy=False)
     lengths = {name: len(array) for name, array in arrays.items()}
     if len(set(lengths.values())) > 1:
         told = ", ".join(f"{name} {length}" for name, length in lengths.items())
         raise RequestError(f"{path}: arrays differ in length ({told}); one entry per row each is right")
+    columns = _columns(path, arrays)
     if not columns:
         raise RequestError(f"{path} holds no array")
     return pd.DataFrame(columns)
+
+
+def _columns(path: Path, arrays: dict[str, Any]) -> dict[str, Any]:
+    """One column per 1-D array, d columns per (n, d) array."""
+    columns: list[tuple[str, Any]] = []
+    for name, array in arrays.items():
+        if array.ndim == 1:
+            columns.append((name, array))
+        else:
+            columns += [(f"{name}_{k}", array[:, k]) for k in range(array.shape[1])]
+    _each_once(path, [name for name, _ in columns])
+    return dict(columns)

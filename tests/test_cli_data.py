@@ -1,0 +1,658 @@
+"""``pubench data``, and runs on what it prepared: what is here is said, what is not is named, nothing is done twice."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from pubench_core.execute import prepare
+from pubench_core.registry import GROUP, Registry
+from pubench_core.resolve import Layer, resolve
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+Make = Callable[..., Path]
+
+INFOS = """
+from pubench_core import DatasetInfo, Reference, hookimpl
+
+def info(key, load, **more):
+    return DatasetInfo(**{**dict(
+        key=key, name=key.title(), summary="measurements of screws", load=f"acme_screws_source:{load}",
+        modality="tabular", classes=("long", "short", "bent"), positive=(1,), negative=(0,), backbone="mlp",
+        source="the drawer [left]", licence="CC0", binarisations={"bent": ((2,), (0, 1))},
+        reference=Reference(authors="Acme", title="Screws", venue="Acta Helica", year=1999)), **more})
+
+@hookimpl
+def pubench_datasets():
+    return [
+        info("acme-screws", "Screws", aliases=("acme-bolts",)),
+        info("acme-unit", "Screws", preprocess="l2"),
+        info("acme-drawer", "OnlyByHand"),
+        info("acme-bad-read", "BadRead"),
+        info("acme-bad-place", "BadPlace"),
+        info("acme-bad-fetch", "BadFetch"),
+        info("acme-gone", "Gone"),
+    ]
+"""
+
+#: Rows of ``screws.csv`` are three measurements and a class. Reading and downloading leave a line in ``<root>/log``.
+SOURCE = """
+import os
+import time
+
+import numpy as np
+
+from pubench_core.data.dataset import ClassData
+from pubench_core.data.source import DataSource
+
+
+def log(root, what):
+    root.path.mkdir(parents=True, exist_ok=True)
+    with (root.path / "log").open("a") as file:
+        print(what, file=file)
+
+
+class Screws(DataSource):
+    def locate(self, root):
+        for folder in root.folders(self.info):
+            if (folder / "screws.csv").is_file():
+                return (folder / "screws.csv",)
+        raise root.missing(self.info, ["screws.csv"], root.folders(self.info))
+
+    def read(self, files, root):
+        log(root, "read")
+        time.sleep(float(os.environ.get("SECONDS_TO_READ", 0)))
+        table = np.loadtxt(files[0], delimiter=",", ndmin=2)
+        return ClassData(x=table[:, :3].astype(np.float32), y=table[:, 3].astype(np.int64))
+
+    def fetch(self, root):  # does not ask whether it may
+        log(root, "network")
+        folder = root.path / self.info.key
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "screws.csv").write_text("".join(f"{k % 7},{k % 5},{k % 3},{k % 2}\\n" for k in range(20)))
+
+
+class OnlyByHand(Screws):
+    fetch = DataSource.fetch
+
+
+class BadRead(Screws):
+    def read(self, files, root):
+        raise ValueError("the thread\\nis worn")
+
+
+class BadPlace(Screws):
+    def locate(self, root):
+        raise KeyError("drawer")
+
+
+class BadFetch(Screws):
+    def fetch(self, root):
+        raise ConnectionError("nobody answers")
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory, make_distribution: Make) -> Path:
+    modules = {"acme_screws": INFOS, "acme_screws_source": SOURCE}
+    return make_distribution(tmp_path_factory.mktemp("site"), "acme-screws", modules)
+
+
+@pytest.fixture
+def data(pubench: Run, tmp_path: Path, site: Path) -> Run:
+    """``data(*words)``: the console script with the plugin installed, and a data root and a cache of the test's own."""
+    around = {"PYTHONPATH": str(site), "PUBENCH_DATA": str(root_of(tmp_path)), "PUBENCH_CACHE": str(tmp_path / "cache")}
+
+    def run(*words: Any, **env: str) -> subprocess.CompletedProcess[str]:
+        return pubench(*words, env={**around, **env})
+
+    return run
+
+
+def root_of(folder: Path) -> Path:
+    return folder / "data"
+
+
+def content(count: int = 200, seed: int = 0) -> str:
+    """Rows of classes 0 0 1 1 0 0 1 1 ..., the last one of class 2; every text has the same length."""
+    rng = np.random.default_rng(seed)
+    y = np.append(np.arange(count - 1) // 2 % 2, 2)
+    x = rng.integers(10, 50, (count, 3)) + 40 * (y[:, None] == 1)
+    return "".join(f"{a},{b},{c},{k}\n" for (a, b, c), k in zip(x, y, strict=True))
+
+
+def put(folder: Path, text: str | None = None, key: str = "acme-screws") -> Path:
+    path = root_of(folder) / key / "screws.csv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text or content())
+    return path
+
+
+def happened(folder: Path) -> list[str]:
+    log = root_of(folder) / "log"
+    return log.read_text().splitlines() if log.exists() else []
+
+
+def copy_of(folder: Path, key: str = "acme-screws") -> Path:
+    (found,) = (folder / "cache" / "prepared" / key).glob("*/manifest.json")
+    return found.parent
+
+
+def error_of(done: subprocess.CompletedProcess[str], code: int) -> str:
+    """The one line that a refused command wrote to stderr."""
+    assert (done.returncode, done.stdout) == (code, ""), done.stderr
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: ")
+    return line
+
+
+def rows_by_key(done: subprocess.CompletedProcess[str]) -> dict[str, dict[str, Any]]:
+    assert (done.returncode, done.stderr) == (0, "")
+    return {row["key"]: row for row in json.loads(done.stdout)}
+
+
+class TestList:
+    COLUMNS = ("key", "state", "size", "rows", "test", "classes", "prior", "licence", "citation")
+
+    def test_it_says_what_is_here_of_every_set(self, data: Run, tmp_path: Path) -> None:
+        put(tmp_path)
+        put(tmp_path, key="acme-drawer")
+        assert data("data", "fetch", "acme-screws").returncode == 0
+        rows = rows_by_key(data("data", "list", "--format", "json"))
+        assert all(tuple(row) == self.COLUMNS for row in rows.values())
+        assert rows["acme-screws"] == {
+            "key": "acme-screws",
+            "state": "prepared",
+            "size": sum(path.stat().st_size for path in copy_of(tmp_path).glob("*.npy")),
+            "rows": 200,
+            "test": None,
+            "classes": 3,
+            "prior": round(99 / 199, 4),
+            "licence": "CC0",
+            "citation": "Acme, Screws, Acta Helica 1999",
+        }
+        assert (rows["acme-drawer"]["state"], rows["acme-drawer"]["rows"]) == ("files", None)
+        assert rows["acme-drawer"]["size"] == len(content())
+        assert (rows["acme-unit"]["state"], rows["acme-unit"]["size"]) == ("absent", None)
+        assert (rows["digits"]["state"], rows["digits"]["licence"]) == ("packaged", "CC BY 4.0")
+
+    def test_a_source_that_fails_is_broken_and_the_others_are_listed(self, data: Run) -> None:
+        rows = rows_by_key(data("data", "list", "--format", "json"))
+        assert {k: rows[k]["state"] for k in ("acme-bad-place", "acme-gone", "acme-bad-read")} == {
+            "acme-bad-place": "broken",
+            "acme-gone": "broken",
+            "acme-bad-read": "absent",
+        }
+
+    def test_a_damaged_manifest_costs_its_own_row(self, data: Run, tmp_path: Path) -> None:
+        put(tmp_path)
+        data("data", "fetch", "acme-screws")
+        (copy_of(tmp_path) / "manifest.json").write_text("{")
+        rows = rows_by_key(data("data", "list", "--format", "json"))
+        assert rows["acme-screws"]["state"] == "damaged"
+        assert rows["digits"]["state"] == "packaged"
+
+    def test_csv_has_the_same_rows(self, data: Run, tmp_path: Path) -> None:
+        put(tmp_path)
+        data("data", "fetch", "acme-screws")
+        told = rows_by_key(data("data", "list", "--format", "json"))
+        done = data("data", "list", "--format", "csv")
+        assert (done.returncode, done.stderr) == (0, "")
+        rows = list(csv.DictReader(io.StringIO(done.stdout)))
+        assert {row["key"]: row for row in rows} == {
+            key: {name: "" if value is None else str(value) for name, value in row.items()} for key, row in told.items()
+        }
+
+    def test_the_table_ends_with_the_folders(self, data: Run, tmp_path: Path) -> None:
+        put(tmp_path)
+        data("data", "fetch", "acme-screws")
+        done = data("data", "list")
+        assert (done.returncode, done.stderr) == (0, "")
+        head, *_, last = done.stdout.splitlines()
+        assert head.split() == list(self.COLUMNS)
+        line = next(line for line in done.stdout.splitlines() if line.startswith("acme-screws "))
+        assert line.split()[1:8] == ["prepared", "0.0", "MiB", "200", "3", "0.4975", "CC0"]
+        assert last.rstrip() == (
+            f"files: {root_of(tmp_path)} (from PUBENCH_DATA); prepared copies: {tmp_path / 'cache' / 'prepared'}"
+        )
+
+    def test_it_reads_no_data_and_makes_no_folder(self, data: Run, tmp_path: Path) -> None:
+        put(tmp_path)
+        data("data", "list")
+        assert happened(tmp_path) == []
+        assert not (tmp_path / "cache").exists()
+
+    def test_data_root_wins_over_the_environment(self, data: Run, tmp_path: Path) -> None:
+        put(tmp_path / "other")
+        words = ("data", "list", "--format", "json")
+        assert rows_by_key(data(*words))["acme-screws"]["state"] == "absent"
+        assert rows_by_key(data(*words, "--data-root", tmp_path / "other" / "data"))["acme-screws"]["state"] == "files"
+
+
+class TestInfo:
+    def test_json_says_everything(self, data: Run, tmp_path: Path) -> None:
+        path = put(tmp_path)
+        data("data", "fetch", "acme-screws")
+        done = data("data", "info", "acme-bolts", "--format", "json")
+        assert (done.returncode, done.stderr) == (0, "")
+        told = json.loads(done.stdout)
+        assert (told["key"], told["state"], told["rows"], told["missing"]) == ("acme-screws", "prepared", 200, "")
+        assert told["classes"] == [
+            {"index": 0, "name": "long", "rows": 100, "test": None},
+            {"index": 1, "name": "short", "rows": 99, "test": None},
+            {"index": 2, "name": "bent", "rows": 1, "test": None},
+        ]
+        assert told["binarisations"] == {
+            "default": {"positive": [1], "negative": [0]},
+            "bent": {"positive": [2], "negative": [0, 1]},
+        }
+        assert (told["files"], told["n_files"]) == ([str(path)], 1)
+        (copy,) = told["copies"]
+        assert (copy["folder"], copy["bytes"]) == (str(copy_of(tmp_path)), told["size"])
+        assert (told["licence"], told["source"]) == ("CC0", "the drawer [left]")
+
+    def test_the_table_says_it_in_words(self, data: Run, tmp_path: Path) -> None:
+        put(tmp_path)
+        data("data", "fetch", "acme-screws")
+        lines = [line.rstrip() for line in data("data", "info", "acme-screws").stdout.splitlines()]
+        assert lines[0] == "acme-screws: Acme-Screws"
+        for line in (
+            "citation: Acme, Screws, Acta Helica 1999",
+            "licence or terms: CC0",
+            "source: the drawer [left]",
+            "state: prepared, 0.0 MiB",
+            "default: positive 1; negative 0",
+            "bent: positive 2; negative 0, 1",
+        ):
+            assert line in lines
+        assert "1 short 99" in [" ".join(line.split()) for line in lines]
+        assert any(line.startswith(f"copy: {copy_of(tmp_path)} (0.0 MiB, ") for line in lines)
+
+    def test_of_an_absent_set_it_says_what_is_missing(self, data: Run, tmp_path: Path) -> None:
+        done = data("data", "info", "acme-screws", "--format", "json")
+        told = json.loads(done.stdout)
+        assert (told["state"], told["rows"], told["files"], told["copies"]) == ("absent", None, [], [])
+        assert told["missing"].startswith(f"acme-screws: no screws.csv in {root_of(tmp_path) / 'acme-screws'} and ")
+        assert told["missing"] in " ".join(data("data", "info", "acme-screws").stdout.split())
+
+    def test_of_a_broken_one_it_says_why(self, data: Run) -> None:
+        told = json.loads(data("data", "info", "acme-bad-place", "--format", "json").stdout)
+        assert (told["state"], told["missing"]) == (
+            "broken",
+            "dataset 'acme-bad-place' could not be located: KeyError: 'drawer'",
+        )
+
+    def test_of_an_embedded_one_it_says_that_it_comes_with_its_package(self, data: Run) -> None:
+        done = data("data", "info", "digits")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "state: packaged" in done.stdout
+
+
+class TestFetch:
+    def test_what_is_absent_is_downloaded_and_prepared_once(self, data: Run, tmp_path: Path) -> None:
+        first, second = data("data", "fetch", "acme-screws"), data("data", "fetch", "acme-screws")
+        ready = f"acme-screws: ready, 20 rows, {copy_of(tmp_path)}"
+        assert (first.returncode, first.stdout, second.returncode) == (0, "", 0)
+        assert first.stderr.splitlines() == ["acme-screws: fetching", ready]
+        assert second.stderr.splitlines() == [ready]
+        assert happened(tmp_path) == ["network", "read"]
+
+    def test_what_is_here_is_prepared_as_a_run_of_its_own_preprocessing_opens_it(
+        self, data: Run, tmp_path: Path
+    ) -> None:
+        put(tmp_path, key="acme-unit")
+        assert data("data", "fetch", "acme-unit").returncode == 0
+        x = np.load(copy_of(tmp_path, "acme-unit") / "x.npy")
+        assert np.allclose(np.linalg.norm(x, axis=1), 1)
+        assert happened(tmp_path) == ["read"]
+
+    def test_several_at_once_and_one_that_comes_with_its_package(self, data: Run, tmp_path: Path) -> None:
+        put(tmp_path)
+        done = data("data", "fetch", "acme-screws", "digits")
+        assert done.returncode == 0
+        assert done.stderr.splitlines()[-1] == "digits: ready, 1797 rows, comes with its package"
+
+    def test_offline_nothing_is_downloaded_whatever_the_source_would_do(self, data: Run, tmp_path: Path) -> None:
+        line = error_of(data("data", "fetch", "acme-screws", "--offline"), 2)
+        assert line.startswith(f"error: acme-screws: no screws.csv in {root_of(tmp_path) / 'acme-screws'}")
+        assert line.endswith("; nothing is downloaded with --offline")
+        assert happened(tmp_path) == []
+
+    def test_offline_what_is_here_is_prepared(self, data: Run, tmp_path: Path) -> None:
+        put(tmp_path)
+        assert data("data", "fetch", "acme-screws", "digits", "--offline").returncode == 0
+        assert happened(tmp_path) == ["read"]
+
+    @pytest.mark.parametrize("key", ["mnist", "cifar10", "usps", "imagenette", "imdb", "20news"])
+    def test_offline_none_of_ours_is_downloaded(self, data: Run, tmp_path: Path, key: str) -> None:
+        line = error_of(data("data", "fetch", key, "--offline"), 2)
+        assert key in line
+        assert "--offline" in line
+        assert not root_of(tmp_path).exists()
+
+    def test_a_set_that_nobody_can_download_says_where_it_is_from(self, data: Run) -> None:
+        done = data("data", "fetch", "acme-drawer")
+        assert done.returncode == 2
+        assert done.stderr.splitlines() == [
+            "acme-drawer: fetching",
+            "error: acme-drawer cannot be downloaded by pubench: get it from the drawer [left]",
+        ]
+
+    @pytest.mark.parametrize(
+        ("key", "words"),
+        [
+            ("acme-bad-read", "dataset 'acme-bad-read' could not be read: ValueError: the thread is worn"),
+            ("acme-bad-place", "dataset 'acme-bad-place' could not be located: KeyError: 'drawer'"),
+            ("acme-bad-fetch", "dataset 'acme-bad-fetch' could not be fetched: ConnectionError: nobody answers"),
+            ("acme-gone", "dataset 'acme-gone' cannot be loaded from acme_screws_source:Gone: AttributeError"),
+        ],
+    )
+    def test_a_source_that_fails_is_named_with_its_cause(self, data: Run, tmp_path: Path, key: str, words: str) -> None:
+        if key == "acme-bad-read":
+            put(tmp_path, key=key)
+        done = data("data", "fetch", key)
+        assert done.returncode == 1
+        assert "Traceback" not in done.stderr
+        assert done.stderr.splitlines()[-1].startswith(f"error: {words}")
+        assert not list((tmp_path / "cache").rglob("*.npy"))
+
+    def test_a_cache_that_cannot_be_written_is_named(self, data: Run, tmp_path: Path) -> None:
+        put(tmp_path)
+        (tmp_path / "cache").write_text("not a folder")
+        line = error_of(data("data", "fetch", "acme-screws"), 2)
+        assert str(tmp_path / "cache" / "prepared" / "acme-screws") in line
+        assert "PUBENCH_CACHE" in line
+
+    def test_ctrl_c_is_one_line_and_leaves_nothing(self, tmp_path: Path, site: Path) -> None:
+        put(tmp_path)
+        default = (
+            "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
+        )
+        script = str(Path(sys.executable).parent / "pubench")
+        around = {"PUBENCH_DATA": str(root_of(tmp_path)), "PUBENCH_CACHE": str(tmp_path / "cache")}
+        process = subprocess.Popen(
+            [sys.executable, "-c", default, script, "data", "fetch", "acme-screws"],
+            env={"PATH": os.environ["PATH"], "PYTHONPATH": str(site), "SECONDS_TO_READ": "60", **around},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        with process:
+            while "read" not in happened(tmp_path):
+                assert process.poll() is None
+                time.sleep(0.02)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate()
+        assert (process.returncode, out) == (130, "")
+        assert err == "error: interrupted; nothing unfinished was recorded\n"
+        assert [p.suffix for p in (tmp_path / "cache" / "prepared" / "acme-screws").iterdir()] == [".lock"]
+
+
+class TestVerify:
+    @pytest.fixture
+    def ready(self, data: Run, tmp_path: Path) -> Path:
+        put(tmp_path)
+        assert data("data", "fetch", "acme-screws").returncode == 0
+        return copy_of(tmp_path)
+
+    def spoil(self, path: Path) -> None:
+        """Another last byte, size and time as they were."""
+        stat, found = path.stat(), path.read_bytes()
+        path.write_bytes(found[:-1] + bytes([found[-1] ^ 1]))
+        os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+
+    @pytest.mark.parametrize("words", [("acme-bolts",), ()], ids=["one", "all"])
+    def test_a_sound_copy(self, data: Run, ready: Path, words: tuple[str, ...]) -> None:
+        done = data("data", "verify", *words)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout == f"acme-screws: {ready}: as prepared\n"
+
+    def test_an_altered_array_is_named_with_what_to_do(self, data: Run, ready: Path) -> None:
+        self.spoil(ready / "x.npy")
+        done = data("data", "verify", "acme-screws")
+        assert (done.returncode, done.stdout) == (1, f"acme-screws: {ready}: 1 of its files differ\n")
+        (line,) = done.stderr.splitlines()
+        assert line.startswith(f"error: {ready / 'x.npy'} is not what it was: sha256 ")
+        assert line.endswith("; have the copy made again: pubench data remove acme-screws")
+
+    def test_an_altered_source_is_named_with_what_to_do(self, data: Run, ready: Path, tmp_path: Path) -> None:
+        self.spoil(root_of(tmp_path) / "acme-screws" / "screws.csv")
+        (line,) = data("data", "verify").stderr.splitlines()
+        assert line.startswith(f"error: {root_of(tmp_path) / 'acme-screws' / 'screws.csv'} is not what it was: ")
+        assert line.endswith("; put the original back, or take it as it is: pubench data remove acme-screws")
+
+    def test_everything_is_looked_at_though_the_first_is_damaged(self, data: Run, ready: Path, tmp_path: Path) -> None:
+        put(tmp_path, key="acme-unit")
+        data("data", "fetch", "acme-unit")
+        (ready / "manifest.json").write_text("{")
+        (copy_of(tmp_path, "acme-unit") / "y.npy").unlink()
+        done = data("data", "verify")
+        assert done.returncode == 1
+        assert [line.rsplit(": ", 1)[1] for line in done.stdout.splitlines()] == ["1 of its files differ"] * 2
+        assert {line.split(" ")[1] for line in done.stderr.splitlines()} == {
+            str(ready / "manifest.json"),
+            str(copy_of(tmp_path, "acme-unit") / "y.npy"),
+        }
+
+    def test_where_nothing_is_prepared(self, data: Run, tmp_path: Path) -> None:
+        put(tmp_path)
+        done = data("data", "verify")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout == f"no prepared copies in {tmp_path / 'cache' / 'prepared'}\n"
+        line = error_of(data("data", "verify", "acme-screws"), 2)
+        assert line == "error: acme-screws has no prepared copy to verify (pubench data fetch acme-screws makes one)"
+        line = error_of(data("data", "verify", "digits"), 2)
+        assert line == "error: digits comes with its package and has no prepared copy to verify"
+
+
+class TestPath:
+    def test_of_a_prepared_set_it_is_the_copy(self, data: Run, tmp_path: Path) -> None:
+        put(tmp_path)
+        data("data", "fetch", "acme-screws")
+        done = data("data", "path", "acme-screws")
+        assert (done.returncode, done.stdout, done.stderr) == (0, f"{copy_of(tmp_path)}\n", "")
+
+    def test_of_files_alone_it_is_their_folder(self, data: Run, tmp_path: Path) -> None:
+        assert data("data", "path", "acme-screws").returncode == 2
+        folder = put(tmp_path).parent
+        assert data("data", "path", "acme-screws").stdout == f"{folder}\n"
+
+    def test_of_an_absent_set_it_is_refused_with_what_is_missing(self, data: Run) -> None:
+        assert "acme-screws: no screws.csv in " in error_of(data("data", "path", "acme-screws"), 2)
+
+    def test_of_an_embedded_set_there_is_none(self, data: Run) -> None:
+        line = error_of(data("data", "path", "digits"), 2)
+        assert line == "error: digits comes with its package and has no files"
+
+    def test_of_a_broken_set_it_is_refused_with_the_reason(self, data: Run) -> None:
+        assert "KeyError: 'drawer'" in error_of(data("data", "path", "acme-bad-place"), 1)
+
+    def test_of_a_damaged_copy_it_is_refused_with_what_to_do(self, data: Run, tmp_path: Path) -> None:
+        put(tmp_path)
+        data("data", "fetch", "acme-screws")
+        (copy_of(tmp_path) / "manifest.json").write_text("[]")
+        assert "pubench data remove acme-screws" in error_of(data("data", "path", "acme-screws"), 2)
+
+
+class TestRemove:
+    def test_copies_go_and_files_stay(self, data: Run, tmp_path: Path) -> None:
+        path = put(tmp_path, content(60_000))
+        data("data", "fetch", "acme-screws")
+        done = data("data", "remove", "acme-bolts")
+        assert (done.returncode, done.stdout) == (0, "")
+        assert done.stderr == "acme-screws: 1.1 MiB freed; the files as distributed stay\n"
+        assert path.read_text() == content(60_000)
+        assert not list((tmp_path / "cache").rglob("*.npy"))
+        assert data("data", "path", "acme-screws").stdout == f"{path.parent}\n"
+
+    def test_where_there_is_no_copy_it_says_so(self, data: Run) -> None:
+        done = data("data", "remove", "acme-screws", "digits")
+        assert (done.returncode, done.stderr) == (0, "acme-screws: no copy\ndigits: no copy\n")
+
+    def test_a_damaged_manifest_does_not_keep_it(self, data: Run, tmp_path: Path) -> None:
+        put(tmp_path)
+        data("data", "fetch", "acme-screws")
+        (copy_of(tmp_path) / "manifest.json").write_text("")
+        assert data("data", "remove", "acme-screws").returncode == 0
+        assert data("data", "fetch", "acme-screws").returncode == 0
+
+
+@pytest.mark.parametrize("command", ["info", "fetch", "verify", "path", "remove"])
+def test_an_unknown_set_is_refused_with_the_nearest_spelling(data: Run, tmp_path: Path, command: str) -> None:
+    line = error_of(data("data", command, "acme-screw"), 2)
+    assert line == "error: unknown dataset 'acme-screw'; did you mean 'acme-screws'? (pubench list datasets)"
+    assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.parametrize("command", ["fetch", "verify", "remove"])
+def test_one_unknown_set_among_several_stops_all_before_anything_is_done(
+    data: Run, tmp_path: Path, command: str
+) -> None:
+    put(tmp_path)
+    data("data", "fetch", "acme-screws")
+    done = data("data", command, "acme-screws", "nonsense")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "unknown dataset 'nonsense'" in done.stderr
+    assert copy_of(tmp_path).exists()
+
+
+class TestRun:
+    """A stored result belongs to the data that it was computed from."""
+
+    ASKED = ("run", "--method", "nnpu", "--data", "acme-screws", "--threads", 1, "--set", "epochs=1", "--c", 0.5)
+
+    def told(self, data: Run, *more: Any, **env: str) -> tuple[dict[str, Any], str]:
+        done = data(*self.ASKED, "--no-tracking", "--format", "json", *more, **env)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout), done.stderr
+
+    def test_it_names_the_data_by_their_digest_and_is_reused_while_they_are_the_same(
+        self, data: Run, tmp_path: Path
+    ) -> None:
+        put(tmp_path)
+        first, _ = self.told(data)
+        digest = json.loads((copy_of(tmp_path) / "manifest.json").read_text())["digest"]
+        stored = json.loads((tmp_path / first["record"] / "result.json").read_text())
+        assert stored["code"]["parts"]["data acme-screws"] == digest
+        assert stored["data"]["digest"] == digest
+        again, said = self.told(data)
+        assert (again["reused"], again["run_id"]) == (True, first["run_id"])
+        assert "same spec, same code" in said
+        assert happened(tmp_path) == ["read"]
+
+        shutil.move(root_of(tmp_path), tmp_path / "moved")  # other places, other copy, the same content
+        again, _ = self.told(data, "--data-root", tmp_path / "moved")
+        assert again["reused"] is True
+
+    def test_other_content_is_refused_until_the_copy_is_removed_and_then_run_again(
+        self, data: Run, tmp_path: Path
+    ) -> None:
+        path = put(tmp_path)
+        first, _ = self.told(data)
+        path.write_text(content(seed=1))
+        later = path.stat().st_mtime_ns + 10**9
+        os.utime(path, ns=(later, later))
+        for more in ((), ("--force",)):
+            line = error_of(data(*self.ASKED, "--no-tracking", *more), 2)
+            assert line.startswith(f"error: {path} was altered since it was prepared")
+            assert line.endswith("pubench data remove acme-screws")
+
+        assert data("data", "remove", "acme-screws").returncode == 0
+        second, said = self.told(data)
+        assert (second["reused"], second["run_id"]) == (False, first["run_id"])
+        notice = (
+            "the stored result is of other code (changed: data acme-screws); running again, the older record is kept"
+        )
+        assert said.splitlines()[0] == notice
+        older = json.loads((tmp_path / "results" / "superseded" / f"{first['run_id']}-1" / "result.json").read_text())
+        assert older["code"] == first["code"]
+        assert second["criteria"] != first["criteria"]
+        assert self.told(data)[0]["reused"] is True
+
+    def test_a_copy_made_again_from_the_same_files_is_the_same_data(self, data: Run, tmp_path: Path) -> None:
+        put(tmp_path)
+        self.told(data)
+        data("data", "remove", "acme-screws")
+        assert self.told(data)[0]["reused"] is True
+        assert happened(tmp_path) == ["read", "read"]
+
+    def test_where_the_data_are_not_here_the_stored_result_is_shown_with_a_note(
+        self, data: Run, tmp_path: Path
+    ) -> None:
+        path = put(tmp_path)
+        first, _ = self.told(data)
+        path.unlink()
+        again, said = self.told(data)
+        assert (again["reused"], again["criteria"]) == (True, first["criteria"])
+        assert said.startswith("the data behind the stored result are not here to compare: acme-screws: no screws.csv")
+
+    def test_an_embedded_set_is_identified_by_its_package(self, data: Run, tmp_path: Path) -> None:
+        told, _ = self.told(data, "--data", "digits")
+        assert not any(name.startswith("data ") for name in told["code"]["parts"])
+        assert "digest" not in told["data"]
+        assert not (tmp_path / "cache" / "prepared").exists()
+
+    def test_a_truncated_copy_is_named_and_nothing_is_recorded(self, data: Run, tmp_path: Path) -> None:
+        put(tmp_path)
+        data("data", "fetch", "acme-screws")
+        x = copy_of(tmp_path) / "x.npy"
+        x.write_bytes(x.read_bytes()[:-4])
+        line = error_of(data(*self.ASKED, "--no-tracking"), 2)
+        assert line.startswith(
+            f"error: {x} has {x.stat().st_size} bytes, {x.stat().st_size + 4} when it was prepared; "
+        )
+        assert not list((tmp_path / "results").rglob("*.json"))
+
+    def test_a_source_that_fails_is_recorded_as_a_failed_run(self, data: Run, tmp_path: Path) -> None:
+        put(tmp_path, key="acme-bad-read")
+        done = data(*self.ASKED, "--no-tracking", "--data", "acme-bad-read")
+        line = error_of(done, 1)
+        assert line.startswith("error: dataset 'acme-bad-read' could not be read: ValueError: the thread is worn;")
+        (path,) = (tmp_path / "results").rglob("failure.json")
+        assert "ValueError: the thread" in json.loads(path.read_text())["traceback"]
+
+    def test_a_run_downloads_nothing(self, data: Run, tmp_path: Path) -> None:
+        line = error_of(data(*self.ASKED, "--no-tracking"), 2)
+        assert "acme-screws: no screws.csv in " in line
+        assert happened(tmp_path) == []
+
+
+class TestSharing:
+    """What two processes that train on a set have in memory of it is the mapped copy (measured in test_store)."""
+
+    @pytest.fixture
+    def registry(self, site: Path) -> Iterator[Registry]:
+        sys.path.insert(0, str(site))
+        theirs = EntryPoint("acme-screws", "acme_screws", GROUP)
+        yield Registry([*entry_points(group=GROUP), theirs])
+        sys.path.remove(str(site))
+        for name in ("acme_screws", "acme_screws_source"):
+            sys.modules.pop(name, None)
+
+    @pytest.mark.parametrize(("preprocess", "shared"), [("none", True), ("l2", True), ("standardise", False)])
+    def test_features_on_the_cpu_are_the_pages_of_the_copy(
+        self, tmp_path: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch, preprocess: str, shared: bool
+    ) -> None:
+        """Standardised features are fitted on a run's own training pool: they are its own."""
+        put(tmp_path)
+        monkeypatch.setenv("PUBENCH_CACHE", str(tmp_path / "cache"))
+        monkeypatch.setenv("PUBENCH_DATA", str(root_of(tmp_path)))
+        layer = Layer.of("data.key=acme-screws", "method.key=nnpu", f"data.preprocess={preprocess}", "mechanism.c=0.5")
+        problem = prepare(resolve([layer], registry), registry, torch.device("cpu"))
+        assert isinstance(problem.data.x, np.memmap)
+        assert np.shares_memory(problem.features.values.numpy(), problem.data.x) is shared
