@@ -21,19 +21,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pubench_core.data import store
+from pubench_core.data import copies, store
+from pubench_core.data.copies import MANIFEST, Prepared, folders_of_copies, prepared, verify_copy
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.inventory import look
-from pubench_core.data.store import (
-    MANIFEST,
-    Prepared,
-    folders_of_copies,
-    open_dataset,
-    prepared,
-    remove_copies,
-    source_of,
-    verify_copy,
-)
+from pubench_core.data.store import open_dataset, remove_copies, source_of
 from pubench_core.errors import PluginError, RequestError
 from pubench_core.info import DatasetInfo
 
@@ -329,7 +321,8 @@ class TestCheckedOnEveryOpen:
             names.append(path.name)
             return sha256(path)
 
-        monkeypatch.setattr(store, "_sha256", noting)
+        monkeypatch.setattr(copies, "sha256_of", noting)
+        monkeypatch.setattr(store, "sha256_of", noting)
         return names
 
     def test_nothing_is_read_where_sizes_and_times_are_as_they_were(self, opened: Open, hashed: list[str]) -> None:
@@ -526,7 +519,7 @@ class TestDisk:
         ("owner", "name", "code", "words"),
         [
             (os, "fsync", errno.ENOSPC, "No space left on device"),
-            (store, "_write_manifest", errno.ENOSPC, "No space left on device"),
+            (store, "write_manifest", errno.ENOSPC, "No space left on device"),
             (Path, "rename", errno.EIO, "Input/output error"),
             (Path, "mkdir", errno.EROFS, "Read-only file system"),
         ],
@@ -592,7 +585,8 @@ import sys
 import time
 from pathlib import Path
 
-from pubench_core.data import store
+from pubench_core.data import copies, store
+from pubench_core.data.copies import MANIFEST, Prepared, folders_of_copies, prepared, sha256_of, verify_copy
 from pubench_core.data.dataset import DataRoot
 from acme_grey import INFO
 
@@ -649,7 +643,7 @@ class TestOtherProcesses:
 
     @pytest.mark.parametrize(
         "moment",
-        ['held("_save", lambda stream, array: stream.name.endswith("y.npy"))', 'held("_write_manifest")'],
+        ['held("_save", lambda stream, array: stream.name.endswith("y.npy"))', 'held("write_manifest")'],
         ids=["between-two-arrays", "before-the-last-step"],
     )
     def test_kill_9_leaves_nothing_that_opens_and_the_next_run_makes_it(
@@ -669,7 +663,7 @@ class TestOtherProcesses:
         assert not half.exists()
 
     def test_removing_waits_for_one_that_is_being_made(self, child: Child, opened: Open, root: DataRoot) -> None:
-        slow = 'held("_write_manifest"); time.sleep = lambda seconds, wait=time.sleep: wait(0.5)\n'
+        slow = 'held("write_manifest"); time.sleep = lambda seconds, wait=time.sleep: wait(0.5)\n'
         maker = child(slow + OPENED)
         assert line_of(maker) == "held"
         assert remove_copies("grey", root.cache) > 0

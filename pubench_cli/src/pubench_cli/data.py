@@ -10,17 +10,16 @@ from typing import Any
 
 from rich.table import Table
 
+from pubench_core.data.copies import folders_of_copies, verify_copy
 from pubench_core.data.dataset import DataRoot
 from pubench_core.data.inventory import Present, look
 from pubench_core.data.roots import data_root
 from pubench_core.data.store import (
     asked,
-    folders_of_copies,
     located,
     open_dataset,
     remove_copies,
     source_of,
-    verify_copy,
 )
 from pubench_core.errors import PluginError, RequestError
 from pubench_core.info import DatasetInfo

@@ -20,7 +20,7 @@ import torch
 from . import environment
 from .data.dataset import DataRoot, Progress, silent
 from .data.roots import data_root
-from .data.store import open_dataset, source_of
+from .data.store import located, open_dataset, source_of
 from .engine.problem import Problem, build_problem
 from .engine.report import MODEL, RECORD_VERSION, fill_folder, result_of
 from .engine.resources import PeakMemory
@@ -182,7 +182,7 @@ def _as_read(
         return code
     info = registry.find(DatasetInfo, spec.data.key)
     try:
-        files = source_of(info).locate(root)
+        files = located(info, source_of(info), root)
     except RequestError as error:
         say(f"the data behind the stored result are not here to compare: {error}")
         return code.reading(info.key, str(stored["code"]["parts"].get(f"data {info.key}", "")))

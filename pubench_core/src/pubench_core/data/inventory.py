@@ -9,8 +9,9 @@ from typing import Any
 
 from ..errors import PluginError, RequestError
 from ..info import DatasetInfo
+from .copies import manifest_of, prepared
 from .dataset import DataRoot
-from .store import folder_of, located, manifest_of, prepared, source_of
+from .store import class_counts, folder_of, located, source_of
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,6 @@ def look(info: DatasetInfo, root: DataRoot) -> Present:
     except PluginError as error:
         return Present(info, "broken", files, None, None, copies, str(error))
     if folder is None:
-        return Present(info, "packaged", (), None, None, copies)
+        return Present(info, "packaged", (), None, {"classes": class_counts(info, source.read((), root))}, copies)
     manifest = manifest_of(folder)
     return Present(info, "files" if manifest is None else "prepared", files, folder, manifest, copies)

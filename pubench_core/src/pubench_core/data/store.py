@@ -9,13 +9,12 @@ SHA-256 only where those changed, and by :func:`verify_copy`.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -28,28 +27,24 @@ from ..identity import hash_package
 from ..info import DatasetInfo
 from ..registry import load
 from ..specs import canonical_json
+from .copies import (
+    ARRAYS,
+    INCOMING,
+    MANIFEST,
+    Prepared,
+    check,
+    manifest_of,
+    opened,
+    sha256_of,
+    source_entry,
+    stat_of,
+    write_manifest,
+)
 from .dataset import ClassData, DataRoot
 from .source import DataSource
 
 #: Raised when the layout of a prepared copy or the conversion changes.
 LAYOUT = 1
-MANIFEST = "manifest.json"
-ARRAYS = ("x", "y", "x_test", "y_test")
-INCOMING = ".incoming"
-#: What a manifest of this layout says, whatever else it says.
-_FIELDS = frozenset({"layout", "key", "made_at", "sources", "arrays", "classes", "digest", "mean", "std"})
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """``digest``: SHA-256 (16 digits) over the arrays. ``folder``: the copy.
-
-    Both are empty for a set that comes with its package: the package's code is what identifies it.
-    """
-
-    data: ClassData
-    digest: str
-    folder: Path | None
 
 
 def source_of(info: DatasetInfo) -> DataSource:
@@ -95,50 +90,13 @@ def open_dataset(info: DatasetInfo, root: DataRoot, *, preprocess: str = "none")
     manifest = manifest_of(folder)
     if manifest is None:
         return _prepare(info, source, files, root, preprocess, folder)
-    _check(folder, manifest)
-    return _opened(folder, manifest)
+    check(folder, manifest)
+    return opened(folder, manifest)
 
 
 def unit_rows(data: ClassData) -> ClassData:
     """The data with every row of ``x`` and ``x_test`` scaled to Euclidean length 1 (rows of zeros stay)."""
     return replace(data, x=unit(data.x), x_test=unit(data.x_test) if data.x_test is not None else None)
-
-
-def folders_of_copies(key: str | None, cache: Path) -> list[Path]:
-    """Folders of the complete copies of one data set, or of all."""
-    found = sorted((cache / "prepared").glob(f"{key or '*'}/*/{MANIFEST}"))
-    return [path.parent for path in found if path.parent.suffix != INCOMING]
-
-
-def prepared(key: str, cache: Path) -> list[tuple[Path, dict[str, Any]]]:
-    """(folder, manifest) of the complete copies of one data set. Raises RequestError if a manifest is damaged."""
-    found = [(folder, manifest_of(folder)) for folder in folders_of_copies(key, cache)]
-    return [(folder, manifest) for folder, manifest in found if manifest is not None]
-
-
-def verify_copy(folder: Path) -> list[str]:
-    """What is wrong with a copy and its sources, with what to do, every byte read; empty if nothing is."""
-    try:
-        manifest = manifest_of(folder)
-    except RequestError as error:
-        return [str(error)]
-    if manifest is None:  # removed in the meantime
-        return []
-    wrong = []
-    of_source, of_array = _remedies(manifest["key"])
-    entries = [(entry, of_source) for entry in manifest["sources"]]
-    entries += [(entry, of_array) for entry in _array_entries(folder, manifest)]
-    for entry, remedy in entries:
-        path = Path(entry["path"])
-        try:
-            now = _sha256(path)
-        except OSError as error:
-            wrong.append(f"{path} cannot be read: {error.strerror or error}; {remedy}")
-            continue
-        if now != entry["sha256"]:
-            told = f"sha256 {now[:16]} now, {entry['sha256'][:16]} when prepared"
-            wrong.append(f"{path} is not what it was: {told}; {remedy}")
-    return wrong
 
 
 def remove_copies(key: str, cache: Path) -> int:
@@ -164,10 +122,11 @@ def folder_of(info: DatasetInfo, source: DataSource, files: tuple[Path, ...], ro
     """Where the copy of these files, read by this code, is kept."""
     with asked(info, "identified"):
         variant = source.variant(root, files)
+    parents = {parent: str(parent.resolve()) for parent in {f.parent for f in files}}  # not each of 50,000 files
     identity = {
         "layout": LAYOUT,
         "code": hash_package(info.package),
-        "files": [str(f.resolve()) for f in files],
+        "files": [f"{parents[f.parent]}{os.sep}{f.name}" for f in files],
         "variant": variant,
         "preprocess": preprocess if preprocess == "l2" else "none",
     }
@@ -185,9 +144,9 @@ def _prepare(
         with _lock(folder):
             manifest = manifest_of(folder)
             if manifest is not None:
-                return _opened(folder, manifest)
+                return opened(folder, manifest)
             started = time.perf_counter()
-            sources = [_source_entry(f) for f in files]
+            sources = [source_entry(f) for f in files]
             data = _read(info, source, files, root)
             if preprocess == "l2":
                 data = unit_rows(data)
@@ -197,12 +156,12 @@ def _prepare(
             try:
                 manifest = _written(aside, data, sources, info, preprocess)
                 manifest["seconds"] = round(time.perf_counter() - started, 3)
-                _write_manifest(aside, manifest)
+                write_manifest(aside, manifest)
                 aside.rename(folder)
             except BaseException:
                 shutil.rmtree(aside, ignore_errors=True)
                 raise
-            return _opened(folder, manifest)
+            return opened(folder, manifest)
     except OSError as error:
         raise RequestError(
             f"{info.key}: the prepared copy could not be written in {folder.parent}: {error.strerror or error}; "
@@ -220,7 +179,12 @@ def _written(
             _save(stream, np.ascontiguousarray(array))
             stream.flush()
             os.fsync(stream.fileno())
-        arrays[name] = {"shape": list(array.shape), "dtype": str(array.dtype), **_stat(path), "sha256": _sha256(path)}
+        arrays[name] = {
+            "shape": list(array.shape),
+            "dtype": str(array.dtype),
+            **stat_of(path),
+            "sha256": sha256_of(path),
+        }
     return {
         "layout": LAYOUT,
         "key": info.key,
@@ -228,11 +192,7 @@ def _written(
         "made_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "sources": sources,
         "arrays": arrays,
-        "classes": {
-            name: np.bincount(y, minlength=len(info.classes)).tolist()
-            for name, y in _arrays(data)
-            if name.startswith("y")
-        },
+        "classes": class_counts(info, data),
         "digest": _digest({name: _fingerprint(array) for name, array in _arrays(data)}),
         "mean": data.mean,
         "std": data.std,
@@ -255,6 +215,12 @@ def _delete(folder: Path) -> None:
 def _read(info: DatasetInfo, source: DataSource, files: tuple[Path, ...], root: DataRoot) -> ClassData:
     with asked(info, "read"):
         return _checked(info, source.read(files, root))
+
+
+def class_counts(info: DatasetInfo, data: ClassData) -> dict[str, list[int]]:
+    """Rows of each class, in the order of ``info.classes``, in ``y`` and, where there is a test part, ``y_test``."""
+    counted = {name: y for name, y in _arrays(data) if name.startswith("y")}
+    return {name: np.bincount(y, minlength=len(info.classes)).tolist() for name, y in counted.items()}
 
 
 def _checked(info: DatasetInfo, data: object) -> ClassData:
@@ -310,114 +276,6 @@ def unit(x: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
 
 def _lock(folder: Path) -> filelock.BaseFileLock:
     return filelock.FileLock(folder.with_name(f"{folder.name}.lock"))
-
-
-# -------------------------------------------------------------------- opening and checking one
-
-
-def manifest_of(folder: Path) -> dict[str, Any] | None:
-    """What a complete copy says of itself; None if there is none. Raises RequestError if it is damaged."""
-    path = folder / MANIFEST
-    remedy = f"pubench data remove {folder.parent.name} makes room for a new copy"
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except (OSError, ValueError) as error:
-        raise RequestError(f"{path} cannot be read ({error}); {remedy}") from error
-    if not isinstance(found, dict) or not found.keys() >= _FIELDS:
-        raise RequestError(f"{path} is not the manifest of a prepared copy; {remedy}")
-    return found
-
-
-def _write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
-    aside = folder / f"{MANIFEST}.{os.getpid()}"
-    try:
-        with aside.open("w", encoding="utf-8") as stream:
-            json.dump(manifest, stream, indent=1)
-            stream.flush()
-            os.fsync(stream.fileno())
-        aside.replace(folder / MANIFEST)
-    finally:
-        aside.unlink(missing_ok=True)
-
-
-def _check(folder: Path, manifest: dict[str, Any]) -> None:
-    """Cheap where sizes and times are as they were; a file whose time alone changed is hashed, and noted."""
-    noted = False
-    of_source, of_array = _remedies(manifest["key"])
-    for entry in manifest["sources"]:
-        noted |= _same(Path(entry["path"]), entry, of_source)
-    for entry in _array_entries(folder, manifest):
-        noted |= _same(Path(entry["path"]), manifest["arrays"][entry["name"]], of_array)
-    if noted:
-        try:
-            _write_manifest(folder, manifest)
-        except OSError:  # a cache that cannot be written is opened all the same; the next run hashes again
-            return
-
-
-def _remedies(key: str) -> tuple[str, str]:
-    """What to do about a source file that is not what it was, and about an array."""
-    again = f"pubench data remove {key}"
-    return f"put the original back, or take it as it is: {again}", f"have the copy made again: {again}"
-
-
-def _same(path: Path, entry: dict[str, Any], remedy: str) -> bool:
-    """False if size and time are as stored, True (entry updated) if only the time changed; else RequestError."""
-    try:
-        now = _stat(path)
-    except OSError as error:
-        raise RequestError(f"{path} cannot be read: {error.strerror or error}; {remedy}") from error
-    if now == {name: entry[name] for name in now}:
-        return False
-    if now["bytes"] != entry["bytes"]:
-        raise RequestError(f"{path} has {now['bytes']} bytes, {entry['bytes']} when it was prepared; {remedy}")
-    if _sha256(path) != entry["sha256"]:
-        raise RequestError(f"{path} was altered since it was prepared (its sha256 differs); {remedy}")
-    entry.update(now)
-    return True
-
-
-def _opened(folder: Path, manifest: dict[str, Any]) -> Prepared:
-    """Arrays mapped from their files: pages are shared between processes as long as nobody writes to them."""
-    arrays: dict[str, Any] = {}
-    for name in ARRAYS:
-        if name not in manifest["arrays"]:
-            arrays[name] = None
-            continue
-        path = folder / f"{name}.npy"
-        try:
-            arrays[name] = np.load(path, mmap_mode="c", allow_pickle=False)
-        except (OSError, ValueError) as error:
-            raise RequestError(
-                f"{path} cannot be opened ({error}); pubench data remove {manifest['key']} and run again"
-            ) from error
-    mean, std = manifest["mean"], manifest["std"]
-    data = ClassData(**arrays, mean=tuple(mean) if mean else None, std=tuple(std) if std else None)
-    return Prepared(data, manifest["digest"], folder)
-
-
-def _array_entries(folder: Path, manifest: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for name, entry in manifest["arrays"].items():
-        yield {**entry, "name": name, "path": str(folder / f"{name}.npy")}
-
-
-def _source_entry(path: Path) -> dict[str, Any]:
-    try:
-        return {"path": str(path.resolve()), **_stat(path), "sha256": _sha256(path)}
-    except OSError as error:
-        raise RequestError(f"cannot read {path}: {error.strerror or error}") from error
-
-
-def _stat(path: Path) -> dict[str, int]:
-    stat = path.stat()
-    return {"bytes": stat.st_size, "mtime_ns": stat.st_mtime_ns}
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _fingerprint(array: npt.NDArray[Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,12 +23,11 @@ def told_prior(
     true: float | None,
     *,
     registry: Registry,
-    positive: npt.NDArray[Any],
-    unlabeled: npt.NDArray[Any],
+    samples: Callable[[], tuple[npt.NDArray[Any], npt.NDArray[Any]]],
     one_sample: bool,
     seed: int,
 ) -> float:
-    """π in (0, 1). ``true``: None where it is not known.
+    """π in (0, 1). ``true``: None where it is not known. ``samples`` gives P and U, for estimators only.
 
     Raises RequestError if a scaled or estimated prior leaves the interval, or if the true one is asked for and unknown.
     """
@@ -44,7 +44,7 @@ def told_prior(
         prior = true * float(rest)
         how = f"{true:.4g} x {rest}"
     else:
-        prior = _estimate(registry.find(PriorInfo, rest), positive, unlabeled, one_sample, seed)
+        prior = _estimate(registry.find(PriorInfo, rest), *samples(), one_sample, seed)
         how = f"estimated by {rest}"
     if not 0 < prior < 1:
         raise RequestError(f"prior {wanted} gives {prior:.4g} ({how}), outside (0, 1); give a number (--prior 0.4)")

@@ -178,8 +178,10 @@ def build_problem(
         spec.prior,
         prior_true,
         registry=registry,
-        positive=train_x[split.train.rows[split.train.labeled]],
-        unlabeled=train_x[split.train.rows[split.train.unlabeled(spec.data.scheme)]],
+        samples=lambda: (
+            train_x[split.train.rows[split.train.labeled]],
+            train_x[split.train.rows[split.train.unlabeled(spec.data.scheme)]],
+        ),
         one_sample=is_one_sample(spec.data.scheme),
         seed=spec.seed,
     )

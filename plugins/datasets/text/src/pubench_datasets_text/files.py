@@ -1,0 +1,136 @@
+"""Reading archives, packed files and folders of documents; whatever is wrong with one is one line that names it."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import http.client
+import lzma
+import os
+import tarfile
+import urllib.request
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from io import BufferedIOBase
+from pathlib import Path, PurePosixPath
+
+from pubench_core.data.dataset import DataRoot
+from pubench_core.errors import RequestError
+
+_DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, tarfile.TarError, ValueError)
+_BLOCK = 1 << 20
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turns what a damaged or unreadable file raises into one RequestError that names it."""
+    try:
+        yield
+    except _DAMAGE as error:  # first: BadGzipFile is an OSError too
+        raise RequestError(f"{path} is damaged ({one_line(error)}); get it again") from error
+    except OSError as error:
+        raise RequestError(
+            f"cannot read {path}: {error.strerror or error}; check the file and its permissions"
+        ) from error
+
+
+def opened(path: Path) -> BufferedIOBase:
+    """The content of a file, unpacked if its name ends in ``.gz`` or ``.xz``."""
+    if path.suffix == ".gz":
+        return gzip.open(path)
+    if path.suffix == ".xz":
+        return lzma.open(path)
+    return path.open("rb")
+
+
+def content_of(path: Path) -> bytes:
+    """All bytes of one file."""
+    with reading(path):
+        return path.read_bytes()
+
+
+def members(path: Path, wanted: Callable[[PurePosixPath], bool]) -> Iterator[tuple[PurePosixPath, bytes]]:
+    """(place, content) of the wanted regular files of a packed tar archive, read from the stream, nothing extracted.
+
+    Raises RequestError for a damaged or unreadable archive, and for one with a member outside its own folder.
+    """
+    with reading(path), opened(path) as stream:
+        with tarfile.open(fileobj=stream, mode="r|") as archive:
+            for member in archive:
+                place = PurePosixPath(member.name)
+                if place.is_absolute() or ".." in place.parts:
+                    raise RequestError(
+                        f"{path} has a member outside its folder ({member.name!r}), which no copy of this data set "
+                        "has; get it again from its source"
+                    )
+                if member.isreg() and wanted(place):
+                    content = archive.extractfile(member)
+                    assert content is not None  # a regular file has content
+                    yield place, content.read()
+        # tarfile takes a header it cannot read for the end, and the checksum is behind the end
+        while rest := stream.read(_BLOCK):
+            if rest.strip(b"\0"):
+                raise RequestError(f"{path} is damaged (something unreadable before its end); get it again")
+
+
+def documents(folder: Path, ending: str = "") -> Iterator[Path]:
+    """Visible files of one folder whose names have the ending, in no order. Fast: one look per file, none opened."""
+    with reading(folder), os.scandir(folder) as found:
+        for entry in found:
+            if entry.name.endswith(ending) and not entry.name.startswith(".") and not entry.is_dir():
+                yield folder / entry.name
+
+
+def folders(folder: Path) -> list[Path]:
+    """Visible folders in a folder, by name."""
+    with reading(folder), os.scandir(folder) as found:
+        return sorted(folder / entry.name for entry in found if entry.is_dir() and not entry.name.startswith("."))
+
+
+def download(url: str, sha256: str, target: Path, root: DataRoot) -> None:
+    """Downloads a file, which is at ``target`` only once it is complete and its checksum right.
+
+    Raises RequestError if the network, the disk, or the checksum says no.
+    """
+    aside = target.with_name(f"{target.name}.{os.getpid()}.incoming")
+    digest = hashlib.sha256()
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with urllib.request.urlopen(url, timeout=60) as answer, aside.open("wb") as out:
+            total = int(answer.headers.get("Content-Length") or 0)
+            with root.progress(f"downloading {target.name}", total) as advance:
+                while block := answer.read(_BLOCK):
+                    out.write(block)
+                    digest.update(block)
+                    advance(len(block))
+            out.flush()
+            os.fsync(out.fileno())
+        if digest.hexdigest() != sha256:
+            raise RequestError(
+                f"{target.name} as downloaded is not the known one (sha256 {digest.hexdigest()[:16]}, {sha256[:16]} is "
+                "right): the download was cut or altered on its way; try again"
+            )
+        aside.replace(target)
+    except (OSError, http.client.HTTPException) as error:
+        raise RequestError(
+            f"{target.name} could not be downloaded to {target.parent}: {one_line(error)}; try again, or get it by "
+            "other means and put it there"
+        ) from error
+    finally:
+        with suppress(OSError):  # absent, or in a folder that could not be made
+            aside.unlink()
+
+
+def has_sha256(path: Path, sha256: str) -> bool:
+    """Whether a file exists, can be read, and is the known one."""
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest() == sha256
+    except OSError:  # absent, or not readable: not known to be right
+        return False
+
+
+def one_line(error: BaseException) -> str:
+    """What an exception says, on one line, never empty."""
+    return " ".join(str(error).split()) or type(error).__name__

@@ -1,0 +1,101 @@
+"""20 Newsgroups, by-date version, seven classes: the first word of the group's name.
+
+Files in ``<root>/20news/`` (or ``20newsgroups/``): ``20news-bydate.tar.gz`` as distributed, the same packed as
+``.tar.xz``, or the two folders in it, ``20news-bydate-train/GROUP/ID`` and ``20news-bydate-test/GROUP/ID``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePath
+
+import numpy as np
+
+from pubench_core.data.dataset import DataRoot
+from pubench_core.errors import RequestError
+
+from .files import content_of, documents, download, folders, has_sha256, members
+from .source import Corpus, TextSource
+
+ARCHIVES = ("20news-bydate.tar.gz", "20news-bydate.tar.xz")
+PARTS = ("20news-bydate-train", "20news-bydate-test")
+
+
+class Newsgroups(TextSource):
+    """Raw posts: headers, footers and quotes are kept, as in PU-Bench. Decoded as Latin-1, which never fails.
+
+    Order: train then test, groups by alphabet, posts by the text of their number.
+    """
+
+    layouts = (*ARCHIVES, f"{PARTS[0]}/ with {PARTS[1]}/")
+
+    def texts_in(self, folder: Path) -> tuple[Path, ...]:
+        for name in ARCHIVES:
+            if (folder / name).exists():
+                return (folder / name,)
+        if not any((folder / part).is_dir() for part in PARTS):
+            return ()
+        found = []
+        for part in PARTS:
+            if not (folder / part).is_dir():
+                raise RequestError(f"{self.info.key}: {folder} lacks the folder {part}; unpack the whole archive there")
+            for group in folders(folder / part):
+                found += sorted(documents(group), key=lambda path: path.name)
+        if not found:
+            raise RequestError(f"{self.info.key}: {folder} has {PARTS[0]} and {PARTS[1]}, and no post in them")
+        return tuple(found)
+
+    def corpus(self, files: tuple[Path, ...], root: DataRoot) -> Corpus:
+        if files[0].name in ARCHIVES:
+            archive = files[0]
+            return self._ordered(members(archive, lambda place: _part(place) is not None), archive)
+        return self._ordered(((path, content_of(path)) for path in files), files[0].parents[2])
+
+    def class_of(self, name: str) -> int:
+        return {word: index for index, word in enumerate(self.info.classes)}[name.partition(".")[0]]
+
+    def download(self, root: DataRoot) -> None:
+        from sklearn.datasets import _twenty_newsgroups as sklearn_20news
+
+        archive = sklearn_20news.ARCHIVE
+        target = root.folders(self.info)[0] / ARCHIVES[0]
+        if has_sha256(target, archive.checksum):
+            root.say(f"{target} is there already, and complete")
+            return
+        download(archive.url, archive.checksum, target, root)
+
+    def _ordered(self, posts: Iterable[tuple[PurePath, bytes]], where: Path) -> Corpus:
+        rows: dict[tuple[int, str, str], bytes] = {}
+        labels: dict[str, int] = {}
+        for (part, group, name), content in _placed(posts, where):
+            if group not in labels:
+                try:
+                    labels[group] = self.class_of(group)
+                except KeyError:
+                    raise RequestError(
+                        f"{where} has a group '{group}', which is none of 20 Newsgroups (they begin with "
+                        f"{', '.join(self.info.classes)}); get it again from {self.info.source}"
+                    ) from None
+            rows[part, group, name] = content  # a member that comes twice replaces the first, as on unpacking
+        order = sorted(rows)
+        return Corpus(
+            texts=[rows[key].decode("latin-1") for key in order],
+            labels=np.array([labels[group] for _, group, _ in order], dtype=np.int64),
+            test=np.array([part == 1 for part, _, _ in order], dtype=bool),
+            names=[name for _, _, name in order],
+            where=where,
+        )
+
+
+def _part(place: PurePath) -> int | None:
+    """0 for the training folder, 1 for the test folder, None for what is in neither (or hidden)."""
+    if any(part.startswith(".") for part in place.parts):
+        return None
+    return next((PARTS.index(part) for part in place.parts[:-1] if part in PARTS), None)
+
+
+def _placed(posts: Iterable[tuple[PurePath, bytes]], where: Path) -> Iterator[tuple[tuple[int, str, str], bytes]]:
+    for place, content in posts:
+        if len(place.parts) < 3 or place.parts[-3] not in PARTS:
+            raise RequestError(f"{where} has '{place}'; posts lie in {PARTS[0]}/GROUP/ID and {PARTS[1]}/GROUP/ID")
+        yield (PARTS.index(place.parts[-3]), place.parts[-2], place.parts[-1]), content

