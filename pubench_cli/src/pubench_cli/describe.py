@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
@@ -19,7 +20,7 @@ def print_info(key: str, *, as_json: bool) -> None:
     if not entries:
         known = {e.key for e in registry().all()}
         raise unknown("key", key, known, listing="pubench list methods|datasets|mechanisms|metrics|priors|backbones")
-    descriptions = [_describe(entry) for entry in entries]
+    descriptions = [describe(entry) for entry in entries]
     if as_json:
         print(json.dumps(descriptions if len(descriptions) > 1 else descriptions[0], indent=2, default=list))
     else:
@@ -27,7 +28,8 @@ def print_info(key: str, *, as_json: bool) -> None:
             _print(description)
 
 
-def _describe(entry: Entry) -> dict[str, Any]:
+def describe(entry: Entry) -> dict[str, Any]:
+    """Everything an entry says of itself, hyper-parameters with bounds included, as plain data."""
     info = entry.info
     if info is None or entry.status != "ok":
         raise PluginError(
@@ -40,7 +42,7 @@ def _describe(entry: Entry) -> dict[str, Any]:
         "kind": info.kind,
         "name": info.name,
         "aliases": list(info.aliases),
-        **{name: sorted(v) if isinstance(v, frozenset) else v for name, v in facts.items()},
+        **{name: _plain(value) for name, value in facts.items()},
         "reference": asdict(info.reference) if info.reference else None,
         "load": info.load,
         "package": f"{entry.distribution} {entry.version}",
@@ -56,6 +58,16 @@ def _describe(entry: Entry) -> dict[str, Any]:
             for name, p in info.presets.items()
         }
     return described
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, frozenset):
+        return sorted(value)
+    return (
+        {name: list(lists) if isinstance(lists, tuple) else lists for name, lists in value.items()}
+        if isinstance(value, Mapping)
+        else value
+    )
 
 
 def _hyper_parameters(info: MethodInfo) -> list[dict[str, Any]]:
@@ -89,8 +101,10 @@ def _print(described: dict[str, Any]) -> None:
             "",
             [],
             (),
+            {},
         ):
-            text = ", ".join(str(v) for v in value) if isinstance(value, (list, tuple)) else str(value)
+            items = [f"{k}: {v}" for k, v in value.items()] if isinstance(value, dict) else value
+            text = ", ".join(str(v) for v in items) if isinstance(items, (list, tuple)) else str(items)
             console.print(f"  {name.replace('_', ' ')}: {text}", markup=False)
     if "hyper_parameters" in described:
         table = Table(box=None, pad_edge=False, header_style="bold", title_justify="left")

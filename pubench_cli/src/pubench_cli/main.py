@@ -81,6 +81,17 @@ def doctor(
         check_one(key)
 
 
+@app.command(epilog="Example: pubench check nnpu")
+def check(
+    name: Annotated[str, typer.Argument(help="Method key or alias, or the name of a package.")],
+    format: Annotated[Format, typer.Option(help="How to print it.")] = Format.table,
+) -> None:
+    """Put a method through every conformance check. Exit code 1 if one fails."""
+    from .check import check as examine
+
+    examine(name, as_json=format is Format.json)
+
+
 _RUN = "The run"
 _LABELS = "Data and labels"
 _OWN = "A file of your own (--data my.csv)"

@@ -84,12 +84,16 @@ class Info:
 
 @dataclass(frozen=True, kw_only=True)
 class MethodInfo(Info):
-    """``needs``: what the default configuration requires (prior, truth); ``devices``: what its tensors may live on."""
+    """``needs``: what the default configuration requires (prior, truth); ``devices``: what its tensors may live on.
+
+    ``declared_failures``: conformance checks that the method fails by its nature, with the reason.
+    """
 
     kind: ClassVar[str] = "method"
     needs: frozenset[str] = frozenset()
     setting: Setting = "either"
     devices: tuple[str, ...] = ("cpu", "cuda")
+    declared_failures: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,17 +1,28 @@
-"""What tests of plugins share: reference vectors, numbers computed by the papers' official code.
+"""What tests of plugins share: the conformance checks, and reference vectors computed by the papers' official code.
 
-They lie in the folder named by ``PUBENCH_REFERENCE``, by default ``tests/reference`` of the source tree that core is
-imported from.
+A method's package tests itself with::
+
+    from pubench_core.testing import MethodConformance
+
+    class TestConformance(MethodConformance):
+        key = "my-method"
+
+Reference vectors lie in the folder named by ``PUBENCH_REFERENCE``, by default ``tests/reference`` of the source tree
+that core is imported from.
 """
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+import pytest
+
+from .conformance import CHECKS, Subject
+from .conformance.report import check_one
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -49,3 +60,26 @@ def reference_cases(key: str, group: str = "") -> list[tuple[str, Arrays]]:
     if not cases:
         raise LookupError(f"{key}.npz in {reference_folder()} has no case" + (f" of group '{group}'" if group else ""))
     return sorted(cases.items())
+
+
+class MethodConformance:
+    """Every conformance check as a test of its own. ``key``: the installed method; ``sets``: what shortens it."""
+
+    key: ClassVar[str]
+    sets: ClassVar[tuple[str, ...]] = ()
+
+    @pytest.fixture(scope="class")
+    def subject(self) -> Subject:
+        return Subject.of(self.key, self.sets)
+
+    def test_declares_only_checks_that_exist(self, subject: Subject) -> None:
+        assert set(subject.info.declared_failures) <= set(CHECKS)
+
+    @pytest.mark.parametrize("check", CHECKS)
+    def test_conforms(self, subject: Subject, check: str) -> None:
+        finding = check_one(subject, check)
+        if finding.verdict == "not applicable":
+            pytest.skip(finding.reason)
+        if finding.verdict == "declared":
+            pytest.xfail(finding.reason)
+        assert finding.ok, f"{finding.verdict}: {finding.reason}"

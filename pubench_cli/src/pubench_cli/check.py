@@ -1,0 +1,62 @@
+"""``pubench check``: the conformance checks of a method, or of every method of a package, as a readable report."""
+
+from __future__ import annotations
+
+import json
+
+from rich.table import Table
+
+from pubench_core.conformance import CHECKS, Finding, Subject, check_method
+from pubench_core.errors import PluginError, unknown
+from pubench_core.info import MethodInfo
+from pubench_core.registry import Entry, registry
+
+from .console import err, out
+
+STYLES = {"passed": "green", "declared": "yellow", "not applicable": "dim"}
+
+
+def check(name: str, *, as_json: bool) -> None:
+    """Prints one row per check. Raises PluginError if a method does not conform, RequestError for an unknown name."""
+    found = {key: check_method(Subject.of(key), lambda finding: _tell(finding)) for key in methods_of(name)}
+    if as_json:
+        plain = {key: [{**vars(f), "ok": f.ok} for f in findings] for key, findings in found.items()}
+        print(json.dumps(plain, indent=2))
+    else:
+        for key, findings in found.items():
+            _print(key, findings)
+    bad = [f"{key} {f.check}" for key, findings in found.items() for f in findings if not f.ok]
+    if bad:
+        raise PluginError(f"{len(bad)} of {sum(map(len, found.values()))} checks failed: {', '.join(bad)}")
+
+
+def methods_of(name: str) -> list[str]:
+    """Keys of the methods meant: a method by key or alias, or all of a distribution."""
+    entries: list[Entry] = registry().entries("method")
+    broken = [e for e in entries if e.status != "ok" and name in (e.key, e.distribution)]
+    if broken:
+        raise PluginError(f"{broken[0].key} ({broken[0].distribution}) is {broken[0].status}: {broken[0].reason}")
+    by_package = [e.key for e in entries if e.distribution == name]
+    if by_package:
+        return by_package
+    known = {alias for e in entries if e.info for alias in (e.key, *e.info.aliases)}
+    if name not in known:
+        raise unknown("method or package", name, {*known, *(e.distribution for e in entries)})
+    return [registry().find(MethodInfo, name).key]
+
+
+def _tell(finding: Finding) -> None:
+    err().print(f"{finding.check}: {finding.verdict} ({finding.seconds:.1f} s)", markup=False)
+
+
+def _print(key: str, findings: list[Finding]) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold", title=key, title_justify="left")
+    for column in ("check", "what it asks", "verdict", "seconds", "reason"):
+        table.add_column(column, justify="right" if column == "seconds" else "left", overflow="fold")
+    for f in findings:
+        asks = (CHECKS[f.check].__doc__ or "").strip() if f.check in CHECKS else ""
+        style = STYLES.get(f.verdict, "bold red")
+        table.add_row(f.check, asks, f"[{style}]{f.verdict}[/]", f"{f.seconds:.1f}", f.reason.replace("[", r"\["))
+    out().print(table)
+    counts = {v: sum(f.verdict == v for f in findings) for v in dict.fromkeys(f.verdict for f in findings)}
+    out().print(", ".join(f"{count} {verdict}" for verdict, count in counts.items()))

@@ -1,0 +1,12 @@
+"""What every method must do, as named checks. ``pubench check KEY`` runs them; so does a test class of four lines
+(:class:`pubench_core.testing.MethodConformance`).
+
+A method whose nature forbids something says so in ``MethodInfo.declared_failures``: check name -> reason. What may not
+be declared is in :data:`UNDECLARABLE`.
+"""
+
+from .checks import CHECKS, UNDECLARABLE, Check
+from .report import Finding, check_method
+from .subject import Subject
+
+__all__ = ["CHECKS", "UNDECLARABLE", "Check", "Finding", "Subject", "check_method"]

@@ -1,0 +1,286 @@
+"""The checks: functions of a :class:`Subject` that raise AssertionError with what is wrong. Names are their keys."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+from pydantic import ValidationError
+
+from ..engine.saved import load_model, save_model
+from ..errors import PubenchError
+from ..resolve import method_class
+from .subject import Subject, assert_finite, assert_same, caller_state
+
+Check = Callable[[Subject], None]
+
+#: Seconds that two epochs on 200 rows may take, imports and a compiler's first run included.
+PATIENCE = 90.0
+#: Relative difference allowed between scoring rows together and one by one: kernels differ with the batch.
+TOLERANCE = 1e-4
+
+CHECKS: dict[str, Check] = {}
+#: What may not be declared as a known failure.
+UNDECLARABLE = frozenset(
+    {"hidden-labels", "order-of-rows", "same-seed-same-scores", "finite-scores", "prior-near-0-and-1", "one-label"}
+)
+
+
+class NotApplicable(Exception):
+    """The check does not concern this method; the text says why."""
+
+
+def _check(name: str) -> Callable[[Check], Check]:
+    def register(function: Check) -> Check:
+        CHECKS[name] = function
+        return function
+
+    return register
+
+
+@_check("light-info")
+def light_info(subject: Subject) -> None:
+    """The entry-point module is imported without torch, scikit-learn, scipy or the implementation."""
+    module = subject.info.package
+    heavy = ("torch", "sklearn", "scipy", "numba", "pandas", subject.info.load.split(":")[0])
+    code = f"import sys, {module}; {module}.pubench_methods(); print(*[m for m in {heavy!r} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"import {module} fails: {done.stderr.strip().splitlines()[-1:]}"
+    assert not done.stdout.split(), f"import {module} imports {', '.join(done.stdout.split())}"
+
+
+@_check("config")
+def config(subject: Subject) -> None:
+    """Config survives JSON, refuses unknown fields, says what every field means; every preset is valid."""
+    kind = method_class(subject.info).Config
+    for name, preset in {"(defaults)": None, **subject.info.presets}.items():
+        for data in ("", *(preset.per_data if preset else ())):
+            values = preset.resolve(data) if preset else {}
+            try:
+                made = kind.model_validate(values)
+            except ValidationError as error:
+                raise AssertionError(
+                    f"preset {name} {data}: {error.errors()[0]['loc']} {error.errors()[0]['msg']}"
+                ) from error
+            again = kind.model_validate_json(made.model_dump_json())
+            assert again == made, f"preset {name} changes when it is written as JSON and read back"
+    try:
+        kind.model_validate({"no_such_field": 1})
+    except ValidationError:
+        pass
+    else:
+        raise AssertionError("Config accepts the unknown field no_such_field")
+    silent = [name for name, field in kind.model_fields.items() if not field.description]
+    assert not silent, f"fields without a description: {', '.join(silent)}"
+
+
+@_check("two-epochs-in-seconds")
+def two_epochs_in_seconds(subject: Subject) -> None:
+    """Two epochs on 200 rows."""
+    started = time.perf_counter()
+    subject.train(subject.spec())
+    seconds = time.perf_counter() - started
+    assert seconds < PATIENCE, f"two epochs on 200 rows took {seconds:.0f} s"
+
+
+@_check("finite-scores")
+def finite_scores(subject: Subject) -> None:
+    """One finite score per row, on every part, under every criterion; not all equal."""
+    spec = subject.spec()
+    problem = subject.problem(spec)
+    scores = subject.scores(spec, problem)
+    assert_finite(scores, "scores")
+    for name, values in scores.items():
+        n = len(problem.split.test_rows) if name.endswith("test") else len(problem.split.validation.rows)
+        assert values.shape == (n,), f"{name}: {values.shape} scores for {n} rows"
+    assert len(np.unique(scores["last/test"])) > 1, "every test row has the same score"
+
+
+@_check("order-of-rows")
+def order_of_rows(subject: Subject) -> None:
+    """A row's score depends neither on its position nor on the rows beside it."""
+    spec = subject.spec()
+    problem = subject.problem(spec)
+    trained = subject.train(spec, problem)
+    features, rows, _ = problem.part("test")
+    fn, place = trained.method.candidates()[trained.selection.tracks["last"].candidate], {"stage": "check"}
+    straight = trained.evaluator.scores(fn, features, rows, place)
+    order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(0)).to(rows.device)
+    permuted = trained.evaluator.scores(fn, features, rows[order], place)
+    apart = np.concatenate([trained.evaluator.scores(fn, features, rows[k : k + 1], place) for k in range(12)])
+    size = np.abs(straight).max() + 1e-12
+    gap = np.abs(permuted - straight[order.cpu().numpy()]).max() / size
+    assert gap < TOLERANCE, f"scores of permuted rows are not the permuted scores (relative difference {gap:.1e})"
+    gap = np.abs(apart - straight[:12]).max() / size
+    assert gap < TOLERANCE, f"a row scored alone has another score than beside others (relative difference {gap:.1e})"
+
+
+@_check("same-seed-same-scores")
+def same_seed_same_scores(subject: Subject) -> None:
+    """Bit for bit."""
+    spec = subject.spec()
+    assert_same(subject.scores(spec), subject.scores(spec), "the same seed twice")
+
+
+@_check("other-seed-other-scores")
+def other_seed_other_scores(subject: Subject) -> None:
+    """Two seeds do not give one result."""
+    one, other = (subject.scores(subject.spec(seed=seed))["last/test"] for seed in (2, 25))
+    assert not np.array_equal(one, other), "seeds 2 and 25 give the same scores"
+
+
+@_check("hidden-labels")
+def hidden_labels(subject: Subject) -> None:
+    """Permuting the true labels of unlabelled rows changes no bit, in training and validation, in both schemes."""
+    if subject.is_oracle:
+        raise NotApplicable("an oracle: it is granted the true labels")
+    rng = np.random.default_rng(0)
+    for scheme in ("case-control", "single-training-set"):
+        spec = subject.spec(scheme=scheme)
+        problem = subject.problem(spec)
+        hidden = {}
+        for name, part in (("truth_train", problem.split.train), ("truth_validation", problem.split.validation)):
+            truth = getattr(problem, name).copy()
+            truth[~part.labeled] = rng.permutation(truth[~part.labeled])
+            assert not np.array_equal(truth, getattr(problem, name))
+            hidden[name] = truth
+        changed = dataclasses.replace(problem, **hidden)
+        assert_same(subject.scores(spec, problem), subject.scores(spec, changed), f"hidden labels permuted ({scheme})")
+
+
+@_check("save-and-load")
+def save_and_load(subject: Subject) -> None:
+    """A saved model scores as the method that was saved."""
+    spec = subject.spec()
+    problem = subject.problem(spec)
+    trained = subject.train(spec, problem)
+    rows = problem.split.test_rows
+    with tempfile.TemporaryDirectory(prefix="pubench-check-") as folder:
+        path = Path(folder, "model.safetensors")
+        try:
+            save_model(path, spec, problem, trained.method, trained.selection.tracks["last"].candidate)
+            scores = load_model(path, subject.registry).scores(np.asarray(problem.data.x[rows]))
+        except PubenchError as error:
+            raise AssertionError(str(error)) from error
+    gap = np.abs(scores - trained.scores["last"]["test"]).max()
+    allowed = 0.0 if subject.device.type == "cpu" else TOLERANCE * (np.abs(scores).max() + 1e-12)
+    assert gap <= allowed, f"the loaded model's scores differ by up to {gap:.1e}"
+
+
+@_check("both-schemes")
+def both_schemes(subject: Subject) -> None:
+    """case-control and single-training-set both give finite scores."""
+    for scheme in ("case-control", "single-training-set"):
+        assert_finite(subject.scores(subject.spec(scheme=scheme)), scheme)
+
+
+@_check("image-text-tabular")
+def image_text_tabular(subject: Subject) -> None:
+    """Images, text vectors and tables all give finite scores."""
+    for modality in ("image", "text", "tabular"):
+        assert_finite(subject.scores(subject.spec(modality=modality)), modality)
+
+
+@_check("calibration")
+def calibration(subject: Subject) -> None:
+    """Under one-sample data, ``calibrate`` decides whether U holds the labelled rows, and the method can take both."""
+    if subject.is_oracle:
+        raise NotApplicable("an oracle: it does not look at who is labelled")
+    found = {}
+    for calibrate in ("on", "off"):
+        spec = subject.spec(f"method.calibrate={calibrate}", scheme="single-training-set")
+        problem = subject.problem(spec)
+        view = problem.view(frozenset({"prior"}))
+        expected = len(problem.split.train.rows) - (0 if calibrate == "on" else view.n_labeled)
+        assert view.n_unlabeled == expected, f"calibrate {calibrate}: U has {view.n_unlabeled} rows, not {expected}"
+        found[calibrate] = subject.scores(spec, problem)
+        assert_finite(found[calibrate], f"calibrate {calibrate}")
+    assert not np.array_equal(found["on"]["last/test"], found["off"]["last/test"]), "calibrate on and off score alike"
+
+
+@_check("small-batches")
+def small_batches(subject: Subject) -> None:
+    """Batches of two rows and batches larger than the data: a result, or one clear error."""
+    for size in (2, 4096):
+        subject.runs_or_refuses(subject.spec(f"batch_size={size}"), f"batch_size {size}")
+
+
+@_check("one-label")
+def one_label(subject: Subject) -> None:
+    """A c so small that one positive is labelled: a result, or one clear error."""
+    for scheme in ("case-control", "single-training-set"):
+        spec = subject.spec("mechanism.c=0.03", "validation.fraction=0.4", scheme=scheme)
+        labeled = subject.problem(spec).split.train.n_labeled
+        assert labeled == 1, f"the sample problem labels {labeled} rows"
+        subject.runs_or_refuses(spec, f"one labelled positive, {scheme}")
+
+
+@_check("prior-near-0-and-1")
+def prior_near_0_and_1(subject: Subject) -> None:
+    """Told priors of .001 and .999: a result, or one clear error."""
+    for prior in (0.001, 0.999):
+        subject.runs_or_refuses(subject.spec(f"prior={prior}"), f"prior {prior}")
+
+
+@_check("callers-random-state")
+def callers_random_state(subject: Subject) -> None:
+    """The global generators of python, numpy and torch neither influence a result nor are changed."""
+    spec, found = subject.spec(), []
+    for seed in (1, 2):
+        with caller_state(seed) as state:
+            found.append(subject.scores(spec))
+        changed = [name for name, same in state.items() if not same]
+        assert not changed, f"the caller's random state was changed: {', '.join(changed)}"
+    assert_same(found[0], found[1], "the caller's random state")
+
+
+_written: list[str] | None = None
+
+
+def _watch(event: str, arguments: tuple[object, ...]) -> None:
+    if _written is not None and event == "open" and isinstance(arguments[0], (str, bytes)):
+        mode, flags = arguments[1], arguments[2]
+        writes = isinstance(mode, str) and set(mode) & set("wax+")
+        if writes or (isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)):
+            _written.append(os.fsdecode(arguments[0]))
+
+
+@_check("writes-nothing")
+def writes_nothing(subject: Subject) -> None:
+    """Training opens no file for writing, byte-code and compiler caches apart: the engine writes what is recorded."""
+    global _written
+    spec = subject.spec()
+    problem = subject.problem(spec)
+    subject.train(spec, problem)  # compilers fill their caches on first use
+    if not getattr(sys, "_pubench_watches", False):
+        sys.addaudithook(_watch)  # hooks cannot be taken away again; this one is idle unless a check runs
+        sys._pubench_watches = True  # type: ignore[attr-defined]
+    _written = []
+    try:
+        subject.train(spec, problem)
+    finally:
+        written, _written = _written, None
+    written = [path for path in written if "__pycache__" not in path and not path.startswith(("/proc/", "/dev/"))]
+    assert not written, f"training opened for writing: {', '.join(written[:3])}"
+
+
+@_check("cuda")
+def cuda(subject: Subject) -> None:
+    """On a GPU: finite scores, the same seed the same scores."""
+    if "cuda" not in subject.info.devices:
+        raise NotApplicable("declared for the CPU only")
+    if not torch.cuda.is_available():
+        raise NotApplicable("no CUDA device is here")
+    there = subject.on(torch.device("cuda", 0))
+    spec = there.spec(modality="image")
+    one = there.scores(spec)
+    assert_finite(one, "cuda")
+    assert_same(one, there.scores(spec), "the same seed twice on cuda")

@@ -1,0 +1,139 @@
+"""A method under examination, and the short runs that the checks ask of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from ..engine.problem import Problem
+from ..engine.train import Trained, train
+from ..errors import RequestError
+from ..execute import prepare
+from ..info import MethodInfo
+from ..registry import GROUP, Registry
+from ..resolve import Layer, method_class, resolve
+from ..specs import RunSpec
+
+FloatArray = npt.NDArray[np.float64]
+
+SAMPLES = EntryPoint("conformance-samples", "pubench_core.conformance.samples", GROUP)
+#: Criteria that no true label enters.
+BLIND = ("pa", "pauc", "last")
+
+
+def registry_with_samples() -> Registry:
+    """Every installed plugin, and the three sample problems."""
+    return Registry([*entry_points(group=GROUP), SAMPLES])
+
+
+@dataclass(frozen=True)
+class Subject:
+    """``sets``: what shortens the method for a check, as ``--set`` takes it, beside two epochs of batches of 64."""
+
+    info: MethodInfo
+    registry: Registry
+    device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+    sets: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, key: str, sets: tuple[str, ...] = ()) -> Subject:
+        """The installed method of this key. Raises RequestError if there is none."""
+        registry = registry_with_samples()
+        return cls(registry.find(MethodInfo, key), registry, sets=sets)
+
+    @property
+    def is_oracle(self) -> bool:
+        """Whether it is granted the true labels."""
+        return "truth" in self.info.needs
+
+    def spec(self, *sets: str, modality: str = "tabular", scheme: str = "case-control", seed: int = 2) -> RunSpec:
+        """A short run: preset ``quick`` where the method has one, two epochs, labels at c = 0.3."""
+        preset = [f"method.preset={'quick' if 'quick' in self.info.presets else 'null'}"]
+        known = method_class(self.info).Config.model_fields
+        short = [f"{k}={v}" for k, v in (("epochs", 2), ("batch_size", 64), ("patience", "null")) if k in known]
+        return resolve(
+            [
+                Layer.of(
+                    f"method.key={self.info.key}",
+                    f"data.key=conformance-{modality}",
+                    f"data.scheme={scheme}",
+                    "mechanism.c=0.3",
+                    "validation.fraction=0.25",
+                    "selection.criterion=last",
+                    f"selection.criteria=[{', '.join(BLIND)}]",
+                    f"seed={seed}",
+                    *preset,
+                    *short,
+                    *self.sets,
+                    *sets,
+                )
+            ],
+            self.registry,
+        )
+
+    def problem(self, spec: RunSpec) -> Problem:
+        """The labelled problem of a spec, on the subject's device."""
+        return prepare(spec, self.registry, self.device)
+
+    def train(self, spec: RunSpec, problem: Problem | None = None) -> Trained:
+        """Trains without listeners and without a record."""
+        return train(spec, problem or self.problem(spec), self.registry)
+
+    def scores(self, spec: RunSpec, problem: Problem | None = None) -> dict[str, FloatArray]:
+        """criterion/part -> scores, under the criteria that no true label enters."""
+        found = self.train(spec, problem).scores
+        return {f"{name}/{part}": scores for name, parts in found.items() for part, scores in parts.items()}
+
+    def runs_or_refuses(self, spec: RunSpec, what: str) -> None:
+        """A result of finite scores, or one clear refusal (RequestError); anything else fails the check."""
+        from ..errors import PluginError, RunFailed
+
+        try:
+            scores = self.scores(spec)
+        except RequestError:
+            return  # one line that says what would do
+        except (RunFailed, PluginError) as error:
+            raise AssertionError(f"{what}: {error}") from error
+        assert_finite(scores, what)
+
+    def on(self, device: torch.device) -> Subject:
+        """The same subject on another device."""
+        return replace(self, device=device)
+
+
+def assert_finite(scores: dict[str, FloatArray], what: str) -> None:
+    """Every score is a finite number."""
+    for name, values in scores.items():
+        bad = np.flatnonzero(~np.isfinite(values))
+        assert not len(bad), f"{what}: score {bad[0]} by {name} is {values[bad[0]]}"
+
+
+def assert_same(one: dict[str, FloatArray], other: dict[str, FloatArray], what: str) -> None:
+    """Bit for bit."""
+    assert one.keys() == other.keys(), f"{what}: {sorted(one.keys() ^ other.keys())} is in one result only"
+    for name in one:
+        differ = np.flatnonzero(one[name] != other[name])
+        assert not len(differ), f"{what}: {len(differ)} of {len(one[name])} scores by {name} differ"
+
+
+@contextmanager
+def caller_state(seed: int) -> Iterator[dict[str, Any]]:
+    """Seeds every global generator and gives their state afterwards to compare with (filled when the block ends)."""
+    import random
+
+    random.seed(seed)
+    np.random.seed(seed)
+    torch.manual_seed(seed)
+    before = (random.getstate(), np.random.get_state()[1].copy(), torch.get_rng_state())  # type: ignore[index]
+    seen: dict[str, Any] = {}
+    yield seen
+    seen["python"] = before[0] == random.getstate()
+    seen["numpy"] = bool((before[1] == np.random.get_state()[1]).all())  # type: ignore[index]
+    seen["torch"] = bool((before[2] == torch.get_rng_state()).all())
