@@ -1,0 +1,126 @@
+"""CVIR in the engine: which rows are ignored, what is skipped, and degenerate problems."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from pubench_cvir.method import CVIR, cvir_loss, n_ignored, provisional_negatives
+
+from pubench_core.engine.run import Run
+from pubench_core.engine.train import Trained, train
+from pubench_core.errors import RequestError
+from pubench_core.execute import prepare
+from pubench_core.registry import registry
+from pubench_core.resolve import Layer, resolve
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+SHORT = ("epochs=2", "warm_up=1", "mechanism.c=0.3")
+LAST = ("selection.criteria=[last]", "selection.criterion=last")
+
+
+def trained(*sets: str) -> Trained:
+    spec = resolve([Layer.of("data.key=digits", "method.key=cvir", *sets)], registry())
+    return train(spec, prepare(spec, registry(), torch.device("cpu")), registry())
+
+
+def test_it_learns() -> None:
+    result = trained("epochs=15", "lr=1e-3", "mechanism.c=0.3")
+    truth = result.evaluator.problem.truth_test
+    assert ((result.scores["last"]["test"] > 0) == truth).mean() > 0.85
+
+
+def test_the_warm_up_comes_before_the_epochs_and_is_not_selected() -> None:
+    result = trained(*SHORT, "warm_up=3")
+    assert [(event.stage, bool(event.criteria)) for event in result.epochs] == [("warm-up", False)] * 3 + [
+        ("train", True)
+    ] * 2
+    assert {event.stage for event in trained(*SHORT, "warm_up=0").epochs} == {"train"}
+
+
+@pytest.mark.parametrize(
+    ("scheme", "calibrate"), [("case-control", "auto"), ("single-training-set", "auto"), ("single-training-set", "off")]
+)
+def test_as_many_rows_are_ignored_as_there_are_positives_in_u(
+    scheme: str, calibrate: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ignored: list[int] = []
+
+    def watched(scores: torch.Tensor, share: float) -> torch.Tensor:
+        kept = provisional_negatives(scores, share)
+        ignored.append(int((~kept).sum()))
+        return kept
+
+    monkeypatch.setattr("pubench_cvir.method.provisional_negatives", watched)
+    result = trained(*SHORT, f"data.scheme={scheme}", f"method.calibrate={calibrate}")
+    data = result.evaluator.problem.view(frozenset({"truth"}))
+    assert ignored == [int(data.truth[data.unlabeled_rows].sum())] * 2  # once per epoch after the warm-up
+
+
+def test_a_batch_of_which_nothing_is_kept_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pubench_cvir.method.provisional_negatives", lambda s, _: torch.zeros(len(s), dtype=torch.bool))
+
+    def never(self: Run[CVIR.Config], *rest: object, **more: object) -> None:
+        raise AssertionError("a step was taken")
+
+    monkeypatch.setattr(Run, "step", never)
+    assert len(trained("epochs=2", "warm_up=0", "mechanism.c=0.3").epochs) == 2
+
+
+@pytest.mark.parametrize("setting", ["weights=prior", "unlabeled_batch=proportional", "augment=true", "batch_size=999"])
+def test_options_have_results_and_make_a_difference(setting: str) -> None:
+    plain, other = (trained(*SHORT, *sets).scores["last"]["test"] for sets in ((), (setting,)))
+    assert np.isfinite(other).all()
+    assert not np.allclose(plain, other)
+
+
+def test_the_same_seed_gives_the_same_scores() -> None:
+    one, two = (trained(*SHORT).scores["last"]["test"] for _ in range(2))
+    np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("prior", [0.01, 0.99])
+def test_an_extreme_prior_has_a_result(prior: float) -> None:
+    assert np.isfinite(trained(*SHORT, f"prior={prior}").scores["last"]["test"]).all()
+
+
+def test_a_prior_that_leaves_no_negative_is_refused() -> None:
+    with pytest.raises(RequestError, match="ignores all 1149 unlabelled rows"):
+        trained(*SHORT, "prior=0.9999999999999")
+
+
+def test_one_labelled_positive_has_a_result() -> None:
+    result = trained("epochs=2", "warm_up=1", "mechanism.c=0.002", *LAST)
+    assert result.evaluator.problem.split.train.n_labeled == 1
+    assert np.isfinite(result.scores["last"]["test"]).all()
+
+
+@pytest.mark.parametrize("labeled", [True, False])
+def test_a_batch_of_one_side_only_has_a_finite_loss(labeled: bool) -> None:
+    scores = torch.tensor([-200.0, 0.0, 200.0], requires_grad=True)
+    loss = cvir_loss(scores, torch.full((3,), labeled))
+    loss.backward()
+    assert loss.isfinite()
+    assert scores.grad is not None
+    assert scores.grad.isfinite().all()
+
+
+@pytest.mark.parametrize(("n", "share", "ignored"), [(17, 0.35, 5), (100, 0.29, 29), (9, 1.0, 9), (9, 0.0, 0)])
+def test_the_number_of_ignored_rows_is_rounded_down_and_not_off_by_one(n: int, share: float, ignored: int) -> None:
+    assert n_ignored(n, share) == ignored
+
+
+@given(scores=st.lists(st.floats(-9, 9, width=16), max_size=40), share=st.floats(0, 1))
+def test_no_kept_row_is_above_an_ignored_one(scores: list[float], share: float) -> None:
+    values = torch.tensor(scores)
+    kept = provisional_negatives(values, share)
+    assert int((~kept).sum()) == n_ignored(len(values), share)
+    if kept.any() and not kept.all():
+        assert values[kept].max() <= values[~kept].min()
+
+
+def test_it_needs_the_prior() -> None:
+    assert CVIR.requires(CVIR.Config()) == {"prior"}

@@ -1,0 +1,113 @@
+"""Dist-PU in the engine: its two stages, that it learns, and inputs at the edge of what is possible."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from pubench_dist_pu.method import DistPU, clipped, distribution_risk, entropy, mixup_loss, stored_targets
+
+from pubench_core.engine.train import Trained, train
+from pubench_core.execute import prepare
+from pubench_core.info import MethodInfo
+from pubench_core.registry import registry
+from pubench_core.resolve import Layer, resolve
+from pubench_core.risks import masked_mean
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+LAST = ("selection.criterion=last", "selection.criteria=[last]")
+SHORT = ("epochs=3", "warm_up=1", "steps_per_epoch=3", *LAST)
+
+
+def trained(*sets: str) -> Trained:
+    layer = Layer.of("data.key=digits", "method.key=dist-pu", *sets)
+    spec = resolve([layer], registry())
+    return train(spec, prepare(spec, registry(), torch.device("cpu")), registry())
+
+
+def last(*sets: str) -> np.ndarray:
+    """Test scores after the last epoch of a short run."""
+    return trained(*SHORT, *sets).scores["last"]["test"]
+
+
+def test_it_learns_digits_and_no_epoch_of_the_warm_up_is_chosen() -> None:
+    result = trained("epochs=50", "warm_up=30", "lr=5e-4", "mechanism.c=0.3", "backbone.key=mlp-wang")
+    assert [event.stage for event in result.epochs] == ["warm-up"] * 30 + ["mixup"] * 20
+    chosen = [track.epoch for track in result.selection.tracks.values()]
+    assert chosen
+    assert all(epoch is None or epoch > 30 for epoch in chosen)
+    truth = result.evaluator.problem.truth_test
+    assert ((result.scores["pa"]["test"] > 0) == truth).mean() > 0.85
+
+
+@pytest.mark.parametrize(
+    ("epochs", "warm_up", "stages"),
+    [(1, 60, ["mixup"]), (2, 0, ["mixup"] * 2), (3, 60, ["warm-up"] * 2 + ["mixup"])],
+)
+def test_there_is_always_a_second_stage(epochs: int, warm_up: int, stages: list[str]) -> None:
+    result = trained("steps_per_epoch=2", f"epochs={epochs}", f"warm_up={warm_up}")
+    assert [event.stage for event in result.epochs] == stages
+    assert result.scores["pa"]
+
+
+@pytest.mark.parametrize("batching", ["joint", "paired"])
+def test_the_same_seed_gives_the_same_scores_and_another_seed_others(batching: str) -> None:
+    first, again, other = (last(f"seed={seed}", f"batching={batching}") for seed in (2, 2, 25))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+@pytest.mark.parametrize("preset", ["official", "pubench", "wang", "quick"])
+def test_presets_run(preset: str) -> None:
+    assert np.isfinite(last(f"method.preset={preset}")).all()
+
+
+def test_the_official_preset_is_the_default() -> None:
+    (info,) = [info for info in registry().infos(MethodInfo) if info.key == "dist-pu"]
+    assert DistPU.Config(**info.presets["official"].values) == DistPU.Config()
+    assert DistPU.requires(DistPU.Config()) == {"prior"} == info.needs
+
+
+@pytest.mark.parametrize("prior", [0.01, 0.99])
+@pytest.mark.parametrize("clip", ["10", "null"])
+def test_any_prior_gives_finite_scores(prior: float, clip: str) -> None:
+    assert np.isfinite(last(f"prior={prior}", f"clip={clip}")).all()
+
+
+@pytest.mark.parametrize(
+    "sets", [("batch_size=2", "steps_per_epoch=30"), ("batching=paired",)], ids=["joint", "paired"]
+)
+def test_one_labelled_positive_is_enough(sets: tuple[str, ...]) -> None:
+    result = trained("mechanism.c=0.002", *SHORT, *sets)
+    assert result.evaluator.problem.split.train.n_labeled == 1
+    assert np.isfinite(result.scores["last"]["test"]).all()
+
+
+@pytest.mark.parametrize("bins", [1, 5])
+@pytest.mark.parametrize("labeled", [True, False], ids=["only P", "only U"])
+@pytest.mark.parametrize("size", [1.0, 800.0])
+def test_a_batch_of_one_kind_has_a_finite_loss_and_gradient(labeled: bool, size: float, bins: int) -> None:
+    logits = torch.linspace(-size, size, 7, requires_grad=True)
+    mask = torch.full((7,), labeled)
+    targets = stored_targets(torch.linspace(0, 1, 9), mask, torch.arange(7))
+    loss = (
+        distribution_risk(logits, mask, 0.3, bins)
+        + masked_mean(entropy(logits), ~mask)
+        + mixup_loss(logits, targets, torch.arange(6, -1, -1), 0.4)
+    )
+    loss.backward()
+    assert loss.isfinite()
+    assert logits.grad is not None
+    assert logits.grad.isfinite().all()
+
+
+def test_at_the_prior_the_risk_on_u_pulls_nowhere_and_clipped_logits_have_no_gradient() -> None:
+    logits = torch.zeros(4, requires_grad=True)
+    distribution_risk(logits, torch.zeros(4, dtype=torch.bool), 0.5).backward()
+    assert logits.grad is not None
+    assert not logits.grad.any()
+    beyond = torch.tensor([-11.0, -9.0, 9.0, 11.0], requires_grad=True)
+    clipped(beyond, 10).sum().backward()
+    assert beyond.grad is not None
+    assert beyond.grad.tolist() == [0, 1, 1, 0]

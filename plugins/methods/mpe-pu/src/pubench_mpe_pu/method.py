@@ -1,0 +1,134 @@
+"""MPE-PU, which its authors call (TED)^n: best bin estimation and CVIR in turn.
+
+Paper: Garg, Wu, Smola, Balakrishnan, Lipton, NeurIPS 2021. Official code: acmi-lab/PU_learning.
+After a warm-up of P against U, every epoch ignores the estimated share of U that looks most positive and takes the
+rest as negative; then the share is estimated anew from the scores of held-out rows. No class prior is needed. Follows
+the official code in estimate, ranking, loss and their order. Differs in holding rows of P and U out of the training
+part (the official data come with separate sets; the validation part, which may be tiny, is left to the choice of
+epoch); in ranking rows as they are, by logits; in an epoch, which is a pass over U while P cycles; in cutting an
+estimate near or above 1; and in optimizer values and networks, which are PU-Bench's. What PU-Bench runs under this
+name has neither CVIR nor estimate.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import chain
+from typing import Literal
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from pubench_core.data.views import PUData
+from pubench_core.engine.run import Run
+from pubench_core.errors import RequestError
+from pubench_core.method import Field, LogUniform, Method, MethodConfig, PowerOfTwo
+from pubench_core.risks import masked_mean
+
+from .bbe import best_bin
+
+#: Estimates are cut here: were all of U ignored, no step would be taken and no later estimate could differ.
+LARGEST_SHARE = 0.99
+
+
+class Config(MethodConfig):
+    lr: float = Field(3e-4, gt=0, description="learning rate", search=LogUniform(10**-4.5, 10**-2.5))
+    weight_decay: float = Field(1e-4, ge=0, description="L2 penalty added to the gradient")
+    batch_size: int = Field(128, ge=1, description="rows of P per batch", search=PowerOfTwo(5, 8))
+    unlabeled_batch: Literal["equal", "proportional"] = Field(
+        "equal", description="rows of U per batch: as many as of P, or in the proportion of the whole sets"
+    )
+    warm_up: int = Field(8, ge=0, description="epochs of P against all of U before rows are ignored; not in epochs")
+    patience: int | None = Field(
+        20, ge=1, description="epochs without improvement after which a criterion stops; none: never"
+    )
+    hold_out: float = Field(0.2, gt=0, lt=1, description="share of P and of U that is kept for estimates only")
+    delta: float = Field(0.1, gt=0, lt=1, description="1 - confidence of the bounds that choose a bin")
+    gamma: float = Field(0.01, ge=0, description="relaxation of these bounds")
+    augment: bool = Field(False, description="train on weakly augmented rows")
+
+
+def provisional_negatives(scores: Tensor, share: float) -> Tensor:
+    """(n,) logits of U -> (n,) bool: all but the floor(share n) highest, of equal ones the last. share in [0, 1]."""
+    ascending = torch.sort(scores, stable=True).indices
+    kept = torch.ones_like(scores, dtype=torch.bool)
+    ignored = math.floor(share * len(scores) + 1e-9)  # 0.29 x 100 is 28.999999999999996 and means 29
+    kept[ascending[len(scores) - ignored :]] = False
+    return kept
+
+
+def cvir_loss(scores: Tensor, labeled: Tensor) -> Tensor:
+    """Half of mean_P log(1 + e^-z) plus half of mean_U log(1 + e^z) of (B,) logits: P and *kept* rows of U.
+
+    Each is a mean over its own rows (0 if there is none). With all of U it tells P from U, the warm-up's loss.
+    """
+    positive, negative = masked_mean(F.softplus(-scores), labeled), masked_mean(F.softplus(scores), ~labeled)
+    return (positive + negative) / 2
+
+
+def discriminator_threshold(share: float, labeled_share: float = 0.5) -> float:
+    """b / (2 (b + (1 - b) α)): above this probability of 'labelled', a row of P and U together is likelier positive.
+
+    ``share``: α, of positives in U; ``labeled_share``: b, of P in what the discriminator was trained on - 1/2 where
+    P and U weigh the same, whatever their sizes.
+    """
+    return 0.5 * labeled_share / (labeled_share + (1 - labeled_share) * share)
+
+
+class MPEPU(Method[Config]):
+    scored_by = ("net", "threshold")
+
+    def fit(self, data: PUData, run: Run[Config]) -> None:
+        c = self.config
+        p_rows, u_rows, p_held, u_held = self._held_out(data, run)
+        u_size = c.batch_size if c.unlabeled_batch == "equal" else max(1, c.batch_size * len(u_rows) // len(p_rows))
+        self.net = run.backbone()
+        self.threshold = 0.0
+        optimizer = run.optimizer(self.net.parameters())
+        kept = torch.ones(len(data), dtype=torch.bool, device=run.device)
+        share = self._share(p_held, u_held, run)
+        for epoch in chain(
+            run.epochs(c.warm_up, stage="warm-up", selectable=False, patience=None),
+            run.epochs(c.epochs),
+        ):
+            warm = epoch.total < c.warm_up
+            if not warm:
+                kept[u_rows] = provisional_negatives(run.scores(self.net, u_rows), share)
+            alpha = torch.tensor(share, device=run.device)
+            for p, u in run.paired_batches(c.batch_size, u_size, p_rows=p_rows, u_rows=u_rows):
+                negatives = u.x[kept[u.row]]
+                if not len(negatives):
+                    continue  # the official code takes no step, not even on P
+                x = torch.cat([p.x, negatives])
+                scores = self.net(run.weak(x) if c.augment else x)
+                labeled = torch.arange(len(x), device=run.device) < len(p.x)
+                run.step(cvir_loss(scores, labeled), optimizer, report={"alpha": alpha})
+            share = self._share(p_held, u_held, run)
+            # As long as the network tells P from U, positive begins below a probability of 1/2.
+            begins = discriminator_threshold(share) if warm else 0.5
+            self.threshold = math.log(begins / (1 - begins))
+
+    def _held_out(self, data: PUData, run: Run[Config]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Rows of P and U to train on, and of P and U to estimate from. Raises RequestError for too few of P."""
+        fraction, n = self.config.hold_out, data.n_labeled
+        train, held = data.hold_out(fraction, run.generator)
+        (p_rows, u_rows), (p_held, u_held) = (
+            (rows[data.labeled[rows]], rows[~data.labeled[rows]]) for rows in (train, held)
+        )
+        if len(p_held) < 2:
+            way_out = f"--set hold_out={math.ceil(200 / n) / 100:g} would do" if n > 2 else "label more (--c)"
+            raise RequestError(
+                f"mpe-pu estimates from held-out labelled positives and needs at least 2; hold_out = {fraction:g} of "
+                f"{n} gives {len(p_held)}; {way_out}"
+            )
+        return p_rows, u_rows, p_held, u_held
+
+    def _share(self, p_held: Tensor, u_held: Tensor, run: Run[Config]) -> float:
+        """The estimated share of positives in U, cut to [0, LARGEST_SHARE]."""
+        positive, unlabeled = (run.scores(self.net, rows).cpu().numpy() for rows in (p_held, u_held))
+        found = best_bin(positive, unlabeled, delta=self.config.delta, gamma=self.config.gamma)
+        return min(found.share, LARGEST_SHARE)
+
+    def score(self, x: Tensor) -> Tensor:
+        return self.net(x) - self.threshold

@@ -1,0 +1,193 @@
+"""MPE-PU in the engine: its estimate, what it is made from, and degenerate problems; and the estimator alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from pubench_mpe_pu.bbe import best_bin
+from pubench_mpe_pu.method import LARGEST_SHARE, MPEPU, cvir_loss, discriminator_threshold, provisional_negatives
+
+from pubench_core.engine.run import Run
+from pubench_core.engine.train import Trained, train
+from pubench_core.errors import RequestError
+from pubench_core.execute import prepare
+from pubench_core.registry import registry
+from pubench_core.resolve import Layer, resolve
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+SHORT = ("epochs=2", "warm_up=1", "mechanism.c=0.3")
+LAST = ("selection.criteria=[last]", "selection.criterion=last")
+
+
+def trained(*sets: str) -> Trained:
+    spec = resolve([Layer.of("data.key=digits", "method.key=mpe-pu", *sets)], registry())
+    return train(spec, prepare(spec, registry(), torch.device("cpu")), registry())
+
+
+def estimates(result: Trained) -> list[float]:
+    """The share with which each epoch was trained."""
+    return [event.values["alpha"] for event in result.epochs]
+
+
+def test_it_learns_and_estimates_the_share_of_positives() -> None:
+    result = trained("epochs=15", "lr=1e-3", "mechanism.c=0.5")
+    problem = result.evaluator.problem
+    assert ((result.scores["last"]["test"] > 0) == problem.truth_test).mean() > 0.85
+    assert abs(estimates(result)[-1] - problem.prior_true) < 0.15
+
+
+@pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
+def test_estimates_are_made_from_rows_that_were_never_trained_on(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    trained_on: list[torch.Tensor] = []
+    held: list[torch.Tensor] = []
+    paired, share = Run.paired_batches, MPEPU._share
+
+    def watched_batches(self, *rest, **more):  # type: ignore[no-untyped-def]
+        for p, u in paired(self, *rest, **more):
+            trained_on.extend([p.row, u.row])
+            yield p, u
+
+    def watched_share(self, p_held, u_held, run):  # type: ignore[no-untyped-def]
+        held.extend([p_held, u_held])
+        return share(self, p_held, u_held, run)
+
+    monkeypatch.setattr(Run, "paired_batches", watched_batches)
+    monkeypatch.setattr(MPEPU, "_share", watched_share)
+    result = trained(*SHORT, f"data.scheme={scheme}")
+    data = result.evaluator.problem.view(frozenset())
+    p_held, u_held = held[0], held[1]
+    assert data.labeled[p_held].all()
+    assert not data.labeled[u_held].any()
+    assert len(u_held) == pytest.approx(0.2 * data.n_unlabeled, abs=2)
+    seen, kept_back = data.instance[torch.cat(trained_on)], data.instance[torch.cat([p_held, u_held])]
+    assert not torch.isin(seen, kept_back).any()
+    assert len(seen.unique()) + len(kept_back.unique()) == len(data.distinct_rows)
+    assert all(torch.equal(rows, held[i % 2]) for i, rows in enumerate(held))
+
+
+def test_the_share_is_estimated_before_every_epoch_and_ignored_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    shares, ignored = iter([0.9, 0.8, 0.25, 1.7, 0.6]), []
+
+    def watched(scores: torch.Tensor, share: float) -> torch.Tensor:
+        ignored.append(share)
+        return provisional_negatives(scores, share)
+
+    def given_share(*rest: object, **more: object):  # type: ignore[no-untyped-def]
+        return best_bin(np.empty(0), np.empty(0))._replace(share=next(shares))
+
+    monkeypatch.setattr("pubench_mpe_pu.method.best_bin", given_share)
+    monkeypatch.setattr("pubench_mpe_pu.method.provisional_negatives", watched)
+    trained("epochs=2", "warm_up=2", "mechanism.c=0.3")
+    # before the first epoch, then after each of two of warm-up and two of training; the last is not used
+    assert ignored == [0.25, LARGEST_SHARE]
+
+
+@given(share=st.floats(0.01, 0.99), labeled_share=st.floats(0.01, 0.99))
+def test_at_the_threshold_a_row_of_p_and_u_is_as_likely_positive_as_not(share: float, labeled_share: float) -> None:
+    of_p, of_u_positive = labeled_share, (1 - labeled_share) * share  # densities where that of positives is 1
+    of_u_negative = of_p + of_u_positive  # as likely positive as not
+    labeled = of_p / (of_p + of_u_positive + of_u_negative)
+    assert discriminator_threshold(share, labeled_share) == pytest.approx(labeled)
+
+
+def test_positive_begins_lower_while_it_tells_p_from_u(monkeypatch: pytest.MonkeyPatch) -> None:
+    thresholds: list[float] = []
+    monkeypatch.setattr(MPEPU, "finalize", lambda method, data, run: thresholds.append(method.threshold))
+    result = trained("epochs=2", "warm_up=2", "mechanism.c=0.3", "evaluation.trace=[test]")
+    share = estimates(result)[2]  # made after the warm-up
+    assert thresholds[1] == pytest.approx(np.log(0.5 / (0.5 + share)), abs=1e-6)  # probability 0.5 / (1 + share)
+    assert set(thresholds[2:]) == {0.0}
+
+
+def test_the_warm_up_comes_before_the_epochs_and_is_not_selected() -> None:
+    result = trained(*SHORT, "warm_up=3")
+    assert [(event.stage, bool(event.criteria)) for event in result.epochs] == [("warm-up", False)] * 3 + [
+        ("train", True)
+    ] * 2
+    assert {event.stage for event in trained(*SHORT, "warm_up=0").epochs} == {"train"}
+
+
+def test_the_class_prior_makes_no_difference() -> None:
+    assert MPEPU.requires(MPEPU.Config()) == frozenset()
+    one, two = (trained(*SHORT, f"prior={prior}").scores["last"]["test"] for prior in (0.01, 0.99))
+    np.testing.assert_array_equal(one, two)
+
+
+def test_the_same_seed_gives_the_same_scores() -> None:
+    one, two = (trained(*SHORT).scores["last"]["test"] for _ in range(2))
+    np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("setting", ["hold_out=0.5", "unlabeled_batch=proportional", "augment=true", "batch_size=999"])
+def test_options_have_results_and_make_a_difference(setting: str) -> None:
+    plain, other = (trained(*SHORT, *sets).scores["last"]["test"] for sets in ((), (setting,)))
+    assert np.isfinite(other).all()
+    assert not np.allclose(plain, other)
+
+
+@pytest.mark.parametrize(
+    ("c", "n", "held", "way_out"),
+    [
+        (0.002, 1, 0, r"label more \(--c\)"),
+        (0.004, 2, 1, r"label more \(--c\)"),
+        (0.007, 3, 1, "hold_out=0.67 would do"),
+    ],
+)
+def test_too_few_labelled_positives_are_refused(c: float, n: int, held: int, way_out: str) -> None:
+    with pytest.raises(RequestError, match=f"hold_out = 0.2 of {n} gives {held}; .*{way_out}"):
+        trained("epochs=1", f"mechanism.c={c}", *LAST)
+
+
+def test_the_way_out_that_is_named_is_one() -> None:
+    result = trained("epochs=1", "mechanism.c=0.007", "hold_out=0.67", *LAST)
+    assert np.isfinite(result.scores["last"]["test"]).all()
+
+
+@pytest.mark.parametrize("labeled", [True, False])
+def test_a_batch_of_one_side_only_has_a_finite_loss(labeled: bool) -> None:
+    scores = torch.tensor([-200.0, 0.0, 200.0], requires_grad=True)
+    loss = cvir_loss(scores, torch.full((3,), labeled))
+    loss.backward()
+    assert loss.isfinite()
+    assert scores.grad is not None
+    assert scores.grad.isfinite().all()
+
+
+# ---------------------------------------------------------------- best bin estimation
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_separable_scores_give_the_share(share: float) -> None:
+    rng, n = np.random.default_rng(0), 4000
+    positive = rng.uniform(1, 2, n)
+    unlabeled = np.concatenate([rng.uniform(1, 2, int(share * n)), rng.uniform(0, 1, n - int(share * n))])
+    assert abs(best_bin(positive, unlabeled).share - share) < 0.05
+
+
+@given(seed=st.integers(0, 10_000), n_p=st.integers(0, 30), n_u=st.integers(0, 30), ties=st.booleans())
+def test_only_the_order_of_scores_matters(seed: int, n_p: int, n_u: int, ties: bool) -> None:
+    rng = np.random.default_rng(seed)
+    positive, unlabeled = rng.normal(1, 1, n_p), rng.normal(0, 1, n_u)
+    if ties:
+        positive, unlabeled = positive.round(), unlabeled.round()
+    found = best_bin(positive, unlabeled)
+    for change in (lambda v: 3 * v - 2, np.arctan):
+        assert best_bin(change(positive), change(unlabeled)).share == found.share
+    assert best_bin(rng.permutation(positive), rng.permutation(unlabeled)).share == found.share
+
+
+def test_the_bounds_are_those_of_the_paper_written_out() -> None:
+    rng = np.random.default_rng(1)
+    positive, unlabeled = rng.normal(1, 1, 25).round(1), rng.normal(0, 1, 40).round(1)
+    u, expected = sorted(unlabeled, reverse=True), []
+    for i in range(len(u) - 1):
+        above = sum(p >= u[i] for p in positive)
+        if u[i] > u[i + 1] and i > 1 and above > 1:
+            noise = np.sqrt(np.log(4 / 0.05) / 50) + np.sqrt(np.log(4 / 0.05) / 80)
+            ratio = i * 25 / (above * 40)
+            expected.append((ratio + noise * 1.2 * 25 / above, ratio))
+    assert best_bin(positive, unlabeled, delta=0.05, gamma=0.2).share == pytest.approx(min(expected)[1])

@@ -1,0 +1,65 @@
+"""nnPU-GA: what it is. The algorithm is in :mod:`pubench_nnpu_ga.method`."""
+
+from pubench_core import MethodInfo, Preset, Reference, hookimpl
+
+#: Wang et al., Table 4. Theirs is the only published code of this rule, so that it is also the official one.
+WANG = {
+    "surrogate": "logistic",
+    "batching": "paired",
+    "optimizer": "sgd",
+    "lr": 1e-3,
+    "momentum": 0.9,
+    "weight_decay": 0.0,
+    "batch_size": 128,
+    "epochs": 200,
+    "steps_per_epoch": 100,
+    "patience": None,
+}
+WANG_PER_DATA = {"cifar10": {"batch_size": 64}, "imagenette": {"batch_size": 64}}
+
+
+@hookimpl
+def pubench_methods() -> list[MethodInfo]:
+    return [
+        MethodInfo(
+            key="nnpu-ga",
+            name="nnPU-GA",
+            summary="unbiased PU risk whose whole gradient changes sign where the risk of a batch is negative",
+            family="risk minimisation",
+            reference=Reference(
+                authors="Wang et al.",
+                title="Accessible, Realistic, and Fair Evaluation of Positive-Unlabeled Learning Algorithms",
+                venue="ICLR",
+                year=2026,
+            ),
+            load="pubench_nnpu_ga.method:NNPUGA",
+            needs=frozenset({"prior"}),
+            setting="two-sample",
+            follows="wu-dd/PUBench (its nnPU_GA): the sign rule, the prior of U; loss, batches, optimizer values and "
+            "backbones are those of nnpu here unless a preset says otherwise, so that the two differ in their rule "
+            "only; the gradient ascent of Kiryo et al. is method nnpu",
+            presets={
+                "official": Preset(
+                    values=WANG,
+                    per_data=WANG_PER_DATA,
+                    note="as wang: the rule has no other published code",
+                ),
+                "pubench": Preset(
+                    values={
+                        "lr": 3e-4,
+                        "weight_decay": 1e-4,
+                        "batch_size": 256,
+                        "epochs": 40,
+                        "patience": 10,
+                    },
+                    note="PU-Bench's values for nnPU, all data sets; its tables have no row with this rule",
+                ),
+                "wang": Preset(
+                    values=WANG,
+                    per_data=WANG_PER_DATA,
+                    note="Wang et al., Table 4: 20,000 iterations, evaluated every 100; no augmentation",
+                ),
+                "quick": Preset(values={"epochs": 5, "patience": None}, note="a first look"),
+            },
+        )
+    ]

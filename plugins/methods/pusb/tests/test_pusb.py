@@ -1,0 +1,113 @@
+"""PUSB in the engine: the threshold follows the scores, and degenerate problems have results."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from pubench_pusb.method import PUSB, pusb_risk, quantile_rank, quantile_threshold
+
+from pubench_core.engine.train import Trained, train
+from pubench_core.execute import prepare
+from pubench_core.registry import registry
+from pubench_core.resolve import Layer, resolve
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+def trained(*sets: str, method: str = "pusb") -> Trained:
+    spec = resolve([Layer.of("data.key=digits", f"method.key={method}", *sets)], registry())
+    return train(spec, prepare(spec, registry(), torch.device("cpu")), registry())
+
+
+def accuracy(result: Trained) -> float:
+    problem = result.evaluator.problem
+    return float(((result.scores["last"]["test"] > 0) == problem.truth_test).mean())
+
+
+def test_it_learns() -> None:
+    assert accuracy(trained("epochs=30", "lr=1e-3", "mechanism.c=0.3")) > 0.85
+
+
+@pytest.mark.parametrize(
+    ("scheme", "calibrate"), [("case-control", "auto"), ("single-training-set", "auto"), ("single-training-set", "off")]
+)
+def test_as_many_unlabelled_rows_are_positive_as_the_prior_says(scheme: str, calibrate: str) -> None:
+    sets = ("epochs=2", "mechanism.c=0.3", f"data.scheme={scheme}", f"method.calibrate={calibrate}")
+    result = trained(*sets, "selection.criteria=[pa, last]", "selection.criterion=last")
+    problem = result.evaluator.problem
+    data = problem.view(frozenset({"prior", "truth"}))
+    u = data.unlabeled_rows
+    result.method.net.eval()
+    with torch.inference_mode():
+        positive = int((result.method.score(data.take(u)) > 0).sum())
+    share = float(data.truth[u].mean())  # the told prior is the true one
+    assert positive == pytest.approx(share * len(u), abs=2)
+
+
+def test_without_its_threshold_it_is_nnpu_with_the_logistic_loss() -> None:
+    short = ("epochs=2", "mechanism.c=0.3")
+    ours = trained(*short, "threshold=zero").scores["last"]["test"]
+    nnpu = trained(*short, "surrogate=logistic", method="nnpu").scores["last"]["test"]
+    np.testing.assert_array_equal(ours, nnpu)
+
+
+def test_the_threshold_moves_the_scores_and_keeps_their_order() -> None:
+    short = ("epochs=2", "mechanism.c=0.3", "selection.criteria=[last]", "selection.criterion=last")
+    ours, zero = (trained(*short, f"threshold={t}").scores["last"]["test"] for t in ("unlabeled-quantile", "zero"))
+    shift = zero - ours
+    np.testing.assert_allclose(shift, shift[0], atol=1e-6)
+    assert abs(shift[0]) > 1e-4
+
+
+def test_the_same_seed_gives_the_same_scores() -> None:
+    one, two = (trained("epochs=2", "mechanism.c=0.3").scores["last"]["test"] for _ in range(2))
+    np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("correction", ["ascent", "clamp"])
+@pytest.mark.parametrize("labeled", [True, False])
+@pytest.mark.parametrize("prior", [0.01, 0.99])
+def test_a_batch_of_one_side_only_has_a_finite_risk(correction: str, labeled: bool, prior: float) -> None:
+    scores = torch.tensor([-200.0, 0.0, 200.0], requires_grad=True)
+    risk = pusb_risk(scores, torch.full((3,), labeled), prior, correction)  # type: ignore[arg-type]
+    risk.objective.backward()
+    assert risk.objective.isfinite()
+    assert scores.grad is not None
+    assert scores.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("prior", [0.01, 0.99])
+def test_an_extreme_prior_has_a_result(prior: float) -> None:
+    result = trained("epochs=2", "mechanism.c=0.3", f"prior={prior}")
+    assert np.isfinite(result.scores["last"]["test"]).all()
+
+
+@pytest.mark.parametrize("batching", ["joint", "paired"])
+def test_one_labelled_positive_has_a_result(batching: str) -> None:
+    last = ("selection.criteria=[last]", "selection.criterion=last")
+    result = trained("epochs=2", "mechanism.c=0.002", "batch_size=64", f"batching={batching}", *last)
+    assert result.evaluator.problem.split.train.n_labeled == 1
+    assert np.isfinite(result.scores["last"]["test"]).all()
+
+
+@pytest.mark.parametrize(("n", "prior", "rank"), [(10, 0.9, 1), (10, 0.5, 5), (100, 0.71, 29), (1, 0.5, 0)])
+def test_a_rank_is_not_off_by_one_for_rounding(n: int, prior: float, rank: int) -> None:
+    assert quantile_rank(n, prior) == rank
+
+
+@given(
+    scores=st.lists(st.floats(-1e6, 1e6, width=32), min_size=1, max_size=60),
+    prior=st.floats(0, 1, exclude_min=True, exclude_max=True),
+)
+def test_no_more_than_the_prior_says_are_positive(scores: list[float], prior: float) -> None:
+    values = torch.tensor(scores)
+    positive = int((values - float(quantile_threshold(values, prior)) > 0).sum())
+    assert positive <= prior * len(values) + 1e-6
+    assert positive == int((values > quantile_threshold(values, prior)).sum())
+
+
+def test_it_needs_the_prior() -> None:
+    assert PUSB.requires(PUSB.Config()) == {"prior"}

@@ -1,0 +1,136 @@
+"""VPU in the engine: stored maximum, own criterion, and degenerate problems that have results."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from pubench_vpu.method import VPU, decision_logit, mixup_regulariser, variational_loss
+from torch.nn import functional as F
+
+from pubench_core.engine.run import Run
+from pubench_core.engine.train import Trained, train
+from pubench_core.execute import prepare
+from pubench_core.registry import registry
+from pubench_core.resolve import Layer, resolve
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+SHORT = ("steps_per_epoch=3", "batch_size=64", "epochs=3", "mechanism.c=0.3")
+
+
+def trained(*sets: str) -> Trained:
+    spec = resolve([Layer.of("data.key=digits", "method.key=vpu", *sets)], registry())
+    return train(spec, prepare(spec, registry(), torch.device("cpu")), registry())
+
+
+def test_it_learns() -> None:
+    result = trained("epochs=10", "mechanism.c=0.3", "patience=3", "selection.criterion=native")
+    truth = result.evaluator.problem.truth_test
+    assert ((result.scores["native"]["test"] > 0) == truth).mean() > 0.8
+
+
+@pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
+def test_the_largest_posterior_of_the_training_rows_is_one_after_normalisation(scheme: str) -> None:
+    result = trained(*SHORT, f"data.scheme={scheme}", "selection.criteria=[last]", "selection.criterion=last")
+    method, data = result.method, result.evaluator.problem.view(frozenset())
+    assert len(data.distinct_rows) == data.n_unlabeled  # X holds the labelled positives
+    method.net.eval()
+    with torch.inference_mode():
+        z = method.net(data.take(data.unlabeled_rows))
+        score = method.score(data.take(data.unlabeled_rows))
+    phi = torch.sigmoid(z) / torch.sigmoid(z).max()
+    sure = (phi - 0.5).abs() > 1e-5
+    np.testing.assert_array_equal((score > 0)[sure], (phi > 0.5)[sure])
+    assert (score[z.argsort()].diff() >= 0).all()
+
+
+def test_it_has_a_criterion_of_its_own() -> None:
+    result = trained(*SHORT, "selection.criterion=native")
+    track = result.selection.tracks["native"]
+    problem = result.evaluator.problem
+    part = problem.view(frozenset()).validation
+    result.method.net.eval()
+    with torch.inference_mode():
+        z = result.method.net(part.take(torch.arange(len(part))))
+    assert track.best == pytest.approx(-float(variational_loss(z[part.labeled], z[~part.labeled])), abs=1e-5)
+
+
+def test_the_learning_rate_is_halved_in_every_nth_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+    rates: list[tuple[int, float]] = []
+
+    step = Run.step
+
+    def watched(self, objective, optimizer, **rest):  # type: ignore[no-untyped-def]
+        rates.append((self.position["epoch"], optimizer.param_groups[0]["lr"]))
+        return step(self, objective, optimizer, **rest)
+
+    monkeypatch.setattr(Run, "step", watched)
+    trained("epochs=7", "steps_per_epoch=1", "batch_size=8", "lr=0.008", "halve_every=3", "mechanism.c=0.3")
+    # epochs count from 1 here: the third and the sixth are e mod 3 = 2
+    assert [rate for _, rate in rates] == pytest.approx([0.008, 0.008, 0.004, 0.004, 0.004, 0.002, 0.002])
+
+
+def test_the_same_seed_gives_the_same_scores() -> None:
+    one, two = (trained(*SHORT).scores["last"]["test"] for _ in range(2))
+    np.testing.assert_array_equal(one, two)
+
+
+def test_the_class_prior_makes_no_difference() -> None:
+    assert VPU.requires(VPU.Config()) == frozenset()
+    one, two = (trained(*SHORT, f"prior={prior}").scores["last"]["test"] for prior in (0.01, 0.99))
+    np.testing.assert_array_equal(one, two)
+
+
+def test_one_labelled_positive_has_a_result() -> None:
+    last = ("selection.criteria=[last]", "selection.criterion=last")
+    result = trained("steps_per_epoch=3", "batch_size=64", "epochs=3", "mechanism.c=0.002", *last)
+    assert result.evaluator.problem.split.train.n_labeled == 1
+    assert np.isfinite(result.scores["last"]["test"]).all()
+
+
+def test_more_rows_per_batch_than_there_are_have_a_result() -> None:
+    result = trained("steps_per_epoch=2", "batch_size=3000", "epochs=1", "mechanism.c=0.3")
+    assert np.isfinite(result.scores["last"]["test"]).all()
+
+
+@pytest.mark.parametrize("coefficient", [0.0, 1e-300, 0.5, 1 - 1e-16, 1.0])
+@pytest.mark.parametrize("size", [1.0, 1e4])
+def test_losses_are_finite_for_any_coefficient_and_logits(coefficient: float, size: float) -> None:
+    z = (size * torch.tensor([-1.0, -0.5, 0.0, 1.0])).requires_grad_()
+    loss = variational_loss(z, z) + mixup_regulariser(z, -z, coefficient)
+    loss.backward()
+    assert loss.isfinite()
+    assert z.grad is not None
+    assert z.grad.isfinite().all()
+
+
+def test_a_batch_of_one_side_only_has_a_finite_loss() -> None:
+    z, none = torch.tensor([-200.0, 0.0, 200.0], requires_grad=True), torch.empty(0, requires_grad=True)
+    for loss in (variational_loss(z, none), variational_loss(none, z), mixup_regulariser(none, none, 0.5)):
+        loss.backward()
+        assert loss.isfinite()
+    assert z.grad is not None
+    assert z.grad.isfinite().all()
+    assert variational_loss(none, none) == 0
+
+
+@given(z=st.lists(st.floats(-80, 80), min_size=1, max_size=20))
+def test_at_the_decision_logit_the_posterior_is_half_of_its_maximum(z: list[float]) -> None:
+    logits = torch.tensor(z, dtype=torch.float64)
+    threshold = decision_logit(logits)
+    assert threshold <= 0
+    assert float(F.logsigmoid(threshold)) == pytest.approx(float(F.logsigmoid(logits).max()) - math.log(2), abs=1e-12)
+
+
+def test_the_loss_does_not_depend_on_the_scale_of_the_posterior() -> None:
+    log_phi_p, log_phi_x = -torch.rand(5, dtype=torch.float64) - 0.1, -torch.rand(9, dtype=torch.float64) - 0.1
+    losses = []
+    for shift in (0.0, -1.0, -50.0):
+        z_p, z_x = (v + shift - torch.log1p(-(v + shift).exp()) for v in (log_phi_p, log_phi_x))
+        losses.append(float(variational_loss(z_p, z_x)))
+    assert losses == pytest.approx([losses[0]] * 3, abs=1e-9)
