@@ -15,18 +15,16 @@ from pubench_core.registry import registry
 from pubench_core.resolve import Layer, resolve
 from pubench_core.specs import RunSpec
 
-METHODS = [info.key for info in registry().infos(MethodInfo)]
+METHODS = {info.key: info for info in registry().infos(MethodInfo)}
 MECHANISMS = [info.key for info in registry().infos(MechanismInfo)]
-#: One short epoch of whatever the method does.
-QUICK = {"p3mix-c": ("steps_per_epoch=2", "warm_up=0"), "puet": ("trees=3",)}
-
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def spec_of(method: str, *sets: str) -> RunSpec:
+    preset = "quick" if "quick" in METHODS[method].presets else "null"
     layer = Layer.of(
-        "data.key=digits", f"method.key={method}", "mechanism.c=0.3", "epochs=1", *QUICK.get(method, ()), *sets
+        "data.key=digits", f"method.key={method}", f"method.preset={preset}", "mechanism.c=0.3", "epochs=1", *sets
     )
     return resolve([layer], registry())
 
