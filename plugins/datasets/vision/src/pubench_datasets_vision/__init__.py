@@ -1,6 +1,18 @@
-"""Image data sets: what they are. The loaders are in :mod:`pubench_datasets_vision.loaders`."""
+"""Image data sets: what they are. ``load`` names the module that reads them; nothing heavy is imported here."""
 
 from pubench_core import DatasetInfo, Reference, hookimpl
+
+_DIGITS = tuple("0123456789")
+_EVEN, _ODD = (0, 2, 4, 6, 8), (1, 3, 5, 7, 9)
+#: Wang et al., Table 3 (the same class numbers for CIFAR-10 and ImageNette).
+_WANG_PHOTOGRAPHS = {
+    "case1": ((0, 1, 2, 8, 9), (3, 4, 5, 6, 7)),
+    "case2": ((2, 3, 5, 7, 9), (0, 1, 4, 6, 8)),
+}
+_WANG_USPS = {
+    "case1": ((4, 5, 7, 8, 9), (0, 1, 2, 3, 6)),
+    "case2": ((1, 4, 6, 8, 9), (0, 2, 3, 5, 7)),
+}
 
 
 @hookimpl
@@ -17,11 +29,11 @@ def pubench_datasets() -> list[DatasetInfo]:
                 venue="Proc. IEEE 86(11)",
                 year=1998,
             ),
-            load="pubench_datasets_vision.loaders:Mnist",
+            load="pubench_datasets_vision.idx:Mnist",
             modality="image",
-            classes=tuple("0123456789"),
-            positive=(0, 2, 4, 6, 8),
-            negative=(1, 3, 5, 7, 9),
+            classes=_DIGITS,
+            positive=_EVEN,
+            negative=_ODD,
             backbone="lenet",
             source="the MNIST distribution (torchvision.datasets.MNIST downloads it)",
             licence="CC BY-SA 3.0",
@@ -38,7 +50,7 @@ def pubench_datasets() -> list[DatasetInfo]:
                 venue="arXiv:1708.07747",
                 year=2017,
             ),
-            load="pubench_datasets_vision.loaders:FashionMnist",
+            load="pubench_datasets_vision.idx:FashionMnist",
             modality="image",
             classes=(
                 "t-shirt/top",
@@ -57,5 +69,104 @@ def pubench_datasets() -> list[DatasetInfo]:
             backbone="lenet",
             source="the Fashion-MNIST distribution (torchvision.datasets.FashionMNIST downloads it)",
             licence="MIT",
+        ),
+        DatasetInfo(
+            key="cifar10",
+            name="CIFAR-10",
+            summary="60,000 photographs of 32x32 pixels in colour; vehicles against animals",
+            family="vision",
+            aliases=("cifar-10",),
+            reference=Reference(
+                authors="Krizhevsky",
+                title="Learning Multiple Layers of Features from Tiny Images",
+                venue="University of Toronto, technical report",
+                year=2009,
+            ),
+            load="pubench_datasets_vision.cifar:Cifar10",
+            modality="image",
+            classes=("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"),
+            positive=(0, 1, 8, 9),
+            negative=(2, 3, 4, 5, 6, 7),
+            binarisations=_WANG_PHOTOGRAPHS,
+            backbone="cnn-cifar",
+            source="the CIFAR-10 distribution (torchvision.datasets.CIFAR10 downloads it)",
+            licence="no licence stated; see source",
+        ),
+        DatasetInfo(
+            key="usps",
+            name="USPS",
+            summary="9,298 handwritten digits of 16x16 pixels from envelopes; even against odd",
+            family="vision",
+            reference=Reference(
+                authors="LeCun, Boser, Denker, Henderson, Howard, Hubbard, Jackel",
+                title="Handwritten Digit Recognition with a Back-Propagation Network",
+                venue="NIPS 2",
+                year=1990,
+            ),
+            load="pubench_datasets_vision.usps:Usps",
+            modality="image",
+            classes=_DIGITS,
+            positive=_EVEN,
+            negative=_ODD,
+            binarisations=_WANG_USPS,
+            backbone="mlp-wang",
+            source="the data of The Elements of Statistical Learning (zip.train.gz, zip.test.gz) or LIBSVM's data sets "
+            "(usps.bz2, usps.t.bz2; torchvision.datasets.USPS downloads them)",
+            licence="no licence stated (research use); see source",
+        ),
+        DatasetInfo(
+            key="imagenette",
+            name="Imagenette",
+            summary="13,394 photographs of ten ImageNet classes, reduced to 64x64 pixels in colour",
+            family="vision",
+            reference=Reference(
+                authors="Howard",
+                title="Imagenette: a subset of 10 easily classified classes from Imagenet",
+                venue="fast.ai",
+                year=2019,
+            ),
+            load="pubench_datasets_vision.imagenette:Imagenette",
+            modality="image",
+            classes=(
+                "tench",
+                "English springer",
+                "cassette player",
+                "chain saw",
+                "church",
+                "French horn",
+                "garbage truck",
+                "gas pump",
+                "golf ball",
+                "parachute",
+            ),
+            positive=_WANG_PHOTOGRAPHS["case1"][0],
+            negative=_WANG_PHOTOGRAPHS["case1"][1],
+            binarisations=_WANG_PHOTOGRAPHS,
+            backbone="resnet18",
+            source="the Imagenette distribution, 160 pixels (torchvision.datasets.Imagenette downloads it)",
+            licence="Apache-2.0 (the collection); the photographs under ImageNet's terms of use",
+        ),
+        DatasetInfo(
+            key="adni",
+            name="ADNI (Alzheimer MRI)",
+            summary="6,400 grey magnetic resonance images of 128x128 pixels; no dementia against three degrees of it",
+            family="vision",
+            aliases=("alzheimer-mri",),
+            reference=Reference(
+                authors="Jack et al.",
+                title="The Alzheimer's Disease Neuroimaging Initiative (ADNI): MRI methods",
+                venue="J. Magn. Reson. Imaging 27(4)",
+                year=2008,
+            ),
+            load="pubench_datasets_vision.adni:Adni",
+            modality="image",
+            classes=("NonDemented", "VeryMildDemented", "ModerateDemented", "MildDemented"),
+            positive=(0,),
+            negative=(1, 2, 3),
+            backbone="cnn-mri",
+            source="the four-class Alzheimer MRI preprocessed image set (6,400 images of 128x128: train 5,120, test "
+            "1,280; original ADNI data need an application to the Alzheimer's Disease Neuroimaging Initiative), "
+            "Falah/Alzheimer_MRI on the Hugging Face hub",
+            licence="Apache-2.0 as stated by the public copy; original data under ADNI's data use agreement",
         ),
     ]

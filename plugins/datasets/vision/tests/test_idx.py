@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import csv
+import errno
 import gzip
 import os
 import struct
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,9 +17,9 @@ import numpy.typing as npt
 import pytest
 import torch
 from pubench_datasets_vision import pubench_datasets
-from pubench_datasets_vision.loaders import fashion_mnist, mnist
 
 from pubench_core.data.dataset import ClassData, DataRoot
+from pubench_core.data.store import open_dataset, source_of
 from pubench_core.errors import RequestError
 from pubench_core.execute import prepare
 from pubench_core.registry import registry
@@ -58,27 +61,32 @@ def unpacked(folder: Path) -> None:
         (folder / name).write_bytes(content)
 
 
-def root_at(path: Path) -> DataRoot:
-    return DataRoot(path, "a test")
+INFOS = {info.key: info for info in pubench_datasets()}
+
+
+def read(key: str, path: Path, said_by: str = "a test") -> ClassData:
+    """What the loader finds under a root."""
+    root, source = DataRoot(path, said_by), source_of(INFOS[key])
+    return source.read(source.locate(root), root)
 
 
 class TestLayouts:
     @pytest.mark.parametrize("write", [packed, unpacked])
     @pytest.mark.parametrize(
-        ("load", "folder"),
+        ("key", "folder"),
         [
-            (mnist, "mnist"),
-            (mnist, "MNIST/raw"),
-            (fashion_mnist, "fashion-mnist"),
-            (fashion_mnist, "f-mnist"),
-            (fashion_mnist, "FashionMNIST/raw"),
+            ("mnist", "mnist"),
+            ("mnist", "MNIST/raw"),
+            ("fashion-mnist", "fashion-mnist"),
+            ("fashion-mnist", "f-mnist"),
+            ("fashion-mnist", "FashionMNIST/raw"),
         ],
     )
     def test_files_as_distributed_or_in_torchvision_s_folder(
-        self, tmp_path: Path, load: Callable[[DataRoot], ClassData], folder: str, write: Callable[[Path], None]
+        self, tmp_path: Path, key: str, folder: str, write: Callable[[Path], None]
     ) -> None:
         write(tmp_path / folder)
-        found = load(root_at(tmp_path))
+        found = read(key, tmp_path)
         assert found.x.dtype == np.uint8
         assert np.array_equal(found.x, images(N_TRAIN)[:, None])
         assert np.array_equal(found.y, labels(N_TRAIN))
@@ -88,20 +96,49 @@ class TestLayouts:
 
     def test_loading_leaves_the_folder_as_it_was(self, tmp_path: Path) -> None:
         packed(tmp_path / "mnist")
-        mnist(root_at(tmp_path))
+        read("mnist", tmp_path)
         assert {path.name for path in tmp_path.rglob("*")} == {"mnist", *(f"{name}.gz" for name in NAMES)}
+
+    def test_the_user_is_told_that_the_set_is_not_the_published_one(self, tmp_path: Path) -> None:
+        packed(tmp_path / "mnist")
+        said: list[str] = []
+        root, source = DataRoot(tmp_path, "a test", say=said.append), source_of(INFOS["mnist"])
+        source.read(source.locate(root), root)
+        assert said == ["mnist: 20 training and 10 test images; the published set has 60,000 and 10,000"]
+
+    def test_the_first_folder_that_is_complete_is_taken(self, tmp_path: Path) -> None:
+        packed(tmp_path / "mnist")
+        (tmp_path / "mnist" / f"{NAMES[0]}.gz").unlink()
+        packed(tmp_path / "MNIST" / "raw")
+        assert len(read("mnist", tmp_path).x) == N_TRAIN
 
     def test_a_mixture_of_packed_and_unpacked_files_loads(self, tmp_path: Path) -> None:
         packed(tmp_path / "mnist")
         (tmp_path / "mnist" / NAMES[0]).write_bytes(CONTENT[NAMES[0]])
         (tmp_path / "mnist" / f"{NAMES[0]}.gz").unlink()
-        assert len(mnist(root_at(tmp_path)).x) == N_TRAIN
+        assert len(read("mnist", tmp_path).x) == N_TRAIN
+
+
+def test_a_prepared_copy_is_opened_without_torchvision(tmp_path: Path) -> None:
+    packed(tmp_path / "root" / "mnist")
+    open_dataset(INFOS["mnist"], DataRoot(tmp_path / "root", "a test", cache=tmp_path / "cache"))
+    script = (
+        "import sys; from pathlib import Path\n"
+        "from pubench_core.data.dataset import DataRoot\n"
+        "from pubench_core.data.store import open_dataset\n"
+        "from pubench_datasets_vision import pubench_datasets\n"
+        f"root = DataRoot(Path({str(tmp_path / 'root')!r}), 'a test', cache=Path({str(tmp_path / 'cache')!r}))\n"
+        "x = open_dataset(pubench_datasets()[0], root).data.x\n"
+        "print(x.shape, [m for m in ('torchvision', 'torch', 'PIL', 'pyarrow') if m in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == f"({N_TRAIN}, 1, 28, 28) []\n"
 
 
 class TestMissing:
     def test_every_file_folder_and_source_is_named(self, tmp_path: Path) -> None:
         with pytest.raises(RequestError) as told:
-            fashion_mnist(root_at(tmp_path))
+            read("fashion-mnist", tmp_path)
         for words in (*NAMES, str(tmp_path / "fashion-mnist"), str(tmp_path / "FashionMNIST" / "raw"), "a test"):
             assert words in str(told.value)
         assert "Fashion-MNIST distribution" in str(told.value)
@@ -110,7 +147,7 @@ class TestMissing:
         packed(tmp_path / "mnist")
         (tmp_path / "mnist" / f"{NAMES[3]}.gz").unlink()
         with pytest.raises(RequestError, match=r"no t10k-labels-idx1-ubyte.gz in ") as told:
-            mnist(root_at(tmp_path))
+            read("mnist", tmp_path)
         assert NAMES[0] not in str(told.value)
 
 
@@ -126,7 +163,7 @@ class TestDamaged:
         (tmp_path / "mnist" / name).unlink()
         (tmp_path / "mnist" / (name + suffix)).write_bytes(content)
         with pytest.raises(RequestError) as told:
-            mnist(root_at(tmp_path))
+            read("mnist", tmp_path)
         line = str(told.value)
         assert "\n" not in line
         assert "files ()" not in line  # a reason is given
@@ -194,8 +231,18 @@ class TestDamaged:
         (tmp_path / "mnist" / f"{part}-images-idx3-ubyte").write_bytes(idx(images(0)))
         (tmp_path / "mnist" / f"{part}-labels-idx1-ubyte").write_bytes(idx(labels(0)))
         with pytest.raises(RequestError) as told:
-            mnist(root_at(tmp_path))
+            read("mnist", tmp_path)
         assert str(tmp_path / "mnist") in str(told.value)
+
+    def test_no_room_to_unpack(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        packed(tmp_path / "mnist")
+
+        def full(self: Path, content: bytes) -> int:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        monkeypatch.setattr(Path, "write_bytes", full)
+        with pytest.raises(RequestError, match=r"No space left on device; free the space or .* TMPDIR"):
+            read("mnist", tmp_path)
 
     @pytest.mark.parametrize("suffix", ["", ".gz"])
     def test_a_file_that_cannot_be_read(self, tmp_path: Path, suffix: str) -> None:
@@ -204,24 +251,23 @@ class TestDamaged:
         (tmp_path / "mnist" / NAMES[0]).unlink()
         (tmp_path / "mnist" / (NAMES[0] + suffix)).mkdir()
         with pytest.raises(RequestError) as told:
-            mnist(root_at(tmp_path))
+            read("mnist", tmp_path)
         assert str(told.value).startswith(f"cannot read {tmp_path / 'mnist' / (NAMES[0] + suffix)}: ")
 
 
 # ------------------------------------------------------------------------------------------------ the real sets
 
-INFOS = {info.key: info for info in pubench_datasets()}
 MNIST_DIGITS = [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
 
 
-@pytest.fixture(scope="module", params=[("mnist", mnist), ("fashion-mnist", fashion_mnist)], ids=["mnist", "fashion"])
+@pytest.fixture(scope="module", params=["mnist", "fashion-mnist"])
 def real(request: pytest.FixtureRequest) -> tuple[str, ClassData]:
     """Key and content of a real data set."""
-    key, load = request.param
+    key = request.param
     given = os.environ.get("PUBENCH_DATA")
     if not given:
         pytest.skip("PUBENCH_DATA is not set: it names the folder that holds the real MNIST and Fashion-MNIST files")
-    return key, load(DataRoot(Path(given), "PUBENCH_DATA"))
+    return key, read(key, Path(given), "PUBENCH_DATA")
 
 
 class TestRealSets:

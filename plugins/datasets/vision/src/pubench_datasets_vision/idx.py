@@ -1,0 +1,112 @@
+"""MNIST and Fashion-MNIST: four IDX files, read by torchvision.
+
+A folder ``<root>/<key>/`` may hold the four files as distributed (``.gz`` or unpacked), or ``<root>`` may have
+torchvision's own layout (``<root>/MNIST/raw``).
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from pubench_core.data.dataset import ClassData, DataRoot
+from pubench_core.data.source import DataSource
+from pubench_core.errors import RequestError
+
+from .downloads import fetch_into_root
+from .reading import compared, content, one_line, present
+
+FILES = [
+    "train-images-idx3-ubyte",
+    "train-labels-idx1-ubyte",
+    "t10k-images-idx3-ubyte",
+    "t10k-labels-idx1-ubyte",
+]
+#: Bytes; the largest file of the real sets, unpacked, has 47,040,016.
+LIMIT = 1 << 27
+
+
+class Idx(DataSource):
+    """(60000, 1, 28, 28) uint8 and a test part of 10,000. Mean and deviation are those of the training images."""
+
+    torchvision_name: ClassVar[str]
+    mean: ClassVar[float]
+    std: ClassVar[float]
+
+    def locate(self, root: DataRoot) -> tuple[Path, ...]:
+        """The four files, in the order of ``FILES``; RequestError names those that are absent."""
+        folders = [*root.folders(self.info), root.path / self.torchvision_name / "raw"]
+        for folder in folders:
+            found = tuple(present(folder, name) for name in FILES)
+            if all(found):
+                return tuple(path for path in found if path is not None)
+        nearest = next((f for f in folders if any(present(f, name) for name in FILES)), folders[0])
+        absent = [f"{name}.gz" for name in FILES if present(nearest, name) is None]
+        raise root.missing(self.info, absent, [folders[0], folders[-1]])
+
+    def read(self, files: tuple[Path, ...], root: DataRoot) -> ClassData:
+        """See the class; RequestError names a file that is damaged, or both files of a part that do not fit."""
+        folder = files[0].parent
+        try:
+            with tempfile.TemporaryDirectory(prefix="pubench-") as scratch:
+                raw = Path(scratch, self.torchvision_name, "raw")
+                raw.mkdir(parents=True)
+                for path, name in zip(files, FILES, strict=True):
+                    (raw / name).write_bytes(content(path, LIMIT))
+                parts = [self._part(scratch, folder, train) for train in (True, False)]
+        except OSError as error:  # of the scratch folder: ``content`` raises none
+            raise RequestError(
+                f"{self.info.key}: its files could not be unpacked in {tempfile.gettempdir()}: "
+                f"{error.strerror or error}; free the space or name another folder with TMPDIR"
+            ) from error
+        for part, (images, labels) in zip(("train", "test"), parts, strict=True):
+            if images.shape != (len(labels), 1, 28, 28) or labels.min() < 0 or labels.max() > 9:
+                raise RequestError(
+                    f"{self.info.key}: the {part} files in {folder} hold images of shape {images.shape[2:]} and "
+                    f"{len(labels)} labels; images of 28x28 with one label 0 to 9 each are right"
+                )
+        (x, y), (x_test, y_test) = parts
+        data = ClassData(x=x, y=y, x_test=x_test, y_test=y_test, mean=(self.mean,), std=(self.std,))
+        return compared(self.info, data, (60_000, 10_000), root)
+
+    def _part(self, scratch: str, folder: Path, train: bool) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+        """Images and labels of a part, as torchvision reads its own layout in ``scratch``."""
+        from torchvision import datasets
+
+        try:
+            part = getattr(datasets, self.torchvision_name)(scratch, train=train)
+        except (ValueError, AssertionError, RuntimeError, TypeError, KeyError) as error:
+            names = " and ".join(FILES[:2] if train else FILES[2:])
+            reason = one_line(error) if str(error) else f"{type(error).__name__} in torchvision"
+            raise RequestError(
+                f"{self.info.key}: {names} in {folder} are not valid IDX files ({reason}); get both again"
+            ) from error
+        return part.data.numpy()[:, None], part.targets.numpy().astype(np.int64)
+
+    def fetch(self, root: DataRoot) -> None:
+        """Downloads the four packed files into ``<root>/<key>/``."""
+        from torchvision import datasets
+
+        kind = getattr(datasets, self.torchvision_name)
+
+        def download(scratch: Path) -> list[Path]:
+            kind(scratch, download=True)
+            return [scratch / kind.__name__ / "raw" / f"{name}.gz" for name in FILES]
+
+        fetch_into_root(self.info, root, download)
+
+
+class Mnist(Idx):
+    """Digits."""
+
+    torchvision_name, mean, std = "MNIST", 0.1307, 0.3081
+
+
+class FashionMnist(Idx):
+    """Garments."""
+
+    torchvision_name, mean, std = "FashionMNIST", 0.2860, 0.3530

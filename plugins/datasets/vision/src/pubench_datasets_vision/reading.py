@@ -1,0 +1,76 @@
+"""What every loader of this package does with a file: open it, name it when it is damaged, compare sizes at the end."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import zlib
+from collections.abc import Callable
+from os.path import exists
+from pathlib import Path
+from typing import IO, Any
+
+from pubench_core.data.dataset import ClassData, DataRoot
+from pubench_core.errors import RequestError
+from pubench_core.info import DatasetInfo
+
+_OPENERS: dict[str, Callable[..., IO[Any]]] = {".gz": gzip.open, ".bz2": bz2.open}
+
+#: What gzip and zlib raise where the packed bytes, and not the disk or the permissions, are at fault.
+BAD_PACKING = (EOFError, gzip.BadGzipFile, zlib.error)
+
+
+def one_line(error: BaseException) -> str:
+    """The message of an error without line breaks; its class where it has none."""
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def damaged(place: Path | str, reason: str) -> RequestError:
+    """The error for content that is not what the format says. ``place``: the file, or a member or row of it."""
+    return RequestError(f"{place} is damaged ({reason}); remove it and get it again")
+
+
+def unreadable(place: Path | str, error: OSError) -> RequestError:
+    """The error for a file that the operating system does not let us read."""
+    return RequestError(f"cannot read {place}: {error.strerror or error}")
+
+
+def present(folder: Path, name: str) -> Path | None:
+    """``<folder>/<name>``, else ``<folder>/<name>.gz``; None if there is neither, or the folder cannot be entered."""
+    return next((path for path in (folder / name, folder / f"{name}.gz") if exists(path)), None)
+
+
+def content(path: Path, limit: int) -> bytes:
+    """The bytes of a file, unpacked where its name ends in ``.gz`` or ``.bz2``.
+
+    ``limit``: the most bytes (unpacked) that a sound file of this kind can have; reading stops there. Raises
+    RequestError naming the file if it cannot be read, cannot be unpacked, is empty or is larger.
+    """
+    try:
+        with _OPENERS.get(path.suffix, open)(path, "rb") as stream:
+            found: bytes = stream.read(limit + 1)
+    except BAD_PACKING as error:
+        raise damaged(path, one_line(error)) from error
+    except OSError as error:
+        if error.errno is None:  # bz2 reports bad bytes by an OSError, without the number of a system error
+            raise damaged(path, one_line(error)) from error
+        raise unreadable(path, error) from error
+    if not found:
+        raise damaged(path, "it is empty")
+    if len(found) > limit:
+        raise damaged(path, f"it holds more than {limit} bytes")
+    return found
+
+
+def compared(info: DatasetInfo, data: ClassData, published: tuple[int, int], root: DataRoot) -> ClassData:
+    """The data unchanged; the user is told where the numbers of (training, test) images are not the published ones.
+
+    Not an error: a part of a set is useful for trying things out, and some sets have revisions.
+    """
+    found = (len(data.x), len(data.x_test) if data.x_test is not None else 0)
+    if found != published:
+        root.say(
+            f"{info.key}: {found[0]:,} training and {found[1]:,} test images; "
+            f"the published set has {published[0]:,} and {published[1]:,}"
+        )
+    return data

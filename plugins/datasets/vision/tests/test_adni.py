@@ -1,0 +1,380 @@
+"""ADNI: classes go by name in every layout; tables without names, and damaged images, are refused in one line."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+from pubench_datasets_vision import pubench_datasets
+from pubench_datasets_vision.adni import class_of
+
+from pubench_core.data.dataset import ClassData, DataRoot
+from pubench_core.data.store import open_dataset, source_of
+from pubench_core.errors import RequestError
+
+INFO = {info.key: info for info in pubench_datasets()}["adni"]
+CLASSES = ("NonDemented", "VeryMildDemented", "ModerateDemented", "MildDemented")
+#: The names of the public copy, in the order of its own labels.
+HUB = ("Mild_Demented", "Moderate_Demented", "Non_Demented", "Very_Mild_Demented")
+N = {"train": 3, "test": 2}  # images of each class
+
+
+def scan(part: str, index: int, k: int, size: tuple[int, int] = (128, 128)) -> npt.NDArray[np.uint8]:
+    """(height, width) grey values of the k-th image of a class."""
+    seed = 1000 * index + 10 * k + (part == "test")
+    return np.random.default_rng(seed).integers(0, 256, size[::-1], dtype=np.uint8)
+
+
+def encoded(values: npt.NDArray[np.uint8], kind: str = "PNG") -> bytes:
+    stream = io.BytesIO()
+    Image.fromarray(values).save(stream, kind)
+    return stream.getvalue()
+
+
+def write_folders(folder: Path, names: Sequence[str] = CLASSES, parts: Sequence[str] = ("train", "test")) -> None:
+    for part, name_of_part in zip(N, parts, strict=True):
+        for index, name in enumerate(names):
+            (folder / name_of_part / name).mkdir(parents=True)
+            for k in range(N[part]):
+                (folder / name_of_part / name / f"{k}.png").write_bytes(encoded(scan(part, index, k)))
+
+
+def hub_metadata(names: object = HUB) -> dict[bytes, bytes]:
+    label = {"names": names, "_type": "ClassLabel"}
+    features = {"info": {"features": {"image": {"_type": "Image"}, "label": label}}}
+    return {b"huggingface": json.dumps(features).encode()}
+
+
+def rows(part: str) -> list[tuple[bytes, int]]:
+    """(image, class) with the classes taking turns, as in a shuffled table."""
+    return [(encoded(scan(part, index, k)), index) for k in range(N[part]) for index in range(4)]
+
+
+def hub_label(index: int) -> int:
+    return [class_of(name) for name in HUB].index(index)
+
+
+def write_table(
+    path: Path, given: Sequence[tuple[bytes | None, Any]], metadata: dict[bytes, bytes] | None = None
+) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    images = [None if image is None else {"bytes": image, "path": None} for image, _ in given]
+    kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+    table = pa.table({"image": pa.array(images, kind), "label": pa.array([label for _, label in given], pa.int64())})
+    pq.write_table(table.replace_schema_metadata(hub_metadata() if metadata is None else metadata), path)
+
+
+def write_hub(folder: Path) -> None:
+    for part in N:
+        write_table(
+            folder / f"{part}-00000-of-00001-c08a401c53fe5312.parquet", [(i, hub_label(k)) for i, k in rows(part)]
+        )
+
+
+def read(path: Path, said: list[str] | None = None) -> ClassData:
+    root, source = DataRoot(path, "a test", say=(said if said is not None else []).append), source_of(INFO)
+    return source.read(source.locate(root), root)
+
+
+def refused(path: Path) -> str:
+    with pytest.raises(RequestError) as told:
+        read(path)
+    line = str(told.value)
+    assert "\n" not in line
+    return line
+
+
+def assert_content(data: ClassData) -> None:
+    """Every image of every class, whatever the order: it is known by its pixels."""
+    for part, x, y in (("train", data.x, data.y), ("test", data.x_test, data.y_test)):
+        assert x is not None
+        assert y is not None
+        assert (x.shape, x.dtype, y.dtype) == ((4 * N[part], 1, 128, 128), np.uint8, np.int64)
+        expected = {scan(part, index, k).tobytes(): index for index in range(4) for k in range(N[part])}
+        assert {image.tobytes(): int(label) for image, label in zip(x, y, strict=True)} == expected
+
+
+class TestFolders:
+    @pytest.mark.parametrize(
+        "names",
+        [
+            CLASSES,
+            ("Non_Demented", "Very_Mild_Demented", "Moderate_Demented", "Mild_Demented"),
+            ("Non Demented", "Very Mild Demented", "Moderate Demented", "Mild Demented"),
+            ("non-demented", "VERY-MILD-DEMENTED", "moderate_demented", "mildDemented"),
+        ],
+    )
+    @pytest.mark.parametrize("parts", [("train", "test"), ("Train", "Test")])
+    def test_every_spelling(self, tmp_path: Path, names: tuple[str, ...], parts: tuple[str, str]) -> None:
+        write_folders(tmp_path / "adni", names, parts)
+        assert_content(read(tmp_path))
+
+    def test_rows_are_in_the_order_of_folders_and_files(self, tmp_path: Path) -> None:
+        write_folders(tmp_path / "adni")
+        assert read(tmp_path).y.tolist() == [3, 3, 3, 2, 2, 2, 0, 0, 0, 1, 1, 1]
+
+    def test_jpeg_of_colours_is_made_grey(self, tmp_path: Path) -> None:
+        write_folders(tmp_path / "adni")
+        grey = np.repeat(np.arange(0, 256, 2, dtype=np.uint8)[:, None], 128, axis=1)
+        coloured = np.repeat(grey[:, :, None], 3, axis=2)
+        (tmp_path / "adni" / "train" / CLASSES[3] / "0.JPG").write_bytes(encoded(coloured, "JPEG"))
+        found = read(tmp_path).x[0, 0]
+        assert np.abs(found.astype(int) - grey).max() <= 2
+
+    def test_other_sizes_are_resized_and_the_user_is_told(self, tmp_path: Path) -> None:
+        write_folders(tmp_path / "adni")
+        other = scan("train", 3, 0, (176, 208))
+        (tmp_path / "adni" / "train" / CLASSES[3] / "0.png").write_bytes(encoded(other))
+        said: list[str] = []
+        data = read(tmp_path, said)
+        expected = Image.fromarray(other).resize((128, 128), Image.Resampling.BILINEAR)
+        assert np.array_equal(data.x[0, 0], np.asarray(expected))
+        assert said == [
+            "adni: 1 of 20 images are not 128x128 and were resized",
+            "adni: 12 training and 8 test images; the published set has 5,120 and 1,280",
+        ]
+
+    def test_mean_and_deviation_are_those_of_the_training_images(self, tmp_path: Path) -> None:
+        write_folders(tmp_path / "adni")
+        data = read(tmp_path)
+        assert data.mean == (pytest.approx((data.x / 255).mean(), abs=5e-5),)
+        assert data.std == (pytest.approx((data.x / 255).std(), abs=5e-5),)
+
+    def test_a_prepared_copy_has_the_images(self, tmp_path: Path) -> None:
+        write_folders(tmp_path / "root" / "alzheimer-mri")
+        root = DataRoot(tmp_path / "root", "a test", cache=tmp_path / "cache")
+        for _ in range(2):
+            assert_content(open_dataset(INFO, root).data)
+
+
+class TestTables:
+    @pytest.mark.parametrize("place", ["adni", "adni/data", "alzheimer-mri/data"])
+    def test_the_public_copy(self, tmp_path: Path, place: str) -> None:
+        write_hub(tmp_path / place)
+        data = read(tmp_path)
+        assert_content(data)
+        assert data.y.tolist() == [0, 1, 2, 3] * 3  # its own labels would say 2, 3, 1, 0
+
+    def test_each_table_goes_by_its_own_names(self, tmp_path: Path) -> None:
+        write_hub(tmp_path / "adni")
+        renamed = [(image, index) for image, index in rows("test")]
+        next((tmp_path / "adni").glob("test-*")).unlink()
+        write_table(tmp_path / "adni" / "test-0.parquet", renamed, hub_metadata(CLASSES))
+        assert_content(read(tmp_path))
+
+    def test_parts_of_a_table_are_read_in_order(self, tmp_path: Path) -> None:
+        write_hub(tmp_path / "adni")
+        next((tmp_path / "adni").glob("train-*")).unlink()
+        given = [(image, hub_label(index)) for image, index in rows("train")]
+        for k in (1, 0):
+            write_table(tmp_path / "adni" / f"train-0000{k}-of-00002.parquet", given[6 * k : 6 * k + 6])
+        data = read(tmp_path)
+        assert_content(data)
+        assert data.y.tolist() == [0, 1, 2, 3] * 3
+
+    def test_a_part_of_a_table_that_is_absent(self, tmp_path: Path) -> None:
+        write_hub(tmp_path / "adni")
+        given = [(image, hub_label(index)) for image, index in rows("train")]
+        next((tmp_path / "adni").glob("train-*")).unlink()
+        write_table(tmp_path / "adni" / "train-00001-of-00002.parquet", given)
+        assert f"{tmp_path / 'adni'} has 1 of the 2 files train-*.parquet" in refused(tmp_path)
+
+
+class TestMissing:
+    def test_nothing_at_all(self, tmp_path: Path) -> None:
+        line = refused(tmp_path)
+        for words in (
+            "four-class Alzheimer MRI preprocessed image set",
+            "6,400 images of 128x128",
+            "train 5,120, test 1,280;",
+            "application to the Alzheimer's Disease Neuroimaging Initiative",
+            str(tmp_path / "adni"),
+            "train-*.parquet",
+            "train/",
+        ):
+            assert words in line
+
+    def test_it_cannot_be_downloaded(self, tmp_path: Path) -> None:
+        with pytest.raises(RequestError, match=r"adni cannot be downloaded by pubench: get the four-class") as told:
+            source_of(INFO).fetch(DataRoot(tmp_path, "a test"))
+        assert str(tmp_path / "adni") in str(told.value)
+
+    def test_one_part_in_folders(self, tmp_path: Path) -> None:
+        write_folders(tmp_path / "adni")
+        shutil.rmtree(tmp_path / "adni" / "test")
+        assert f"no test/ in {tmp_path / 'adni'} " in refused(tmp_path)
+
+    def test_one_part_in_tables(self, tmp_path: Path) -> None:
+        write_hub(tmp_path / "adni")
+        next((tmp_path / "adni").glob("train-*")).unlink()
+        assert f"no train-*.parquet in {tmp_path / 'adni'} " in refused(tmp_path)
+
+    def test_classes_without_parts(self, tmp_path: Path) -> None:
+        write_folders(tmp_path / "adni")
+        for part in N:
+            for folder in (tmp_path / "adni" / part).iterdir():
+                shutil.move(folder, tmp_path / "adni" / folder.name) if part == "train" else shutil.rmtree(folder)
+            (tmp_path / "adni" / part).rmdir()
+        assert "has folders of classes, but not train/ and test/ above them" in refused(tmp_path)
+
+    def test_a_class(self, tmp_path: Path) -> None:
+        write_folders(tmp_path / "adni")
+        shutil.rmtree(tmp_path / "adni" / "train" / CLASSES[2])
+        assert f"{tmp_path / 'adni' / 'train'} has no folder for ModerateDemented" in refused(tmp_path)
+
+    @pytest.mark.parametrize(
+        ("name", "words"),
+        [("Demented", "is a folder of no known class"), ("non demented", "two folders of one class, NonDemented and")],
+    )
+    def test_a_folder_too_many(self, tmp_path: Path, name: str, words: str) -> None:
+        write_folders(tmp_path / "adni")
+        (tmp_path / "adni" / "train" / name).mkdir()
+        line = refused(tmp_path)
+        assert words in line
+        assert name in line
+
+    def test_train_and_train(self, tmp_path: Path) -> None:
+        write_folders(tmp_path / "adni")
+        (tmp_path / "adni" / "Train").mkdir()
+        assert f"{tmp_path / 'adni'} has Train and train; keep one" in refused(tmp_path)
+
+
+class TestDamagedFolders:
+    BAD = Path("adni", "test", CLASSES[1], "1.png")
+
+    @pytest.mark.parametrize(
+        "content",
+        [b"", b"text", encoded(scan("test", 1, 1))[:5000], encoded(scan("test", 1, 1)).replace(b"IDAT", b"IDXT")],
+        ids=["empty", "text", "half", "garbled"],
+    )
+    def test_the_image_is_named(self, tmp_path: Path, content: bytes) -> None:
+        write_folders(tmp_path / "adni")
+        (tmp_path / self.BAD).write_bytes(content)
+        assert refused(tmp_path).startswith(f"{tmp_path / self.BAD} is damaged (")
+
+    def test_more_pixels_than_pillow_thinks_safe(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 10_000)
+        write_folders(tmp_path / "adni")
+        assert "Image size (16384 pixels) exceeds limit" in refused(tmp_path)
+
+    def test_sixteen_bits_per_pixel(self, tmp_path: Path) -> None:
+        write_folders(tmp_path / "adni")
+        Image.fromarray(np.full((128, 128), 40_000, dtype=np.uint16)).save(tmp_path / self.BAD)
+        line = refused(tmp_path)
+        assert str(tmp_path / self.BAD) in line
+        assert "8 bits per channel" in line
+
+    def test_an_image_that_cannot_be_read(self, tmp_path: Path) -> None:
+        write_folders(tmp_path / "adni")
+        (tmp_path / self.BAD).unlink()
+        (tmp_path / self.BAD).mkdir()
+        assert refused(tmp_path).startswith(f"cannot read {tmp_path / self.BAD}: ")
+
+
+class TestDamagedTables:
+    @pytest.fixture
+    def table(self, tmp_path: Path) -> Path:
+        """The test table of a sound copy."""
+        write_hub(tmp_path / "adni")
+        return next((tmp_path / "adni").glob("test-*"))
+
+    @pytest.mark.parametrize(
+        "metadata",
+        [
+            {},
+            {b"huggingface": b"{"},
+            {b"huggingface": b'{"info": {"features": {"label": {"_type": "Value"}}}}'},
+            {b"huggingface": b'{"info": {"features": null}}'},
+            {b"pandas": b"{}"},
+        ],
+        ids=["none", "half", "no-names", "no-features", "of-pandas"],
+    )
+    def test_labels_without_names(self, tmp_path: Path, table: Path, metadata: dict[bytes, bytes]) -> None:
+        write_table(table, rows("test"), metadata)
+        line = refused(tmp_path)
+        assert line.startswith(f"{table} does not say which class a label means")
+        assert "info.features.label.names" in line
+
+    @pytest.mark.parametrize(
+        "names",
+        [
+            ("Mild_Impairment", "Alzheimers", "Normal"),
+            (*HUB[:3], HUB[2]),
+            HUB[:3],
+            (*HUB, "Demented"),
+            (0, 1, 2, 3),
+            "NonDemented",
+            None,
+        ],
+        ids=["others", "one-twice", "three", "five", "numbers", "a-text", "null"],
+    )
+    def test_other_names(self, tmp_path: Path, table: Path, names: object) -> None:
+        write_table(table, rows("test"), hub_metadata(names))
+        line = refused(tmp_path)
+        assert line.startswith(f"{table} has the classes ")
+        assert "Very_Mild_Demented" in line
+
+    @pytest.mark.parametrize("label", [4, -1, None])
+    def test_a_label_without_a_name(self, tmp_path: Path, table: Path, label: int | None) -> None:
+        write_table(table, [*rows("test")[:2], (rows("test")[2][0], label)])
+        assert refused(tmp_path).startswith(f"{table} (row 3) is damaged (label {label} is not one of 0 to 3)")
+
+    @pytest.mark.parametrize(
+        ("image", "reason"),
+        [(None, "no image bytes"), (b"", "no image bytes"), (b"text", "no JPEG or PNG")],
+        ids=["null", "empty", "text"],
+    )
+    def test_a_row_without_an_image(self, tmp_path: Path, table: Path, image: bytes | None, reason: str) -> None:
+        write_table(table, [*rows("test")[:4], (image, 0)])
+        line = refused(tmp_path)
+        assert line.startswith(f"{table} (row 5) is damaged (")
+        assert reason in line
+
+    @pytest.mark.parametrize(
+        "columns",
+        [
+            {"image": [b"x"], "label": [0]},
+            {"label": [0]},
+            {"image": [{"bytes": b"x", "path": ""}]},
+            {"image": [{"bytes": b"x", "path": ""}], "label": ["Non_Demented"]},
+            {"image": [{"path": ""}], "label": [0]},
+        ],
+        ids=["plain-bytes", "no-image", "no-label", "text-label", "paths-only"],
+    )
+    def test_other_columns(self, tmp_path: Path, table: Path, columns: dict[str, list[Any]]) -> None:
+        pq.write_table(pa.table(columns).replace_schema_metadata(hub_metadata()), table)
+        assert refused(tmp_path).startswith(f"{table} has no column ")
+
+    @pytest.mark.parametrize(
+        "damage",
+        [
+            pytest.param(lambda content: b"", id="empty"),
+            pytest.param(lambda content: b"text", id="text"),
+            pytest.param(lambda content: content[: len(content) // 2], id="half"),
+            pytest.param(lambda content: content[:-1], id="one-byte-short"),
+            pytest.param(lambda content: content[:4] + b"\xff" * 3000 + content[3004:], id="garbled"),
+            pytest.param(lambda content: content[:-400] + b"\xff" * 392 + content[-8:], id="garbled-footer"),
+        ],
+    )
+    def test_a_table_that_is_no_parquet(self, tmp_path: Path, table: Path, damage: Any) -> None:
+        table.write_bytes(damage(table.read_bytes()))
+        assert str(table) in refused(tmp_path)
+
+    def test_a_table_without_rows(self, tmp_path: Path, table: Path) -> None:
+        write_table(table, [])
+        assert refused(tmp_path).startswith(f"{table} is damaged (it has no row)")
+
+    def test_a_table_that_cannot_be_read(self, tmp_path: Path, table: Path) -> None:
+        table.unlink()
+        table.mkdir()
+        assert refused(tmp_path).startswith(f"cannot read {table}: ")

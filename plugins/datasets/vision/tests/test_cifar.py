@@ -1,0 +1,429 @@
+"""CIFAR-10 loads from both versions, unpacked or packed, with the same arrays; its pickles can run nothing."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import pickle
+import struct
+import tarfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from pubench_datasets_vision import pubench_datasets
+
+from pubench_core.data.dataset import ClassData, DataRoot
+from pubench_core.data.store import open_dataset, source_of
+from pubench_core.errors import RequestError
+
+INFO = {info.key: info for info in pubench_datasets()}["cifar10"]
+NAMES = ("data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_batch_5", "test_batch")
+N = 10  # images in each batch
+
+Pixels = npt.NDArray[np.uint8]
+
+
+def pixels(batch: int) -> Pixels:
+    return np.random.default_rng(batch).integers(0, 256, (N, 3072), dtype=np.uint8)
+
+
+def labels(batch: int) -> list[int]:
+    return [(k + batch) % 10 for k in range(N)]
+
+
+class Python2Pickler(pickle._Pickler):
+    """Writes what Python 2 and numpy 1 wrote: texts and bytes as Python 2 strings, numpy._core as numpy.core."""
+
+    dispatch: ClassVar[dict[type, Any]] = dict(pickle._Pickler.dispatch)  # type: ignore[attr-defined]
+
+    def save_string(self, obj: str | bytes) -> None:
+        data = obj.encode("latin1") if isinstance(obj, str) else obj
+        head = pickle.SHORT_BINSTRING + bytes([len(data)]) if len(data) < 256 else None
+        self.write((head or pickle.BINSTRING + struct.pack("<i", len(data))) + data)  # type: ignore[attr-defined]
+        self.memoize(obj)  # type: ignore[attr-defined]
+
+    dispatch[str] = dispatch[bytes] = save_string
+
+    def save_global(self, obj: Any, name: str | None = None) -> None:
+        if obj.__module__ == "numpy._core.multiarray":
+            self.write(pickle.GLOBAL + f"numpy.core.multiarray\n{obj.__name__}\n".encode())  # type: ignore[attr-defined]
+            self.memoize(obj)  # type: ignore[attr-defined]
+        else:
+            super().save_global(obj, name)  # type: ignore[misc]
+
+    dispatch[type(np.zeros(0).__reduce__()[0])] = dispatch[type] = save_global
+
+
+def python2(value: object) -> bytes:
+    stream = io.BytesIO()
+    Python2Pickler(stream, protocol=2).dump(value)
+    return stream.getvalue()
+
+
+def batch_dict(batch: int, **other: object) -> dict[str, object]:
+    return {
+        "batch_label": f"training batch {batch + 1} of 5",
+        "labels": labels(batch),
+        "data": pixels(batch),
+        "filenames": [f"leptodactylus_pentadactylus_s_{k:06}.png" for k in range(N)],
+    } | other
+
+
+def binary(batch: int) -> bytes:
+    return np.hstack([np.array(labels(batch), dtype=np.uint8)[:, None], pixels(batch)]).tobytes()
+
+
+PICKLED = {name: python2(batch_dict(k)) for k, name in enumerate(NAMES)}
+BINARY = {f"{name}.bin": binary(k) for k, name in enumerate(NAMES)}
+
+
+def write_folder(folder: Path, contents: dict[str, bytes]) -> None:
+    folder.mkdir(parents=True)
+    for name, content in contents.items():
+        (folder / name).write_bytes(content)
+
+
+def archive(contents: dict[str, bytes], folder: str) -> bytes:
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w:gz") as out:
+        for name, content in contents.items():
+            member = tarfile.TarInfo(f"{folder}/{name}" if folder else name)
+            member.size = len(content)
+            out.addfile(member, io.BytesIO(content))
+    return stream.getvalue()
+
+
+PY, BIN = "cifar-10-batches-py", "cifar-10-batches-bin"
+FORMS: dict[str, Callable[[Path], None]] = {
+    "pickled": lambda place: write_folder(place / PY, PICKLED | {"batches.meta": b"not read"}),
+    "binary": lambda place: write_folder(place / BIN, BINARY | {"batches.meta.txt": b"not read"}),
+    "pickled-here": lambda place: write_folder(place, PICKLED),
+    "pickled-archive": lambda place: write_folder(place, {"cifar-10-python.tar.gz": archive(PICKLED, PY)}),
+    "binary-archive": lambda place: write_folder(
+        place, {"cifar-10-binary.tar.gz": archive(dict(reversed(BINARY.items())), BIN)}
+    ),
+}
+
+
+def read(path: Path) -> ClassData:
+    root, source = DataRoot(path, "a test"), source_of(INFO)
+    return source.read(source.locate(root), root)
+
+
+def refused(path: Path) -> str:
+    with pytest.raises(RequestError) as told:
+        read(path)
+    line = str(told.value)
+    assert "\n" not in line
+    return line
+
+
+class TestForms:
+    @pytest.mark.parametrize("place", ["cifar10", "cifar-10", "."])
+    @pytest.mark.parametrize("form", FORMS)
+    def test_every_form_in_every_place_has_the_same_images(self, tmp_path: Path, form: str, place: str) -> None:
+        root = tmp_path / "root"
+        FORMS[form](root / place)
+        data = read(root)
+        assert data.x.dtype == np.uint8
+        assert np.array_equal(data.x, np.concatenate([pixels(k) for k in range(5)]).reshape(-1, 3, 32, 32))
+        assert data.y.tolist() == [label for k in range(5) for label in labels(k)]
+        assert data.x_test is not None
+        assert np.array_equal(data.x_test, pixels(5).reshape(-1, 3, 32, 32))
+        assert data.y_test is not None
+        assert data.y_test.tolist() == labels(5)
+
+    def test_torchvision_reads_the_same_from_the_pickles(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        from torchvision.datasets import CIFAR10
+
+        FORMS["pickled"](tmp_path)
+        monkeypatch.setattr(CIFAR10, "_check_integrity", lambda self: True)
+        monkeypatch.setattr(CIFAR10, "_load_meta", lambda self: None)
+        data = read(tmp_path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # numpy 2 on the old name of its module
+            for train, x, y in ((True, data.x, data.y), (False, data.x_test, data.y_test)):
+                theirs = CIFAR10(tmp_path, train=train)
+                assert x is not None
+                assert y is not None
+                assert np.array_equal(theirs.data, x.transpose(0, 2, 3, 1))
+                assert theirs.targets == y.tolist()
+
+    def test_pickles_written_by_python_3_load_too(self, tmp_path: Path) -> None:
+        write_folder(tmp_path / PY, {name: pickle.dumps(batch_dict(k), protocol=4) for k, name in enumerate(NAMES)})
+        assert np.array_equal(read(tmp_path).x[:N].reshape(N, -1), pixels(0))
+
+    def test_binary_is_taken_before_pickles_and_folders_before_archives(self, tmp_path: Path) -> None:
+        for form in ("binary-archive", "pickled", "binary"):
+            if form == "binary-archive":
+                FORMS[form](tmp_path / "cifar10")
+            else:
+                FORMS[form](tmp_path)
+            found = source_of(INFO).locate(DataRoot(tmp_path, "a test"))[0].name
+            assert found == {
+                "binary-archive": "cifar-10-binary.tar.gz",
+                "pickled": "data_batch_1",
+                "binary": "data_batch_1.bin",
+            }.get(form)
+
+    def test_a_prepared_copy_has_the_arrays_and_the_statistics(self, tmp_path: Path) -> None:
+        FORMS["binary"](tmp_path / "root")
+        root = DataRoot(tmp_path / "root", "a test", cache=tmp_path / "cache")
+        for _ in range(2):
+            data = open_dataset(INFO, root).data
+            assert (data.x.shape, data.x.dtype) == ((50, 3, 32, 32), np.uint8)
+            assert (data.mean, data.std) == ((0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616))
+
+    def test_the_user_is_told_that_the_set_is_not_the_published_one(self, tmp_path: Path) -> None:
+        FORMS["binary"](tmp_path)
+        said: list[str] = []
+        root, source = DataRoot(tmp_path, "a test", say=said.append), source_of(INFO)
+        source.read(source.locate(root), root)
+        assert said == ["cifar10: 50 training and 10 test images; the published set has 50,000 and 10,000"]
+
+
+class TestMissing:
+    def test_nothing_at_all(self, tmp_path: Path) -> None:
+        line = refused(tmp_path)
+        for words in ("cifar-10-python.tar.gz", "cifar-10-binary.tar.gz", str(tmp_path / "cifar10"), INFO.source):
+            assert words in line
+
+    def test_one_batch_of_six(self, tmp_path: Path) -> None:
+        FORMS["pickled"](tmp_path / "cifar10")
+        (tmp_path / "cifar10" / PY / "data_batch_4").unlink()
+        assert f"no data_batch_4 in {tmp_path / 'cifar10' / PY} " in refused(tmp_path)
+
+    def test_one_batch_of_an_archive(self, tmp_path: Path) -> None:
+        short = {name: content for name, content in BINARY.items() if name != "test_batch.bin"}
+        write_folder(tmp_path / "cifar10", {"cifar-10-binary.tar.gz": archive(short, BIN)})
+        line = refused(tmp_path)
+        assert "cifar-10-binary.tar.gz" in line
+        assert "no test_batch" in line
+
+
+class Runs:
+    """Unpickled the usual way, calls a function."""
+
+    def __init__(self, function: Callable[..., object], *arguments: object) -> None:
+        self.call = (function, arguments)
+
+    def __reduce__(self) -> Any:
+        return self.call
+
+
+class TestMaliciousPickles:
+    @pytest.fixture
+    def marker(self, tmp_path: Path) -> Path:
+        return tmp_path / "it-ran"
+
+    def attacks(self, marker: Path) -> dict[str, bytes]:
+        touch = f"open({str(marker)!r}, 'w').close()"
+        by_hand = b"\x80\x02cposix\nsystem\nX" + struct.pack("<I", len(f"touch {marker}")) + f"touch {marker}".encode()
+        return {
+            "instead-of-the-batch": pickle.dumps(Runs(os.system, f"touch {marker}")),
+            "beside-sound-data": pickle.dumps(batch_dict(0, extra=Runs(exec, touch)), protocol=4),
+            "as-a-label": pickle.dumps(
+                batch_dict(0, labels=[Runs(eval, "1"), Runs(os.mkdir, str(marker))]), protocol=4
+            ),
+            "first-opcode": by_hand + b"\x85R.",
+            "numpy-itself": pickle.dumps(Runs(np.save, str(marker), [1])),
+        }
+
+    def test_the_attacks_are_real(self, marker: Path) -> None:
+        for content in self.attacks(marker).values():
+            pickle.loads(content)
+            found = [path for path in (marker, marker.with_suffix(".npy")) if path.exists()]
+            assert len(found) == 1
+            (found[0].rmdir if found[0].is_dir() else found[0].unlink)()
+
+    @pytest.mark.parametrize("packed", [False, True])
+    @pytest.mark.parametrize(
+        ("attack", "named"),
+        [
+            ("instead-of-the-batch", "posix.system"),
+            ("beside-sound-data", "builtins.exec"),
+            ("as-a-label", "builtins.eval"),
+            ("first-opcode", "posix.system"),
+            ("numpy-itself", "numpy.save"),
+        ],
+    )
+    def test_nothing_of_them_runs(self, tmp_path: Path, marker: Path, attack: str, named: str, packed: bool) -> None:
+        contents = PICKLED | {"data_batch_2": self.attacks(marker)[attack]}
+        if packed:
+            write_folder(tmp_path / "root", {"cifar-10-python.tar.gz": archive(contents, PY)})
+        else:
+            write_folder(tmp_path / "root" / PY, contents)
+        line = refused(tmp_path / "root")
+        assert "data_batch_2" in line
+        assert repr(named) in line
+        assert "was not run" in line
+        assert not list(tmp_path.glob("it-ran*"))
+
+    @pytest.mark.parametrize(
+        "data",
+        [
+            np.zeros((N, 3072), dtype=np.int8),
+            np.zeros((N, 3072), dtype=object),
+            np.zeros((N, 3000), dtype=np.uint8),
+            np.zeros(N * 3072, dtype=np.uint8),
+            np.zeros((0, 3072), dtype=np.uint8),
+            np.asfortranarray(pixels(0)),
+            [0] * N,
+            b"",
+            None,
+        ],
+        ids=["int8", "objects", "narrow", "flat", "empty", "fortran", "list", "bytes", "none"],
+    )
+    def test_data_that_are_not_pixels(self, tmp_path: Path, data: object) -> None:
+        write_folder(tmp_path / PY, PICKLED | {"data_batch_2": pickle.dumps(batch_dict(1, data=data), protocol=4)})
+        line = refused(tmp_path)
+        assert str(tmp_path / PY / "data_batch_2") in line
+        assert "'data'" in line
+
+    @pytest.mark.parametrize(
+        "given",
+        [labels(1)[:-1], [*labels(1)[:-1], 10], [*labels(1)[:-1], -1], [*labels(1)[:-1], 10**30], [0.5] * N, None],
+        ids=["one-less", "ten", "negative", "huge", "fractions", "none"],
+    )
+    def test_labels_that_are_not_classes(self, tmp_path: Path, given: object) -> None:
+        write_folder(tmp_path / PY, PICKLED | {"data_batch_2": python2(batch_dict(1, labels=given))})
+        assert str(tmp_path / PY / "data_batch_2") in refused(tmp_path)
+
+
+def cut(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+class TestDamaged:
+    @pytest.mark.parametrize(
+        "content",
+        [
+            b"",
+            b"\x80",
+            b"not a pickle at all",
+            cut(PICKLED["data_batch_3"]),
+            PICKLED["data_batch_3"][:-1],
+            b"\x80\x02]q\x01.",
+            b"\x80\x04\x8e" + b"\xff" * 7 + b"\x7f.",
+            b"\x80\x02cnumpy\nndarray\n)Rq\x01.",
+        ],
+        ids=[
+            "empty",
+            "one-byte",
+            "text",
+            "half",
+            "no-stop",
+            "a-list",
+            "impossible-length",
+            "an-array",
+        ],
+    )
+    def test_a_pickle(self, tmp_path: Path, content: bytes) -> None:
+        write_folder(tmp_path / PY, PICKLED | {"data_batch_3": content})
+        line = refused(tmp_path)
+        assert line.startswith(f"{tmp_path / PY / 'data_batch_3'} is damaged (")
+        assert "get it again" in line
+
+    @pytest.mark.parametrize(
+        ("content", "reason"),
+        [
+            (b"\x80\x02}r" + b"\xff\xff\xff\x7f.", "stores its object 2 as number 2147483647"),
+            (b"\x80\x05\x96\x01\0\0\0\0\0\0\0x.", "opcode BYTEARRAY8"),
+            (b"\x80\x02\x82\x01.", "opcode EXT1"),
+        ],
+        ids=["memo-of-gigabytes", "buffer", "extension"],
+    )
+    def test_a_pickle_that_asks_for_more_than_arrays_need(self, tmp_path: Path, content: bytes, reason: str) -> None:
+        write_folder(tmp_path / PY, PICKLED | {"data_batch_3": content})
+        assert reason in refused(tmp_path)
+
+    def test_an_empty_file_is_called_empty(self, tmp_path: Path) -> None:
+        write_folder(tmp_path / BIN, BINARY | {"data_batch_3.bin": b""})
+        assert "data_batch_3.bin is damaged (it is empty); remove it and get it again" in refused(tmp_path)
+
+    @pytest.mark.parametrize(
+        "content",
+        [b"", cut(BINARY["data_batch_3.bin"])[:-7], BINARY["data_batch_3.bin"] + b"\0", b"\x0a" + binary(2)[1:]],
+        ids=["empty", "half", "one-byte-more", "class-10"],
+    )
+    def test_a_binary_batch(self, tmp_path: Path, content: bytes) -> None:
+        write_folder(tmp_path / BIN, BINARY | {"data_batch_3.bin": content})
+        assert refused(tmp_path).startswith(f"{tmp_path / BIN / 'data_batch_3.bin'} is damaged (")
+
+    def test_a_batch_cut_between_two_images(self, tmp_path: Path) -> None:
+        write_folder(tmp_path / BIN, BINARY | {"data_batch_3.bin": binary(2)[:-3073]})
+        line = refused(tmp_path)
+        assert "10, 10, 9, 10, 10, 10 images" in line
+        assert str(tmp_path / BIN) in line
+
+    def test_a_file_that_cannot_be_read(self, tmp_path: Path) -> None:
+        write_folder(tmp_path / PY, PICKLED)
+        (tmp_path / PY / "data_batch_5").unlink()
+        (tmp_path / PY / "data_batch_5").mkdir()
+        assert refused(tmp_path).startswith(f"cannot read {tmp_path / PY / 'data_batch_5'}: ")
+
+
+SOUND = archive(BINARY, BIN)
+
+
+class TestArchives:
+    def refused(self, folder: Path, content: bytes) -> str:
+        write_folder(folder / "cifar10", {"cifar-10-binary.tar.gz": content})
+        line = refused(folder)
+        assert str(folder / "cifar10" / "cifar-10-binary.tar.gz") in line
+        return line
+
+    @pytest.mark.parametrize(
+        "content",
+        [
+            b"",
+            b"not gzip",
+            SOUND[:2],
+            cut(SOUND),
+            SOUND[:-4],
+            SOUND[:-8] + b"\0" * 8,
+            SOUND[:1000] + b"\xff" * 100 + SOUND[1100:],
+            gzip.compress(b"not a tar archive" * 100),
+            gzip.compress(gzip.decompress(SOUND)[:40_000]),
+            gzip.compress(b""),
+        ],
+        ids=["empty", "text", "magic", "half", "no-end", "checksum", "garbled", "no-tar", "half-tar", "empty-inside"],
+    )
+    def test_damaged(self, tmp_path: Path, content: bytes) -> None:
+        assert "is damaged (" in self.refused(tmp_path, content)
+
+    @pytest.mark.parametrize("name", ["/etc/data_batch_1.bin", "../data_batch_1.bin", f"{BIN}/../../x", "/tmp/x"])
+    @pytest.mark.parametrize("last", [False, True])
+    def test_a_member_that_leads_out(self, tmp_path: Path, name: str, last: bool) -> None:
+        inside = {f"{BIN}/{batch}": content for batch, content in BINARY.items()}
+        contents = inside | {name: b"x"} if last else {name: b"x"} | inside
+        line = self.refused(tmp_path, archive(contents, ""))
+        assert f"'{name}' that leads out" in line
+        assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["cifar-10-binary.tar.gz"]
+
+    def test_a_link_in_the_place_of_a_batch(self, tmp_path: Path) -> None:
+        stream = io.BytesIO()
+        with tarfile.open(fileobj=stream, mode="w:gz") as out:
+            link = tarfile.TarInfo(f"{BIN}/data_batch_1.bin")
+            link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+            out.addfile(link)
+        assert "no data_batch_1" in self.refused(tmp_path, stream.getvalue())
+
+    def test_a_batch_that_is_there_twice(self, tmp_path: Path) -> None:
+        contents = {f"{folder}/{name}": content for folder in (BIN, "b") for name, content in BINARY.items()}
+        assert "data_batch_1 twice" in self.refused(tmp_path, archive(contents, ""))
+
+    def test_a_member_of_impossible_size(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("pubench_datasets_vision.cifar.LIMIT", 30_000)
+        assert "30730 bytes; at most 30000 are right" in self.refused(tmp_path, SOUND)
+
+    def test_a_folder_in_its_place(self, tmp_path: Path) -> None:
+        path = tmp_path / "cifar10" / "cifar-10-python.tar.gz"
+        path.mkdir(parents=True)
+        assert refused(tmp_path).startswith(f"cannot read {path}: ")

@@ -1,0 +1,173 @@
+"""Downloads: what is complete is where the loader looks, what is not leaves nothing behind. The network is a folder."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import shutil
+import struct
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+
+import numpy as np
+import pytest
+from pubench_datasets_vision import pubench_datasets
+from torchvision.datasets import CIFAR10, MNIST, USPS, FashionMNIST, utils
+
+from pubench_core.data.dataset import DataRoot
+from pubench_core.data.store import source_of
+from pubench_core.errors import RequestError
+
+INFOS = {info.key: info for info in pubench_datasets()}
+FILES = {
+    "mnist": [name for name, _ in MNIST.resources],
+    "fashion-mnist": [name for name, _ in FashionMNIST.resources],
+    "cifar10": ["cifar-10-python.tar.gz"],
+    "usps": ["usps.bz2", "usps.t.bz2"],
+    "imagenette": ["imagenette2-160.tgz"],
+}
+IDX = {
+    "images": gzip.compress(b"\0\0\x08\x03" + struct.pack(">3I", 5, 28, 28) + bytes(5 * 28 * 28)),
+    "labels": gzip.compress(b"\0\0\x08\x01" + struct.pack(">I", 5) + bytes(range(5))),
+}
+
+
+def content(name: str) -> bytes:
+    if name.endswith("ubyte.gz"):
+        return IDX["images" if "images" in name else "labels"]
+    return bz2.compress(name.encode()) if name.endswith(".bz2") else gzip.compress(name.encode() * 100, mtime=0)
+
+
+class Network:
+    """Stands in for the network, below torchvision's retries and checksums: a folder of files, and what was asked."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.asked = folder, []  # type: tuple[Path, list[str]]
+        self.fail: BaseException | None = None
+
+    def get(self, url: str, target: str, **more: Any) -> None:
+        self.asked.append(url)
+        if self.fail is not None:
+            Path(target).write_bytes(b"the first bytes of")
+            raise self.fail
+        shutil.copyfile(self.folder / url.rsplit("/", 1)[1], target)
+
+
+@pytest.fixture
+def network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Network:
+    found = Network(tmp_path / "network")
+    found.folder.mkdir()
+    for names in FILES.values():
+        for name in names:
+            (found.folder / name).write_bytes(content(name))
+    monkeypatch.setattr(utils, "_get_redirect_url", lambda url, max_hops: url)
+    monkeypatch.setattr(utils, "_urlretrieve", found.get)
+    return found
+
+
+@pytest.fixture
+def checksums_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(utils, "check_integrity", lambda path, md5=None: Path(path).is_file())
+
+
+def root_of(tmp_path: Path, **more: Any) -> DataRoot:
+    return DataRoot(tmp_path / "root", "a test", **more)
+
+
+def kept(tmp_path: Path) -> list[str]:
+    return sorted(str(p.relative_to(tmp_path / "root")) for p in (tmp_path / "root").rglob("*") if p.is_file())
+
+
+def refused(key: str, root: DataRoot) -> str:
+    with pytest.raises(RequestError) as told:
+        source_of(INFOS[key]).fetch(root)
+    line = str(told.value)
+    assert "\n" not in line
+    assert key in line
+    return line
+
+
+@pytest.mark.parametrize("key", FILES)
+class TestEverySet:
+    def test_what_was_downloaded_is_where_the_loader_looks(
+        self, tmp_path: Path, network: Network, checksums_agree: None, key: str
+    ) -> None:
+        said: list[str] = []
+        root, source = root_of(tmp_path, say=said.append), source_of(INFOS[key])
+        source.fetch(root)
+        assert kept(tmp_path) == sorted(f"{key}/{name}" for name in FILES[key])
+        assert {path.name for path in source.locate(root)} == set(FILES[key])
+        assert said == [f"{key}: downloading to {tmp_path / 'root' / key}"]
+
+    def test_a_damaged_copy_is_replaced(
+        self, tmp_path: Path, network: Network, checksums_agree: None, key: str
+    ) -> None:
+        (tmp_path / "root" / key).mkdir(parents=True)
+        for name in FILES[key]:
+            (tmp_path / "root" / key / name).write_bytes(b"damaged")
+        source_of(INFOS[key]).fetch(root_of(tmp_path))
+        for name in FILES[key]:
+            assert (tmp_path / "root" / key / name).read_bytes() == content(name)
+
+    def test_a_truncated_download_leaves_nothing(self, tmp_path: Path, network: Network, key: str) -> None:
+        """The files here have other checksums than the published ones, as a file that was cut short has."""
+        line = refused(key, root_of(tmp_path))
+        assert "could not be downloaded" in line
+        assert str(tmp_path / "root" / key) in line
+        assert network.asked
+        assert kept(tmp_path) == []
+        with pytest.raises(RequestError):
+            source_of(INFOS[key]).locate(root_of(tmp_path))
+
+    @pytest.mark.parametrize(
+        "error",
+        [URLError("no route to host"), ConnectionResetError(104, "reset by peer"), TimeoutError("timed out")],
+        ids=["url", "reset", "timeout"],
+    )
+    def test_a_network_that_fails(self, tmp_path: Path, network: Network, key: str, error: BaseException) -> None:
+        network.fail = error
+        line = refused(key, root_of(tmp_path))
+        assert str(error).split("]")[-1].strip(" <>") in line
+        assert "try again" in line
+        assert kept(tmp_path) == []
+
+    def test_an_interrupted_download_leaves_nothing(self, tmp_path: Path, network: Network, key: str) -> None:
+        network.fail = KeyboardInterrupt()
+        with pytest.raises(KeyboardInterrupt):
+            source_of(INFOS[key]).fetch(root_of(tmp_path))
+        assert kept(tmp_path) == []
+
+    def test_offline_nothing_is_asked_or_written(self, tmp_path: Path, network: Network, key: str) -> None:
+        line = refused(key, root_of(tmp_path, offline=True))
+        assert "--offline" in line
+        assert str(tmp_path / "root" / key) in line
+        assert network.asked == []
+        assert not (tmp_path / "root").exists()
+
+    def test_a_root_that_cannot_be_written(self, tmp_path: Path, network: Network, key: str) -> None:
+        (tmp_path / "root").write_text("a file")
+        assert "Not a directory" in refused(key, root_of(tmp_path))
+        assert network.asked == []
+
+
+def test_a_set_downloaded_in_part_is_not_kept(tmp_path: Path, network: Network, checksums_agree: None) -> None:
+    (network.folder / "usps.t.bz2").unlink()
+    refused("usps", root_of(tmp_path))
+    assert kept(tmp_path) == []
+
+
+def test_mnist_is_read_as_downloaded(tmp_path: Path, network: Network, checksums_agree: None) -> None:
+    source, root = source_of(INFOS["mnist"]), root_of(tmp_path)
+    source.fetch(root)
+    assert np.array_equal(source.read(source.locate(root), root).y, np.arange(5))
+
+
+def test_torchvision_still_names_what_is_asked_of_it() -> None:
+    """``fetch`` takes addresses and checksums from torchvision, one of them from a private name."""
+    from torchvision.datasets import Imagenette
+
+    assert (CIFAR10.filename, len(CIFAR10.tgz_md5)) == ("cifar-10-python.tar.gz", 32)
+    assert [(name, len(md5)) for _, name, md5 in USPS.split_list.values()] == [("usps.bz2", 32), ("usps.t.bz2", 32)]
+    url, md5 = Imagenette._ARCHIVES["160px"]
+    assert (url.rsplit("/", 1)[1], len(md5)) == ("imagenette2-160.tgz", 32)

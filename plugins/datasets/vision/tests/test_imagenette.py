@@ -1,0 +1,297 @@
+"""Imagenette loads from folders and from its archive with the same arrays; a damaged image or archive is named."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import shutil
+import tarfile
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from pubench_datasets_vision import pubench_datasets
+from pubench_datasets_vision.imagenette import WNIDS
+
+from pubench_core.data.dataset import ClassData, DataRoot
+from pubench_core.data.store import open_dataset, source_of
+from pubench_core.errors import RequestError
+
+INFO = {info.key: info for info in pubench_datasets()}["imagenette"]
+FOLDER = "imagenette2-160"
+COUNTS = {"train": 2, "val": 1}
+
+
+def colours(seed: int, width: int, height: int) -> Image.Image:
+    """A smooth image: JPEG keeps it nearly as it is."""
+    rng = np.random.default_rng(seed)
+    coarse = rng.integers(0, 256, (4, 4, 3), dtype=np.uint8)
+    return Image.fromarray(coarse).resize((width, height), Image.Resampling.BICUBIC)
+
+
+def jpeg(image: Image.Image, kind: str = "JPEG") -> bytes:
+    stream = io.BytesIO()
+    image.save(stream, kind)
+    return stream.getvalue()
+
+
+def tree() -> dict[str, bytes]:
+    """Path -> content, two training images and one test image of each class, of different shapes and modes."""
+    files: dict[str, bytes] = {"noisy_imagenette.csv": b"path,noisy_labels_0\n"}
+    for part, n in COUNTS.items():
+        for index, wnid in enumerate(WNIDS):
+            for k in range(n):
+                image = colours(100 * index + k + (50 if part == "val" else 0), 160 + 20 * k, 200 if index % 2 else 160)
+                image = image.convert("L") if index == 3 and k else image.convert("CMYK") if index == 4 else image
+                files[f"{part}/{wnid}/{wnid}_{k}.JPEG"] = jpeg(image)
+    return files
+
+
+TREE = tree()
+BAD = f"train/{WNIDS[2]}/{WNIDS[2]}_1.JPEG"
+
+
+def write_tree(folder: Path, files: dict[str, bytes] = TREE) -> None:
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+
+
+def packed(files: dict[str, bytes] = TREE, folder: str = FOLDER) -> bytes:
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w:gz") as out:
+        for name in sorted(files, key=lambda name: name[::-1]):  # any order but that of the folders
+            member = tarfile.TarInfo(f"{folder}/{name}" if folder else name)
+            member.size = len(files[name])
+            out.addfile(member, io.BytesIO(files[name]))
+    return stream.getvalue()
+
+
+def write_archive(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+
+
+def read(path: Path) -> ClassData:
+    root, source = DataRoot(path, "a test"), source_of(INFO)
+    return source.read(source.locate(root), root)
+
+
+def refused(path: Path) -> str:
+    with pytest.raises(RequestError) as told:
+        read(path)
+    line = str(told.value)
+    assert "\n" not in line
+    return line
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> ClassData:
+    root = tmp_path_factory.mktemp("imagenette")
+    write_tree(root / FOLDER)
+    return read(root)
+
+
+def assert_same(one: ClassData, other: ClassData) -> None:
+    assert np.array_equal(one.x, other.x)
+    assert np.array_equal(one.y, other.y)
+    assert one.x_test is not None
+    assert other.x_test is not None
+    assert np.array_equal(one.x_test, other.x_test)
+    assert np.array_equal(one.y_test, other.y_test)  # type: ignore[arg-type]
+
+
+class TestForms:
+    def test_shapes_classes_and_order(self, reference: ClassData) -> None:
+        assert (reference.x.shape, reference.x.dtype) == ((20, 3, 64, 64), np.uint8)
+        assert reference.y.tolist() == [index for index in range(10) for _ in range(2)]
+        assert reference.y_test is not None
+        assert reference.y_test.tolist() == list(range(10))
+
+    def test_the_shorter_side_becomes_64_pixels_and_the_centre_is_kept(self, reference: ClassData) -> None:
+        with Image.open(io.BytesIO(TREE[f"train/{WNIDS[1]}/{WNIDS[1]}_0.JPEG"])) as image:
+            assert image.size == (160, 200)
+            small = np.asarray(image.resize((64, 80), Image.Resampling.BILINEAR))[8:72]
+        assert np.array_equal(reference.x[2], small.transpose(2, 0, 1))
+
+    def test_a_grey_photograph_has_three_equal_channels(self, reference: ClassData) -> None:
+        assert np.array_equal(reference.x[7, 0], reference.x[7, 1])
+        assert not np.array_equal(reference.x[6, 0], reference.x[6, 1])
+
+    @pytest.mark.parametrize("place", [FOLDER, f"imagenette/{FOLDER}", "imagenette", "imagenette2", "imagenette2-320"])
+    def test_folders(self, tmp_path: Path, place: str, reference: ClassData) -> None:
+        write_tree(tmp_path / place)
+        assert_same(read(tmp_path), reference)
+
+    @pytest.mark.parametrize("place", [f"{FOLDER}.tgz", f"imagenette/{FOLDER}.tgz", "imagenette2.tgz"])
+    def test_archives(self, tmp_path: Path, place: str, reference: ClassData) -> None:
+        write_archive(tmp_path / place, packed())
+        assert_same(read(tmp_path), reference)
+        assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == [Path(place).name]
+
+    def test_the_archive_is_taken_before_the_folder(self, tmp_path: Path) -> None:
+        write_tree(tmp_path / FOLDER)
+        write_archive(tmp_path / f"{FOLDER}.tgz", packed())
+        assert source_of(INFO).locate(DataRoot(tmp_path, "a test")) == (tmp_path / f"{FOLDER}.tgz",)
+
+    def test_torchvision_finds_the_same_images_in_the_same_order(self, tmp_path: Path) -> None:
+        from torchvision.datasets import Imagenette
+
+        write_tree(tmp_path / FOLDER)
+        located = source_of(INFO).locate(DataRoot(tmp_path, "a test"))
+        theirs = [Imagenette(tmp_path, split=part, size="160px") for part in COUNTS]
+        assert [str(path) for path in located] == [path for part in theirs for path, _ in part._samples]
+        assert [names[0] for names in theirs[0].classes] == list(INFO.classes)
+        assert theirs[0].wnids == list(WNIDS)
+
+    def test_hidden_files_are_no_images(self, tmp_path: Path, reference: ClassData) -> None:
+        hidden = {f"train/{WNIDS[0]}/._{WNIDS[0]}_0.JPEG": b"resource fork", "train/.DS_Store": b"", ".x/y": b""}
+        write_tree(tmp_path / "a" / FOLDER, TREE | hidden)
+        assert_same(read(tmp_path / "a"), reference)
+        write_archive(tmp_path / "b" / f"{FOLDER}.tgz", packed(TREE | hidden))
+        assert_same(read(tmp_path / "b"), reference)
+
+    def test_a_prepared_copy_has_the_arrays(self, tmp_path: Path, reference: ClassData) -> None:
+        write_tree(tmp_path / "root" / FOLDER)
+        root = DataRoot(tmp_path / "root", "a test", cache=tmp_path / "cache")
+        for _ in range(2):
+            assert_same(open_dataset(INFO, root).data, reference)
+
+    def test_the_user_is_told_that_the_set_is_not_the_published_one(self, tmp_path: Path) -> None:
+        write_tree(tmp_path / FOLDER)
+        said: list[str] = []
+        root, source = DataRoot(tmp_path, "a test", say=said.append), source_of(INFO)
+        source.read(source.locate(root), root)
+        assert said == ["imagenette: 20 training and 10 test images; the published set has 9,469 and 3,925"]
+
+    def test_thousands_of_images_are_located_in_a_fraction_of_a_second_in_order(self, tmp_path: Path) -> None:
+        for part, n in (("train", 400), ("val", 100)):
+            for wnid in WNIDS:
+                (tmp_path / FOLDER / part / wnid).mkdir(parents=True)
+                for k in range(n):
+                    (tmp_path / FOLDER / part / wnid / f"{k}.JPEG").touch()
+        started = time.perf_counter()
+        found = source_of(INFO).locate(DataRoot(tmp_path, "a test"))
+        assert time.perf_counter() - started < 0.5
+        assert len(found) == 5000
+        assert list(map(str, found)) == sorted(map(str, found))
+
+
+class TestMissing:
+    def test_nothing_at_all(self, tmp_path: Path) -> None:
+        line = refused(tmp_path)
+        for words in (f"{FOLDER}.tgz", f"{FOLDER}/", str(tmp_path / "imagenette"), INFO.source):
+            assert words in line
+
+    def test_one_part(self, tmp_path: Path) -> None:
+        write_tree(tmp_path / FOLDER)
+        shutil.rmtree(tmp_path / FOLDER / "val")
+        assert f"no val/ in {tmp_path / FOLDER} " in refused(tmp_path)
+
+    def test_a_class(self, tmp_path: Path) -> None:
+        write_tree(tmp_path / FOLDER)
+        shutil.rmtree(tmp_path / FOLDER / "train" / WNIDS[7])
+        assert f"{tmp_path / FOLDER / 'train'} has no folder for n03425413 (gas pump)" in refused(tmp_path)
+
+    def test_the_images_of_a_class(self, tmp_path: Path) -> None:
+        write_tree(tmp_path / FOLDER)
+        for path in (tmp_path / FOLDER / "val" / WNIDS[7]).iterdir():
+            path.unlink()
+        assert f"{tmp_path / FOLDER / 'val' / WNIDS[7]} has no .jpeg file" in refused(tmp_path)
+
+    def test_a_folder_of_another_class(self, tmp_path: Path) -> None:
+        write_tree(tmp_path / FOLDER)
+        (tmp_path / FOLDER / "train" / "n02086240").mkdir()
+        assert f"{tmp_path / FOLDER / 'train' / 'n02086240'} is a folder of no known class" in refused(tmp_path)
+
+    def test_a_file_in_the_place_of_a_part(self, tmp_path: Path) -> None:
+        write_tree(tmp_path / FOLDER)
+        shutil.rmtree(tmp_path / FOLDER / "val")
+        (tmp_path / FOLDER / "val").touch()
+        assert refused(tmp_path).startswith(f"cannot read {tmp_path / FOLDER / 'val'}: ")
+
+
+def cut(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+def sixteen_bits() -> bytes:
+    return jpeg(Image.fromarray(np.full((70, 70), 40_000, dtype=np.uint16)), "PNG")
+
+
+DAMAGE = {
+    "empty": b"",
+    "text": b"not an image",
+    "half": cut(TREE[BAD]),
+    "only-its-head": TREE[BAD][:20],
+    "png-half": cut(jpeg(colours(1, 70, 70), "PNG")),
+    "png-garbled": jpeg(colours(1, 70, 70), "PNG")[:60] + b"\xff" * 40,
+    "another-format": jpeg(colours(1, 70, 70), "BMP"),
+    "sixteen-bits": sixteen_bits(),
+    "a-line": jpeg(colours(1, 8000, 4)),
+}
+
+
+class TestDamagedImages:
+    @pytest.mark.parametrize("form", ["folder", "archive"])
+    @pytest.mark.parametrize("damage", DAMAGE)
+    def test_the_image_is_named(self, tmp_path: Path, damage: str, form: str) -> None:
+        files = TREE | {BAD: DAMAGE[damage]}
+        if form == "folder":
+            write_tree(tmp_path / FOLDER, files)
+        else:
+            write_archive(tmp_path / f"{FOLDER}.tgz", packed(files))
+        line = refused(tmp_path)
+        assert BAD in line
+        assert str(tmp_path) in line
+
+    @pytest.mark.parametrize("limit", [20_000, 10_000], ids=["warning", "error"])
+    def test_more_pixels_than_pillow_thinks_safe(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int
+    ) -> None:
+        """160 x 160 is over the first limit, over twice the second."""
+        monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", limit)
+        write_tree(tmp_path / FOLDER)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # as in a process of the user's; under pytest it is an error anyway
+            line = refused(tmp_path)
+        assert f"train/{WNIDS[0]}/{WNIDS[0]}_0.JPEG is damaged (Image size (25600 pixels) exceeds limit" in line
+
+    def test_an_image_that_cannot_be_read(self, tmp_path: Path) -> None:
+        write_tree(tmp_path / FOLDER)
+        (tmp_path / FOLDER / BAD).unlink()
+        (tmp_path / FOLDER / BAD).mkdir()
+        assert refused(tmp_path).startswith(f"cannot read {tmp_path / FOLDER / BAD}: ")
+
+
+class TestDamagedArchives:
+    def refused(self, root: Path, content: bytes) -> str:
+        write_archive(root / f"{FOLDER}.tgz", content)
+        line = refused(root)
+        assert str(root / f"{FOLDER}.tgz") in line
+        return line
+
+    @pytest.mark.parametrize(
+        "content",
+        [b"", b"text", cut(packed()), packed()[:-4], gzip.compress(b"no tar" * 500), packed({})],
+        ids=["empty", "text", "half", "without-end", "no-tar", "no-image"],
+    )
+    def test_damaged(self, tmp_path: Path, content: bytes) -> None:
+        assert "is damaged (" in self.refused(tmp_path, content)
+
+    def test_without_a_class(self, tmp_path: Path) -> None:
+        files = {name: content for name, content in TREE.items() if not name.startswith(f"val/{WNIDS[9]}/")}
+        assert f"no image val/{WNIDS[9]}/*.JPEG" in self.refused(tmp_path, packed(files))
+
+    @pytest.mark.parametrize("name", ["/x.JPEG", "../train/x.JPEG", f"train/../../{WNIDS[0]}/x.JPEG"])
+    def test_a_member_that_leads_out(self, tmp_path: Path, name: str) -> None:
+        line = self.refused(tmp_path, packed({f"{FOLDER}/{path}": c for path, c in TREE.items()} | {name: b""}, ""))
+        assert f"'{name}' that leads out" in line
+        assert [path.name for path in tmp_path.rglob("*")] == [f"{FOLDER}.tgz"]
+
+    def test_an_image_that_is_there_twice(self, tmp_path: Path) -> None:
+        twice = {f"{folder}/{name}": content for folder in ("a", "b") for name, content in TREE.items()}
+        assert "an image of train/ is in it twice" in self.refused(tmp_path, packed(twice, ""))

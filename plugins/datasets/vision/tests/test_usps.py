@@ -1,0 +1,226 @@
+"""USPS loads from both text formats with the same arrays, and the real set has the documented counts."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from pubench_datasets_vision import pubench_datasets
+
+from pubench_core.data.dataset import ClassData, DataRoot
+from pubench_core.data.store import open_dataset, source_of
+from pubench_core.errors import RequestError
+
+INFO = {info.key: info for info in pubench_datasets()}["usps"]
+N_TRAIN, N_TEST = 20, 10
+
+Thousandths = npt.NDArray[np.int64]
+
+
+def grey(n: int) -> Thousandths:
+    """Grey values in thousandths, as both distributions write them."""
+    return np.random.default_rng(n).integers(-1000, 1001, (n, 256))
+
+
+def plain(values: Thousandths, digits: list[int]) -> bytes:
+    """A digit and 256 values; the training file writes four decimals and ends its lines with a blank."""
+    return "".join(
+        f"{d:.4f} " + " ".join(f"{v / 1000:.4f}" for v in row) + " \n" for d, row in zip(digits, values, strict=True)
+    ).encode()
+
+
+def libsvm(values: Thousandths, digits: list[int]) -> bytes:
+    return "".join(
+        f"{d + 1} " + " ".join(f"{k}:{v / 1000:g}" for k, v in enumerate(row, 1)) + " \n"
+        for d, row in zip(digits, values, strict=True)
+    ).encode()
+
+
+def digits(n: int) -> list[int]:
+    return [k % 10 for k in range(n)]
+
+
+def contents(write: Callable[[Thousandths, list[int]], bytes]) -> tuple[bytes, bytes]:
+    return write(grey(N_TRAIN), digits(N_TRAIN)), write(grey(N_TEST), digits(N_TEST))
+
+
+PLAIN, LIBSVM = contents(plain), contents(libsvm)
+FORMS: dict[str, dict[str, bytes]] = {
+    "gzip": {"zip.train.gz": gzip.compress(PLAIN[0]), "zip.test.gz": gzip.compress(PLAIN[1])},
+    "text": {"zip.train": PLAIN[0], "zip.test": PLAIN[1]},
+    "mixed": {"zip.train": PLAIN[0], "zip.test.gz": gzip.compress(PLAIN[1])},
+    "libsvm": {"usps.bz2": bz2.compress(LIBSVM[0]), "usps.t.bz2": bz2.compress(LIBSVM[1])},
+}
+
+
+def write(folder: Path, files: dict[str, bytes]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+
+
+def read(path: Path, said_by: str = "a test") -> ClassData:
+    root, source = DataRoot(path, said_by), source_of(INFO)
+    return source.read(source.locate(root), root)
+
+
+def refused(path: Path) -> str:
+    with pytest.raises(RequestError) as told:
+        read(path)
+    line = str(told.value)
+    assert "\n" not in line
+    return line
+
+
+class TestForms:
+    @pytest.mark.parametrize("place", ["usps", "."])
+    @pytest.mark.parametrize("form", FORMS)
+    def test_every_form_has_the_same_images(self, tmp_path: Path, form: str, place: str) -> None:
+        write(tmp_path / place, FORMS[form])
+        data = read(tmp_path)
+        expected = ((grey(N_TRAIN) / 1000 + 1) / 2).astype(np.float32).reshape(-1, 1, 16, 16)
+        assert data.x.dtype == np.float32
+        assert np.array_equal(data.x, expected)
+        assert data.y.tolist() == digits(N_TRAIN)
+        assert data.x_test is not None
+        assert data.x_test.shape == (N_TEST, 1, 16, 16)
+        assert data.mean == (pytest.approx(float(expected.mean()), abs=5e-5),)
+        assert data.std == (pytest.approx(float(expected.std()), abs=5e-5),)
+
+    def test_torchvision_reads_the_same_up_to_its_256_grey_values(self, tmp_path: Path) -> None:
+        from torchvision.datasets import USPS
+
+        write(tmp_path, FORMS["libsvm"])
+        data, theirs = read(tmp_path), USPS(tmp_path, train=True)
+        assert theirs.targets == data.y.tolist()
+        assert np.abs(data.x[:, 0] * 255 - theirs.data).max() <= 1.001
+
+    def test_a_prepared_copy_has_the_arrays(self, tmp_path: Path) -> None:
+        write(tmp_path / "root", FORMS["gzip"])
+        root = DataRoot(tmp_path / "root", "a test", cache=tmp_path / "cache")
+        assert np.array_equal(open_dataset(INFO, root).data.x, open_dataset(INFO, root).data.x)
+
+
+class TestMissing:
+    def test_nothing_at_all(self, tmp_path: Path) -> None:
+        line = refused(tmp_path)
+        for words in ("zip.train.gz", "usps.t.bz2", str(tmp_path / "usps"), INFO.source):
+            assert words in line
+
+    @pytest.mark.parametrize("absent", ["zip.train.gz", "zip.test.gz", "usps.bz2", "usps.t.bz2"])
+    def test_one_of_two_files(self, tmp_path: Path, absent: str) -> None:
+        form = FORMS["gzip" if absent.startswith("zip") else "libsvm"]
+        write(tmp_path / "usps", {name: content for name, content in form.items() if name != absent})
+        assert f"no {absent.removesuffix('.gz')} in {tmp_path / 'usps'} " in refused(tmp_path)
+
+    def test_a_training_file_of_one_format_and_a_test_file_of_the_other_are_no_pair(self, tmp_path: Path) -> None:
+        write(tmp_path / "usps", {"zip.train": PLAIN[0], "usps.t.bz2": FORMS["libsvm"]["usps.t.bz2"]})
+        assert "no zip.test in " in refused(tmp_path)
+
+
+class TestDamaged:
+    @pytest.mark.parametrize(
+        ("form", "name", "damage"),
+        [
+            pytest.param("gzip", "zip.test.gz", lambda packed: packed[: len(packed) // 2], id="gzip-half"),
+            pytest.param("gzip", "zip.test.gz", lambda packed: packed[:-4], id="gzip-without-end"),
+            pytest.param("gzip", "zip.test.gz", lambda packed: b"", id="gzip-empty"),
+            pytest.param("gzip", "zip.test.gz", lambda packed: b"7.0 1.0\n", id="gzip-text"),
+            pytest.param("gzip", "zip.test.gz", lambda packed: gzip.compress(b"\n \n"), id="gzip-no-row"),
+            pytest.param("libsvm", "usps.t.bz2", lambda packed: packed[: len(packed) // 2], id="bz2-half"),
+            pytest.param("libsvm", "usps.t.bz2", lambda packed: b"", id="bz2-empty"),
+            pytest.param("libsvm", "usps.t.bz2", lambda packed: b"text", id="bz2-text"),
+            pytest.param("libsvm", "usps.t.bz2", lambda packed: packed[:99] + b"\xff" + packed[100:], id="bz2-garbled"),
+            pytest.param("libsvm", "usps.t.bz2", lambda packed: bz2.compress(PLAIN[1]), id="bz2-of-the-other-format"),
+            pytest.param("gzip", "zip.test.gz", lambda packed: gzip.compress(LIBSVM[1]), id="gzip-of-the-other-format"),
+            pytest.param("text", "zip.test", lambda text: text[:-3], id="text-in-the-last-number"),
+            pytest.param("text", "zip.test", lambda text: text[:-9], id="text-in-a-number"),
+            pytest.param("text", "zip.test", lambda text: text[:-900] + b"\n", id="text-in-a-line"),
+            pytest.param("text", "zip.test", lambda text: text.replace(b"\n", b"0.5\n"), id="text-257-values"),
+            pytest.param("text", "zip.test", lambda text: text.replace(b"1.0000 ", b"x ", 1), id="text-a-word"),
+            pytest.param("text", "zip.test", lambda text: b"\xff" + text, id="text-no-ascii"),
+        ],
+    )
+    def test_one_line_that_names_the_file(
+        self, tmp_path: Path, form: str, name: str, damage: Callable[[bytes], bytes]
+    ) -> None:
+        write(tmp_path / "usps", FORMS[form] | {name: damage(FORMS[form][name])})
+        line = refused(tmp_path)
+        assert line.startswith(f"{tmp_path / 'usps' / name} is damaged (")
+        assert line.endswith("get it again")
+
+    @pytest.mark.parametrize(
+        ("old", "new", "words"),
+        [
+            (b"\n3.0000 ", b"\n10.0000 ", "row 4 is of no digit"),
+            (b"\n3.0000 ", b"\n2.5000 ", "row 4 is of no digit"),
+            (b"\n3.0000 ", b"\n-1.0000 ", "row 4 is of no digit"),
+            (b"\n3.0000 ", b"\nnan ", "row 4 is of no digit"),
+        ],
+    )
+    def test_a_row_of_no_digit(self, tmp_path: Path, old: bytes, new: bytes, words: str) -> None:
+        assert PLAIN[1].count(old) == 1
+        write(tmp_path / "usps", FORMS["text"] | {"zip.test": PLAIN[1].replace(old, new)})
+        assert words in refused(tmp_path)
+
+    @pytest.mark.parametrize("value", [b"1.5", b"-1.001", b"nan", b"1e999", b"255"])
+    def test_a_grey_value_out_of_range(self, tmp_path: Path, value: bytes) -> None:
+        lines = PLAIN[1].splitlines(keepends=True)
+        lines[6] = lines[6].replace(b" 0.", b" " + value + b" 0.", 1).rsplit(b" ", 2)[0] + b" \n"
+        write(tmp_path / "usps", FORMS["text"] | {"zip.test": b"".join(lines)})
+        assert "row 7 has a grey value outside -1 to 1" in refused(tmp_path)
+
+    def test_label_0_of_the_libsvm_format(self, tmp_path: Path) -> None:
+        wrong = bz2.compress(libsvm(grey(N_TEST), [-1, *digits(N_TEST)[1:]]))
+        write(tmp_path / "usps", FORMS["libsvm"] | {"usps.t.bz2": wrong})
+        assert "row 1 is of no digit" in refused(tmp_path)
+
+    def test_values_out_of_order(self, tmp_path: Path) -> None:
+        wrong = LIBSVM[1].replace(b" 5:", b" 6:", 1)
+        write(tmp_path / "usps", FORMS["libsvm"] | {"usps.t.bz2": bz2.compress(wrong)})
+        assert "not numbered from 1 to 256" in refused(tmp_path)
+
+    def test_a_file_of_impossible_size(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("pubench_datasets_vision.usps.LIMIT", 1000)
+        write(tmp_path / "usps", FORMS["gzip"])
+        assert "more than 1000 bytes" in refused(tmp_path)
+
+    @pytest.mark.parametrize(
+        ("form", "name"), [("gzip", "zip.train.gz"), ("text", "zip.train"), ("libsvm", "usps.bz2")]
+    )
+    def test_a_file_that_cannot_be_read(self, tmp_path: Path, form: str, name: str) -> None:
+        write(tmp_path / "usps", {other: content for other, content in FORMS[form].items() if other != name})
+        (tmp_path / "usps" / name).mkdir()
+        assert refused(tmp_path).startswith(f"cannot read {tmp_path / 'usps' / name}: ")
+
+
+@pytest.fixture(scope="module")
+def real() -> ClassData:
+    given = os.environ.get("PUBENCH_DATA")
+    if not given:
+        pytest.skip("PUBENCH_DATA is not set: it names the folder that holds the real USPS files")
+    return read(Path(given), "PUBENCH_DATA")
+
+
+class TestRealSet:
+    def test_digits_per_part(self, real: ClassData) -> None:
+        assert real.y_test is not None
+        assert np.bincount(real.y).tolist() == [1194, 1005, 731, 658, 652, 556, 664, 645, 542, 644]
+        assert np.bincount(real.y_test).tolist() == [359, 264, 198, 166, 200, 160, 170, 147, 166, 177]
+
+    def test_images(self, real: ClassData) -> None:
+        assert real.x_test is not None
+        assert (real.x.shape, real.x_test.shape) == ((7291, 1, 16, 16), (2007, 1, 16, 16))
+        assert (real.x.min(), real.x.max()) == (0, 1)
+        assert real.mean == (pytest.approx(real.x.mean(dtype=np.float64), abs=5e-5),)
+        assert real.std == (pytest.approx(real.x.std(dtype=np.float64), abs=5e-5),)
+
+    def test_the_edge_of_a_digit_is_darker_than_its_middle(self, real: ClassData) -> None:
+        mean = real.x.mean(axis=(0, 1))
+        assert mean[4:12, 4:12].mean() > 2 * mean[0].mean()
