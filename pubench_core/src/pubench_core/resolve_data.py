@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from .data.tables import read_table, sha256_of
+from .data.tables import is_table_path, read_table, sha256_of
 from .errors import RequestError, unknown
 from .info import DatasetInfo, MechanismInfo
 from .registry import Registry
@@ -34,6 +34,11 @@ def own_file(data: dict[str, Any], mechanism: dict[str, Any], origins: Origins) 
         told = ", ".join(f"--{name.replace('_', '-')}" for name in own) if isinstance(own, dict) else "data.own"
         raise RequestError(f"{told}: only a file of your own has columns to name (--data my.csv)")
     path = Path(str(own["path"]))
+    if "key" in data and not is_table_path(str(data["key"])):
+        where = origins.get(("data", "key"), "data.key")
+        raise RequestError(f"{where}: the data are a data set ({data['key']}) or a file ({path}), not both")
+    if data.get("preprocess") == "l2":
+        raise RequestError(f"data.preprocess l2: for {path.name} it is standardise or none")
     asked = [("mechanism", name) for name, none in (("key", GIVEN), ("c", None)) if mechanism.get(name, none) != none]
     asked += [("data", name) for name in ("positive", "negative", "binarisation") if _was_asked(data, name)]
     if asked:
@@ -44,10 +49,9 @@ def own_file(data: dict[str, Any], mechanism: dict[str, Any], origins: Origins) 
         )
     checked = {**own, "path": path, "sha256": sha256_of(path)}
     if not own.get("label_col"):
-        columns = ", ".join(read_table(path).columns[:12])
-        raise RequestError(
-            f"{path.name}: say which column holds the labels with --label-col; its columns are {columns}"
-        )
+        columns = list(read_table(path).columns)
+        told = ", ".join(columns if len(columns) <= 12 else [*columns[:6], "...", *columns[-6:]])
+        raise RequestError(f"{path.name}: say which column holds the labels with --label-col; its columns are {told}")
     if own.get("test") is not None:
         checked |= {"test": Path(str(own["test"])), "test_sha256": sha256_of(Path(str(own["test"])))}
     for name, file in (("sha256", path), ("test_sha256", checked.get("test"))):

@@ -68,16 +68,12 @@ class MethodConformance:
     key: ClassVar[str]
     sets: ClassVar[tuple[str, ...]] = ()
 
-    @pytest.fixture(scope="class")
-    def subject(self) -> Subject:
-        return Subject.of(self.key, self.sets)
-
-    def test_declares_only_checks_that_exist(self, subject: Subject) -> None:
-        assert set(subject.info.declared_failures) <= set(CHECKS)
+    def test_declares_only_checks_that_exist(self) -> None:
+        assert set(Subject.of(self.key).info.declared_failures) <= set(CHECKS)
 
     @pytest.mark.parametrize("check", CHECKS)
-    def test_conforms(self, subject: Subject, check: str) -> None:
-        finding = check_one(subject, check)
+    def test_conforms(self, check: str) -> None:
+        finding = check_one(Subject.of(self.key, self.sets), check)
         if finding.verdict == "not applicable":
             pytest.skip(finding.reason)
         if finding.verdict == "declared":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -28,6 +29,7 @@ SAMPLES = EntryPoint("conformance-samples", "pubench_core.conformance.samples", 
 BLIND = ("pa", "pauc", "last")
 
 
+@cache
 def registry_with_samples() -> Registry:
     """Every installed plugin, and the three sample problems."""
     return Registry([*entry_points(group=GROUP), SAMPLES])

@@ -114,6 +114,8 @@ def read_own(own: OwnFile) -> OwnData:
 def encode(frame: DataFrame, columns: Sequence[Column], name: str, say: Any = None) -> npt.NDArray[np.float32]:
     """(n, d) float32 features of a table. An unseen category has no feature: its row is zero there, which is said.
 
+    ``say`` is told of unseen categories and of missing values.
+
     Raises RequestError for a column that is missing or not numeric.
     """
     import pandas as pd
@@ -142,6 +144,8 @@ def encode(frame: DataFrame, columns: Sequence[Column], name: str, say: Any = No
             parts.append(np.stack([words == value for value in column.categories], axis=1).astype(np.float32))
             if say is not None and (new := sorted(set(words) - set(column.categories))):
                 say(f"{name}: '{column.name}' has values that training did not have ({', '.join(new[:3])}); all zero")
+    if say is not None and (gaps := _gaps(frame, columns)):
+        say(f"{name}: {gaps}")
     return np.ascontiguousarray(np.concatenate(parts, axis=1))
 
 
@@ -326,14 +330,8 @@ def _is_id(name: str, values: Series[Any]) -> bool:
 
 
 def _oddities(own: OwnFile, frame: DataFrame, columns: Sequence[Column], labeled: BoolArray, notes: list[str]) -> None:
-    gaps = {c.name: int(frame[c.name].isna().sum()) for c in columns}
-    gaps = {name: count for name, count in gaps.items() if count}
-    if gaps:
-        told = ", ".join(f"'{name}' {count}" for name, count in list(gaps.items())[:8])
-        more = f" and {len(gaps) - 8} more columns" if len(gaps) > 8 else ""
-        notes.append(
-            f"missing values: {told}{more}; numbers get the training pool's median, categories one of their own ('?')"
-        )
+    if gaps := _gaps(frame, columns):
+        notes.append(gaps)
     repeated = frame[[c.name for c in columns]].duplicated(keep=False).to_numpy()
     if repeated.any():
         extra = int(frame[[c.name for c in columns]].duplicated().sum())
@@ -346,6 +344,15 @@ def _oddities(own: OwnFile, frame: DataFrame, columns: Sequence[Column], labeled
             f"{100 * labeled.mean():.0f} % of the rows are labelled positives; is '{own.label_col}' read the right way "
             "round? (--positive-value)"
         )
+
+
+def _gaps(frame: DataFrame, columns: Sequence[Column]) -> str:
+    gaps = {c.name: int(frame[c.name].isna().sum()) for c in columns}
+    gaps = {name: count for name, count in gaps.items() if count}
+    told = ", ".join(f"'{name}' {count}" for name, count in list(gaps.items())[:8])
+    more = f" and {len(gaps) - 8} more columns" if len(gaps) > 8 else ""
+    what = "numbers get the training pool's median, categories one of their own ('?')"
+    return f"missing values: {told}{more}; {what}" if gaps else ""
 
 
 def _words(values: Series[Any]) -> npt.NDArray[Any]:

@@ -19,6 +19,7 @@ FloatArray = npt.NDArray[np.float64]
 class Preprocessing:
     """``fill``: per feature, what stands for a missing value (the pool's median); None where none can be missing.
 
+    It is there although the pool has no gap: the rows of a test file or of ``pubench predict`` may have one.
     ``mean``/``deviation``: per feature, of the pool after filling; None where features are not standardised.
     """
 
@@ -33,12 +34,13 @@ class Preprocessing:
         A feature that is missing in the whole pool is filled with 0; a constant one is centred and not scaled.
         """
         fill = mean = deviation = None
-        reference = x[pool] if kind == "standardise" or _may_miss(x) else x[:0]
-        if _may_miss(x):
+        may_miss = _may_miss(x, kind)
+        reference = x[pool] if kind == "standardise" or may_miss else x[:0]
+        if may_miss:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RuntimeWarning)  # a column without any value: its median is NaN
                 fill = np.nan_to_num(np.nanmedian(reference.astype(np.float64), axis=0))
-            reference = np.where(np.isnan(reference), fill, reference)
+            reference = _filled(reference, fill)
         if kind == "standardise":
             values = reference.astype(np.float64) / (255 if x.dtype == np.uint8 else 1)
             mean, deviation = values.mean(axis=0), values.std(axis=0)
@@ -48,7 +50,7 @@ class Preprocessing:
     def apply(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """(n, *shape), the same array where nothing is to be done; float32 otherwise."""
         if self.fill is not None:
-            x = np.where(np.isnan(x), self.fill, x).astype(np.float32)
+            x = _filled(x, self.fill)
         if self.mean is None or self.deviation is None:
             return x
         values = x.astype(np.float32) / np.float32(255 if x.dtype == np.uint8 else 1)
@@ -65,6 +67,12 @@ class Preprocessing:
         return cls(arrays.get("fill"), arrays.get("mean"), arrays.get("deviation"))
 
 
-def _may_miss(x: npt.NDArray[Any]) -> bool:
-    """Only a user's table has gaps; data sets are refused with one (see :mod:`pubench_core.data.store`)."""
-    return x.dtype.kind == "f" and x.ndim == 2 and bool(np.isnan(x).any())
+def _may_miss(x: npt.NDArray[Any], kind: str) -> bool:
+    """Only tables have gaps; rows are scaled to length 1 in data sets alone, which are refused with one."""
+    return x.dtype.kind == "f" and x.ndim == 2 and kind != "l2"
+
+
+def _filled(x: npt.NDArray[Any], fill: FloatArray) -> npt.NDArray[Any]:
+    """The same array where nothing is missing."""
+    gaps = np.isnan(x)
+    return np.where(gaps, fill, x).astype(np.float32) if gaps.any() else x

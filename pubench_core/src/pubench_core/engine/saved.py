@@ -73,7 +73,7 @@ def save_model(path: Path, spec: RunSpec, problem: Problem, method: AnyMethod, c
             if isinstance(item, Tensor):
                 tensors[full] = item.detach().cpu().contiguous()
             elif isinstance(item, np.ndarray):
-                tensors[full] = torch.from_numpy(np.ascontiguousarray(item))
+                tensors[full] = torch.from_numpy(np.array(item, order="C"))  # keeps () shapes
             else:
                 numbers[full] = item
     facts = {
@@ -88,7 +88,7 @@ def save_model(path: Path, spec: RunSpec, problem: Problem, method: AnyMethod, c
         "parts": parts,
         "numbers": numbers,
     }
-    path.write_bytes(serialise(tensors, {"pubench": json.dumps(facts, allow_nan=False)}))
+    path.write_bytes(serialise(tensors, {"pubench": json.dumps(facts)}))
 
 
 def load_model(path: Path, registry: Registry) -> SavedModel:
@@ -101,19 +101,23 @@ def load_model(path: Path, registry: Registry) -> SavedModel:
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
         facts = json.loads(metadata["pubench"])
-        spec = RunSpec.model_validate(facts["spec"])
+        version, spec = facts["version"], RunSpec.model_validate(facts["spec"])
     except FileNotFoundError as error:
         raise RecordError(f"no {path}: the run was not asked to keep its model (--save-model)") from error
-    except (OSError, SafetensorError, KeyError, ValueError, ValidationError) as error:
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError, ValidationError) as error:
         raise RecordError(f"{path} is not a model of this version of pubench ({type(error).__name__})") from error
-    if facts["version"] != VERSION:
-        raise RecordError(f"{path} has layout {facts['version']}; this version reads layout {VERSION}")
+    if version != VERSION:
+        raise RecordError(f"{path} has layout {version}; this version reads layout {VERSION}")
     implementation = method_class(registry.find(MethodInfo, spec.method.key))
     method = implementation(implementation.Config.model_validate(spec.method.config))
     build = _builder(spec, facts, registry)
     method.assemble(build)
-    for name, recipe in facts["parts"].items():
-        _rebuild(method, name, recipe, tensors, facts["numbers"], build)
+    try:
+        for name, recipe in facts["parts"].items():
+            _rebuild(method, name, recipe, tensors, facts["numbers"], build)
+    except (LookupError, RuntimeError) as error:  # RuntimeError: what torch raises where shapes or names differ
+        reason = " ".join(str(error).split())[:200]
+        raise PluginError(f"{path} does not fit {spec.method.key} as it is installed here ({reason})") from error
     arrays = {n.removeprefix(_PREPROCESS): t.numpy() for n, t in tensors.items() if n.startswith(_PREPROCESS)}
     columns = from_plain(facts["columns"]) if facts["columns"] is not None else None
     shape = tuple(facts["shape"])

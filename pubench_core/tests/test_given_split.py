@@ -1,0 +1,131 @@
+"""Rows that come with their labels are split by who is labelled, the test part by truth, and each row goes one way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pubench_core.data.dataset import PNDataset
+from pubench_core.data.generator import Split, given_split
+from pubench_core.errors import RequestError
+
+N, N_LABELED, N_POSITIVE = 100, 20, 50
+LABELED = np.arange(N) < N_LABELED
+TRUTH = (np.arange(N) < N_POSITIVE).astype(np.int8)  # 20 labelled and 30 hidden positives, 50 negatives
+
+
+def table(
+    labeled: np.ndarray = LABELED, truth: np.ndarray | None = None, truth_test: np.ndarray | None = None
+) -> PNDataset:
+    rows_test = None if truth_test is None else np.arange(len(truth_test))
+    return PNDataset(
+        key="my.csv",
+        modality="tabular",
+        x=np.arange(len(labeled), dtype=np.float32)[:, None],
+        y=truth,
+        rows=np.arange(len(labeled)),
+        x_test=None if truth_test is None else np.zeros((len(truth_test), 1), np.float32),
+        y_test=truth_test,
+        rows_test=rows_test,
+        mean=None,
+        std=None,
+        labeled=labeled,
+    )
+
+
+def split(data: PNDataset, **asked: Any) -> Split:
+    defaults: dict[str, Any] = {"scheme": "one-sample", "validation_fraction": 0.2, "test_fraction": 0.2, "seed": 2}
+    return given_split(data, **{**defaults, **asked})
+
+
+def everyone(found: Split) -> list[int]:
+    return sorted(np.concatenate([found.train.rows, found.validation.rows, found.test_rows]).tolist())
+
+
+@pytest.mark.parametrize("scheme", ["one-sample", "two-sample"])
+@pytest.mark.parametrize("truth", [None, TRUTH])
+@pytest.mark.parametrize("seed", [0, 2, 3])
+def test_every_row_is_in_one_part_once_with_its_own_label(scheme: str, truth: np.ndarray | None, seed: int) -> None:
+    found = split(table(truth=truth), scheme=scheme, seed=seed)
+    assert everyone(found) == list(range(N))
+    for part in (found.train, found.validation):
+        assert np.array_equal(part.labeled, LABELED[part.rows])
+
+
+@pytest.mark.parametrize(("fraction", "labeled", "rows"), [(0.2, 4, 20), (0.01, 0, 1), (0.1, 2, 10), (0.0, 0, 0)])
+def test_the_validation_part_is_stratified_by_who_is_labelled(fraction: float, labeled: int, rows: int) -> None:
+    found = split(table(), validation_fraction=fraction)
+    assert (found.validation.n_labeled, len(found.validation.rows)) == (labeled, rows)
+    assert found.train.n_labeled == N_LABELED - labeled
+
+
+def test_without_truth_nothing_is_kept_for_testing() -> None:
+    assert len(split(table()).test_rows) == 0
+
+
+def test_the_test_part_is_stratified_by_truth() -> None:
+    found = split(table(truth=TRUTH))
+    assert (len(found.test_rows), int(TRUTH[found.test_rows].sum())) == (20, 10)
+
+
+def test_of_one_draw_the_test_part_is_a_draw_too_labelled_rows_among_it() -> None:
+    counts = [int(LABELED[split(table(truth=TRUTH), seed=seed).test_rows].sum()) for seed in range(20)]
+    assert min(counts) < max(counts)
+    assert 2 < np.mean(counts) < 6  # 20 of 100 rows are labelled, and 20 are tested on
+
+
+def test_of_two_samples_only_unlabelled_rows_are_tested_on() -> None:
+    """They alone are a draw from the population: 30 positives of 80."""
+    for seed in range(5):
+        found = split(table(truth=TRUTH), scheme="two-sample", seed=seed)
+        assert not LABELED[found.test_rows].any()
+        assert (len(found.test_rows), int(TRUTH[found.test_rows].sum())) == (16, 6)
+        assert found.train.n_labeled + found.validation.n_labeled == N_LABELED
+
+
+@pytest.mark.parametrize("truth", [None, TRUTH])
+def test_rows_of_a_test_file_leave_the_training_file_whole(truth: np.ndarray | None) -> None:
+    found = split(table(truth=truth, truth_test=np.array([1, 0, 1], np.int8)))
+    assert found.test_rows.tolist() == [0, 1, 2]
+    assert sorted([*found.train.rows, *found.validation.rows]) == list(range(N))
+
+
+def test_with_a_test_file_truth_changes_no_part() -> None:
+    test = np.array([1, 0], np.int8)
+    without, known, permuted = (
+        split(table(truth=truth, truth_test=test))
+        for truth in (None, TRUTH, np.random.default_rng(0).permutation(TRUTH))
+    )
+    for other in (known, permuted):
+        assert np.array_equal(other.train.rows, without.train.rows)
+        assert np.array_equal(other.validation.rows, without.validation.rows)
+
+
+def test_the_seed_decides_the_split() -> None:
+    first, again, other = (split(table(truth=TRUTH), seed=seed) for seed in (2, 2, 3))
+    assert np.array_equal(first.train.rows, again.train.rows)
+    assert np.array_equal(first.test_rows, again.test_rows)
+    assert not np.array_equal(first.train.rows, other.train.rows)
+
+
+def test_in_both_schemes_the_unlabelled_rows_are_those_without_a_label() -> None:
+    for scheme in ("one-sample", "two-sample"):
+        part = split(table(), scheme=scheme).train
+        assert not part.labeled[part.unlabeled(scheme)].any()
+        assert len(part.unlabeled(scheme)) + part.n_labeled == len(part.rows)
+
+
+@pytest.mark.parametrize(
+    ("labeled", "words"),
+    [
+        (np.arange(10) < 1, "0 labelled and 1 unlabelled rows are left to train on"),
+        (np.arange(10) < 9, "1 labelled and 0 unlabelled rows are left to train on"),
+    ],
+)
+def test_a_split_that_leaves_no_label_or_no_unlabelled_row_is_refused(labeled: np.ndarray, words: str) -> None:
+    with pytest.raises(RequestError, match=words) as caught:
+        split(table(labeled), validation_fraction=0.9)
+    assert "my.csv" in str(caught.value)
+    assert "lower validation.fraction" in str(caught.value)

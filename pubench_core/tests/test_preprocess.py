@@ -1,0 +1,107 @@
+"""Features are filled and standardised by what the training pool says, and by nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pubench_core.data.preprocess import Preprocessing
+
+NAN = np.nan
+#: Pool: rows 0, 2, 3. Its columns: one with a gap, one without a value, a constant one.
+X = np.array(
+    [[1.0, NAN, 5.0], [100.0, 7.0, -5.0], [4.0, NAN, 5.0], [NAN, NAN, 5.0], [NAN, 9.0, 1.0]],
+    dtype=np.float32,
+)
+POOL = np.array([0, 2, 3])
+
+
+class TestFill:
+    def test_it_is_the_median_of_the_pool(self) -> None:
+        fitted = Preprocessing.fit(X, POOL, "none")
+        assert fitted.fill is not None
+        assert fitted.fill.tolist() == [2.5, 0.0, 5.0]
+        assert (fitted.mean, fitted.deviation) == (None, None)
+
+    def test_only_gaps_are_filled(self) -> None:
+        filled = Preprocessing.fit(X, POOL, "none").apply(X)
+        assert filled.dtype == np.float32
+        assert filled.tolist() == [[1, 0, 5], [100, 7, -5], [4, 0, 5], [2.5, 0, 5], [2.5, 9, 1]]
+
+    def test_an_even_pool_has_the_middle_of_two_values(self) -> None:
+        x = np.array([[1.0], [2.0], [10.0], [20.0], [NAN]], dtype=np.float32)
+        assert Preprocessing.fit(x, np.arange(4), "none").apply(x)[-1, 0] == 6
+
+    def test_rows_outside_the_pool_change_nothing(self) -> None:
+        other = X.copy()
+        other[[1, 4]] = [[-1e6, 3.0, 8.0], [0.0, NAN, NAN]]
+        for kind in ("none", "standardise"):
+            one, two = Preprocessing.fit(X, POOL, kind).arrays(), Preprocessing.fit(other, POOL, kind).arrays()
+            assert one.keys() == two.keys()
+            assert all(np.array_equal(one[name], two[name]) for name in one)
+
+    @pytest.mark.parametrize("kind", ["none", "standardise"])
+    def test_a_pool_without_gaps_still_says_what_stands_for_one(self, kind: str) -> None:
+        """A test file and new rows may have gaps where the training file has none."""
+        x = np.array([[1.0, 0.0], [2.0, 4.0], [9.0, 8.0]], dtype=np.float32)
+        fitted = Preprocessing.fit(x, np.arange(3), kind)
+        new = np.array([[NAN, 4.0], [2.0, NAN]], dtype=np.float32)
+        assert np.array_equal(fitted.apply(new), fitted.apply(np.array([[2.0, 4.0]] * 2, dtype=np.float32)))
+
+    @pytest.mark.parametrize(
+        ("x", "kind"),
+        [
+            (np.ones((3, 2), np.float32), "l2"),
+            (np.zeros((3, 1, 2, 2), np.float32), "none"),
+            (np.zeros((3, 1, 2, 2), np.uint8), "none"),
+            (np.zeros((3, 4), np.uint8), "none"),
+        ],
+        ids=["scaled-rows", "images", "bytes", "flat-bytes"],
+    )
+    def test_what_has_no_gaps_is_left_as_it_is(self, x: np.ndarray, kind: str) -> None:
+        fitted = Preprocessing.fit(x, np.arange(2), kind)
+        assert fitted.arrays() == {}
+        assert fitted.apply(x) is x
+
+    def test_nothing_is_copied_where_nothing_is_missing(self) -> None:
+        x = np.ones((3, 2), np.float32)
+        assert Preprocessing.fit(x, np.arange(2), "none").apply(x) is x
+
+
+class TestStandardise:
+    def test_the_pool_has_mean_0_and_deviation_1(self) -> None:
+        x = np.random.default_rng(0).normal(3, 7, size=(50, 4)).astype(np.float32)
+        pool = np.arange(0, 50, 2)
+        out = Preprocessing.fit(x, pool, "standardise").apply(x)
+        assert out.dtype == np.float32
+        assert np.allclose(out[pool].mean(axis=0), 0, atol=1e-6)
+        assert np.allclose(out[pool].std(axis=0), 1, atol=1e-6)
+        assert np.allclose(out, (x - x[pool].mean(axis=0)) / x[pool].std(axis=0), atol=1e-5)
+
+    def test_gaps_are_filled_before_the_mean_is_taken(self) -> None:
+        """1, 4 and the median 2.5: mean 2.5, deviation sqrt(1.5)."""
+        fitted = Preprocessing.fit(X, POOL, "standardise")
+        assert fitted.mean is not None
+        assert fitted.deviation is not None
+        assert fitted.mean[0] == 2.5
+        assert fitted.deviation[0] == pytest.approx(1.5**0.5)
+        out = fitted.apply(X)
+        assert np.isfinite(out).all()
+        assert out[3, 0] == 0
+
+    def test_a_constant_feature_is_centred_and_not_scaled(self) -> None:
+        out = Preprocessing.fit(X, POOL, "standardise").apply(X)
+        assert out[:, 2].tolist() == [0, -10, 0, 0, -4]
+
+    def test_bytes_are_shares_of_255(self) -> None:
+        x = np.array([[0], [255], [51]], dtype=np.uint8)
+        out = Preprocessing.fit(x, np.arange(2), "standardise").apply(x)
+        assert out[:, 0].tolist() == pytest.approx([-1, 1, -0.6])
+
+
+def test_its_numbers_are_kept_by_name_and_give_the_same_bits() -> None:
+    for kind, names in (("none", {"fill"}), ("standardise", {"fill", "mean", "deviation"}), ("l2", set())):
+        fitted = Preprocessing.fit(X, POOL, kind)
+        assert set(fitted.arrays()) == names
+        again = Preprocessing.of(fitted.arrays())
+        assert again.apply(X).tobytes() == fitted.apply(X).tobytes()

@@ -1,0 +1,220 @@
+"""What data a request means: classes by index, name or binarisation; a user's file, with labels that are its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from pubench_core.data.tables import sha256_of
+from pubench_core.errors import RequestError
+from pubench_core.info import DatasetInfo
+from pubench_core.resolve_data import choose_classes, own_file, own_info
+from pubench_core.specs import DataSpec, OwnFile
+
+FARM = DatasetInfo(
+    key="farm",
+    name="Farm",
+    summary="animals",
+    load="farm:load",
+    modality="tabular",
+    classes=("Cat", "dog", "2", "cow"),
+    positive=(0,),
+    negative=(1, 2, 3),
+    backbone="mlp",
+    binarisations=MappingProxyType({"case1": ((1, 3), (0,)), "case2": ((0,), (1,))}),
+)
+
+
+def classes(**given: Any) -> tuple[list[int], list[int]]:
+    data = dict(given)
+    choose_classes(data, FARM, {("data", "positive"): "--positive"})
+    return list(data["positive"]), list(data["negative"])
+
+
+def refusal(**given: Any) -> str:
+    with pytest.raises(RequestError) as caught:
+        classes(**given)
+    return str(caught.value)
+
+
+class TestClasses:
+    def test_by_default_they_are_the_data_set_s(self) -> None:
+        assert classes() == ([0], [1, 2, 3])
+
+    @pytest.mark.parametrize(
+        "positive",
+        ["1,3", "dog,cow", " Dog , COW ", "1, cow", [1, 3], ["dog", "cow"], ["1", "3"], (1, "cow")],
+        ids=str,
+    )
+    def test_they_are_named_by_index_or_by_name(self, positive: Any) -> None:
+        assert classes(positive=positive, negative=[0]) == ([1, 3], [0])
+
+    def test_one_class_needs_no_list(self) -> None:
+        assert classes(positive=3, negative="cat") == ([3], [0])
+
+    def test_a_name_that_is_a_number_is_a_name(self) -> None:
+        assert classes(positive="2", negative=[0]) == ([2], [0])
+
+    def test_a_side_given_alone_leaves_every_other_class_to_the_other(self) -> None:
+        assert classes(positive=[1]) == ([1], [0, 2, 3])
+        assert classes(negative="cat,dog") == ([2, 3], [0, 1])
+
+    def test_a_class_that_does_not_exist_is_refused_with_those_that_do(self) -> None:
+        for wrong in ("4", "-1", "goat", [4], [1, 9]):
+            line = refusal(positive=wrong)
+            assert line.startswith("--positive: farm has no class")
+            assert "its classes are 0 to 3 (Cat, dog, 2, cow)" in line
+        assert "has no class 4;" in refusal(positive="4")
+        assert "has no class goat;" in refusal(positive="0,goat")
+
+    def test_a_named_binarisation_is_its_two_lists(self) -> None:
+        assert classes(binarisation="case1") == ([1, 3], [0])
+        assert classes(binarisation="case2") == ([0], [1])
+
+    def test_it_may_be_given_with_the_lists_it_names_and_with_no_others(self) -> None:
+        """What ``--dry-run`` prints has all three."""
+        assert classes(binarisation="case1", positive=[1, 3], negative=[0]) == ([1, 3], [0])
+        assert classes(binarisation="case1", positive="dog,cow") == ([1, 3], [0])
+        assert "--binarisation case1 says which classes are positive" in refusal(binarisation="case1", positive=[1])
+        assert "leave out --negative" in refusal(binarisation="case1", negative="2")
+
+    def test_one_that_does_not_exist_is_refused_with_the_nearest(self) -> None:
+        line = refusal(binarisation="case3")
+        assert "binarisation of farm 'case3'" in line
+        assert "did you mean 'case" in line
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "my.csv"
+    path.write_text("a,s\n1,1\n2,0\n")
+    return path
+
+
+def own(file: Path, mechanism: dict[str, Any] | None = None, data: dict[str, Any] | None = None, **given: Any) -> Any:
+    """The fields, the data section and the mechanism section that such a request becomes."""
+    section = {"own": {"path": str(file), "label_col": "s", **given}, **(data or {})}
+    labelling = dict(mechanism or {})
+    fields = own_file(section, labelling, {("mechanism", "c"): "--c", ("data", "key"): "--data"})
+    return fields, section, labelling
+
+
+def own_refusal(file: Path, *sections: Any, **given: Any) -> str:
+    with pytest.raises(RequestError) as caught:
+        own(file, *sections, **given)
+    return str(caught.value)
+
+
+class TestOwnFile:
+    def test_its_labels_are_given_and_its_rows_are_one_sample(self, file: Path) -> None:
+        fields, data, mechanism = own(file)
+        assert (data["key"], data["scheme"]) == ("my.csv", "one-sample")
+        assert mechanism == {"key": "given", "c": None}
+        assert fields["sha256"] == sha256_of(file)
+        assert own(file, None, {"scheme": "two-sample"})[1]["scheme"] == "two-sample"
+
+    def test_a_test_file_is_identified_by_its_content_too(self, file: Path, tmp_path: Path) -> None:
+        test = tmp_path / "test.csv"
+        test.write_text("a,s,y\n1,1,1\n")
+        fields, _, _ = own(file, test=str(test))
+        assert (fields["test"], fields["test_sha256"]) == (test, sha256_of(test))
+
+    def test_the_same_fields_are_accepted_again(self, file: Path) -> None:
+        """What ``--dry-run`` prints is a run file."""
+        fields, data, mechanism = own(file)
+        again = {**data, "own": {**fields, "path": str(file)}, "positive": [1], "negative": [0], "binarisation": None}
+        assert own_file(again, mechanism, {}) == fields
+
+    @pytest.mark.parametrize(
+        ("mechanism", "data"),
+        [
+            ({"key": "scar"}, {}),
+            ({"c": 0.1}, {}),
+            ({"key": "given", "c": 0.5}, {}),
+            ({}, {"positive": "1,2"}),
+            ({}, {"negative": [1]}),
+            ({}, {"binarisation": "case1"}),
+        ],
+    )
+    def test_a_simulated_labelling_is_refused_with_it(
+        self, file: Path, mechanism: dict[str, Any], data: dict[str, Any]
+    ) -> None:
+        line = own_refusal(file, mechanism, data)
+        assert "my.csv comes with its own labels" in line
+        assert line.split(": ")[0] in {"mechanism.key", "--c", "data.positive", "data.negative", "data.binarisation"}
+
+    @pytest.mark.parametrize("scheme", ["case-control", "single-training-set", "both"])
+    def test_another_scheme_is_refused_with_what_the_two_mean(self, file: Path, scheme: str) -> None:
+        line = own_refusal(file, {}, {"scheme": scheme})
+        assert f"scheme {scheme}: " in line
+        assert "one-sample (all of them one draw" in line
+        assert "two-sample (the unlabelled rows alone" in line
+
+    def test_a_file_that_was_edited_is_another_file(self, file: Path) -> None:
+        line = own_refusal(file, sha256="0" * 64)
+        assert f"{file} is not the file this spec was written for" in line
+        assert sha256_of(file)[:16] in line
+        assert own(file, sha256=sha256_of(file))
+        assert own(file, sha256=None)
+
+    def test_an_edited_test_file_is_another_file_too(self, file: Path) -> None:
+        assert "is not the file this spec was written for" in own_refusal(file, test=str(file), test_sha256="0" * 64)
+
+    def test_without_a_label_column_the_columns_are_said(self, file: Path) -> None:
+        line = own_refusal(file, label_col=None)
+        assert line == "my.csv: say which column holds the labels with --label-col; its columns are a, s"
+
+    def test_of_many_columns_the_first_and_the_last_are_said(self, file: Path) -> None:
+        """Labels are often last."""
+        file.write_text(",".join(f"c{k}" for k in range(40)) + "\n" + ",".join("1" * 40) + "\n")
+        assert "c0, c1, c2, c3, c4, c5, ..., c34, c35, c36, c37, c38, c39" in own_refusal(file, label_col=None)
+
+    def test_a_data_set_and_a_file_at_once_are_refused(self, file: Path) -> None:
+        line = own_refusal(file, {}, {"key": "digits"})
+        assert line.startswith("--data: the data are a data set (digits) or a file (")
+        assert own(file, None, {"key": "my.csv"})
+
+    def test_rows_of_a_table_are_not_scaled_to_length_1(self, file: Path) -> None:
+        assert "data.preprocess l2" in own_refusal(file, {}, {"preprocess": "l2"})
+
+    @pytest.mark.parametrize("test", [None, "absent-test.csv"])
+    def test_an_absent_file_is_named(self, file: Path, tmp_path: Path, test: str | None) -> None:
+        path, given = (file, {"test": test}) if test else (tmp_path / "absent.csv", {})
+        assert own_refusal(path, **given).endswith(f"{test or 'absent.csv'}: No such file or directory")
+
+
+class TestNoFile:
+    def test_a_data_set_is_left_alone(self) -> None:
+        data, mechanism = {"key": "digits"}, {"key": "scar"}
+        assert own_file(data, mechanism, {}) is None
+        assert (data, mechanism) == ({"key": "digits"}, {"key": "scar"})
+
+    def test_given_labels_need_a_file(self) -> None:
+        with pytest.raises(RequestError, match=r"mechanism given is for a file of your own \(--data my.csv"):
+            own_file({"key": "digits"}, {"key": "given"}, {})
+
+    def test_columns_need_a_file(self) -> None:
+        with pytest.raises(RequestError, match="--label-col, --drop: only a file of your own has columns"):
+            own_file({"key": "digits", "own": {"label_col": "s", "drop": "a"}}, {}, {})
+
+    def test_a_section_that_is_no_mapping_is_refused(self) -> None:
+        with pytest.raises(RequestError, match=r"data\.own: only a file"):
+            own_file({"own": "my.csv"}, {}, {})
+
+
+def test_a_file_is_a_data_set_of_two_classes(file: Path) -> None:
+    info = own_info(OwnFile(path=file, sha256="0", label_col="s"))
+    assert (info.name, info.classes, info.positive, info.negative) == ("my.csv", ("negative", "positive"), (1,), (0,))
+    assert (info.modality, info.backbone, info.preprocess) == ("tabular", "mlp", "standardise")
+
+
+def test_a_class_named_twice_counts_once_and_one_on_both_sides_is_refused() -> None:
+    twice, _ = classes(positive="dog,1,dog", negative=[0])
+    assert DataSpec(key="farm", positive=twice, negative=[0]).positive == (1,)
+    both = dict(zip(("positive", "negative"), classes(positive="dog,cat", negative="cat,cow"), strict=True))
+    with pytest.raises(ValidationError, match="class 0 is both positive and negative"):
+        DataSpec(key="farm", **both)

@@ -1,0 +1,346 @@
+"""A saved model scores as the run did, holds no row that was trained on, and says in one line why it cannot be used.
+
+This module is also a plugin: methods that score with something else than a backbone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from pubench_core import MethodInfo, hookimpl
+from pubench_core.data.own import Column, read_own
+from pubench_core.data.views import PUData
+from pubench_core.engine.problem import Problem
+from pubench_core.engine.run import Run
+from pubench_core.engine.saved import VERSION, SavedModel, load_model, save_model
+from pubench_core.engine.scoring import modules_of, score_rows
+from pubench_core.engine.train import Trained, train
+from pubench_core.errors import PluginError, PubenchError, RecordError
+from pubench_core.execute import prepare
+from pubench_core.method import Field, Method, MethodConfig
+from pubench_core.registry import GROUP, Registry
+from pubench_core.resolve import Layer, resolve
+from pubench_core.specs import RunSpec
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+CPU = torch.device("cpu")
+N = 120
+
+
+class Config(MethodConfig):
+    epochs: int = Field(1, ge=1, description="epochs")
+
+
+class Foreign(Method[Config]):
+    """Scores with a module that only it can make, and with numbers of every kind, infinite ones among them."""
+
+    scored_by = ("gate", "shift", "weights", "scale", "limit", "word", "nothing")
+
+    def fit(self, data: PUData, run: Run[Config]) -> None:
+        self.assemble(run.backbone)
+        self.shift = torch.tensor(0.25)
+        self.weights = np.linspace(-1, 1, data.shape[0])
+        self.scale, self.limit, self.word, self.nothing = np.array(2.0), float("inf"), "up", None
+        for _ in run.epochs(self.config.epochs):
+            with torch.no_grad():
+                self.gate.weight.add_(data.x.mean(0))
+
+    def score(self, x: Tensor) -> Tensor:
+        assert (self.word, self.nothing) == ("up", None)
+        linear = x @ torch.from_numpy(self.weights).float() * float(self.scale) + self.shift
+        return (linear + self.gate(x).squeeze(1)).clamp(max=self.limit)
+
+
+class WithAssemble(Foreign):
+    def assemble(self, build: Any) -> None:
+        self.gate = nn.Linear(3, 1)
+
+
+class WithoutAssemble(Foreign):
+    def fit(self, data: PUData, run: Run[Config]) -> None:
+        self.gate = nn.Linear(3, 1)
+        super().fit(data, run)
+
+
+@hookimpl
+def pubench_methods() -> list[MethodInfo]:
+    def info(key: str, name: str) -> MethodInfo:
+        return MethodInfo(key=key, name=key, summary="a test double", load=f"{__name__}:{name}")
+
+    return [info("with-assemble", "WithAssemble"), info("without-assemble", "WithoutAssemble")]
+
+
+@pytest.fixture(scope="module")
+def plugins() -> Registry:
+    return Registry(
+        [
+            *entry_points(group=GROUP),
+            EntryPoint("doubles", "pubench_doubles", GROUP),
+            EntryPoint("here", __name__, GROUP),
+        ]
+    )
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two numbers, one of them with gaps, and a category of two values that says little."""
+    rng = np.random.default_rng(0)
+    positive = np.arange(N) < N // 2
+    frame = pd.DataFrame(
+        {
+            "a": rng.normal(positive * 2.0, 1).round(4),
+            "s": (np.arange(N) < 30).astype(int),
+            "colour": rng.choice(["blue", "red"], N),
+        }
+    )
+    frame.loc[[3, 70], "a"] = np.nan
+    path = tmp_path_factory.mktemp("own") / "my.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+Made = tuple[RunSpec, Problem, Trained, Path]
+
+
+@pytest.fixture(scope="module")
+def make(plugins: Registry, table: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Made]:
+    """``make(method, *sets, data=...)``: the method trained, and the file of its model."""
+
+    def do(method: str, *sets: str, data: str | None = None) -> Made:
+        asked = [f"data.key={data}"] if data else [f"data.own.path={table}", "data.own.label_col=s", "prior=0.5"]
+        spec = resolve([Layer.of(f"method.key={method}", "execution.threads=1", *asked, *sets)], plugins)
+        problem = prepare(spec, plugins, CPU)
+        trained = train(spec, problem, plugins)
+        path = tmp_path_factory.mktemp("model") / "model.safetensors"
+        save_model(path, spec, problem, trained.method, candidate_of(spec, trained))
+        return spec, problem, trained, path
+
+    return do
+
+
+def candidate_of(spec: RunSpec, trained: Trained) -> str:
+    return trained.selection.tracks[spec.selection.criterion].candidate
+
+
+@pytest.fixture(scope="module")
+def nnpu(make: Callable[..., Made]) -> Made:
+    return make("nnpu", "epochs=2", "lr=0.01")
+
+
+def scores_of(made: Made) -> np.ndarray:
+    """Scores of every row of the table by the method that was trained."""
+    spec, problem, trained, _ = made
+    scorer = trained.method.candidates()[candidate_of(spec, trained)]
+    rows = torch.arange(len(problem.data.x))
+    return score_rows(scorer, problem.features, rows, modules_of(trained.method)).double().numpy()
+
+
+class TestScores:
+    @pytest.mark.parametrize(
+        ("method", "sets"),
+        [
+            ("nnpu", ("epochs=2", "lr=0.01")),
+            ("puet", ("trees=10",)),
+            ("p3mix-c", ("epochs=1",)),
+            ("students", ("epochs=1",)),
+            ("threshold", ("epochs=2",)),
+            ("no-network", ()),
+        ],
+        ids=lambda value: value if isinstance(value, str) else "",
+    )
+    def test_they_are_those_of_the_run_to_the_last_bit(
+        self, plugins: Registry, make: Callable[..., Made], method: str, sets: tuple[str, ...]
+    ) -> None:
+        made = make(method, *sets)
+        before = scores_of(made)
+        again = load_model(made[3], plugins).scores(made[1].data.x)
+        assert len(np.unique(before)) > 2
+        assert again.dtype == np.float64
+        assert again.tobytes() == before.tobytes()
+
+    def test_of_a_data_set_too(self, plugins: Registry, make: Callable[..., Made]) -> None:
+        made = make("nnpu", "epochs=1", data="breast-cancer")
+        model = load_model(made[3], plugins)
+        assert model.columns is None
+        assert model.shape == (30,)
+        assert model.scores(made[1].data.x).tobytes() == scores_of(made).tobytes()
+
+    def test_they_do_not_depend_on_what_else_is_scored(self, plugins: Registry, nnpu: Made) -> None:
+        model, x = load_model(nnpu[3], plugins), nnpu[1].data.x
+        every = model.scores(x)
+        assert np.allclose([model.scores(x[k : k + 1])[0] for k in range(10)], every[:10], rtol=0, atol=1e-6)
+
+    def test_a_gap_is_the_median_of_the_training_pool(self, plugins: Registry, nnpu: Made) -> None:
+        _, problem, _, path = nnpu
+        pool = problem.data.x[problem.split.train.rows, 0]
+        x = np.array([[np.nan, 1, 0], [np.nanmedian(pool), 1, 0]], dtype=np.float32)
+        found = load_model(path, plugins).scores(x)
+        assert found[0] == found[1]
+
+    def test_modules_numbers_and_arrays_of_the_method_s_own_come_back(
+        self, plugins: Registry, make: Callable[..., Made]
+    ) -> None:
+        made = make("with-assemble")
+        model = load_model(made[3], plugins)
+        assert model.scores(made[1].data.x).tobytes() == scores_of(made).tobytes()
+        assert model.method.limit == float("inf")
+        assert model.method.shift.shape == model.method.scale.shape == ()
+
+    def test_the_best_of_several_networks_is_the_one_that_scores(
+        self, plugins: Registry, make: Callable[..., Made]
+    ) -> None:
+        spec, _, trained, path = made = make("students", "epochs=2")
+        model = load_model(path, plugins)
+        assert model.candidate == candidate_of(spec, trained)
+        others = set(model.method.candidates()) - {model.candidate}
+        x = made[1].data.x
+        assert len(others) == 3
+        for name in others:
+            other = SavedModel(model.method, model.spec, model.shape, model.preprocessing, model.columns, name)
+            assert not np.array_equal(other.scores(x), model.scores(x))
+
+
+class TestContent:
+    def test_it_is_what_scores_and_how_rows_are_read(self, plugins: Registry, nnpu: Made, table: Path) -> None:
+        spec, problem, trained, path = nnpu
+        model = load_model(path, plugins)
+        assert model.spec == spec
+        assert model.shape == (3,)
+        assert model.columns == (Column("a", "number"), Column("colour", "category", ("blue", "red")))
+        assert model.columns == read_own(spec.data.own).columns
+        assert (
+            model.preprocessing.arrays().keys()
+            == problem.preprocessing.arrays().keys()
+            == {
+                "fill",
+                "mean",
+                "deviation",
+            }
+        )
+        state = trained.method.net.state_dict()
+        assert set(load_file(path)) == {f"net.{name}" for name in state} | {
+            "preprocess.fill",
+            "preprocess.mean",
+            "preprocess.deviation",
+        }
+
+    def test_it_holds_no_row_and_no_label(self, nnpu: Made) -> None:
+        """No tensor is as long as the table or one of its parts."""
+        _, problem, _, path = nnpu
+        lengths = {N, len(problem.split.train.rows), len(problem.split.validation.rows)}
+        assert not lengths & {size for tensor in load_file(path).values() for size in tensor.shape}
+
+    def test_saving_changes_nothing_of_the_method(self, nnpu: Made) -> None:
+        spec, problem, trained, path = nnpu
+        before = scores_of(nnpu)
+        save_model(path.with_name("again.safetensors"), spec, problem, trained.method, candidate_of(spec, trained))
+        assert scores_of(nnpu).tobytes() == before.tobytes()
+        assert path.with_name("again.safetensors").read_bytes() == path.read_bytes()
+
+
+def complaint(path: Path, plugins: Registry, kind: type[PubenchError]) -> str:
+    with pytest.raises(kind) as caught:
+        load_model(path, plugins)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def facts_of(path: Path) -> dict[str, Any]:
+    with safe_open(path, "pt") as file:
+        found = json.loads(file.metadata()["pubench"])
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.fixture
+def rewritten(nnpu: Made, tmp_path: Path) -> Callable[..., Path]:
+    """``rewritten(facts=..., tensors=...)``: the saved model with these changes."""
+
+    def write(facts: Any = None, tensors: Callable[[dict[str, Tensor]], Any] | None = None) -> Path:
+        path = tmp_path / "model.safetensors"
+        kept = load_file(nnpu[3])
+        if tensors is not None:
+            tensors(kept)
+        told = facts if isinstance(facts, str) else json.dumps({**facts_of(nnpu[3]), **(facts or {})})
+        save_file(kept, path, {"pubench": told})
+        return path
+
+    return write
+
+
+class TestDamage:
+    def test_an_absent_one_names_the_option_that_keeps_it(self, plugins: Registry, tmp_path: Path) -> None:
+        line = complaint(tmp_path / "model.safetensors", plugins, RecordError)
+        assert "the run was not asked to keep its model (--save-model)" in line
+
+    @pytest.mark.parametrize("damage", ["empty", "half", "head", "text", "folder"])
+    def test_a_damaged_one_is_named(self, plugins: Registry, nnpu: Made, tmp_path: Path, damage: str) -> None:
+        path, whole = tmp_path / "model.safetensors", nnpu[3].read_bytes()
+        if damage == "folder":
+            path.mkdir()
+        else:
+            bad = {"empty": b"", "half": whole[: len(whole) // 2], "head": b"\xff" * 8 + whole[8:], "text": b"{}" * 99}
+            path.write_bytes(bad[damage])
+        assert "is not a model of this version of pubench" in complaint(path, plugins, RecordError)
+
+    def test_tensors_of_someone_else_are_no_model(self, plugins: Registry, tmp_path: Path) -> None:
+        save_file({"w": torch.ones(3)}, tmp_path / "model.safetensors")
+        assert "is not a model" in complaint(tmp_path / "model.safetensors", plugins, RecordError)
+
+    @pytest.mark.parametrize("facts", ["{", "[]", "3", "{}", '{"spec": {}}', '{"version": 1, "spec": {"seed": "x"}}'])
+    def test_other_facts_are_no_model(self, plugins: Registry, rewritten: Callable[..., Path], facts: str) -> None:
+        assert "is not a model" in complaint(rewritten(facts), plugins, RecordError)
+
+    def test_another_layout_is_named(self, plugins: Registry, rewritten: Callable[..., Path]) -> None:
+        line = complaint(rewritten({"version": VERSION + 1}), plugins, RecordError)
+        assert f"has layout {VERSION + 1}; this version reads layout {VERSION}" in line
+
+
+class TestFit:
+    def test_an_untouched_rewrite_is_the_model(self, plugins: Registry, rewritten: Callable[..., Path]) -> None:
+        assert load_model(rewritten(), plugins).shape == (3,)
+
+    @pytest.mark.parametrize("change", ["missing", "renamed", "reshaped"])
+    def test_tensors_of_another_network_do_not_fit(
+        self, plugins: Registry, rewritten: Callable[..., Path], change: str
+    ) -> None:
+        def alter(tensors: dict[str, Tensor]) -> None:
+            weight = tensors.pop("net.head.weight")
+            if change == "renamed":
+                tensors["net.tail.weight"] = weight
+            elif change == "reshaped":
+                tensors["net.head.weight"] = weight[:, :-1].contiguous()
+
+        line = complaint(rewritten(tensors=alter), plugins, PluginError)
+        assert "does not fit nnpu as it is installed here" in line
+        assert "head.weight" in line
+
+    def test_a_part_that_is_not_there_does_not_fit(self, plugins: Registry, rewritten: Callable[..., Path]) -> None:
+        complaint(rewritten({"parts": {"threshold": {"value": True}}}), plugins, PluginError)
+
+    def test_a_module_that_nobody_can_make_again_is_said(self, plugins: Registry, make: Callable[..., Made]) -> None:
+        _, _, _, path = make("without-assemble")
+        with pytest.raises(PluginError, match=r"WithoutAssemble\.assemble must make it before a saved model"):
+            load_model(path, plugins)
+
+    @pytest.mark.parametrize("where", ["os:system", "subprocess:Popen", "pubench_core.errors:PluginError"])
+    def test_a_file_names_no_class_outside_the_method_s_package(
+        self, plugins: Registry, rewritten: Callable[..., Path], where: str
+    ) -> None:
+        path = rewritten({"parts": {"net": {"object": where}}})
+        with pytest.raises(RecordError, match="which is not of the method's package pubench_nnpu"):
+            load_model(path, plugins)

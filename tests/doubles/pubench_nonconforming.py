@@ -1,0 +1,180 @@
+"""Methods that each break one promise, to show that the conformance checks notice."""
+
+from __future__ import annotations
+
+import os
+import random
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from pubench_core import MethodInfo, hookimpl
+from pubench_core.data.views import PUData
+from pubench_core.engine.run import Run
+from pubench_core.method import Field, Method, MethodConfig
+from pubench_core.risks import pu_risk
+
+
+class Config(MethodConfig):
+    epochs: int = Field(2, ge=1, description="epochs")
+
+
+class Sound(Method[Config]):
+    """Keeps every promise; the others differ in one thing."""
+
+    @classmethod
+    def requires(cls, config: Config) -> frozenset[str]:
+        return frozenset({"prior"})
+
+    def fit(self, data: PUData, run: Run[Config]) -> None:
+        self.net = run.backbone()
+        optimizer = run.optimizer(self.net.parameters())
+        for _ in run.epochs(self.config.epochs):
+            for batch in run.joint_batches():
+                run.step(pu_risk(self.net(batch.x), batch.labeled, data.prior).objective, optimizer)
+
+    def score(self, x: Tensor) -> Tensor:
+        return self.net(x)
+
+
+class Peeks(Sound):
+    """Is granted the truth and does not say so in its info record."""
+
+    @classmethod
+    def requires(cls, config: Config) -> frozenset[str]:
+        return frozenset({"prior", "truth"})
+
+    def fit(self, data: PUData, run: Run[Config]) -> None:
+        super().fit(data, run)
+        with torch.no_grad():
+            self.net.head.bias += data.truth[data.unlabeled_rows][:50].mean()
+
+
+class Relative(Sound):
+    """Centres scores over whatever rows it is given."""
+
+    def score(self, x: Tensor) -> Tensor:
+        z = super().score(x)
+        return z - z.mean()
+
+
+class Restless(Sound):
+    """Draws from the operating system."""
+
+    def fit(self, data: PUData, run: Run[Config]) -> None:
+        super().fit(data, run)
+        with torch.no_grad():
+            self.net.head.bias += int.from_bytes(os.urandom(2), "big") / 65536
+
+
+class Stubborn(Sound):
+    """Scores without having learned or drawn anything."""
+
+    def score(self, x: Tensor) -> Tensor:
+        return x.flatten(1).mean(dim=1) - 0.3
+
+
+class Meddling(Sound):
+    """Draws from the caller's generator."""
+
+    def fit(self, data: PUData, run: Run[Config]) -> None:
+        super().fit(data, run)
+        with torch.no_grad():
+            self.net.head.bias += random.random()
+
+
+class Lost(Sound):
+    """Gives no number for one row."""
+
+    def score(self, x: Tensor) -> Tensor:
+        return super().score(x).log()
+
+
+class Brittle(Sound):
+    """Divides by 1 - prior without a look at it, and takes the mean of no row."""
+
+    def fit(self, data: PUData, run: Run[Config]) -> None:
+        if data.n_labeled == 1 or not 0.01 < data.prior < 0.99 or self.config.batch_size == 2:
+            raise ZeroDivisionError("division by zero")
+        super().fit(data, run)
+
+
+class Scribbling(Sound):
+    """Keeps a file of its own."""
+
+    def fit(self, data: PUData, run: Run[Config]) -> None:
+        Path(tempfile.gettempdir(), f"pubench-scribble-{os.getpid()}").write_text("loss")
+        super().fit(data, run)
+
+
+class TwoHeads(nn.Module):
+    """More than a backbone."""
+
+    def __init__(self, body: nn.Module) -> None:
+        super().__init__()
+        self.body = body
+
+    def forward(self, x: Tensor) -> Any:
+        return self.body(x)
+
+
+class Unsavable(Sound):
+    """Scores with a module of its own and does not say how to make it."""
+
+    scored_by = ("heads",)
+
+    def fit(self, data: PUData, run: Run[Config]) -> None:
+        super().fit(data, run)
+        self.heads = TwoHeads(self.net)
+
+    def finalize(self, data: PUData, run: Run[Config]) -> None:
+        self.heads = TwoHeads(self.net)
+
+    def score(self, x: Tensor) -> Tensor:
+        scores: Tensor = self.heads(x)
+        return scores
+
+
+class Savable(Unsavable):
+    """Says how."""
+
+    def assemble(self, build: Any) -> None:
+        self.heads = TwoHeads(build(1))
+
+
+class VectorsOnly(Sound):
+    """Cannot read images."""
+
+    def fit(self, data: PUData, run: Run[Config]) -> None:
+        if len(data.shape) > 1:
+            raise ValueError("rows are not vectors")
+        super().fit(data, run)
+
+
+KINDS = [
+    Sound, Peeks, Relative, Restless, Stubborn, Meddling, Lost, Brittle, Scribbling, Unsavable, Savable, VectorsOnly,
+]  # fmt: skip
+
+
+@hookimpl
+def pubench_methods() -> list[MethodInfo]:
+    def info(kind: type[Sound], **more: Any) -> MethodInfo:
+        return MethodInfo(
+            key=more.pop("key", kind.__name__.lower()),
+            name=kind.__name__,
+            summary=(kind.__doc__ or "").strip(),
+            load=f"{__name__}:{kind.__name__}",
+            needs=frozenset({"prior"}),
+            **more,
+        )
+
+    return [
+        *(info(kind) for kind in KINDS),
+        info(VectorsOnly, key="vectors-declared", declared_failures={"image-text-tabular": "made for vectors"}),
+        info(Sound, key="sound-declared", declared_failures={"calibration": "it was thought to fail"}),
+        info(Restless, key="restless-declared", declared_failures={"same-seed-same-scores": "it likes chance"}),
+        info(Sound, key="unheard", declared_failures={"no-such-check": "a slip"}),
+    ]

@@ -1,0 +1,111 @@
+"""Every conformance check fails for a method that breaks its promise, and for no other reason."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from importlib.metadata import EntryPoint, entry_points
+
+import pytest
+
+from pubench_core.conformance import CHECKS, UNDECLARABLE, Subject, check_method
+from pubench_core.conformance.report import check_one
+from pubench_core.conformance.subject import SAMPLES
+from pubench_core.engine import train
+from pubench_core.info import MethodInfo
+from pubench_core.registry import GROUP, Registry
+
+OURS = EntryPoint("nonconforming", "pubench_nonconforming", GROUP)
+
+
+@pytest.fixture(scope="module")
+def plugins() -> Registry:
+    return Registry([*entry_points(group=GROUP), SAMPLES, OURS])
+
+
+def subject(plugins: Registry, key: str) -> Subject:
+    return Subject(plugins.find(MethodInfo, key), plugins)
+
+
+@pytest.mark.parametrize(
+    ("key", "check", "word"),
+    [
+        ("peeks", "hidden-labels", "hidden labels permuted"),
+        ("relative", "order-of-rows", "scored alone"),
+        ("restless", "same-seed-same-scores", "the same seed twice"),
+        ("stubborn", "other-seed-other-scores", "seeds 2 and 25"),
+        ("lost", "finite-scores", "nan"),
+        ("brittle", "one-label", "ZeroDivisionError"),
+        ("brittle", "prior-near-0-and-1", "ZeroDivisionError"),
+        ("brittle", "small-batches", "ZeroDivisionError"),
+        ("scribbling", "writes-nothing", "pubench-scribble"),
+        ("unsavable", "save-and-load", "Unsavable.assemble must make it"),
+        ("vectorsonly", "image-text-tabular", "rows are not vectors"),
+    ],
+)
+def test_a_broken_promise_is_noticed(plugins: Registry, key: str, check: str, word: str) -> None:
+    finding = check_one(subject(plugins, key), check)
+    assert finding.verdict == "failed"
+    assert word in finding.reason
+
+
+def test_the_engine_shields_the_callers_generators_and_the_check_notices_if_it_does_not(
+    plugins: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meddling = subject(plugins, "meddling")
+    assert check_one(meddling, "callers-random-state").verdict == "passed"
+    monkeypatch.setattr(train, "isolated", lambda seed, device: contextlib.nullcontext())
+    finding = check_one(meddling, "callers-random-state")
+    assert finding.verdict == "failed"
+    assert "random state was changed: python" in finding.reason
+
+
+def test_heavy_imports_of_the_entry_point_are_noticed(plugins: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", "tests/doubles")
+    finding = check_one(subject(plugins, "sound"), "light-info")
+    assert finding.verdict == "failed"
+    assert "torch" in finding.reason
+
+
+def test_a_preset_that_config_refuses_is_noticed(plugins: Registry) -> None:
+    from pubench_core import Preset
+
+    sound = subject(plugins, "sound")
+    broken = replace(sound, info=replace(sound.info, presets={"quick": Preset(values={"epocs": 3})}))
+    finding = check_one(broken, "config")
+    assert finding.verdict == "failed"
+    assert "epocs" in finding.reason
+
+
+@pytest.mark.parametrize("key", ["sound", "savable"])
+def test_a_method_that_keeps_its_promises_passes(plugins: Registry, key: str) -> None:
+    found = {f.check: f for f in check_method(subject(plugins, key))}
+    assert list(found) == list(CHECKS)
+    bad = {f.check: f.reason for f in found.values() if not f.ok and f.check != "light-info"}  # one module holds all
+    assert not bad
+
+
+def test_a_declared_failure_is_not_held_against_it_and_keeps_both_reasons(plugins: Registry) -> None:
+    finding = check_one(subject(plugins, "vectors-declared"), "image-text-tabular")
+    assert (finding.verdict, finding.ok) == ("declared", True)
+    assert "made for vectors" in finding.reason
+    assert "rows are not vectors" in finding.reason
+
+
+def test_a_declared_failure_that_passes_is_said(plugins: Registry) -> None:
+    finding = check_one(subject(plugins, "sound-declared"), "calibration")
+    assert (finding.verdict, finding.ok) == ("passes although declared", False)
+
+
+@pytest.mark.parametrize("check", sorted(UNDECLARABLE))
+def test_what_every_result_rests_on_cannot_be_declared(plugins: Registry, check: str) -> None:
+    assert check in CHECKS
+    sound = subject(plugins, "restless-declared")
+    declared = replace(sound, info=replace(sound.info, declared_failures={check: "it likes chance"}))
+    finding = check_one(declared, check)
+    assert (finding.verdict, finding.ok) == ("may not be declared", False)
+
+
+def test_declaring_a_check_that_does_not_exist_is_said(plugins: Registry) -> None:
+    first = check_method(subject(plugins, "unheard"))[0]
+    assert (first.check, first.ok) == ("no-such-check", False)
