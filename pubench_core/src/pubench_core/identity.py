@@ -22,7 +22,7 @@ from .registry import Registry
 from .specs import RunSpec, canonical_json
 
 #: Raised whenever a change in core changes numbers. Core's files are not hashed: most changes there do not.
-ENGINE_REVISION = 1
+ENGINE_REVISION = 2
 
 
 @dataclass(frozen=True)

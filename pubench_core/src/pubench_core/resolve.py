@@ -18,6 +18,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from .data.own import read_own
+from .data.tables import is_table_path
 from .errors import PluginError, RequestError, unknown
 from .info import BackboneInfo, DatasetInfo, MechanismInfo, MethodInfo, MetricInfo, PriorInfo
 from .method import AnyMethod, Method
@@ -125,7 +126,7 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
     values: dict[str, Any] = {}
     origins: dict[Path_, str] = {}
     for layer in layers:
-        keyed = {k: {"key": v} if k in _KEYED and not isinstance(v, dict) else v for k, v in layer.values.items()}
+        keyed = {k: _keyed(k, v) if k in _KEYED and not isinstance(v, dict) else v for k, v in layer.values.items()}
         _merge(values, keyed)
         origins |= layer.origins
     sections = {name: _section(values, name, origins) for name in RunSpec.model_fields if name in _SECTIONS}
@@ -167,6 +168,12 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
     return spec
 
 
+def _keyed(section: str, value: Any) -> dict[str, Any]:
+    """What a bare value means: a key, or a file of the user's own."""
+    is_file = section == "data" and isinstance(value, str) and is_table_path(value)
+    return {"own": {"path": value}} if is_file else {"key": value}
+
+
 _SECTIONS = ("data", "mechanism", "validation", "method", "backbone", "selection", "evaluation", "execution")
 
 
@@ -206,7 +213,7 @@ def _choose_metrics(
             sections["selection"].get("criterion", "pa"),
             *_names(sections["selection"].get("criteria", "all")),
         ):
-            if name in oracle:
+            if isinstance(name, str) and name in oracle:
                 raise RequestError(f"criterion '{name}' needs true labels and {truth.of} has none (--truth-col COLUMN)")
         criteria = tuple(name for name in criteria if name not in oracle)
     wanted = sections["selection"].get("criterion", "pa")
@@ -224,6 +231,10 @@ def _choose_metrics(
                 raise RequestError(f"method '{method.key}' has no selection score of its own ('native')")
             raise unknown("selection criterion", str(name), criteria)
     measures = [m.key for m in registry.infos(MetricInfo) if m.needs <= {"truth"}]
+    if not truth.pool and "train" in _names(sections["evaluation"].get("trace", ())):
+        raise RequestError(
+            f"evaluation.trace: {truth.of} has no true labels to trace on training rows (--truth-col COLUMN)"
+        )
     if not truth.test:
         if sections["evaluation"].get("metrics", "all") not in ("all", [], ()) or "test" in _names(
             sections["evaluation"].get("trace", ())

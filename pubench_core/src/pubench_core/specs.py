@@ -191,7 +191,7 @@ class RunSpec(Strict):
         if self.data.own is None:
             del plain["data"]["own"]
         else:
-            del plain["data"]["own"]["path"], plain["data"]["own"]["test"]
+            del plain["data"]["key"], plain["data"]["own"]["path"], plain["data"]["own"]["test"]
         return plain
 
     @property

@@ -211,7 +211,7 @@ def calibration(subject: Subject) -> None:
 def small_batches(subject: Subject) -> None:
     """Batches of two rows and batches larger than the data: a result, or one clear error."""
     for size in (2, 4096):
-        subject.runs_or_refuses(subject.spec(f"batch_size={size}"), f"batch_size {size}")
+        subject.runs_or_refuses(subject.spec(f"batch_size={size}", "steps_per_epoch=8"), f"batch_size {size}")
 
 
 @_check("one-label")

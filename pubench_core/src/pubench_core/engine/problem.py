@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ..data.dataset import DataRoot, IntArray, PNDataset, binarise
 from ..data.generator import Part, Split, generate, given_split
-from ..data.own import Column, as_plain, read_own
+from ..data.own import Column, OwnData, as_plain, read_own
 from ..data.preprocess import Preprocessing
 from ..data.store import open_dataset
 from ..data.views import Features, PUData, PUPart, is_one_sample, unlabeled_prior
@@ -51,6 +51,7 @@ class Problem:
     preprocessing: Preprocessing = field(default_factory=Preprocessing)
     digest: str = ""
     columns: tuple[Column, ...] | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def device(self) -> torch.device:
@@ -107,7 +108,7 @@ class Problem:
         counts: dict[str, dict[str, int]] = {
             "train": {"labeled": train.n_labeled, "unlabeled": len(unlabeled)},
             "validation": {"labeled": validation.n_labeled, "rows": len(validation.rows)},
-            "test": {"rows": len(self.split.test_rows)},
+            **({"test": {"rows": len(self.split.test_rows)}} if self.truth_test is not None else {}),
         }
         for part, truth in (
             ("train", self.truth_train),
@@ -131,6 +132,7 @@ class Problem:
             "calibrated": self.calibrated,
             **({"digest": self.digest} if self.digest else {}),
             **({"encoding": as_plain(self.columns)} if self.columns is not None else {}),
+            **({"notes": list(self.notes)} if self.notes else {}),
         }
 
 
@@ -143,7 +145,8 @@ def build_problem(
     needs true labels which a user's file does not have.
     """
     if spec.data.own is not None:
-        data, columns, digest = _own(spec.data.own, root), read_own(spec.data.own).columns, ""
+        table = read_own(spec.data.own)
+        data, columns, notes, digest = _own(spec.data.own, table, root), table.columns, table.notes, ""
         if "truth" in granted and data.y is None:
             raise RequestError(f"{spec.method.key} needs true labels and {data.key} has none (--truth-col COLUMN)")
         split = given_split(
@@ -155,7 +158,7 @@ def build_problem(
         )
         preprocessing = Preprocessing.fit(data.x, split.train.rows, spec.data.preprocess)
     else:
-        info, columns = registry.find(DatasetInfo, spec.data.key), None
+        info, columns, notes = registry.find(DatasetInfo, spec.data.key), None, ()
         opened = open_dataset(info, root, preprocess=spec.data.preprocess)
         data, digest = binarise(info, opened.data, spec.data.positive, spec.data.negative), opened.digest
         if data.dropped:
@@ -210,12 +213,12 @@ def build_problem(
         preprocessing=preprocessing,
         digest=digest,
         columns=columns,
+        notes=notes,
     )
 
 
-def _own(own: OwnFile, root: DataRoot) -> PNDataset:
+def _own(own: OwnFile, table: OwnData, root: DataRoot) -> PNDataset:
     """A user's file as a binary problem; what was read is said."""
-    table = read_own(own)
     for note in table.notes:
         root.say(note)
     return PNDataset(

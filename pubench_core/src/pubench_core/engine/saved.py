@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from ..backbones.base import Backbone, Normalise
 from ..data.own import Column, from_plain
 from ..data.preprocess import Preprocessing
-from ..errors import PluginError, RecordError
+from ..errors import PluginError, RecordError, RequestError
 from ..info import BackboneInfo, MethodInfo
 from ..method import AnyMethod
 from ..registry import Registry, load
@@ -103,7 +103,7 @@ def load_model(path: Path, registry: Registry) -> SavedModel:
         facts = json.loads(metadata["pubench"])
         version, spec = facts["version"], RunSpec.model_validate(facts["spec"])
     except FileNotFoundError as error:
-        raise RecordError(f"no {path}: the run was not asked to keep its model (--save-model)") from error
+        raise RequestError(f"no {path}: the run was not asked to keep its model (--save-model)") from error
     except (OSError, SafetensorError, KeyError, TypeError, ValueError, ValidationError) as error:
         raise RecordError(f"{path} is not a model of this version of pubench ({type(error).__name__})") from error
     if version != VERSION:
