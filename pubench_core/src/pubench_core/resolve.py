@@ -20,10 +20,11 @@ from pydantic.fields import FieldInfo
 from .data.own import read_own
 from .data.tables import is_table_path
 from .errors import PluginError, RequestError, unknown
-from .info import BackboneInfo, DatasetInfo, MechanismInfo, MethodInfo, MetricInfo, PriorInfo
+from .info import BackboneInfo, DatasetInfo, MechanismInfo, MethodInfo, PriorInfo
 from .method import AnyMethod, Method
 from .registry import InfoT, Registry, load
 from .resolve_data import choose_classes, choose_mechanism, own_file, own_info
+from .resolve_metrics import Truth, choose_metrics
 from .specs import NO_TRUE_PRIOR, OwnFile, RunSpec
 
 Path_ = tuple[str, ...]
@@ -155,7 +156,7 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
 
     table = read_own(own) if own is not None else None
     truth = Truth(data.name) if table is None else Truth(data.name, table.truth is not None, table.can_be_tested)
-    _choose_metrics(sections, registry, method, implementation, warn, truth)
+    choose_metrics(sections, registry, method, implementation, warn, truth)
     try:
         spec = RunSpec.model_validate({**values, **sections})
     except ValidationError as error:
@@ -185,73 +186,6 @@ def method_class(info: MethodInfo) -> type[AnyMethod]:
     return found
 
 
-def known_criteria(registry: Registry, method: type[AnyMethod]) -> tuple[str, ...]:
-    """Every criterion that can choose an epoch for this method: PU-only ones first, oracle ones, ``last``."""
-    metrics = [m for m in registry.infos(MetricInfo) if m.criterion]
-    observed = [m.key for m in metrics if m.tag != "oracle"]
-    oracle = [m.key for m in metrics if m.tag == "oracle"]
-    native = ["native"] if method.selection_score is not Method.selection_score else []
-    return (*observed, *native, *oracle, "last")
-
-
-def _choose_metrics(
-    sections: dict[str, dict[str, Any]],
-    registry: Registry,
-    method: MethodInfo,
-    implementation: type[AnyMethod],
-    warn: Callable[[str], None],
-    truth: Truth,
-) -> None:
-    """Fills in selection.criteria and evaluation.metrics, and refuses names that are not installed or do not load.
-
-    What needs true labels is absent where there are none, and refused where it is asked for.
-    """
-    criteria = known_criteria(registry, implementation)
-    oracle = {m.key for m in registry.infos(MetricInfo) if m.tag == "oracle"}
-    if not truth.pool:
-        for name in (
-            sections["selection"].get("criterion", "pa"),
-            *_names(sections["selection"].get("criteria", "all")),
-        ):
-            if isinstance(name, str) and name in oracle:
-                raise RequestError(f"criterion '{name}' needs true labels and {truth.of} has none (--truth-col COLUMN)")
-        criteria = tuple(name for name in criteria if name not in oracle)
-    wanted = sections["selection"].get("criterion", "pa")
-    unusable = _metrics_that_do_not_load(registry)
-    if not isinstance(wanted, str):
-        raise unknown("selection criterion", str(wanted), criteria)
-    if wanted in unusable:
-        raise unusable[wanted]
-    tracked = sections["selection"].get("criteria", "all")
-    usable = tuple(name for name in criteria if name not in unusable)
-    sections["selection"]["criteria"] = usable if tracked == "all" else tracked
-    for name in (wanted, *_names(sections["selection"]["criteria"])):
-        if name not in criteria:
-            if name == "native":
-                raise RequestError(f"method '{method.key}' has no selection score of its own ('native')")
-            raise unknown("selection criterion", str(name), criteria)
-    measures = [m.key for m in registry.infos(MetricInfo) if m.needs <= {"truth"}]
-    if not truth.pool and "train" in _names(sections["evaluation"].get("trace", ())):
-        raise RequestError(
-            f"evaluation.trace: {truth.of} has no true labels to trace on training rows (--truth-col COLUMN)"
-        )
-    if not truth.test:
-        if sections["evaluation"].get("metrics", "all") not in ("all", [], ()) or "test" in _names(
-            sections["evaluation"].get("trace", ())
-        ):
-            raise RequestError(f"evaluation: {truth.of} has no true labels to measure against (--truth-col COLUMN)")
-        measures = []
-    chosen = sections["evaluation"].get("metrics", "all")
-    sections["evaluation"]["metrics"] = [m for m in measures if m not in unusable] if chosen == "all" else chosen
-    for name, error in unusable.items():
-        if name in (*_names(sections["selection"]["criteria"]), *_names(sections["evaluation"]["metrics"])):
-            raise error
-        warn(f"left out: {error}")
-    for name in _names(sections["evaluation"]["metrics"]):
-        if name not in measures:
-            raise unknown("metric of the test part", str(name), measures, listing="pubench list metrics")
-
-
 def _own(data: dict[str, Any], mechanism: dict[str, Any], origins: Mapping[Path_, str]) -> OwnFile | None:
     fields = own_file(data, mechanism, origins)
     if fields is None:
@@ -260,26 +194,6 @@ def _own(data: dict[str, Any], mechanism: dict[str, Any], origins: Mapping[Path_
         return OwnFile.model_validate(fields)
     except ValidationError as error:
         raise _explain(error, OwnFile, ("data", "own"), origins, owner="data.own") from None
-
-
-@dataclass(frozen=True)
-class Truth:
-    """Where true labels are known: in the pool that is trained on, in a part to test on. ``of``: the data's name."""
-
-    of: str
-    pool: bool = True
-    test: bool = True
-
-
-def _metrics_that_do_not_load(registry: Registry) -> dict[str, PluginError]:
-    """Why, by key."""
-    broken = {}
-    for info in registry.infos(MetricInfo):
-        try:
-            load(info)
-        except PluginError as error:
-            broken[info.key] = error
-    return broken
 
 
 def _merge(into: dict[str, Any], new: Mapping[str, Any]) -> None:
@@ -306,10 +220,6 @@ def _required(section: Mapping[str, Any], name: str, example: str) -> str:
 
 
 _LISTED = {"data": "datasets", "method": "methods"}
-
-
-def _names(value: Any) -> tuple[Any, ...]:
-    return tuple(value) if isinstance(value, (list, tuple)) else (value,)
 
 
 def _config(

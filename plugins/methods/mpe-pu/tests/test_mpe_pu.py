@@ -7,9 +7,9 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from pubench_mpe_pu.bbe import best_bin
 from pubench_mpe_pu.method import LARGEST_SHARE, MPEPU, cvir_loss, discriminator_threshold, provisional_negatives
 
+from pubench_core.bbe import best_bin
 from pubench_core.engine.run import Run
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError

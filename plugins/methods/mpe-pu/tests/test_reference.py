@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from pubench_mpe_pu.bbe import best_bin
 from pubench_mpe_pu.method import cvir_loss, discriminator_threshold, provisional_negatives
 from torch import Tensor
 from torch.nn import functional as F
 
+from pubench_core.bbe import best_bin
 from pubench_core.risks import masked_mean
 from pubench_core.testing import reference_cases
 

@@ -20,13 +20,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from pubench_core.bbe import best_bin
 from pubench_core.data.views import PUData
 from pubench_core.engine.run import Run
 from pubench_core.errors import RequestError
 from pubench_core.method import Field, LogUniform, Method, MethodConfig, PowerOfTwo
 from pubench_core.risks import masked_mean
-
-from .bbe import best_bin
 
 #: Estimates are cut here: were all of U ignored, no step would be taken and no later estimate could differ.
 LARGEST_SHARE = 0.99
