@@ -27,7 +27,7 @@ from pubench_core.engine.run import Run
 from pubench_core.engine.saved import VERSION, SavedModel, load_model, save_model
 from pubench_core.engine.scoring import modules_of, score_rows
 from pubench_core.engine.train import Trained, train
-from pubench_core.errors import PluginError, PubenchError, RecordError
+from pubench_core.errors import PluginError, PubenchError, RecordError, RequestError
 from pubench_core.execute import prepare
 from pubench_core.method import Field, Method, MethodConfig
 from pubench_core.registry import GROUP, Registry
@@ -284,7 +284,7 @@ def rewritten(nnpu: Made, tmp_path: Path) -> Callable[..., Path]:
 
 class TestDamage:
     def test_an_absent_one_names_the_option_that_keeps_it(self, plugins: Registry, tmp_path: Path) -> None:
-        line = complaint(tmp_path / "model.safetensors", plugins, RecordError)
+        line = complaint(tmp_path / "model.safetensors", plugins, RequestError)
         assert "the run was not asked to keep its model (--save-model)" in line
 
     @pytest.mark.parametrize("damage", ["empty", "half", "head", "text", "folder"])
