@@ -69,8 +69,14 @@ def asked(info: DatasetInfo, what: str) -> Iterator[None]:
 
 def located(info: DatasetInfo, source: DataSource, root: DataRoot) -> tuple[Path, ...]:
     """The files of a data set. Raises RequestError if one is absent, PluginError if its source fails."""
-    with asked(info, "located"):
-        return tuple(source.locate(root))
+    fetch = f"pubench data fetch {info.key}"
+    try:
+        with asked(info, "located"):
+            return tuple(source.locate(root))
+    except RequestError as error:
+        if type(source).fetch is DataSource.fetch or fetch in str(error):
+            raise
+        raise RequestError(f"{error}; {fetch} downloads what is missing") from error
 
 
 def open_dataset(info: DatasetInfo, root: DataRoot, *, preprocess: str = "none") -> Prepared:
