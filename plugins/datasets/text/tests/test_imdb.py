@@ -214,7 +214,7 @@ class TestDamaged:
     @pytest.mark.parametrize("place", ["../../train/neg/1_1.txt", "../train/neg/1_1.txt"])
     def test_a_member_outside_the_folder(self, folder: Path, read: Read, place: str) -> None:
         (folder / "aclImdb_v1.tar.gz").write_bytes(tar({**CONTENT, place: b"x"}))
-        assert f"has a member outside its folder ('aclImdb/{place}')" in refused(read)
+        assert f"has a member 'aclImdb/{place}' that leads out" in refused(read)
 
     @pytest.mark.parametrize("in_folder", [False, True])
     def test_a_class_that_is_not_known(self, folder: Path, read: Read, in_folder: bool) -> None:

@@ -20,10 +20,10 @@ import filelock
 import numpy as np
 import numpy.typing as npt
 
+from pubench_core.data.archives import one_line
 from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import RequestError
 
-from .files import one_line
 from .model import NAME, Model, find, fingerprint, fingerprint_in_use, remember_as_last
 
 Vectors = npt.NDArray[np.float32]

@@ -1,24 +1,19 @@
-"""Reading archives, packed files and folders of documents; whatever is wrong with one is one line that names it."""
+"""Reading files and folders of documents, and downloads; whatever is wrong with one is one line that names it."""
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import http.client
-import lzma
 import os
-import tarfile
 import urllib.request
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from io import BufferedIOBase
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
+from pubench_core.data.archives import DAMAGE, damaged, one_line, unreadable
 from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import RequestError
 
-_DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, tarfile.TarError, ValueError)
 _BLOCK = 1 << 20
 
 
@@ -27,51 +22,16 @@ def reading(path: Path) -> Iterator[None]:
     """Turns what a damaged or unreadable file raises into one RequestError that names it."""
     try:
         yield
-    except _DAMAGE as error:  # first: BadGzipFile is an OSError too
-        raise RequestError(f"{path} is damaged ({one_line(error)}); get it again") from error
+    except (*DAMAGE, ValueError) as error:  # first: BadGzipFile is an OSError too
+        raise damaged(path, one_line(error)) from error
     except OSError as error:
-        raise RequestError(
-            f"cannot read {path}: {error.strerror or error}; check the file and its permissions"
-        ) from error
-
-
-def opened(path: Path) -> BufferedIOBase:
-    """The content of a file, unpacked if its name ends in ``.gz`` or ``.xz``."""
-    if path.suffix == ".gz":
-        return gzip.open(path)
-    if path.suffix == ".xz":
-        return lzma.open(path)
-    return path.open("rb")
+        raise unreadable(path, error) from error
 
 
 def content_of(path: Path) -> bytes:
     """All bytes of one file."""
     with reading(path):
         return path.read_bytes()
-
-
-def members(path: Path, wanted: Callable[[PurePosixPath], bool]) -> Iterator[tuple[PurePosixPath, bytes]]:
-    """(place, content) of the wanted regular files of a packed tar archive, read from the stream, nothing extracted.
-
-    Raises RequestError for a damaged or unreadable archive, and for one with a member outside its own folder.
-    """
-    with reading(path), opened(path) as stream:
-        with tarfile.open(fileobj=stream, mode="r|") as archive:
-            for member in archive:
-                place = PurePosixPath(member.name)
-                if place.is_absolute() or ".." in place.parts:
-                    raise RequestError(
-                        f"{path} has a member outside its folder ({member.name!r}), which no copy of this data set "
-                        "has; get it again from its source"
-                    )
-                if member.isreg() and wanted(place):
-                    content = archive.extractfile(member)
-                    assert content is not None  # a regular file has content
-                    yield place, content.read()
-        # tarfile takes a header it cannot read for the end, and the checksum is behind the end
-        while rest := stream.read(_BLOCK):
-            if rest.strip(b"\0"):
-                raise RequestError(f"{path} is damaged (something unreadable before its end); get it again")
 
 
 def documents(folder: Path, ending: str = "") -> Iterator[Path]:
@@ -129,8 +89,3 @@ def has_sha256(path: Path, sha256: str) -> bool:
             return hashlib.file_digest(stream, "sha256").hexdigest() == sha256
     except OSError:  # absent, or not readable: not known to be right
         return False
-
-
-def one_line(error: BaseException) -> str:
-    """What an exception says, on one line, never empty."""
-    return " ".join(str(error).split()) or type(error).__name__

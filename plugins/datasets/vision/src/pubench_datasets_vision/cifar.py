@@ -14,14 +14,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from pubench_core.data.archives import damaged, members
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.source import DataSource
 from pubench_core.errors import RequestError
 
-from .archives import members
 from .downloads import fetch_into_root
 from .pickles import uint8_array, unpickled
-from .reading import compared, content, damaged
+from .reading import compared, content
 
 TRAIN = ("data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_batch_5")
 BATCHES = (*TRAIN, "test_batch")

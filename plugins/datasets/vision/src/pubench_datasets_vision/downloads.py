@@ -7,11 +7,10 @@ from collections.abc import Callable
 from http.client import HTTPException
 from pathlib import Path
 
+from pubench_core.data.archives import one_line
 from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import RequestError
 from pubench_core.info import DatasetInfo
-
-from .reading import one_line
 
 
 def fetch_into_root(info: DatasetInfo, root: DataRoot, download: Callable[[Path], list[Path]]) -> None:

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from os.path import isdir
 from pathlib import Path
 
+from pubench_core.data.archives import unreadable
 from pubench_core.errors import RequestError
-
-from .reading import unreadable
 
 
 def names_in(folder: Path) -> list[str]:

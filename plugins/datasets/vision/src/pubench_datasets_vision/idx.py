@@ -13,12 +13,13 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from pubench_core.data.archives import one_line
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.source import DataSource
 from pubench_core.errors import RequestError
 
 from .downloads import fetch_into_root
-from .reading import compared, content, one_line, present
+from .reading import compared, content, present
 
 FILES = [
     "train-images-idx3-ubyte",

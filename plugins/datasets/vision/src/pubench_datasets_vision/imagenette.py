@@ -14,15 +14,15 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 import numpy.typing as npt
 
+from pubench_core.data.archives import damaged, members
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.source import DataSource
 from pubench_core.errors import RequestError
 
-from .archives import members
 from .downloads import fetch_into_root
 from .folders import images_by_class
 from .images import decoded, image_bytes, strict_pillow
-from .reading import compared, damaged
+from .reading import compared
 
 #: WordNet ids in the order of the classes.
 WNIDS = (

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from pubench_core.data.archives import damaged, one_line, unreadable
 from pubench_core.errors import RequestError
-
-from .reading import damaged, one_line, unreadable
 
 if TYPE_CHECKING:
     from PIL.Image import Image

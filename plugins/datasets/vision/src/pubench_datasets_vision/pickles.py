@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pubench_core.data.archives import damaged, one_line
 from pubench_core.errors import RequestError
-
-from .reading import damaged, one_line
 
 
 class _Dtype:

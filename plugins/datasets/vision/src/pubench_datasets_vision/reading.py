@@ -4,35 +4,16 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import zlib
 from collections.abc import Callable
 from os.path import exists
 from pathlib import Path
 from typing import IO, Any
 
+from pubench_core.data.archives import DAMAGE, damaged, one_line, unreadable
 from pubench_core.data.dataset import ClassData, DataRoot
-from pubench_core.errors import RequestError
 from pubench_core.info import DatasetInfo
 
 _OPENERS: dict[str, Callable[..., IO[Any]]] = {".gz": gzip.open, ".bz2": bz2.open}
-
-#: What gzip and zlib raise where the packed bytes, and not the disk or the permissions, are at fault.
-BAD_PACKING = (EOFError, gzip.BadGzipFile, zlib.error)
-
-
-def one_line(error: BaseException) -> str:
-    """The message of an error without line breaks; its class where it has none."""
-    return " ".join(str(error).split()) or type(error).__name__
-
-
-def damaged(place: Path | str, reason: str) -> RequestError:
-    """The error for content that is not what the format says. ``place``: the file, or a member or row of it."""
-    return RequestError(f"{place} is damaged ({reason}); remove it and get it again")
-
-
-def unreadable(place: Path | str, error: OSError) -> RequestError:
-    """The error for a file that the operating system does not let us read."""
-    return RequestError(f"cannot read {place}: {error.strerror or error}")
 
 
 def present(folder: Path, name: str) -> Path | None:
@@ -49,7 +30,7 @@ def content(path: Path, limit: int) -> bytes:
     try:
         with _OPENERS.get(path.suffix, open)(path, "rb") as stream:
             found: bytes = stream.read(limit + 1)
-    except BAD_PACKING as error:
+    except DAMAGE as error:
         raise damaged(path, one_line(error)) from error
     except OSError as error:
         if error.errno is None:  # bz2 reports bad bytes by an OSError, without the number of a system error

@@ -12,12 +12,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from pubench_core.data.archives import damaged, one_line
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.source import DataSource
 
 from .downloads import fetch_into_root
 from .images import channel_statistics
-from .reading import compared, content, damaged, one_line, present
+from .reading import compared, content, present
 
 PIXELS = 16 * 16
 PLAIN = ("zip.train", "zip.test")
