@@ -22,7 +22,7 @@ from typing import Any
 from accuracy import processor
 
 
-def measured(method: str, epochs: int, threads: int) -> dict[str, Any]:
+def measured(method: str, epochs: int, threads: int, sets: list[str]) -> dict[str, Any]:
     """The costs that one short run reports."""
     with tempfile.TemporaryDirectory() as results:
         words = [
@@ -30,6 +30,7 @@ def measured(method: str, epochs: int, threads: int) -> dict[str, Any]:
             "--preset", "pubench", "--set", f"epochs={epochs}", "--set", "patience=null",
             "--set", "validation.fraction=0.01", "--select", "last", "--threads", str(threads), "--device", "cpu",
             "--artifacts", "none", "--results", results, "--no-tracking", "--format", "json",
+            *(word for text in sets for word in ("--set", text)),
         ]  # fmt: skip
         done = subprocess.run(words, capture_output=True, text=True)
     if done.returncode:
@@ -52,14 +53,15 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--set", action="append", default=[], help="shortens the method: warm_up=1")
     options = parser.parse_args()
     commit = subprocess.run(
         ["git", "describe", "--always", "--dirty", "--abbrev=12"], capture_output=True, text=True, check=True
     ).stdout.strip()
     for repeat in range(options.repeats):
         for method in options.method:
-            here = measured(method, options.epochs, options.threads)
-            beside = measured("nnpu", options.epochs, options.threads)
+            here = measured(method, options.epochs, options.threads, options.set)
+            beside = measured("nnpu", options.epochs, options.threads, [])
             row = {
                 "method": method,
                 "repeat": repeat,

@@ -7,13 +7,14 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Iterable, Mapping
-from typing import Any
-
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import File, Files
+from typing import TYPE_CHECKING, Any
 
 from pubench_cli.describe import describe
 from pubench_core.registry import registry
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
 
 INTRODUCTION = """# Methods
 
@@ -26,6 +27,8 @@ One page per installed method, made from what the method says of itself. `pubenc
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Adds ``methods/index.md`` and ``methods/<key>.md``."""
+    from mkdocs.structure.files import File
+
     described = [describe(entry) for entry in registry().entries("method")]
     files.append(File.generated(config, "methods/index.md", content=index(described)))
     for method in described:
