@@ -30,7 +30,8 @@ def test_a_page_has_reference_docstring_every_hyper_parameter_and_every_preset(p
     described = describe(entry)
     page = pages.page(described)
     assert page.startswith(f"# {described['name']}\n")
-    assert described["reference"]["title"] in page
+    if described["reference"] is not None:  # the supervised oracle has none
+        assert described["reference"]["title"] in page
     assert described["follows"].replace("|", "\\|") in page
     for row in described["hyper_parameters"]:
         assert f"| {row['name']} |" in page
