@@ -21,6 +21,7 @@ PUBLISHED = {
     "20news": "20News", "imdb": "IMDb", "mnist": "MNIST", "fashion-mnist": "F-MNIST", "cifar10": "CIFAR-10",
     "adni": "ADNI", "connect-4": "Connect-4", "spambase": "Spambase", "nnpu": "nnPU", "pn": "PN",
     "upu": "uPU", "p3mix-c": "P3Mix-C", "nnpu-ga": "nnPU-GA",
+    "dist-pu": "Dist-PU",
 }  # fmt: skip
 
 
@@ -48,7 +49,6 @@ def main() -> None:
         cells = [f"`{method}`"]
         for data in options.data:
             published = paper.get((PUBLISHED.get(method, method.upper()), PUBLISHED.get(data, data)))
-            published = published or paper.get((method.title().replace("Pu", "PU"), PUBLISHED.get(data, data)))
             cells.append(cell(list(found[method, data].values())) + (f" / {published}" if published else ""))
         print(line(cells))
 

@@ -82,7 +82,7 @@ def execute(
         memory = PeakMemory(device)
         try:
             problem = prepare(spec, registry, device, root)
-            code = code_of(spec, registry).reading(spec.data.key, problem.digest)
+            code = code.reading(spec.data.key, problem.digest)
             start = RunStarted(spec.run_id, code.hash, spec.model_dump(mode="json"), str(device), problem.facts())
             trained = train(
                 spec, problem, registry, told, memory, started=lambda: told.tell("pubench_run_started", start)

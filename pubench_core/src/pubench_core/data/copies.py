@@ -176,5 +176,6 @@ def stat_of(path: Path) -> dict[str, int]:
 
 
 def sha256_of(path: Path) -> str:
+    """SHA-256 of a file. Raises OSError if it cannot be read."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 import zipfile
 import zlib
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import RequestError
+from . import copies
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -28,8 +28,7 @@ def is_table_path(text: str) -> bool:
 def sha256_of(path: Path) -> str:
     """SHA-256 of a file. Raises RequestError if it cannot be read."""
     try:
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+        return copies.sha256_of(path)
     except OSError as error:
         raise RequestError(f"cannot read {path}: {error.strerror or error}") from error
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pubench_core.data.archives import DAMAGE, damaged, one_line, unreadable
+from pubench_core.data.copies import sha256_of
 from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import RequestError
 
@@ -85,7 +86,6 @@ def download(url: str, sha256: str, target: Path, root: DataRoot) -> None:
 def has_sha256(path: Path, sha256: str) -> bool:
     """Whether a file exists, can be read, and is the known one."""
     try:
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest() == sha256
+        return sha256_of(path) == sha256
     except OSError:  # absent, or not readable: not known to be right
         return False
