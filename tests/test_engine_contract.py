@@ -113,6 +113,23 @@ def threshold(plugins: Registry, tmp_path_factory: pytest.TempPathFactory) -> Ou
     return execute(spec_of(plugins, "threshold", *sets), registry=plugins)
 
 
+@pytest.mark.parametrize(
+    ("prior", "epochs", "side"), [("0.99", 3, "positive"), ("0.01", 3, "negative"), ("0.5", 20, None)]
+)
+def test_a_result_that_decides_alike_for_every_row_says_so(
+    plugins: Registry, tmp_path: Path, prior: str, epochs: int, side: str | None
+) -> None:
+    spec = spec_of(plugins, "nnpu", f"prior={prior}", f"epochs={epochs}", f"execution.results={tmp_path}")
+    outcome = execute(spec, registry=plugins)
+    assert (outcome.result["test"]["recall"] in (0.0, 1.0)) == (side is not None)
+    if side is None:
+        assert outcome.result["warnings"] == []
+    else:
+        (line,) = outcome.result["warnings"]
+        assert line.startswith(f"all 360 test rows are decided {side} (scores from ")
+        assert line.endswith("the order of the scores may mean something, the decisions do not")
+
+
 def test_native_is_a_criterion_of_a_method_that_has_one(plugins: Registry, threshold: Outcome) -> None:
     assert threshold.result["selected"] == "native"
     assert not threshold.result["criteria"]["native"]["oracle"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import re
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -229,6 +230,12 @@ class TestWithoutTruth:
         line = line_of(here("run", "--method", "nnpu", "--data", "my.csv"))
         assert "--label-col; its columns are mean radius, " in line
         assert line.endswith(", labelled")
+
+    def test_decisions_that_are_all_alike_are_warned_of(self, here: Run) -> None:
+        done = here(*SOUND, "--prior", "0.999", "--set", "epochs=3", "--results", "alike")
+        assert done.returncode == 0, done.stderr
+        (line,) = [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
+        assert re.match(r"warning: all \d+ unlabelled rows are decided positive \(scores from ", line)
 
     def test_it_is_tracked_without_a_test_part(self, here: Run, home: Path) -> None:
         pytest.importorskip("pubench_mlflow")

@@ -60,7 +60,7 @@ def result_of(
         "epochs": len(trained.epochs),
         "seconds": {name: round(value, 4) for name, value in trained.seconds.items()},
         "peak_memory": trained.memory,
-        "warnings": list(trained.evaluator.failed.values()),
+        "warnings": [*trained.evaluator.failed.values(), *_one_sided(spec, problem, trained)],
         "device": around["device"],
         "threads": around["threads"],
         "finished_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -78,6 +78,24 @@ def _criterion_result(spec: RunSpec, problem: Problem, trained: Trained, track: 
         scored = Scored.of(trained.scores[track.name]["test"], truth=problem.truth_test)
         found["test"] = {name: trained.evaluator.value(name, scored) for name in spec.evaluation.metrics}
     return found
+
+
+def _one_sided(spec: RunSpec, problem: Problem, trained: Trained) -> list[str]:
+    """A line for a result whose decisions are all the same: its accuracy is then the share of a class, no more."""
+    if problem.truth_test is not None:
+        what, scores = "test", trained.scores[spec.selection.criterion]["test"]
+    elif trained.unlabeled is not None:
+        what, scores = "unlabelled", trained.unlabeled
+    else:
+        return []
+    positive = scores > 0
+    if not len(scores) or (positive.any() and not positive.all()):
+        return []
+    side = "positive" if positive.any() else "negative"
+    return [
+        f"all {len(scores)} {what} rows are decided {side} (scores from {scores.min():.4g} to {scores.max():.4g}, "
+        "decided at 0): the order of the scores may mean something, the decisions do not"
+    ]
 
 
 def fill_folder(
