@@ -1,4 +1,4 @@
-"""PU-Bench's nnPU, PUSB and LBE as released, in plain PyTorch, without a line of this project: what do they give?
+"""Four methods of PU-Bench as released, in plain PyTorch, without a line of this project: what do they give?
 
     python benchmarks/released.py --method nnpu --root ../shared/data --data spambase
     python benchmarks/released.py --method lbe --root ../shared/data --data 20news --seeds 2 25 42
@@ -162,6 +162,29 @@ def pusb(data: Problem) -> Iterator[nn.Module]:
     return nnpu(data, F.softplus)
 
 
+def vpu(data: Problem) -> Iterator[nn.Module]:
+    """X is the joint batch, P its labelled rows; the regulariser's weight is the mixup coefficient; threshold at 0."""
+    net = network(data.x.shape[1], data.prior)
+    optimizer = adam(net, 3e-4)
+    for _ in range(40):
+        net.train()
+        for rows in torch.randperm(len(data.x)).split(256):
+            x, labeled = data.x[rows], data.labeled[rows]
+            if not labeled.any():
+                continue
+            g = float(np.random.beta(0.3, 0.3))
+            partners = x[labeled][torch.randint(int(labeled.sum()), (len(x),))]
+            z = F.logsigmoid(net(x))
+            with torch.no_grad():
+                target = (g * net(x).sigmoid() + 1 - g).log()
+            variational = z.logsumexp(0) - math.log(len(z)) - z[labeled].mean()
+            regulariser = (target - F.logsigmoid(net(g * x + (1 - g) * partners))).square().mean()
+            optimizer.zero_grad()
+            (variational + g * regulariser).backward()
+            optimizer.step()
+        yield net
+
+
 def lbe(data: Problem) -> Iterator[nn.Module]:
     """20 passes of pre-training in batches of 64, then 20 EM epochs of 20 steps; one pair of optimizers throughout."""
     net, eta = network(data.x.shape[1], data.prior), network(data.x.shape[1], None)
@@ -205,7 +228,7 @@ def lbe(data: Problem) -> Iterator[nn.Module]:
 
 
 #: Method -> its epochs and its patience.
-METHODS = {"nnpu": (nnpu, 10), "pusb": (pusb, 10), "lbe": (lbe, 5)}
+METHODS = {"nnpu": (nnpu, 10), "pusb": (pusb, 10), "vpu": (vpu, 10), "lbe": (lbe, 5)}
 
 
 def trained(method: str, data: Problem, trace: bool) -> tuple[int, Measured]:
@@ -247,6 +270,7 @@ def main() -> None:
     accuracies = []
     for seed in options.seeds:
         torch.manual_seed(seed)
+        np.random.seed(seed)
         data = problem_of(*read(options.root, options.data, options.standardise, seed), seed)
         epoch, found = trained(options.method, data, options.trace)
         print(f"seed {seed}, epoch {epoch}: {found}", flush=True)

@@ -1,0 +1,221 @@
+"""A copy is checked whenever it is opened, read in full when that is asked, and gone when it is removed."""
+
+from __future__ import annotations
+
+import dataclasses
+import errno
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pubench_core.data import copies, store
+from pubench_core.data.copies import Prepared, folders_of_copies, prepared, verify_copy
+from pubench_core.data.dataset import DataRoot
+from pubench_core.data.store import open_dataset, remove_copies
+from pubench_core.info import DatasetInfo
+
+Open = Callable[..., Prepared]
+Refused = Callable[..., str]
+
+
+def flipped(path: Path, *, keep_time: bool) -> None:
+    """Another last byte; the size is as it was, the time only if asked."""
+    stat, content = path.stat(), path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns if keep_time else stat.st_mtime_ns + 1))
+
+
+class TestCheckedOnEveryOpen:
+    @pytest.fixture
+    def hashed(self, monkeypatch: pytest.MonkeyPatch, sha256: Callable[[Path], str]) -> list[str]:
+        """Names of the files that were read in full."""
+        names: list[str] = []
+
+        def noting(path: Path) -> str:
+            names.append(path.name)
+            return sha256(path)
+
+        monkeypatch.setattr(copies, "sha256_of", noting)
+        monkeypatch.setattr(store, "sha256_of", noting)
+        return names
+
+    def test_nothing_is_read_where_sizes_and_times_are_as_they_were(self, opened: Open, hashed: list[str]) -> None:
+        opened()
+        assert hashed == ["rows.bin", "x.npy", "y.npy", "x_test.npy", "y_test.npy"]
+        hashed.clear()
+        opened()
+        assert hashed == []
+
+    def test_so_a_change_that_keeps_size_and_time_is_found_by_verify_alone(
+        self, opened: Open, rows: Path, sha256: Callable[[Path], str]
+    ) -> None:
+        folder = opened().folder
+        flipped(folder / "x.npy", keep_time=True)
+        flipped(rows, keep_time=True)
+        opened()
+        source, array = verify_copy(folder)
+        assert source.startswith(f"{rows} is not what it was: sha256 {sha256(rows)[:16]} now, ")
+        assert source.endswith("put the original back, or take it as it is: pubench data remove grey")
+        assert array.startswith(f"{folder / 'x.npy'} is not what it was: sha256 ")
+        assert array.endswith("have the copy made again: pubench data remove grey")
+
+    @pytest.mark.parametrize("name", ["rows.bin", "x.npy", "y_test.npy"])
+    def test_a_file_whose_time_alone_changed_is_read_once_and_noted(
+        self,
+        opened: Open,
+        hashed: list[str],
+        rows: Path,
+        reads: Callable[[], int],
+        later: Callable[[Path], None],
+        name: str,
+    ) -> None:
+        folder = opened().folder
+        later(rows if name == "rows.bin" else folder / name)
+        before = sorted(p.name for p in folder.iterdir())
+        hashed.clear()
+        opened()
+        assert hashed == [name]
+        opened()
+        assert hashed == [name]
+        assert verify_copy(folder) == []
+        assert sorted(p.name for p in folder.iterdir()) == before
+        assert reads() == 1
+
+    @pytest.mark.parametrize(
+        ("spoil", "words"),
+        [
+            (lambda path: path.write_bytes(path.read_bytes()[:-1]), "bytes, "),
+            (lambda path: path.write_bytes(path.read_bytes() + b"0"), "bytes, "),
+            (lambda path: flipped(path, keep_time=False), "was altered since it was prepared (its sha256 differs)"),
+            (lambda path: path.unlink(), "cannot be read: No such file or directory"),
+        ],
+        ids=["cut", "grown", "altered", "gone"],
+    )
+    @pytest.mark.parametrize("name", ["x.npy", "y.npy"])
+    def test_an_array_that_is_not_what_it_was_is_named_and_refused(
+        self, opened: Open, refused: Refused, name: str, spoil: Callable[[Path], None], words: str
+    ) -> None:
+        path = opened().folder / name
+        spoil(path)
+        line = refused(opened)
+        assert line.startswith(f"{path} ")
+        assert words in line
+        assert line.endswith("have the copy made again: pubench data remove grey")
+        assert len(verify_copy(path.parent)) == 1
+
+    def test_the_sizes_then_and_now_are_said(
+        self, opened: Open, rows: Path, table: np.ndarray, refused: Refused
+    ) -> None:
+        opened()
+        rows.write_bytes(table.tobytes()[:-5])
+        line = refused(opened)
+        assert line.startswith(f"{rows} has 220 bytes, 225 when it was prepared; ")
+
+    def test_an_altered_source_is_refused_until_it_is_put_back_or_the_copy_removed(
+        self, opened: Open, root: DataRoot, rows: Path, reads: Callable[[], int], refused: Refused
+    ) -> None:
+        before, content = opened(), rows.read_bytes()
+        flipped(rows, keep_time=False)
+        line = refused(opened)
+        assert line.startswith(f"{rows} was altered since it was prepared")
+        assert line.endswith("put the original back, or take it as it is: pubench data remove grey")
+
+        rows.write_bytes(content)
+        assert opened().digest == before.digest
+
+        flipped(rows, keep_time=False)
+        remove_copies("grey", root.cache)
+        assert opened().digest != before.digest
+        assert reads() == 2
+
+    def test_a_source_that_is_gone_is_asked_for_as_if_it_had_never_been_there(
+        self, opened: Open, root: DataRoot, rows: Path, refused: Refused
+    ) -> None:
+        folder = opened().folder
+        rows.unlink()
+        line = refused(opened)
+        assert line.startswith(f"grey: no rows.bin in {root.path / 'grey'} (data root from a test)")
+        assert verify_copy(folder)[0].startswith(f"{rows} cannot be read: No such file or directory; ")
+
+
+class TestVerify:
+    def test_a_sound_copy_has_nothing_wrong(self, opened: Open) -> None:
+        assert verify_copy(opened().folder) == []
+
+    def test_everything_that_is_wrong_is_said(self, opened: Open) -> None:
+        folder = opened().folder
+        flipped(folder / "x.npy", keep_time=True)
+        (folder / "y.npy").unlink()
+        first, second = verify_copy(folder)
+        assert first.startswith(f"{folder / 'x.npy'} is not what it was")
+        assert second.startswith(f"{folder / 'y.npy'} cannot be read")
+
+    def test_a_copy_that_was_removed_in_the_meantime_is_none(self, opened: Open, root: DataRoot) -> None:
+        folder = opened().folder
+        remove_copies("grey", root.cache)
+        assert verify_copy(folder) == []
+
+
+class TestRemove:
+    def test_it_frees_every_copy_and_leaves_the_sources(
+        self, opened: Open, root: DataRoot, rows: Path, table: np.ndarray, left_in_cache: Callable[[], list[str]]
+    ) -> None:
+        folders = [opened().folder, opened(preprocess="l2").folder]
+        size = sum(f.stat().st_size for folder in folders for f in folder.iterdir())
+        assert folders_of_copies("grey", root.cache) == sorted(folders)
+        assert remove_copies("grey", root.cache) == size
+        assert left_in_cache() == []
+        assert folders_of_copies(None, root.cache) == []
+        assert rows.read_bytes() == table.tobytes()
+
+    def test_of_nothing_it_frees_nothing(self, root: DataRoot) -> None:
+        assert remove_copies("grey", root.cache) == 0
+        assert not (root.cache / "prepared").exists()
+
+    def test_other_sets_stay(self, opened: Open, info: DatasetInfo, root: DataRoot) -> None:
+        opened()
+        shutil.copytree(root.path / "grey", root.path / "other")
+        other = open_dataset(dataclasses.replace(info, key="other"), root).folder
+        remove_copies("grey", root.cache)
+        assert folders_of_copies(None, root.cache) == [other]
+
+    def test_what_is_open_stays_readable(self, opened: Open, root: DataRoot, table: np.ndarray) -> None:
+        data = opened().data
+        remove_copies("grey", root.cache)
+        assert np.array_equal(data.x, table[:40, :4])
+
+    def test_one_that_was_interrupted_leaves_no_copy_and_the_next_run_makes_it(
+        self, opened: Open, root: DataRoot, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        folder = opened().folder
+
+        def interrupted(path: Path) -> None:
+            (path / "x.npy").unlink()
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patched:
+            patched.setattr(store.shutil, "rmtree", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                remove_copies("grey", root.cache)
+        assert (folder / "y.npy").exists()
+        assert prepared("grey", root.cache) == []
+        assert opened().folder == folder
+        assert verify_copy(folder) == []
+
+    def test_what_cannot_be_removed_is_one_line(
+        self,
+        opened: Open,
+        root: DataRoot,
+        monkeypatch: pytest.MonkeyPatch,
+        refused: Refused,
+        failing: Callable[[int], Callable[..., Any]],
+    ) -> None:
+        opened()
+        monkeypatch.setattr(Path, "unlink", failing(errno.EROFS))
+        line = refused(lambda: remove_copies("grey", root.cache))
+        assert line.startswith(f"grey: {root.cache / 'prepared' / 'grey'} could not be removed: Read-only file system")

@@ -1,0 +1,88 @@
+"""What is there of a data set, told without converting or downloading anything."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from pubench_core.data.copies import MANIFEST, Prepared
+from pubench_core.data.dataset import DataRoot
+from pubench_core.data.inventory import look
+from pubench_core.errors import RequestError
+from pubench_core.info import DatasetInfo
+
+Open = Callable[..., Prepared]
+
+
+class TestWhatIsThere:
+    def test_nothing(self, info: DatasetInfo, root: DataRoot, rows: Path) -> None:
+        rows.unlink()
+        here = look(info, root)
+        assert (here.state, here.files, here.folder, here.source_bytes, here.prior) == ("absent", (), None, 0, None)
+        assert here.reason.startswith("grey: no rows.bin in ")
+
+    def test_files_alone(self, info: DatasetInfo, root: DataRoot, rows: Path, reads: Callable[[], int]) -> None:
+        here = look(info, root)
+        assert (here.state, here.files, here.source_bytes) == ("files", (rows,), 225)
+        assert (here.prepared_bytes, here.counts("y"), here.prior) == (0, None, None)
+        assert reads() == 0
+
+    def test_a_copy_tells_sizes_counts_and_prior_of_the_default_binarisation(
+        self, opened: Open, info: DatasetInfo, root: DataRoot, reads: Callable[[], int]
+    ) -> None:
+        folder, unit = opened().folder, opened(preprocess="l2").folder
+        here = look(info, root)
+        assert (here.state, here.folder, reads()) == ("prepared", folder, 2)
+        assert {f for f, _ in here.copies} == {folder, unit}
+        assert here.prepared_bytes == sum(p.stat().st_size for f in (folder, unit) for p in f.glob("*.npy"))
+        assert (here.counts("y"), here.counts("y_test")) == ([12, 24, 4], [2, 3, 0])
+        assert here.prior == 24 / 36
+
+    def test_the_copy_that_counts_is_the_one_that_a_run_would_open(
+        self, opened: Open, info: DatasetInfo, root: DataRoot
+    ) -> None:
+        folder = opened(preprocess="l2").folder
+        assert look(info, root).state == "files"
+        assert look(dataclasses.replace(info, preprocess="l2"), root).folder == folder
+
+    def test_what_comes_with_its_package(self, info: DatasetInfo, root: DataRoot) -> None:
+        here = look(dataclasses.replace(info, load="acme_grey:Packaged"), root)
+        assert (here.state, here.files, here.folder) == ("packaged", (), None)
+
+    def test_a_damaged_manifest(self, opened: Open, info: DatasetInfo, root: DataRoot) -> None:
+        path = opened().folder / MANIFEST
+        path.write_text("{")
+        here = look(info, root)
+        assert (here.state, here.copies) == ("damaged", [])
+        assert str(path) in here.reason
+
+    def test_a_source_that_fails(
+        self, info: DatasetInfo, root: DataRoot, grey: ModuleType, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(grey.Grey, "locate", lambda self, root: 1 // 0)
+        here = look(info, root)
+        assert (here.state, here.reason.split(": ", 1)[1]) == (
+            "broken",
+            "ZeroDivisionError: integer division or modulo by zero",
+        )
+
+    def test_looking_never_touches_the_network_and_files_that_cannot_be_encoded_are_files(
+        self, info: DatasetInfo, root: DataRoot, grey: ModuleType, monkeypatch: pytest.MonkeyPatch, rows: Path
+    ) -> None:
+        def variant(self: Any, root: DataRoot, files: Any) -> str:
+            if root.offline:
+                raise RequestError("the encoder is not on this machine")
+            raise AssertionError("downloading the encoder")
+
+        monkeypatch.setattr(grey.Grey, "variant", variant)
+        here = look(info, root)
+        assert (here.state, here.files, here.reason) == (
+            "files",
+            (rows,),
+            "the encoder is not on this machine",
+        )

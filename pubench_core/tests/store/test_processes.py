@@ -1,0 +1,143 @@
+"""Processes that prepare, use and remove a data set at once share the work and the memory."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pubench_core.data.copies import Prepared, prepared, verify_copy
+from pubench_core.data.dataset import DataRoot
+from pubench_core.data.store import remove_copies
+
+Open = Callable[..., Prepared]
+Child = Callable[..., "subprocess.Popen[str]"]
+
+CHILD = """
+import sys
+import time
+from pathlib import Path
+
+from pubench_core.data import store
+from pubench_core.data.dataset import DataRoot
+from acme_grey import INFO
+
+root = DataRoot(Path(sys.argv[1]), "a test", cache=Path(sys.argv[2]))
+
+def held(name, when=lambda *a: True):
+    "Does what it did, says so, and goes no further."
+    real = getattr(store, name)
+    def call(*arguments):
+        real(*arguments)
+        if when(*arguments):
+            print("held", flush=True)
+            time.sleep(60)
+    setattr(store, name, call)
+
+"""
+OPENED = "print(store.open_dataset(INFO, root).digest, flush=True)"
+
+
+@pytest.fixture
+def child(root: DataRoot, site: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """``child(code)``: a process that runs it with ``store``, ``INFO`` and ``root``; killed when the test ends."""
+    with contextlib.ExitStack() as stack:
+
+        def start(code: str, **env: str) -> subprocess.Popen[str]:
+            process = subprocess.Popen(
+                [sys.executable, "-c", CHILD + code, str(root.path), str(root.cache)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                env={**os.environ, "PYTHONPATH": str(site), **env},
+            )
+            stack.enter_context(process)
+            stack.callback(process.kill)
+            return process
+
+        yield start
+
+
+def line_of(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+def pages_of(pid: int, name: str) -> dict[str, int]:
+    """KiB of a process's mapping of one file, by kind."""
+    lines = iter(Path(f"/proc/{pid}/smaps").read_text().splitlines())
+    next(line for line in lines if line.endswith(name))
+    kib = {}
+    for line in lines:
+        kind, _, rest = line.partition(":")
+        if not rest.endswith(" kB"):
+            break
+        kib[kind] = int(rest.split()[0])
+    return kib
+
+
+class TestOtherProcesses:
+    def test_two_that_prepare_a_set_at_once_do_the_work_once(
+        self, child: Child, opened: Open, reads: Callable[[], int]
+    ) -> None:
+        both = [child(OPENED, SECONDS_TO_READ="0.5") for _ in range(2)]
+        first, second = (line_of(process) for process in both)
+        assert reads() == 1
+        assert first == second == opened().digest
+
+    @pytest.mark.parametrize(
+        "moment",
+        ['held("_save", lambda stream, array: stream.name.endswith("y.npy"))', 'held("write_manifest")'],
+        ids=["between-two-arrays", "before-the-last-step"],
+    )
+    def test_kill_9_leaves_nothing_that_opens_and_the_next_run_makes_it(
+        self, child: Child, opened: Open, root: DataRoot, reads: Callable[[], int], moment: str
+    ) -> None:
+        process = child(f"{moment}\n{OPENED}")
+        assert line_of(process) == "held"
+        process.kill()
+        assert process.wait() == -signal.SIGKILL
+        (half,) = (p for p in (root.cache / "prepared" / "grey").iterdir() if p.is_dir())
+        assert half.name.endswith(f".{process.pid}.incoming")
+        assert prepared("grey", root.cache) == []
+
+        folder = opened().folder
+        assert reads() == 2
+        assert verify_copy(folder) == []
+        assert not half.exists()
+
+    def test_removing_waits_for_one_that_is_being_made(
+        self,
+        child: Child,
+        opened: Open,
+        root: DataRoot,
+        reads: Callable[[], int],
+        left_in_cache: Callable[[], list[str]],
+    ) -> None:
+        slow = 'held("write_manifest"); time.sleep = lambda seconds, wait=time.sleep: wait(0.5)\n'
+        maker = child(slow + OPENED)
+        assert line_of(maker) == "held"
+        assert remove_copies("grey", root.cache) > 0
+        assert len(line_of(maker)) == 16  # the digest: it ended well, and what it has open stays
+        assert left_in_cache() == []
+        opened()
+        assert reads() == 2
+
+    @pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="/proc/<pid>/smaps is Linux's")
+    def test_two_that_use_a_set_share_its_pages(self, child: Child, opened: Open, rows: Path) -> None:
+        rows.write_bytes(bytes(5 * 4_000_000))
+        size = opened().folder.joinpath("x.npy").stat().st_size
+        used = "x = store.open_dataset(INFO, root).data.x; x.max(); print('used', flush=True); input()"
+        both = [child(used) for _ in range(2)]
+        for process in both:
+            assert line_of(process) == "used"
+        for kib in (pages_of(process.pid, "x.npy") for process in both):
+            assert kib["Rss"] * 1024 == pytest.approx(size, rel=0.01)  # each has all of it in memory,
+            assert kib["Pss"] == pytest.approx(kib["Rss"] / 2, rel=0.01)  # and half of it to its account
+            assert kib["Private_Dirty"] + kib["Private_Clean"] == 0
