@@ -633,7 +633,7 @@ class TestRun:
 
 
 class TestSharing:
-    """What two processes that train on a set have in memory of it is the mapped copy (measured in store/test_processes)."""
+    """What two processes that train on a set have in memory of it is the mapped copy (measured beside the cache)."""
 
     @pytest.fixture
     def registry(self, site: Path) -> Iterator[Registry]:
