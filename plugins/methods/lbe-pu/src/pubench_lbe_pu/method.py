@@ -8,6 +8,10 @@ smallest loss, the propensity learns s with weight q. ``class_balance`` and ``su
 PU-Bench's paper code. Differs from both in that logits are used throughout (no floor under the logarithm) and that rows
 are ranked in evaluation mode. The likelihood is that of a single training set; under case-control, where U has
 unlabelled copies of P, it is misspecified, as in the published comparisons.
+
+Measured (test accuracy; case-control, SCAR, c = 0.1, preset ``pubench``, epoch by validation F1, seeds 2, 25, 42):
+Spambase 84.15 ± 1.41, 20News 64.08 ± 0.06, Connect-4 78.55 ± 1.61, Fashion-MNIST 98.24 (seed 2), MNIST 97.65 (seed 2).
+14.7 s per epoch of Fashion-MNIST on 2 CPU cores, 6.2 times nnPU's beside it.
 """
 
 from __future__ import annotations

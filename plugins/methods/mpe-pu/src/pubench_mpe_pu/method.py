@@ -8,6 +8,10 @@ part (the official data come with separate sets; the validation part, which may 
 epoch); in ranking rows as they are, by logits; in an epoch, which is a pass over U while P cycles; in cutting an
 estimate near or above 1; and in optimizer values and networks, which are PU-Bench's. What PU-Bench runs under this
 name has neither CVIR nor estimate.
+
+Measured (test accuracy; case-control, SCAR, c = 0.1, preset ``pubench``, epoch by validation F1, seeds 2, 25, 42):
+Spambase 82.92 ± 4.60, 20News 79.42 ± 3.33, Connect-4 78.97 ± 1.55, Fashion-MNIST 98.17 (seed 2), MNIST 97.20 (seed 2).
+5.0 s per epoch of Fashion-MNIST on 2 CPU cores, 1.9 times nnPU's beside it.
 """
 
 from __future__ import annotations

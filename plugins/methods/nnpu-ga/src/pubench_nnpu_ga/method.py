@@ -7,6 +7,11 @@ that of the labelled positives included. Not Algorithm 1 of Kiryo et al. (NeurIP
 part alone and then leaves the positive part out of the step: that is method ``nnpu``. The two differ wherever the
 negative part is below zero and the total is not. Loss, batches and optimizer values default to those of ``nnpu``, so
 that only the rule differs; preset ``wang`` has the logistic loss and equal batches of P and of U.
+
+Measured (test accuracy; case-control, SCAR, c = 0.1, preset ``pubench``, epoch by validation F1, seeds 2, 25, 42):
+Spambase 90.34 ± 0.56, 20News 86.06 ± 1.25, Connect-4 65.83 (every row positive: the share of wins), Fashion-MNIST
+93.53 ± 6.93 (two seeds), MNIST 97.14 ± 0.01 (two seeds). 2.8 s per epoch of Fashion-MNIST on 2 CPU cores, 1.0 times
+nnPU's beside it.
 """
 
 from __future__ import annotations

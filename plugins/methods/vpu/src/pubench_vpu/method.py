@@ -8,6 +8,10 @@ engine's calibration puts them there. Differs in having one logit z with φ = si
 score, which is z minus the logit of half the largest φ: the same decisions and order as φ divided by its maximum,
 without ties where φ is close to 1; and in optimizer values, length and networks, which are PU-Bench's (the official
 ones are a preset). Selected by ``native``, the official criterion, it needs no class prior at all.
+
+Measured (test accuracy; case-control, SCAR, c = 0.1, preset ``pubench``, epoch by validation F1, seeds 2, 25, 42):
+Spambase 84.76 ± 4.67, 20News 85.26 ± 0.39, Connect-4 79.31 ± 1.56, Fashion-MNIST 98.38 (seed 2), MNIST 96.74 (seed 2).
+9.2 s per epoch of Fashion-MNIST on 2 CPU cores, 3.3 times nnPU's beside it.
 """
 
 from __future__ import annotations
