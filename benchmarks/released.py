@@ -4,10 +4,10 @@
     python benchmarks/released.py --method lbe --root ../shared/data --data 20news --seeds 2 25 42
     python benchmarks/released.py --method nnpu --root ../shared/data --data connect-4 --seeds 2 --trace [--standardise]
 
-Case-control, c = 0.1, validation 1 %; the prior of P and U together; output bias at its logit (nnPU's network, LBE's
-classifier); Adam, weight decay 1e-4; the epoch of best validation F1. A model that decides every row alike is measured
-with the threshold moved to the prior's quantile. Spambase is standardised with all its rows, text vectors have unit
-length, Connect-4 is 0/1, as released. Prints accuracy and AUC on the test rows per seed, then the mean.
+Case-control, c = 0.1, validation 1 %; the prior of P and U together; the classifier's output bias at its logit; Adam,
+weight decay 1e-4; the epoch of best validation F1. A model that decides every row alike is measured with the threshold
+moved to the prior's quantile. Spambase is standardised with all its rows, text vectors have unit length, Connect-4 is
+0/1, as released. Prints accuracy and AUC on the test rows per seed, then the mean.
 """
 
 from __future__ import annotations
