@@ -19,7 +19,20 @@ from pubench_core.registry import registry
 
 pytestmark = pytest.mark.filterwarnings("ignore:The ``noload``", "ignore::DeprecationWarning")
 PUBENCH = Path(sys.executable).with_name("pubench")
-RUN = ["run", "--method", "nnpu", "--data", "digits", "--set", "epochs=2", "--threads", "1"]
+#: Two epochs, long enough that the result does not decide every row alike, of which a run warns too.
+RUN = [
+    "run",
+    "--method",
+    "nnpu",
+    "--data",
+    "digits",
+    "--set",
+    "epochs=2",
+    "--set",
+    "steps_per_epoch=60",
+    "--threads",
+    "1",
+]
 
 
 def pubench(results: Path, *words: str) -> subprocess.CompletedProcess[str]:
