@@ -10,8 +10,8 @@ that only the rule differs; preset ``wang`` has the logistic loss and equal batc
 
 Measured (test accuracy; case-control, SCAR, c = 0.1, preset ``pubench``, epoch by validation F1, seeds 2, 25, 42):
 Spambase 90.34 ± 0.56, 20News 86.06 ± 1.25, Connect-4 65.83 (every row positive: the share of wins), Fashion-MNIST
-93.53 ± 6.93 (two seeds), MNIST 97.14 ± 0.01 (two seeds). 2.8 s per epoch of Fashion-MNIST on 2 CPU cores, 1.0 times
-nnPU's beside it.
+93.53 ± 6.93 (seeds 2, 25), MNIST 97.14 ± 0.01 (seeds 2, 25). 2.8 s per epoch of Fashion-MNIST on 2 CPU cores, 1.0
+times nnPU's beside it.
 """
 
 from __future__ import annotations
