@@ -13,13 +13,14 @@ from __future__ import annotations
 import argparse
 import csv
 import json
-import platform
 import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+
+import raw_rows
 
 MEASURES = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc")
 CRITERIA = ("f1", "macro-f1", "oa", "pa", "pauc", "last")
@@ -37,7 +38,7 @@ def command(method: str, data: str, seed: int, prior: str, sets: list[str], resu
     ]  # fmt: skip
 
 
-def row(words: list[str], result: dict[str, Any], commit: str) -> dict[str, Any]:
+def row(words: list[str], result: dict[str, Any]) -> dict[str, Any]:
     """One row: what was run, what came out under every criterion, where and by which command."""
     spec = result["spec"]
     chosen: dict[str, Any] = {
@@ -61,16 +62,10 @@ def row(words: list[str], result: dict[str, Any], commit: str) -> dict[str, Any]
         "threads": result["threads"],
         "run_id": result["run_id"],
         "code": result["code"]["hash"],
-        "commit": commit,
-        "machine": f"{platform.system()} {platform.machine()}, {processor()}",
+        "commit": raw_rows.commit(),
+        "machine": raw_rows.machine(),
         "command": " ".join(word for word in words if word != "json").replace("--format", "").strip(),
     }
-
-
-def processor() -> str:
-    """Model name of the processor."""
-    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
-    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "?")
 
 
 def main() -> None:
@@ -86,9 +81,6 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--results", type=Path, default=Path("results"))
     options = parser.parse_args()
-    commit = subprocess.run(
-        ["git", "describe", "--always", "--dirty", "--abbrev=12"], capture_output=True, text=True, check=True
-    ).stdout.strip()
     have: set[tuple[str, ...]] = set()
     if options.out.exists():
         with options.out.open(newline="") as file:
@@ -107,15 +99,9 @@ def main() -> None:
         if done.returncode:
             print(f"{item}: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
             return False
-        found = row(words, json.loads(done.stdout), commit)
+        found = row(words, json.loads(done.stdout))
         with _lock:
-            new = not options.out.exists()
-            options.out.parent.mkdir(parents=True, exist_ok=True)
-            with options.out.open("a", newline="") as file:
-                writer = csv.DictWriter(file, list(found))
-                if new:
-                    writer.writeheader()
-                writer.writerow(found)
+            raw_rows.append(options.out, found)
             print(f"{item}: accuracy {found['accuracy']:.2f}, AUC {found['auc']:.2f}", flush=True)
         return True
 

@@ -13,17 +13,14 @@ workers; the better one counts) and one ``DataLoader`` per evaluated part.
 from __future__ import annotations
 
 import argparse
-import csv
-import platform
 import statistics
-import subprocess
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import raw_rows
 import torch
-from accuracy import processor
 from PIL import Image
 from sklearn.metrics import accuracy_score, f1_score
 from torch import nn
@@ -121,9 +118,6 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=3, help="epochs of each side in each round")
     parser.add_argument("--rounds", type=int, default=2)
     options = parser.parse_args()
-    commit = subprocess.run(
-        ["git", "describe", "--always", "--dirty", "--abbrev=12"], capture_output=True, text=True, check=True
-    ).stdout.strip()
     taken: dict[str, list[float]] = {"pubench": [], "plain-0-workers": [], "plain-2-workers": []}
     for _ in range(options.rounds):
         problem, seconds = engine(options.epochs)
@@ -135,16 +129,18 @@ def main() -> None:
     for name, seconds in taken.items():
         print(f"{name}: median {medians[name]:.2f} s per epoch of {', '.join(f'{s:.2f}' for s in seconds)}")
     print(f"ratio plain (better of 0 and 2 workers) / pubench: {best / medians['pubench']:.1f}")
-    new = not options.out.exists()
-    with options.out.open("a", newline="") as file:
-        writer = csv.writer(file)
-        if new:
-            writer.writerow(["what", "epoch", "seconds", "threads", "commit", "machine", "command"])
-        for name, seconds in taken.items():
-            for epoch, value in enumerate(seconds, start=1):
-                machine = f"{platform.system()} {platform.machine()}, {processor()}"
-                words = f"epoch_time.py --epochs {options.epochs} --rounds {options.rounds}"
-                writer.writerow([name, epoch, round(value, 3), torch.get_num_threads(), commit, machine, words])
+    for name, seconds in taken.items():
+        for epoch, value in enumerate(seconds, start=1):
+            row = {
+                "what": name,
+                "epoch": epoch,
+                "seconds": round(value, 3),
+                "threads": torch.get_num_threads(),
+                "commit": raw_rows.commit(),
+                "machine": raw_rows.machine(),
+                "command": f"epoch_time.py --epochs {options.epochs} --rounds {options.rounds}",
+            }
+            raw_rows.append(options.out, row)
 
 
 if __name__ == "__main__":

@@ -6,15 +6,13 @@ python benchmarks/list_time.py --out benchmarks/results/list-time.csv
 from __future__ import annotations
 
 import argparse
-import csv
-import platform
 import statistics
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-from accuracy import processor
+import raw_rows
 
 HEAVY = ("torch", "sklearn", "mlflow", "torchvision", "openml", "sentence_transformers", "scipy", "pydantic")
 LOOK = (
@@ -39,15 +37,15 @@ def main() -> None:
     seconds = seconds[1:]  # the first one fills the file cache
     heavy = subprocess.run([sys.executable, "-c", LOOK], capture_output=True, text=True).stderr.strip()
     print(f"median {statistics.median(seconds):.3f} s of {', '.join(f'{s:.3f}' for s in seconds)}; imported: {heavy}")
-    commit = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True).stdout.strip()
-    new = not options.out.exists()
-    with options.out.open("a", newline="") as file:
-        writer = csv.writer(file)
-        if new:
-            writer.writerow(["what", "seconds", "heavy_imports", "commit", "machine"])
-        for value in seconds:
-            machine = f"{platform.system()} {platform.machine()}, {processor()}"
-            writer.writerow(["pubench list methods", round(value, 3), heavy, commit, machine])
+    for value in seconds:
+        row = {
+            "what": "pubench list methods",
+            "seconds": round(value, 3),
+            "heavy_imports": heavy,
+            "commit": raw_rows.commit(),
+            "machine": raw_rows.machine(),
+        }
+        raw_rows.append(options.out, row)
 
 
 if __name__ == "__main__":

@@ -10,16 +10,14 @@ preset; an epoch is what the method calls one, with its share of scoring. Rows a
 from __future__ import annotations
 
 import argparse
-import csv
 import json
-import platform
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from accuracy import processor
+import raw_rows
 
 
 def measured(method: str, epochs: int, threads: int, sets: list[str]) -> dict[str, Any]:
@@ -55,9 +53,6 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--set", action="append", default=[], help="shortens the method: warm_up=1")
     options = parser.parse_args()
-    commit = subprocess.run(
-        ["git", "describe", "--always", "--dirty", "--abbrev=12"], capture_output=True, text=True, check=True
-    ).stdout.strip()
     for repeat in range(options.repeats):
         for method in options.method:
             here = measured(method, options.epochs, options.threads, options.set)
@@ -69,15 +64,10 @@ def main() -> None:
                 "nnpu_seconds_per_epoch": beside["seconds_per_epoch"],
                 "ratio": round(here["seconds_per_epoch"] / beside["seconds_per_epoch"], 3),
                 "nnpu_peak_mib": beside["peak_mib"],
-                "commit": commit,
-                "machine": f"{platform.system()} {platform.machine()}, {processor()}",
+                "commit": raw_rows.commit(),
+                "machine": raw_rows.machine(),
             }
-            new = not options.out.exists()
-            with options.out.open("a", newline="") as file:
-                writer = csv.DictWriter(file, list(row))
-                if new:
-                    writer.writeheader()
-                writer.writerow(row)
+            raw_rows.append(options.out, row)
             print(
                 f"{method}: {row['seconds_per_epoch']} s per epoch, {row['ratio']} x nnPU, {row['peak_mib']} MiB",
                 flush=True,

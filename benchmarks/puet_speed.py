@@ -13,18 +13,15 @@ machine: 28 s and 212 s, accuracy 0.886 and 0.913). Rows ``growth``: n_P : n_U =
 from __future__ import annotations
 
 import argparse
-import csv
-import platform
 import statistics
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+import raw_rows
 import torch
-from accuracy import processor
 from pubench_puet.method import PUET, Config
 from sklearn.datasets import make_classification
 
@@ -116,22 +113,13 @@ def main() -> None:
     torch.set_num_threads(1)
     facts = {
         "threads": 1,
-        "commit": subprocess.run(
-            ["git", "describe", "--always", "--dirty", "--abbrev=12"], capture_output=True, text=True, check=True
-        ).stdout.strip(),
-        "machine": f"{platform.system()} {platform.machine()}, {processor()}",
+        "commit": raw_rows.commit(),
+        "machine": raw_rows.machine(),
         "command": f"puet_speed.py --seeds {' '.join(map(str, options.seeds))}",
     }
 
     def write(what: str, row: dict[str, Any]) -> None:
-        found = {"what": what, **row, **facts}
-        new = not options.out.exists()
-        options.out.parent.mkdir(parents=True, exist_ok=True)
-        with options.out.open("a", newline="") as file:
-            writer = csv.DictWriter(file, list(found))
-            if new:
-                writer.writeheader()
-            writer.writerow(found)
+        raw_rows.append(options.out, {"what": what, **row, **facts})
         print(f"{what}: " + ", ".join(f"{name} {value}" for name, value in row.items()), flush=True)
 
     started = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Four methods of PU-Bench as released, in plain PyTorch, without a line of this project: what do they give?
+"""Four methods of PU-Bench as released, in plain PyTorch, without pubench: what do they give?
 
     python benchmarks/released.py --method nnpu --root ../shared/data --data spambase
     python benchmarks/released.py --method lbe --root ../shared/data --data 20news --seeds 2 25 42
@@ -13,7 +13,6 @@ moved to the prior's quantile. Spambase is standardised with all its rows, text 
 from __future__ import annotations
 
 import argparse
-import csv
 import gzip
 import math
 from collections.abc import Callable, Iterator
@@ -22,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import raw_rows
 import torch
 from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.model_selection import train_test_split
@@ -247,16 +247,6 @@ def trained(method: str, data: Problem, trace: bool) -> tuple[int, Measured]:
     return best
 
 
-def append(path: Path, row: dict[str, object]) -> None:
-    """One row more; a new file gets its header."""
-    new = not path.exists()
-    with path.open("a", newline="") as file:
-        writer = csv.DictWriter(file, list(row))
-        if new:
-            writer.writeheader()
-        writer.writerow(row)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--method", choices=METHODS, required=True)
@@ -276,8 +266,21 @@ def main() -> None:
         print(f"seed {seed}, epoch {epoch}: {found}", flush=True)
         accuracies.append(100 * found.accuracy)
         if options.out is not None:
-            chosen = {"method": options.method, "data": options.data, "standardised": options.standardise, "seed": seed}
-            append(options.out, {**chosen, "epoch": epoch, **found._asdict(), "torch": torch.__version__})
+            row = {
+                "method": options.method,
+                "data": options.data,
+                "standardised": options.standardise,
+                "seed": seed,
+                "epoch": epoch,
+                **found._asdict(),
+                "torch": torch.__version__,
+                "threads": torch.get_num_threads(),
+                "commit": raw_rows.commit(),
+                "machine": raw_rows.machine(),
+                "command": f"released.py --method {options.method} --data {options.data} --seeds {seed}"
+                + (" --standardise" if options.standardise else ""),
+            }
+            raw_rows.append(options.out, row)
     spread = f" ± {np.std(accuracies, ddof=1):.2f}" if len(accuracies) > 1 else ""
     print(f"accuracy {np.mean(accuracies):.2f}{spread} ({len(accuracies)})")
 
