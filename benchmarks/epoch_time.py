@@ -2,8 +2,8 @@
 
     PUBENCH_DATA=... python benchmarks/epoch_time.py --out benchmarks/results/epoch-time.csv
 
-Both sides train the same LeNet with the same risk on the same rows (62,370 = 2,970 labelled positives and 59,400
-unlabelled ones, batches of 256, Adam) and after every epoch score the 59,400 training instances, the 600 validation
+Both sides train the same LeNet with the same risk on the same rows (62,370 = 2,970 labeled positives and 59,400
+unlabeled ones, batches of 256, Adam) and after every epoch score the 59,400 training instances, the 600 validation
 rows and the 10,000 test rows and compute accuracy and F1 on each. The engine does more in that time: all measures on
 all three parts and every selection criterion with its snapshot. The plain loop is what one would write with
 torchvision: a data set of uint8 images with ``ToTensor`` and ``Normalize``, a shuffling ``DataLoader`` (0 and 2

@@ -2,11 +2,11 @@
 
     python benchmarks/released.py --method nnpu --root ../shared/data --data spambase
     python benchmarks/released.py --method lbe --root ../shared/data --data 20news --seeds 2 25 42
-    python benchmarks/released.py --method nnpu --root ../shared/data --data connect-4 --seeds 2 --trace [--standardise]
+    python benchmarks/released.py --method nnpu --root ../shared/data --data connect-4 --seeds 2 --trace [--standardize]
 
 Case-control, c = 0.1, validation 1 %; the prior of P and U together; the classifier's output bias at its logit; Adam,
 weight decay 1e-4; the epoch of best validation F1. A model that decides every row alike is measured with the threshold
-moved to the prior's quantile. Spambase is standardised with all its rows, text vectors have unit length, Connect-4 is
+moved to the prior's quantile. Spambase is standardized with all its rows, text vectors have unit length, Connect-4 is
 0/1, as released. Prints accuracy and AUC on the test rows per seed, then the mean.
 """
 
@@ -52,7 +52,7 @@ class Problem(NamedTuple):
 # ---------------------------------------------------------------- data
 
 
-def read(root: Path, data: str, standardise: bool, seed: int) -> tuple[Part, Part]:
+def read(root: Path, data: str, standardize: bool, seed: int) -> tuple[Part, Part]:
     """Training pool and test part."""
     if data == "20news":
         with np.load(root / "20newsgroups" / "minilm_l6_v2.npz") as file:
@@ -68,7 +68,7 @@ def read(root: Path, data: str, standardise: bool, seed: int) -> tuple[Part, Par
             words = np.array([line.strip().split(",") for line in file])
         x = np.concatenate([words[:, :-1] == value for value in "box"], axis=1).astype(np.float32)
         y = words[:, -1] == "win"
-    if standardise or data == "spambase":
+    if standardize or data == "spambase":
         scale = x.std(axis=0)
         x = (x - x.mean(axis=0)) / np.where(scale == 0, 1, scale)
     pool_x, test_x, pool_y, test_y = train_test_split(x, y, test_size=0.2, stratify=y, random_state=seed)
@@ -163,7 +163,7 @@ def pusb(data: Problem) -> Iterator[nn.Module]:
 
 
 def vpu(data: Problem) -> Iterator[nn.Module]:
-    """X is the joint batch, P its labelled rows; the regulariser's weight is the mixup coefficient; threshold at 0."""
+    """X is the joint batch, P its labeled rows; the regularizer's weight is the mixup coefficient; threshold at 0."""
     net = network(data.x.shape[1], data.prior)
     optimizer = adam(net, 3e-4)
     for _ in range(40):
@@ -178,9 +178,9 @@ def vpu(data: Problem) -> Iterator[nn.Module]:
             with torch.no_grad():
                 target = (g * net(x).sigmoid() + 1 - g).log()
             variational = z.logsumexp(0) - math.log(len(z)) - z[labeled].mean()
-            regulariser = (target - F.logsigmoid(net(g * x + (1 - g) * partners))).square().mean()
+            regularizer = (target - F.logsigmoid(net(g * x + (1 - g) * partners))).square().mean()
             optimizer.zero_grad()
-            (variational + g * regulariser).backward()
+            (variational + g * regularizer).backward()
             optimizer.step()
         yield net
 
@@ -253,7 +253,7 @@ def main() -> None:
     parser.add_argument("--root", type=Path, required=True)
     parser.add_argument("--data", choices=["20news", "connect-4", "spambase"], required=True)
     parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS)
-    parser.add_argument("--standardise", action="store_true", help="connect-4 too")
+    parser.add_argument("--standardize", action="store_true", help="connect-4 too")
     parser.add_argument("--trace", action="store_true", help="a line per epoch")
     parser.add_argument("--out", type=Path, help="a CSV file that gets a row per seed")
     options = parser.parse_args()
@@ -261,7 +261,7 @@ def main() -> None:
     for seed in options.seeds:
         torch.manual_seed(seed)
         np.random.seed(seed)
-        data = problem_of(*read(options.root, options.data, options.standardise, seed), seed)
+        data = problem_of(*read(options.root, options.data, options.standardize, seed), seed)
         epoch, found = trained(options.method, data, options.trace)
         print(f"seed {seed}, epoch {epoch}: {found}", flush=True)
         accuracies.append(100 * found.accuracy)
@@ -269,7 +269,7 @@ def main() -> None:
             row = {
                 "method": options.method,
                 "data": options.data,
-                "standardised": options.standardise,
+                "standardized": options.standardize,
                 "seed": seed,
                 "epoch": epoch,
                 **found._asdict(),
@@ -278,7 +278,7 @@ def main() -> None:
                 "commit": raw_rows.commit(),
                 "machine": raw_rows.machine(),
                 "command": f"released.py --method {options.method} --data {options.data} --seeds {seed}"
-                + (" --standardise" if options.standardise else ""),
+                + (" --standardize" if options.standardize else ""),
             }
             raw_rows.append(options.out, row)
     spread = f" ± {np.std(accuracies, ddof=1):.2f}" if len(accuracies) > 1 else ""

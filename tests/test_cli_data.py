@@ -34,7 +34,7 @@ def info(key, load, **more):
     return DatasetInfo(**{**dict(
         key=key, name=key.title(), summary="measurements of screws", load=f"acme_screws_source:{load}",
         modality="tabular", classes=("long", "short", "bent"), positive=(1,), negative=(0,), backbone="mlp",
-        source="the drawer [left]", licence="CC0", binarisations={"bent": ((2,), (0, 1))},
+        source="the drawer [left]", license="CC0", binarizations={"bent": ((2,), (0, 1))},
         reference=Reference(authors="Acme", title="Screws", venue="Acta Helica", year=1999)), **more})
 
 @hookimpl
@@ -167,7 +167,7 @@ def rows_by_key(done: subprocess.CompletedProcess[str]) -> dict[str, dict[str, A
 
 
 class TestList:
-    COLUMNS = ("key", "state", "size", "rows", "test", "classes", "prior", "licence", "citation")
+    COLUMNS = ("key", "state", "size", "rows", "test", "classes", "prior", "license", "citation")
 
     def test_it_says_what_is_here_of_every_set(self, data: Run, tmp_path: Path) -> None:
         put(tmp_path)
@@ -183,13 +183,13 @@ class TestList:
             "test": None,
             "classes": 3,
             "prior": round(99 / 199, 4),
-            "licence": "CC0",
+            "license": "CC0",
             "citation": "Acme, Screws, Acta Helica 1999",
         }
         assert (rows["acme-drawer"]["state"], rows["acme-drawer"]["rows"]) == ("files", None)
         assert rows["acme-drawer"]["size"] == len(content())
         assert (rows["acme-unit"]["state"], rows["acme-unit"]["size"]) == ("absent", None)
-        assert (rows["digits"]["state"], rows["digits"]["licence"]) == ("packaged", "CC BY 4.0")
+        assert (rows["digits"]["state"], rows["digits"]["license"]) == ("packaged", "CC BY 4.0")
 
     def test_a_source_that_fails_is_broken_and_the_others_are_listed(self, data: Run) -> None:
         rows = rows_by_key(data("data", "list", "--format", "json"))
@@ -257,14 +257,14 @@ class TestInfo:
             {"index": 1, "name": "short", "rows": 99, "test": None},
             {"index": 2, "name": "bent", "rows": 1, "test": None},
         ]
-        assert told["binarisations"] == {
+        assert told["binarizations"] == {
             "default": {"positive": [1], "negative": [0]},
             "bent": {"positive": [2], "negative": [0, 1]},
         }
         assert (told["files"], told["n_files"]) == ([str(path)], 1)
         (copy,) = told["copies"]
         assert (copy["folder"], copy["bytes"]) == (str(copy_of(tmp_path)), told["size"])
-        assert (told["licence"], told["source"]) == ("CC0", "the drawer [left]")
+        assert (told["license"], told["source"]) == ("CC0", "the drawer [left]")
 
     def test_the_table_says_it_in_words(self, data: Run, tmp_path: Path) -> None:
         put(tmp_path)
@@ -273,7 +273,7 @@ class TestInfo:
         assert lines[0] == "acme-screws: Acme-Screws"
         for line in (
             "citation: Acme, Screws, Acta Helica 1999",
-            "licence or terms: CC0",
+            "license or terms: CC0",
             "source: the drawer [left]",
             "state: prepared, 0.0 MiB",
             "default: positive 1; negative 0",
@@ -644,11 +644,11 @@ class TestSharing:
         for name in ("acme_screws", "acme_screws_source"):
             sys.modules.pop(name, None)
 
-    @pytest.mark.parametrize(("preprocess", "shared"), [("none", True), ("l2", True), ("standardise", False)])
+    @pytest.mark.parametrize(("preprocess", "shared"), [("none", True), ("l2", True), ("standardize", False)])
     def test_features_on_the_cpu_are_the_pages_of_the_copy(
         self, tmp_path: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch, preprocess: str, shared: bool
     ) -> None:
-        """Standardised features are fitted on a run's own training pool: they are its own."""
+        """Standardized features are fitted on a run's own training pool: they are its own."""
         put(tmp_path)
         monkeypatch.setenv("PUBENCH_CACHE", str(tmp_path / "cache"))
         monkeypatch.setenv("PUBENCH_DATA", str(root_of(tmp_path)))

@@ -39,7 +39,7 @@ LABELS = {
     "prior scaled by text": (("--prior", "scaled:x"), ("--prior", "scaled:1.2")),
     "prior scaled by 0": (("--prior", "scaled:0"), ("--prior", "factor above 0")),
     "prior scaled too far": (("--prior", "scaled:3"), ("scaled:3", "1.488", "(0, 1)")),
-    "prior below the labelled share": (
+    "prior below the labeled share": (
         (*ONE_SAMPLE, "--prior", "0.1", "--set", "method.calibrate='off'"),
         ("prior 0.1", "513 of 1149", "above 0.4465"),
     ),
@@ -223,7 +223,7 @@ class TestAWayOut:
         asked = ("--scheme", scheme, "--select", criterion)
         line = line_of(pubench(*SOUND, *asked, "--set", f"validation.fraction={fraction}"))
         assert f"selection criterion '{criterion}' is undefined on this split: " in line
-        assert ("there is no validation part" if fraction == "0" else "no labelled validation positive") in line
+        assert ("there is no validation part" if fraction == "0" else "no labeled validation positive") in line
         enough = line.split("--set validation.fraction=", 1)[1].split(")", 1)[0]
         told = self.quick(pubench, *asked, "--set", f"validation.fraction={enough}")
         assert told["data"]["validation"]["labeled"] == 1  # type: ignore[index]
@@ -234,7 +234,7 @@ class TestAWayOut:
         defined = line.split("defined here: ", 1)[1].split(" (--select)", 1)[0].split(", ")
         assert {"f1", "macro-f1", "oa", "last"} <= set(defined)
         told = self.quick(pubench, "--set", "validation.fraction=0.01", "--select", defined[0])
-        assert told["criteria"]["pa"]["undefined"] == "no labelled validation positive"  # type: ignore[index]
+        assert told["criteria"]["pa"]["undefined"] == "no labeled validation positive"  # type: ignore[index]
 
     def test_no_fraction_is_proposed_that_would_leave_nobody_to_train_on(self, pubench: Run) -> None:
         """142 zeros and c = 0.0071 make one label, in the training part or in the validation part."""

@@ -71,7 +71,7 @@ def test_a_method_is_listed_with_what_a_reader_chooses_by(pubench: Run) -> None:
     rows = {row["key"]: row for row in listed(pubench, "methods")}
     nnpu = rows["nnpu"]
     assert (nnpu["name"], nnpu["venue"], nnpu["year"]) == ("nnPU", "NeurIPS", 2017)
-    assert (nnpu["family"], nnpu["setting"]) == ("risk minimisation", "two-sample")
+    assert (nnpu["family"], nnpu["setting"]) == ("risk minimization", "two-sample")
     assert (nnpu["needs_prior"], nnpu["oracle"]) == (True, False)
     assert (nnpu["package"], nnpu["version"]) == ("pubench-nnpu", "0.1.0")
     assert (rows["pn"]["needs_prior"], rows["pn"]["oracle"]) == (False, True)

@@ -104,9 +104,9 @@ class TestTable:
         self, first: subprocess.CompletedProcess[str], folder: Path, record: dict[str, Any]
     ) -> None:
         lines = first.stdout.splitlines()
-        assert lines[0].startswith("nnpu on digits: case-control, scar, c = 0.1, seed 2; 57 labelled, 1149 unlabelled")
+        assert lines[0].startswith("nnpu on digits: case-control, scar, c = 0.1, seed 2; 57 labeled, 1149 unlabeled")
         below = " ".join(lines[8:])
-        assert "per cent" in below
+        assert "percent" in below
         assert "2 epochs" in below
         assert f"{record['seconds']['total']:.1f} s" in below
         assert "s per epoch" in below
@@ -141,7 +141,7 @@ class TestRecord:
         assert record["oracle"] is False
         assert "granted" not in first.stdout
 
-    def test_in_case_control_the_labelled_positives_stay_unlabelled_too(self, record: dict[str, Any]) -> None:
+    def test_in_case_control_the_labeled_positives_stay_unlabeled_too(self, record: dict[str, Any]) -> None:
         train = record["data"]["train"]
         assert train["labeled"] == train["positive"] // 10
         assert (train["unlabeled_positive"], train["unlabeled_negative"]) == (train["positive"], train["negative"])
@@ -355,7 +355,7 @@ def one_sample(here: Run) -> dict[str, Any]:
 
 
 class TestSingleTrainingSet:
-    def test_labelled_positives_are_taken_out_of_the_unlabelled(self, one_sample: dict[str, Any]) -> None:
+    def test_labeled_positives_are_taken_out_of_the_unlabeled(self, one_sample: dict[str, Any]) -> None:
         train = one_sample["data"]["train"]
         assert train["labeled"] == 3 * train["positive"] // 10
         assert train["unlabeled_positive"] == train["positive"] - train["labeled"]

@@ -1,6 +1,6 @@
 """A user's own file as PU data, from the command line: what is read, refused, recorded, predicted, and never learned.
 
-The file is scikit-learn's breast-cancer table with 100 labelled positives and no true labels.
+The file is scikit-learn's breast-cancer table with 100 labeled positives and no true labels.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 N, N_LABELED = 569, 100
 QUICK = ("--set", "epochs=2", "--set", "lr=1e-2", "--threads", 1)
-PLAIN = ("run", "--label-col", "labelled", "--no-tracking")
+PLAIN = ("run", "--label-col", "labeled", "--no-tracking")
 NNPU = (*PLAIN, "--method", "nnpu", *QUICK)
 SOUND = (*NNPU, "--data", "my.csv", "--prior", "0.5")
 DOCUMENTED = {"spec.yaml", "result.json", "trace.csv", "environment.json", "scores.npz", "predictions.csv"}
@@ -39,12 +39,12 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def cancer() -> tuple[pd.DataFrame, np.ndarray]:
-    """Features and ``labelled``; the true labels."""
+    """Features and ``labeled``; the true labels."""
     loaded = load_breast_cancer(as_frame=True)
     truth = loaded.target.to_numpy()
-    labelled = np.zeros(len(truth), dtype=int)
-    labelled[np.random.default_rng(0).choice(np.flatnonzero(truth == 1), N_LABELED, replace=False)] = 1
-    return loaded.data.assign(labelled=labelled), truth
+    labeled = np.zeros(len(truth), dtype=int)
+    labeled[np.random.default_rng(0).choice(np.flatnonzero(truth == 1), N_LABELED, replace=False)] = 1
+    return loaded.data.assign(labeled=labeled), truth
 
 
 @pytest.fixture(scope="module")
@@ -56,12 +56,12 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table.to_parquet(folder / "my.parquet")
     np.savez(folder / "my.npz", **{name: table[name].to_numpy() for name in table})
     table.assign(y=truth).to_csv(folder / "truth.csv", index=False)
-    hidden = table.labelled.to_numpy() == 0
+    hidden = table.labeled.to_numpy() == 0
     permuted = truth.copy()
     permuted[hidden] = np.random.default_rng(1).permutation(truth[hidden])
     table.assign(y=permuted).to_csv(folder / "permuted.csv", index=False)
     table.assign(y=truth).sample(80, random_state=0).to_csv(folder / "test.csv", index=False)
-    table[hidden].to_csv(folder / "unlabelled.csv", index=False)
+    table[hidden].to_csv(folder / "unlabeled.csv", index=False)
     return folder
 
 
@@ -119,14 +119,13 @@ class TestRun:
     def test_what_was_read_is_said(self, first: subprocess.CompletedProcess[str]) -> None:
         said = first.stderr.splitlines()
         assert said[0] == (
-            "my.csv: 569 rows; 'labelled': 1 = labelled positive, 0 = unlabelled; "
-            "100 labelled positives, 469 unlabelled"
+            "my.csv: 569 rows; 'labeled': 1 = labeled positive, 0 = unlabeled; 100 labeled positives, 469 unlabeled"
         )
         assert said[1] == "30 features: 30 numeric columns"
 
     def test_the_result_is_on_stdout_and_measures_nothing(self, first: subprocess.CompletedProcess[str]) -> None:
         title, header, *rows = first.stdout.splitlines()
-        assert title == "nnpu on my.csv: one-sample, given, seed 2; 80 labelled, 375 unlabelled, prior 0.500"
+        assert title == "nnpu on my.csv: one-sample, given, seed 2; 80 labeled, 375 unlabeled, prior 0.500"
         assert header.split() == ["selected", "by", "epoch", "value"]
         assert [row.split()[:2] for row in rows[:3]] == [[">", "pa"], ["pauc", rows[1].split()[1]], ["last", "2"]]
         assert "no true labels, so nothing is measured on them" in rows[3]
@@ -135,11 +134,11 @@ class TestRun:
     def test_the_record_has_the_documented_files(self, folder: Path) -> None:
         assert {path.name for path in folder.iterdir()} == DOCUMENTED | {"model.safetensors"}
 
-    def test_predictions_are_of_the_unlabelled_rows_of_the_file(self, folder: Path, home: Path) -> None:
+    def test_predictions_are_of_the_unlabeled_rows_of_the_file(self, folder: Path, home: Path) -> None:
         rows = rows_of((folder / "predictions.csv").read_text())
-        labelled = pd.read_csv(home / "my.csv").labelled.to_numpy()
+        labeled = pd.read_csv(home / "my.csv").labeled.to_numpy()
         assert list(rows[0]) == ["row", "score", "rank", "decision"]
-        assert [int(row["row"]) for row in rows] == np.flatnonzero(labelled == 0).tolist()
+        assert [int(row["row"]) for row in rows] == np.flatnonzero(labeled == 0).tolist()
 
     def test_rank_and_decision_are_of_the_score(self, folder: Path) -> None:
         rows = rows_of((folder / "predictions.csv").read_text())
@@ -158,10 +157,10 @@ class TestRun:
     def test_validation_rows_are_predicted_as_they_were_scored(self, folder: Path) -> None:
         predicted = {int(row["row"]): float(row["score"]) for row in rows_of((folder / "predictions.csv").read_text())}
         with np.load(folder / "scores.npz") as arrays:
-            rows, labelled = arrays["validation_rows"], arrays["validation_labeled"]
+            rows, labeled = arrays["validation_rows"], arrays["validation_labeled"]
             scores = arrays["validation_scores_pa"]
-        found = [predicted[int(row)] for row in rows[~labelled]]
-        assert np.allclose(found, scores[~labelled], rtol=1e-5)
+        found = [predicted[int(row)] for row in rows[~labeled]]
+        assert np.allclose(found, scores[~labeled], rtol=1e-5)
 
     @pytest.mark.parametrize("name", ["my.parquet", "my.npz"])
     def test_every_format_gives_the_same_bits(self, here: Run, home: Path, folder: Path, name: str) -> None:
@@ -201,9 +200,9 @@ class TestWithoutTruth:
             (("--mech", "scar"), ("--mech: my.csv comes with its own labels",)),
             (("--c", "0.3"), ("--c: my.csv comes with its own labels",)),
             (("--positive", "1,2"), ("--positive: my.csv comes with its own labels",)),
-            (("--scheme", "case-control"), ("one-sample (all of them one draw", "two-sample (the unlabelled")),
+            (("--scheme", "case-control"), ("one-sample (all of them one draw", "two-sample (the unlabeled")),
             (("--prior", "0.1"), ("prior 0.1 contradicts the labels: 80 of 455", "above 0.1758")),
-            (("--label-col", "labeled"), ("(--label-col) 'labeled'", "did you mean 'labelled'?")),
+            (("--label-col", "labeled"), ("(--label-col) 'labeled'", "did you mean 'labeled'?")),
             (("--label-col", "mean radius"), ("'mean radius'", "1 and 0, 1 and -1, true and false, or two texts")),
             (("--test", "my.csv"), ("--test my.csv needs --truth-col",)),
             (("--set", "validation.fraction=0.001"), ("'pa' is undefined on this split", "defined here: last")),
@@ -229,13 +228,13 @@ class TestWithoutTruth:
     def test_without_a_label_column_the_columns_are_said(self, here: Run) -> None:
         line = line_of(here("run", "--method", "nnpu", "--data", "my.csv"))
         assert "--label-col; its columns are mean radius, " in line
-        assert line.endswith(", labelled")
+        assert line.endswith(", labeled")
 
     def test_decisions_that_are_all_alike_are_warned_of(self, here: Run) -> None:
         done = here(*SOUND, "--prior", "0.999", "--set", "epochs=3", "--results", "alike")
         assert done.returncode == 0, done.stderr
         (line,) = [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
-        assert re.match(r"warning: all \d+ unlabelled rows are decided positive \(scores from ", line)
+        assert re.match(r"warning: all \d+ unlabeled rows are decided positive \(scores from ", line)
 
     def test_it_is_tracked_without_a_test_part(self, here: Run, home: Path) -> None:
         pytest.importorskip("pubench_mlflow")
@@ -309,7 +308,7 @@ class TestIdentity:
 def spec_of(home: Path, name: str, *sets: str, results: str = "in-process") -> RunSpec:
     asked = (
         f"data.own.path={home / name}",
-        "data.own.label_col=labelled",
+        "data.own.label_col=labeled",
         "method.key=nnpu",
         "prior=0.5",
         "execution.threads=1",
@@ -377,7 +376,7 @@ class TestTruth:
 
 
 class TestSchemes:
-    """100 of 357 positives are labelled, of 569 rows."""
+    """100 of 357 positives are labeled, of 569 rows."""
 
     def told(self, home: Path, *sets: str) -> dict[str, Any]:
         found = ran(home, "truth.csv", "data.own.truth_col=y", "prior=true", "validation.fraction=0.2", *sets)
@@ -392,13 +391,13 @@ class TestSchemes:
         assert data["prior"]["true"] == (train["labeled"] + train["unlabeled_positive"]) / rows
         assert data["calibrated"]  # nnPU is a two-sample method: it is given U and P together
 
-    def test_the_prior_of_two_samples_is_of_the_unlabelled_rows(self, home: Path) -> None:
+    def test_the_prior_of_two_samples_is_of_the_unlabeled_rows(self, home: Path) -> None:
         data = self.told(home, "data.scheme=two-sample")
         train = data["train"]
         assert data["prior"]["true"] == train["unlabeled_positive"] / train["unlabeled"]
         assert data["prior"]["true"] == pytest.approx(257 / 469, abs=0.05)
         assert not data["calibrated"]
-        assert data["test"]["rows"] == 94  # a fifth of the unlabelled rows
+        assert data["test"]["rows"] == 94  # a fifth of the unlabeled rows
 
     def test_a_small_prior_contradicts_the_labels_of_one_sample_only(self, here: Run) -> None:
         small = (*NNPU, "--data", "my.csv", "--prior", "0.1", "--results", "small")
@@ -407,13 +406,13 @@ class TestSchemes:
 
 
 @pytest.fixture(scope="module")
-def colours(home: Path, here: Run) -> str:
+def colors(home: Path, here: Run) -> str:
     """Run id of a model of two numbers and a category; its training file has no gap."""
     rng = np.random.default_rng(0)
-    labelled = (np.arange(90) < 30).astype(int)
-    columns = {"a": rng.normal(labelled), "c": rng.choice(["blue", "red"], 90), "b": rng.normal(size=90)}
-    pd.DataFrame({**columns, "s": labelled}).round(3).to_csv(home / "colours.csv", index=False)
-    asked = ("--data", "colours.csv", "--label-col", "s", "--prior", "0.6", "--save-model", "--results", "kept")
+    labeled = (np.arange(90) < 30).astype(int)
+    columns = {"a": rng.normal(labeled), "c": rng.choice(["blue", "red"], 90), "b": rng.normal(size=90)}
+    pd.DataFrame({**columns, "s": labeled}).round(3).to_csv(home / "colors.csv", index=False)
+    asked = ("--data", "colors.csv", "--label-col", "s", "--prior", "0.6", "--save-model", "--results", "kept")
     return folder_of(here(*NNPU, *asked), home).name
 
 
@@ -432,7 +431,7 @@ class TestPredict:
         scores = np.array([float(row["score"]) for row in before])
         again = np.array([float(every[int(row["row"])]["score"]) for row in before])
         assert np.allclose(again, scores, rtol=1e-5)  # batches of other rows may differ in the last bit
-        same = rows_of(here("predict", folder, "unlabelled.csv").stdout)
+        same = rows_of(here("predict", folder, "unlabeled.csv").stdout)
         assert [{**row, "row": ""} for row in same] == [{**row, "row": ""} for row in before]
 
     NEW = pd.DataFrame({"a": [0.1, -0.4, 2.0], "c": ["red", "blue", "red"], "b": [1.0, 0.5, -3.0]})
@@ -446,31 +445,31 @@ class TestPredict:
         assert done.returncode == 0, done.stderr
         return [float(row["score"]) for row in rows_of(done.stdout)]
 
-    def test_columns_are_found_by_name(self, here: Run, home: Path, colours: str) -> None:
-        plain = self.scores(here, home, colours, self.NEW)
+    def test_columns_are_found_by_name(self, here: Run, home: Path, colors: str) -> None:
+        plain = self.scores(here, home, colors, self.NEW)
         other = self.NEW.assign(more="x", s=0)[["more", "b", "s", "c", "a"]]
-        assert self.scores(here, home, colours, other) == plain
-        assert self.scores(here, home, colours[:6], self.NEW) == plain
+        assert self.scores(here, home, colors, other) == plain
+        assert self.scores(here, home, colors[:6], self.NEW) == plain
 
-    def test_a_format_of_its_own_is_the_same(self, here: Run, home: Path, colours: str) -> None:
-        plain = self.scores(here, home, colours, self.NEW)
+    def test_a_format_of_its_own_is_the_same(self, here: Run, home: Path, colors: str) -> None:
+        plain = self.scores(here, home, colors, self.NEW)
         self.NEW.to_parquet(home / "new.parquet")
         text = self.NEW.to_csv(index=False, sep=";", decimal=",")
         (home / "new-excel.csv").write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
         for name in ("new.parquet", "new-excel.csv"):
-            rows = rows_of(here("predict", colours, name, "--results", "kept").stdout)
+            rows = rows_of(here("predict", colors, name, "--results", "kept").stdout)
             assert [float(row["score"]) for row in rows] == plain
 
-    def test_an_unseen_category_is_said_and_scored(self, here: Run, home: Path, colours: str) -> None:
-        done = self.scored(here, home, colours, self.NEW.assign(c=["red", "green", "red"]))
+    def test_an_unseen_category_is_said_and_scored(self, here: Run, home: Path, colors: str) -> None:
+        done = self.scored(here, home, colors, self.NEW.assign(c=["red", "green", "red"]))
         assert done.returncode == 0
         assert done.stderr == "new.csv: 'c' has values that training did not have (green); all zero\n"
         assert len(rows_of(done.stdout)) == 3
 
     def test_a_gap_gets_the_training_median_although_training_had_none(
-        self, here: Run, home: Path, colours: str
+        self, here: Run, home: Path, colors: str
     ) -> None:
-        done = self.scored(here, home, colours, self.NEW.assign(a=[np.nan, -0.4, 2.0]))
+        done = self.scored(here, home, colors, self.NEW.assign(a=[np.nan, -0.4, 2.0]))
         assert done.returncode == 0, done.stderr
         assert "new.csv: missing values: 'a' 1; numbers get the training pool's median" in done.stderr
         assert all(np.isfinite(float(row["score"])) for row in rows_of(done.stdout))
@@ -487,31 +486,31 @@ class TestPredict:
         ids=["missing", "renamed", "text", "infinite", "empty"],
     )
     def test_rows_that_do_not_fit_are_one_line(
-        self, here: Run, home: Path, colours: str, change: Any, words: tuple[str, ...]
+        self, here: Run, home: Path, colors: str, change: Any, words: tuple[str, ...]
     ) -> None:
-        line = line_of(self.scored(here, home, colours, change(self.NEW)))
+        line = line_of(self.scored(here, home, colors, change(self.NEW)))
         for word in words:
             assert word in line
 
-    def test_they_are_written_to_a_file_where_asked(self, here: Run, home: Path, colours: str) -> None:
-        expected = self.scored(here, home, colours, self.NEW).stdout
-        done = self.scored(here, home, colours, self.NEW, "--out", "scores.csv")
+    def test_they_are_written_to_a_file_where_asked(self, here: Run, home: Path, colors: str) -> None:
+        expected = self.scored(here, home, colors, self.NEW).stdout
+        done = self.scored(here, home, colors, self.NEW, "--out", "scores.csv")
         assert (done.returncode, done.stdout) == (0, "")
         assert done.stderr.startswith("3 rows scored, ")
         assert (home / "scores.csv").read_text() == expected
-        assert "cannot write ." in line_of(self.scored(here, home, colours, self.NEW, "--out", "."))
+        assert "cannot write ." in line_of(self.scored(here, home, colors, self.NEW, "--out", "."))
 
-    def test_what_cannot_be_scored_with_is_one_line(self, here: Run, home: Path, colours: str, folder: Path) -> None:
+    def test_what_cannot_be_scored_with_is_one_line(self, here: Run, home: Path, colors: str, folder: Path) -> None:
         assert "no finished run 'ffff' in results" in line_of(here("predict", "ffff", "my.csv"))
         assert "cannot read absent.csv: No such file" in line_of(
-            here("predict", colours, "absent.csv", "--results", "kept")
+            here("predict", colors, "absent.csv", "--results", "kept")
         )
-        kept = RecordStore(home / "kept").locate(colours) / "model.safetensors"
+        kept = RecordStore(home / "kept").locate(colors) / "model.safetensors"
         whole = kept.read_bytes()
         kept.write_bytes(whole[:-9])
-        assert "is not a model of this version" in line_of(self.scored(here, home, colours, self.NEW), code=1)
+        assert "is not a model of this version" in line_of(self.scored(here, home, colors, self.NEW), code=1)
         kept.unlink()
-        assert "--save-model" in line_of(self.scored(here, home, colours, self.NEW))
+        assert "--save-model" in line_of(self.scored(here, home, colors, self.NEW))
         kept.write_bytes(whole)
 
 
@@ -528,7 +527,7 @@ class TestPredictOfADataSet:
     def test_a_matrix_and_a_table_are_scored_as_the_run_scored_them(
         self, here: Run, home: Path, of_a_data_set: Path
     ) -> None:
-        x = cancer()[0].drop(columns="labelled")
+        x = cancer()[0].drop(columns="labeled")
         np.savez(home / "x.npz", x=x.to_numpy(), y=np.zeros(N))
         x.to_csv(home / "x.csv", index=False)
         matrix, table = (here("predict", of_a_data_set, name).stdout for name in ("x.npz", "x.csv"))
@@ -588,8 +587,8 @@ class TestMessyFile:
     @pytest.mark.parametrize(
         "line",
         [
-            "Export.CSV: 80 rows; 'Status': known case = labelled positive, unknown = unlabelled; "
-            "20 labelled positives, 60 unlabelled",
+            "Export.CSV: 80 rows; 'Status': known case = labeled positive, unknown = unlabeled; "
+            "20 labeled positives, 60 unlabeled",
             "left out: 'Klinik' (constant); 'Unnamed: 8' (empty)",
             "missing values: 'Größe' 1; numbers get the training pool's median, categories one of their own ('?')",
             "2 rows repeat an earlier one; they are kept",
@@ -607,14 +606,14 @@ class TestMessyFile:
         assert " 2 numeric columns, 2 categorical as one-hot: 'Blutgruppe' (4), 'CRP' (9)" in done.stderr
 
 
-TABLE = "a,labelled\n1,1\n2,0\n3,0\n"
+TABLE = "a,labeled\n1,1\n2,0\n3,0\n"
 BROKEN: dict[str, tuple[str, bytes, str]] = {
     "empty": ("bad.csv", b"", "bad.csv is empty"),
-    "header-only": ("bad.csv", b"a,labelled\n", "bad.csv has columns and no rows"),
-    "one-column": ("bad.csv", b"labelled\n1\n0\n", "bad.csv has a single column"),
-    "ragged": ("bad.csv", b"a,labelled\n1,1\n2,0,3\n", "Expected 2 fields in line 3, saw 3"),
-    "too-many-fields": ("bad.csv", b"a,labelled\n0,1,1\n1,2,0\n", "name every column"),
-    "twice": ("bad.csv", b"a,a,labelled\n1,2,0\n", "column 'a' is there twice"),
+    "header-only": ("bad.csv", b"a,labeled\n", "bad.csv has columns and no rows"),
+    "one-column": ("bad.csv", b"labeled\n1\n0\n", "bad.csv has a single column"),
+    "ragged": ("bad.csv", b"a,labeled\n1,1\n2,0,3\n", "Expected 2 fields in line 3, saw 3"),
+    "too-many-fields": ("bad.csv", b"a,labeled\n0,1,1\n1,2,0\n", "name every column"),
+    "twice": ("bad.csv", b"a,a,labeled\n1,2,0\n", "column 'a' is there twice"),
     "latin-1": ("bad.csv", TABLE.replace("a", "ä").encode("latin-1"), "is not UTF-8 text"),
     "excel-as-csv": ("bad.csv", b"PK\x03\x04\x14\x00\x06\x00\x08\x00!\x00\xff\xfe", "is not UTF-8 text"),
     "excel": ("bad.xlsx", b"PK\x03\x04", "a table is a file ending in .csv"),
@@ -622,7 +621,7 @@ BROKEN: dict[str, tuple[str, bytes, str]] = {
     "no-gzip": ("bad.csv.gz", TABLE.encode(), "Not a gzipped file"),
     "no-parquet": ("bad.parquet", TABLE.encode() * 9, "is not a parquet file"),
     "no-npz": ("bad.npz", TABLE.encode() * 9, "is not an npz file"),
-    "one-row": ("bad.csv", b"a,labelled\n1,1\n", "labels every row"),
+    "one-row": ("bad.csv", b"a,labeled\n1,1\n", "labels every row"),
     "no-label": ("bad.csv", TABLE.replace(",1", ",0").encode(), "labels no row"),
 }
 

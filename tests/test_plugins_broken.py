@@ -158,7 +158,7 @@ from pubench_core.method import Method, MethodConfig
 
 
 class Tiny(Method[MethodConfig]):
-    """Labelled against unlabelled rows, by a linear model."""
+    """Labeled against unlabeled rows, by a linear model."""
 
     said = ""
     bad_step = 0

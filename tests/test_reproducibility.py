@@ -237,7 +237,7 @@ class TestPosition:
     """Principle 3: position tells nothing."""
 
     @pytest.mark.parametrize("scheme", SCHEMES)
-    def test_the_place_of_an_unlabelled_row_says_nothing_of_its_class(self, scheme: str) -> None:
+    def test_the_place_of_an_unlabeled_row_says_nothing_of_its_class(self, scheme: str) -> None:
         aucs, spread = [], []
         for seed in range(8):
             spec = spec_of("pn", f"data.scheme={scheme}", f"seed={seed}")

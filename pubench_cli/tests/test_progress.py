@@ -46,7 +46,7 @@ def test_plain_lines_give_stage_epoch_criterion_seconds_and_what_is_left(capsys:
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err.splitlines() == [
-        "run abc on cpu: 57 labelled, 1149 unlabelled, prior 0.4961 (told 0.4000)",
+        "run abc on cpu: 57 labeled, 1149 unlabeled, prior 0.4961 (told 0.4000)",
         "warm-up 2/5  pa 0.5000  32.5 s/epoch  1:38 left",
     ]
 

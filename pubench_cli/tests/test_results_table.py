@@ -70,9 +70,9 @@ def test_a_measure_without_a_value_is_a_dash(capsys: pytest.CaptureFixture[str])
 
 def test_an_undefined_criterion_gives_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
     criteria = copy.deepcopy(RESULT["criteria"])
-    criteria["pa"] = {"oracle": False, "undefined": "no labelled validation positive"}
+    criteria["pa"] = {"oracle": False, "undefined": "no labeled validation positive"}
     line = printed(capsys, criteria=criteria)[2]
-    assert " ".join(line.split()) == "pa undefined: no labelled validation positive"
+    assert " ".join(line.split()) == "pa undefined: no labeled validation positive"
 
 
 def test_a_told_prior_that_is_not_the_true_one_is_shown_with_it(capsys: pytest.CaptureFixture[str]) -> None:

@@ -86,7 +86,7 @@ def test_counts_and_prior_of_the_heading_are_those_of_the_record(scheme: str) ->
     assert lines == (
         "Digits 8x8",
         f"scar (s1), c = 0.1, {scheme}, seed 2",
-        f"$N_l$ = 57 labelled positives, $n_U$ = {n} unlabelled rows, prior π = 0.4961",
+        f"$N_l$ = 57 labeled positives, $n_U$ = {n} unlabeled rows, prior π = 0.4961",
     )
     assert facts["train"]["labeled"] == 57
     assert f"{facts['train']['unlabeled']:,}" == n
@@ -118,7 +118,7 @@ def test_class_bars_count_the_training_pool() -> None:
 def test_the_posterior_shows_whom_a_mechanism_labels(tmp_path: Path) -> None:
     found = {mech: posterior(problem(DIGITS, mech=mech), tmp_path) for mech in MECHANISMS}
     for mech in MECHANISMS:
-        np.testing.assert_array_equal(found[mech].logit, found["scar"].logit)  # of the pool, whoever is labelled
+        np.testing.assert_array_equal(found[mech].logit, found["scar"].logit)  # of the pool, whoever is labeled
         assert found[mech].labeled.sum() == 57
     top = np.sort(found["s4"].logit)[-57:]
     np.testing.assert_array_equal(np.sort(found["s4"].logit[found["s4"].labeled]), top)
@@ -153,7 +153,7 @@ class Squares(DataSource):
     """400 squares; classes 0 and 1 count as positive. A pixel of the first channel is the row's number / 400."""
 
     def read(self, files: tuple[Path, ...], root: DataRoot) -> ClassData:
-        channels, dtype = (3, np.float32) if self.info.key == "colour" else (1, np.uint8)
+        channels, dtype = (3, np.float32) if self.info.key == "color" else (1, np.uint8)
         x = np.zeros((400, channels, 6, 5), dtype=dtype)
         x[:, 0] = (np.arange(400) * (1 / 400 if channels == 3 else 0.5)).astype(dtype)[:, None, None]
         return ClassData(x, np.arange(400) % 4)
@@ -161,7 +161,7 @@ class Squares(DataSource):
 
 @pytest.fixture
 def squares(monkeypatch: pytest.MonkeyPatch) -> Registry:
-    """The installed plugins and two sets of images, ``grey`` (uint8) and ``colour`` (float32)."""
+    """The installed plugins and two sets of images, ``gray`` (uint8) and ``color`` (float32)."""
 
     @hookimpl
     def pubench_datasets() -> list[DatasetInfo]:
@@ -177,7 +177,7 @@ def squares(monkeypatch: pytest.MonkeyPatch) -> Registry:
                 negative=(2, 3),
                 backbone="cnn",
             )
-            for key in ("grey", "colour")
+            for key in ("gray", "color")
         ]
 
     module = ModuleType("toy_squares")
@@ -189,7 +189,7 @@ def squares(monkeypatch: pytest.MonkeyPatch) -> Registry:
     return plugins
 
 
-@pytest.mark.parametrize("key", ["grey", "colour"])
+@pytest.mark.parametrize("key", ["gray", "color"])
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_every_image_is_of_the_group_its_block_names(squares: Registry, key: str, scheme: str) -> None:
     of_squares = problem(key, squares, scheme=scheme, c="0.3")
@@ -207,28 +207,28 @@ def test_every_image_is_of_the_group_its_block_names(squares: Registry, key: str
     assert all(is_labeled[row] for row in labeled.rows.tolist())
     assert all(row % 4 < 2 and not is_labeled[row] for row in hidden.rows.tolist())
     seen = [is_labeled[row] for row in unlabeled.rows.tolist()]
-    assert any(seen) == (scheme == "case-control")  # labelled positives are in U there, as a method sees it
+    assert any(seen) == (scheme == "case-control")  # labeled positives are in U there, as a method sees it
 
 
 def test_a_block_may_be_empty(squares: Registry, tmp_path: Path) -> None:
-    assert len(blocks(problem("grey", squares, c="1"))[2].rows) == 0
-    draw("grey", tmp_path / "all.png", c="1")
+    assert len(blocks(problem("gray", squares, c="1"))[2].rows) == 0
+    draw("gray", tmp_path / "all.png", c="1")
     assert (tmp_path / "all.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_tiles_hold_the_images() -> None:
-    grey = np.arange(5 * 6 * 7, dtype=np.uint8).reshape(5, 1, 6, 7)
-    tiles = mosaic(grey, 3)
+    gray = np.arange(5 * 6 * 7, dtype=np.uint8).reshape(5, 1, 6, 7)
+    tiles = mosaic(gray, 3)
     assert tiles is not None
     assert tiles.shape == (6 + 1 + 6, 3 * (7 + 1), 3)
-    np.testing.assert_allclose(tiles[7:13, 9:16], np.repeat(grey[4, 0, :, :, None] / 255, 3, axis=2))
+    np.testing.assert_allclose(tiles[7:13, 9:16], np.repeat(gray[4, 0, :, :, None] / 255, 3, axis=2))
     assert (tiles[6] == 1).all()
     assert (tiles[7:, 17:] == 1).all()  # there is no sixth image
-    colour = np.random.default_rng(0).random((1, 3, 4, 4)).astype(np.float32)
-    np.testing.assert_allclose(mosaic(colour, 1)[:, 1:], colour[0].transpose(1, 2, 0))  # type: ignore[index]
+    color = np.random.default_rng(0).random((1, 3, 4, 4)).astype(np.float32)
+    np.testing.assert_allclose(mosaic(color, 1)[:, 1:], color[0].transpose(1, 2, 0))  # type: ignore[index]
     beyond = mosaic(np.array([-1.0, 3.0], dtype=np.float32).reshape(2, 1, 1, 1), 2)
     np.testing.assert_allclose(beyond[0, :, 0], [1, 0, 1, 1])  # type: ignore[index]
-    assert mosaic(grey[:0], 3) is None
+    assert mosaic(gray[:0], 3) is None
 
 
 def test_mnist_shows_even_digits_as_positive(tmp_path: Path) -> None:
@@ -292,7 +292,7 @@ def test_densities_are_those_of_two_gaussians() -> None:
 # ------------------------------------------------------------------ the command
 
 
-@pytest.mark.parametrize("key", ["digits", "grey", "colour", "toy-gaussian"])
+@pytest.mark.parametrize("key", ["digits", "gray", "color", "toy-gaussian"])
 def test_the_same_seed_writes_the_same_file(
     squares: Registry, key: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -304,8 +304,8 @@ def test_the_same_seed_writes_the_same_file(
 
 
 def test_another_seed_is_another_picture(squares: Registry, tmp_path: Path) -> None:
-    draw("grey", tmp_path / "2.png")
-    draw("grey", tmp_path / "3.png", seed=3)
+    draw("gray", tmp_path / "2.png")
+    draw("gray", tmp_path / "3.png", seed=3)
     assert (tmp_path / "2.png").read_bytes() != (tmp_path / "3.png").read_bytes()
 
 
@@ -380,7 +380,7 @@ def test_a_users_own_style_changes_nothing(tmp_path: Path) -> None:
     assert (tmp_path / "plain.png").read_bytes() == (tmp_path / "styled.png").read_bytes()
 
 
-@pytest.mark.parametrize("key", ["grey", "digits", "toy-gaussian"])
+@pytest.mark.parametrize("key", ["gray", "digits", "toy-gaussian"])
 def test_pictures_are_drawn_without_pyplot(
     squares: Registry, key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -48,7 +48,7 @@ def _uniformly(pool: np.ndarray, positives: np.ndarray, n: int, rng: np.random.G
 
 
 def _split(data: PNDataset, **asked: Any) -> Split:
-    """A split of PU-Bench's fractions, labelled uniformly, where nothing else is asked."""
+    """A split of PU-Bench's fractions, labeled uniformly, where nothing else is asked."""
     defaults: dict[str, Any] = {
         "scheme": "case-control",
         "choose": _uniformly,

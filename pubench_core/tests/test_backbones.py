@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from pubench_core.backbones import pubench_backbones
-from pubench_core.backbones.base import Backbone, Normalise
+from pubench_core.backbones.base import Backbone, Normalize
 from pubench_core.errors import RequestError
 from pubench_core.info import BackboneInfo
 from pubench_core.registry import load
@@ -109,7 +109,7 @@ def network(request: pytest.FixtureRequest) -> tuple[Backbone, Tensor]:
         shape = SHAPES[request.param]
         built = build(request.param, shape)
         channels = shape[0] if len(shape) == 3 else 1
-        built.normalise = Normalise([0.3] * channels, [0.7] * channels) if len(shape) == 3 else nn.Identity()
+        built.normalize = Normalize([0.3] * channels, [0.7] * channels) if len(shape) == 3 else nn.Identity()
         rows = torch.rand(3, *shape)
         with torch.no_grad():
             built(rows)
@@ -204,24 +204,24 @@ def test_rows_of_a_wrong_shape_are_refused_with_what_is_right_and_what_would_do(
 # ---------------------------------------------------------------- the first layer
 
 
-def test_normalising_is_per_channel() -> None:
+def test_normalizing_is_per_channel() -> None:
     x = torch.stack([torch.full((4, 4), 0.5), torch.full((4, 4), 0.9)])[None]
-    out = Normalise((0.1, 0.5), (0.2, 0.4))(x)
+    out = Normalize((0.1, 0.5), (0.2, 0.4))(x)
     assert out.shape == x.shape
     torch.testing.assert_close(out[0, 0], torch.full((4, 4), 2.0))
     torch.testing.assert_close(out[0, 1], torch.full((4, 4), 1.0))
 
 
-def test_normalising_makes_the_data_it_was_measured_on_standard() -> None:
+def test_normalizing_makes_the_data_it_was_measured_on_standard() -> None:
     x = torch.rand(500, 1, 6, 6, generator=torch.Generator().manual_seed(0)) * 0.3 + 0.2
-    out = Normalise([float(x.mean())], [float(x.std())])(x)
+    out = Normalize([float(x.mean())], [float(x.std())])(x)
     assert math.isclose(float(out.mean()), 0, abs_tol=1e-5)
     assert math.isclose(float(out.std()), 1, abs_tol=1e-5)
 
 
-def test_what_is_normalised_with_is_kept_with_the_network_and_not_trained() -> None:
+def test_what_is_normalized_with_is_kept_with_the_network_and_not_trained() -> None:
     net = build("lenet", (1, 28, 28))
     trained = {name for name, _ in net.named_parameters()}
-    net.normalise = Normalise((0.1307,), (0.3081,))
+    net.normalize = Normalize((0.1307,), (0.3081,))
     assert {name for name, _ in net.named_parameters()} == trained
-    assert {"normalise.mean", "normalise.std"} <= set(net.state_dict())
+    assert {"normalize.mean", "normalize.std"} <= set(net.state_dict())

@@ -40,7 +40,7 @@ class Listening:
 
 
 def table(n_labeled: int, n_unlabeled: int) -> PUData:
-    """A case-control table: the labelled positives are also the first rows of U. The feature is the instance."""
+    """A case-control table: the labeled positives are also the first rows of U. The feature is the instance."""
     instance = torch.cat([torch.arange(n_labeled), torch.arange(n_unlabeled)])
     labeled = torch.arange(len(instance)) < n_labeled
     features = Features(torch.arange(n_unlabeled, dtype=torch.float32)[:, None])
@@ -102,7 +102,7 @@ def test_a_last_single_row_joins_the_batch_before_it() -> None:
     assert sizes(run_of(2, 11, batch_size=13).joint_batches()) == [13]
 
 
-def test_a_batch_says_which_rows_it_has_and_who_is_labelled() -> None:
+def test_a_batch_says_which_rows_it_has_and_who_is_labeled() -> None:
     run = run_of(5, 30, batch_size=7)
     data = table(5, 30)
     for batch in run.joint_batches():
@@ -111,7 +111,7 @@ def test_a_batch_says_which_rows_it_has_and_who_is_labelled() -> None:
         assert batch.x.dtype == torch.float32
 
 
-def test_a_labelled_positive_and_its_copy_are_two_rows_of_a_joint_pass() -> None:
+def test_a_labeled_positive_and_its_copy_are_two_rows_of_a_joint_pass() -> None:
     instances = Counter(int(x) for batch in run_of(3, 10, batch_size=4).joint_batches() for x in batch.x)
     assert instances == {**dict.fromkeys(range(3), 2), **dict.fromkeys(range(3, 10), 1)}
 
@@ -151,7 +151,7 @@ def test_joint_batches_have_the_size_that_is_asked_for_each_time() -> None:
 # ---------------------------------------------------------------- paired batches
 
 
-def test_a_pair_is_one_batch_of_labelled_and_one_of_unlabelled_rows() -> None:
+def test_a_pair_is_one_batch_of_labeled_and_one_of_unlabeled_rows() -> None:
     for p, u in run_of(6, 20).paired_batches(3, 5):
         assert p.labeled.all()
         assert not u.labeled.any()
@@ -289,7 +289,7 @@ def test_networks_are_back_in_training_mode_when_an_epoch_begins() -> None:
         net.eval()
 
 
-def test_each_network_has_its_own_initialisation_and_the_callers_random_state_plays_no_part() -> None:
+def test_each_network_has_its_own_initialization_and_the_callers_random_state_plays_no_part() -> None:
     torch.manual_seed(0)
     before = torch.get_rng_state()
     first, second = (lambda run: (run.backbone(), run.backbone()))(run_of(2, 4))

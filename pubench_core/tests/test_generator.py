@@ -76,7 +76,7 @@ def test_a_fixed_test_part_is_used_whole_and_in_its_order(labels_only: Maker, sp
 
 @thoroughly
 @given(positive=classes, negative=classes, percent=percents, fraction=fractions, scheme=schemes, seed=seeds)
-def test_a_labelled_row_is_always_positive_and_their_number_is_the_floor(
+def test_a_labeled_row_is_always_positive_and_their_number_is_the_floor(
     labels_only: Maker,
     split_of: Splitter,
     positive: int,
@@ -112,7 +112,7 @@ def test_label_counts_are_those_of_the_vectors() -> None:
 
 @thoroughly
 @given(positive=classes, negative=classes, percent=percents, seed=seeds)
-def test_u_is_the_whole_pool_in_case_control_and_the_pool_without_the_labelled_otherwise(
+def test_u_is_the_whole_pool_in_case_control_and_the_pool_without_the_labeled_otherwise(
     labels_only: Maker, split_of: Splitter, positive: int, negative: int, percent: int, seed: int
 ) -> None:
     data = labels_only(positive, negative)
@@ -140,7 +140,7 @@ def test_u_is_in_the_order_of_the_permuted_pool(
 
 @pytest.mark.parametrize("seed", [2, 25, 42])
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_the_position_of_an_unlabelled_row_tells_nothing_about_its_hidden_label(
+def test_the_position_of_an_unlabeled_row_tells_nothing_about_its_hidden_label(
     labels_only: Maker, problem_of: Callable[..., Problem], scheme: str, seed: int
 ) -> None:
     problem = problem_of(labels_only(9_000, 13_000), scheme=scheme, c=0.3, validation_fraction=0.2, seed=seed)

@@ -1,4 +1,4 @@
-"""Rows that come with their labels are split by who is labelled, the test part by truth, and each row goes one way."""
+"""Rows that come with their labels are split by who is labeled, the test part by truth, and each row goes one way."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pubench_core.errors import RequestError
 
 N, N_LABELED, N_POSITIVE = 100, 20, 50
 LABELED = np.arange(N) < N_LABELED
-TRUTH = (np.arange(N) < N_POSITIVE).astype(np.int8)  # 20 labelled and 30 hidden positives, 50 negatives
+TRUTH = (np.arange(N) < N_POSITIVE).astype(np.int8)  # 20 labeled and 30 hidden positives, 50 negatives
 
 
 def table(
@@ -55,7 +55,7 @@ def test_every_row_is_in_one_part_once_with_its_own_label(scheme: str, truth: np
 
 
 @pytest.mark.parametrize(("fraction", "labeled", "rows"), [(0.2, 4, 20), (0.01, 0, 1), (0.1, 2, 10), (0.0, 0, 0)])
-def test_the_validation_part_is_stratified_by_who_is_labelled(fraction: float, labeled: int, rows: int) -> None:
+def test_the_validation_part_is_stratified_by_who_is_labeled(fraction: float, labeled: int, rows: int) -> None:
     found = split(table(), validation_fraction=fraction)
     assert (found.validation.n_labeled, len(found.validation.rows)) == (labeled, rows)
     assert found.train.n_labeled == N_LABELED - labeled
@@ -70,13 +70,13 @@ def test_the_test_part_is_stratified_by_truth() -> None:
     assert (len(found.test_rows), int(TRUTH[found.test_rows].sum())) == (20, 10)
 
 
-def test_of_one_draw_the_test_part_is_a_draw_too_labelled_rows_among_it() -> None:
+def test_of_one_draw_the_test_part_is_a_draw_too_labeled_rows_among_it() -> None:
     counts = [int(LABELED[split(table(truth=TRUTH), seed=seed).test_rows].sum()) for seed in range(20)]
     assert min(counts) < max(counts)
-    assert 2 < np.mean(counts) < 6  # 20 of 100 rows are labelled, and 20 are tested on
+    assert 2 < np.mean(counts) < 6  # 20 of 100 rows are labeled, and 20 are tested on
 
 
-def test_of_two_samples_only_unlabelled_rows_are_tested_on() -> None:
+def test_of_two_samples_only_unlabeled_rows_are_tested_on() -> None:
     """They alone are a draw from the population: 30 positives of 80."""
     for seed in range(5):
         found = split(table(truth=TRUTH), scheme="two-sample", seed=seed)
@@ -110,7 +110,7 @@ def test_the_seed_decides_the_split() -> None:
     assert not np.array_equal(first.train.rows, other.train.rows)
 
 
-def test_in_both_schemes_the_unlabelled_rows_are_those_without_a_label() -> None:
+def test_in_both_schemes_the_unlabeled_rows_are_those_without_a_label() -> None:
     for scheme in ("one-sample", "two-sample"):
         part = split(table(), scheme=scheme).train
         assert not part.labeled[part.unlabeled(scheme)].any()
@@ -120,11 +120,11 @@ def test_in_both_schemes_the_unlabelled_rows_are_those_without_a_label() -> None
 @pytest.mark.parametrize(
     ("labeled", "words"),
     [
-        (np.arange(10) < 1, "0 labelled and 1 unlabelled rows are left to train on"),
-        (np.arange(10) < 9, "1 labelled and 0 unlabelled rows are left to train on"),
+        (np.arange(10) < 1, "0 labeled and 1 unlabeled rows are left to train on"),
+        (np.arange(10) < 9, "1 labeled and 0 unlabeled rows are left to train on"),
     ],
 )
-def test_a_split_that_leaves_no_label_or_no_unlabelled_row_is_refused(labeled: np.ndarray, words: str) -> None:
+def test_a_split_that_leaves_no_label_or_no_unlabeled_row_is_refused(labeled: np.ndarray, words: str) -> None:
     with pytest.raises(RequestError, match=words) as caught:
         split(table(labeled), validation_fraction=0.9)
     assert "my.csv" in str(caught.value)

@@ -1,4 +1,4 @@
-"""A user's table as PU data: who is labelled, what became of every column, and what was said about it."""
+"""A user's table as PU data: who is labeled, what became of every column, and what was said about it."""
 
 from __future__ import annotations
 
@@ -76,17 +76,17 @@ class TestLabels:
     @pytest.mark.parametrize(
         ("values", "word", "reading"),
         [
-            (LABELED, None, "1 = labelled positive, 0 = unlabelled"),
-            (LABELED.astype(float), None, "1.0 = labelled positive, 0.0 = unlabelled"),
-            (np.where(LABELED, 1, -1), None, "1 = labelled positive, -1 = unlabelled"),
-            (LABELED.astype(bool), None, "True = labelled positive, False = unlabelled"),
-            (np.where(LABELED, "TRUE", "FALSE"), None, "True = labelled positive, False = unlabelled"),
-            (np.where(LABELED, "yes", "no"), "yes", "yes = labelled positive, no = unlabelled"),
-            (LABELED + 1, "2", "2 = labelled positive, 1 = unlabelled"),
-            (LABELED + 1.0, "2", "2.0 = labelled positive, 1.0 = unlabelled"),
-            (1 - LABELED, "0", "0 = labelled positive, 1 = unlabelled"),
-            (1.0 - LABELED, "0", "0.0 = labelled positive, 1.0 = unlabelled"),
-            (~LABELED.astype(bool), "false", "False = labelled positive, True = unlabelled"),
+            (LABELED, None, "1 = labeled positive, 0 = unlabeled"),
+            (LABELED.astype(float), None, "1.0 = labeled positive, 0.0 = unlabeled"),
+            (np.where(LABELED, 1, -1), None, "1 = labeled positive, -1 = unlabeled"),
+            (LABELED.astype(bool), None, "True = labeled positive, False = unlabeled"),
+            (np.where(LABELED, "TRUE", "FALSE"), None, "True = labeled positive, False = unlabeled"),
+            (np.where(LABELED, "yes", "no"), "yes", "yes = labeled positive, no = unlabeled"),
+            (LABELED + 1, "2", "2 = labeled positive, 1 = unlabeled"),
+            (LABELED + 1.0, "2", "2.0 = labeled positive, 1.0 = unlabeled"),
+            (1 - LABELED, "0", "0 = labeled positive, 1 = unlabeled"),
+            (1.0 - LABELED, "0", "0.0 = labeled positive, 1.0 = unlabeled"),
+            (~LABELED.astype(bool), "false", "False = labeled positive, True = unlabeled"),
         ],
         ids=[
             "1-0",
@@ -107,7 +107,7 @@ class TestLabels:
     ) -> None:
         own = read(s=values, **({"_positive_value": word} if word else {}))
         assert own.labeled.tolist() == LABELED.astype(bool).tolist()
-        assert f"my.csv: {N} rows; 's': {reading}; {N_LABELED} labelled positives, 24 unlabelled" == note(own, "rows;")
+        assert f"my.csv: {N} rows; 's': {reading}; {N_LABELED} labeled positives, 24 unlabeled" == note(own, "rows;")
 
     @pytest.mark.parametrize("dtype", ["int8", "Int64", "boolean", "bool", "Float64", "category"])
     def test_labels_of_a_data_frame_are_read_in_every_dtype(self, read: Read, dtype: str) -> None:
@@ -121,9 +121,9 @@ class TestLabels:
             (np.arange(N), ("the values 0, 1, 2, 3, 4 and 25 more",)),
             (np.where(LABELED, "yes", "no"), ("the values yes, no", "say which is positive with --positive-value")),
             (LABELED + 1, ("the values 2, 1", "say which is positive with --positive-value")),
-            (np.where(LABELED, 1.0, np.nan), ("is empty in row 6", "0 for unlabelled rows")),
-            (np.zeros(N, int), ("labels no row (1 = labelled positive, 0 = unlabelled)", "need labelled positives")),
-            (np.ones(N, int), ("labels every row (1 = labelled positive)", "need unlabelled rows")),
+            (np.where(LABELED, 1.0, np.nan), ("is empty in row 6", "0 for unlabeled rows")),
+            (np.zeros(N, int), ("labels no row (1 = labeled positive, 0 = unlabeled)", "need labeled positives")),
+            (np.ones(N, int), ("labels every row (1 = labeled positive)", "need unlabeled rows")),
         ],
         ids=["three", "many", "texts", "numbers", "gaps", "none", "all"],
     )
@@ -150,8 +150,8 @@ class TestLabels:
         own = read(y=np.where(np.arange(N) < 10, "M", "B"), _truth_col="y", _positive_value="M")
         assert (own.labeled.sum(), own.truth.sum()) == (N_LABELED, 10)
 
-    def test_a_labelled_share_above_one_half_is_said(self, read: Read) -> None:
-        assert "67 % of the rows are labelled" in note(read(s=(np.arange(N) < 20).astype(int)), "%")
+    def test_a_labeled_share_above_one_half_is_said(self, read: Read) -> None:
+        assert "67 % of the rows are labeled" in note(read(s=(np.arange(N) < 20).astype(int)), "%")
         assert not [text for text in read(s=(np.arange(N) < 15).astype(int)).notes if "%" in text]
 
     def test_a_column_of_lists_is_no_column_of_labels(self, read: Read) -> None:
@@ -174,9 +174,9 @@ class TestTruth:
         assert own.truth is None
         assert not own.can_be_tested
 
-    def test_labelled_rows_that_are_negative_are_said_and_kept(self, read: Read) -> None:
+    def test_labeled_rows_that_are_negative_are_said_and_kept(self, read: Read) -> None:
         own = read(y=(np.arange(N) >= 2).astype(int), _truth_col="y")
-        assert "2 labelled rows are negative by 'y'; their labels are kept as given" in own.notes
+        assert "2 labeled rows are negative by 'y'; their labels are kept as given" in own.notes
         assert own.labeled.sum() == N_LABELED
 
     def test_it_is_never_a_feature(self, read: Read) -> None:
@@ -235,11 +235,11 @@ class TestFeatures:
 
     def test_texts_become_one_feature_per_value_in_alphabetical_order(self, read: Read) -> None:
         values = np.array(["red", "blue", "grün"])[np.arange(N) % 3]
-        own = read(colour=values, _features="colour")
-        assert own.columns == (Column("colour", "category", ("blue", "grün", "red")),)
-        assert own.columns[0].features == ["colour=blue", "colour=grün", "colour=red"]
+        own = read(color=values, _features="color")
+        assert own.columns == (Column("color", "category", ("blue", "grün", "red")),)
+        assert own.columns[0].features == ["color=blue", "color=grün", "color=red"]
         assert np.array_equal(own.x, np.stack([values == v for v in ("blue", "grün", "red")], axis=1))
-        assert "3 features: 0 numeric columns, 1 categorical as one-hot: 'colour' (3)" in own.notes
+        assert "3 features: 0 numeric columns, 1 categorical as one-hot: 'color' (3)" in own.notes
 
     def test_a_missing_text_is_a_value_of_its_own(self, read: Read) -> None:
         own = read(c=np.where(np.arange(N) < 4, None, np.where(np.arange(N) < 9, "x", "y")), _features="c")
@@ -369,10 +369,10 @@ class TestDuplicates:
         assert len(own.x) == N + 3
         assert "3 rows repeat an earlier one; they are kept" in own.notes
 
-    def test_a_labelled_row_that_is_there_unlabelled_is_said(self, read: Read) -> None:
+    def test_a_labeled_row_that_is_there_unlabeled_is_said(self, read: Read) -> None:
         rows = np.r_[np.arange(N), 0]
         own = read(**{name: values[rows] for name, values in plain_columns().items()}, s=np.r_[LABELED, 0])
-        assert "1 rows repeat an earlier one, labelled rows among them; they are kept" in own.notes
+        assert "1 rows repeat an earlier one, labeled rows among them; they are kept" in own.notes
 
 
 TEST: dict[str, Any] = {"b": [1, 2], "y": [1, 0], "a": [0.5, 0.25], "other": ["x", "y"]}

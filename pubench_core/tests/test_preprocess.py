@@ -1,4 +1,4 @@
-"""Features are filled and standardised by what the training pool says, and by nothing else."""
+"""Features are filled and standardized by what the training pool says, and by nothing else."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class TestFill:
     def test_rows_outside_the_pool_change_nothing(self) -> None:
         other = X.copy()
         other[[1, 4]] = [[-1e6, 3.0, 8.0], [0.0, NAN, NAN]]
-        for kind in ("none", "standardise"):
+        for kind in ("none", "standardize"):
             one, two = Preprocessing.fit(X, POOL, kind).arrays(), Preprocessing.fit(other, POOL, kind).arrays()
             assert one.keys() == two.keys()
             assert all(np.array_equal(one[name], two[name]) for name in one)
 
-    @pytest.mark.parametrize("kind", ["none", "standardise"])
+    @pytest.mark.parametrize("kind", ["none", "standardize"])
     def test_a_pool_without_gaps_still_says_what_stands_for_one(self, kind: str) -> None:
         """A test file and new rows may have gaps where the training file has none."""
         x = np.array([[1.0, 0.0], [2.0, 4.0], [9.0, 8.0]], dtype=np.float32)
@@ -68,11 +68,11 @@ class TestFill:
         assert Preprocessing.fit(x, np.arange(2), "none").apply(x) is x
 
 
-class TestStandardise:
+class TestStandardize:
     def test_the_pool_has_mean_0_and_deviation_1(self) -> None:
         x = np.random.default_rng(0).normal(3, 7, size=(50, 4)).astype(np.float32)
         pool = np.arange(0, 50, 2)
-        out = Preprocessing.fit(x, pool, "standardise").apply(x)
+        out = Preprocessing.fit(x, pool, "standardize").apply(x)
         assert out.dtype == np.float32
         assert np.allclose(out[pool].mean(axis=0), 0, atol=1e-6)
         assert np.allclose(out[pool].std(axis=0), 1, atol=1e-6)
@@ -80,7 +80,7 @@ class TestStandardise:
 
     def test_gaps_are_filled_before_the_mean_is_taken(self) -> None:
         """1, 4 and the median 2.5: mean 2.5, deviation sqrt(1.5)."""
-        fitted = Preprocessing.fit(X, POOL, "standardise")
+        fitted = Preprocessing.fit(X, POOL, "standardize")
         assert fitted.mean is not None
         assert fitted.deviation is not None
         assert fitted.mean[0] == 2.5
@@ -89,18 +89,18 @@ class TestStandardise:
         assert np.isfinite(out).all()
         assert out[3, 0] == 0
 
-    def test_a_constant_feature_is_centred_and_not_scaled(self) -> None:
-        out = Preprocessing.fit(X, POOL, "standardise").apply(X)
+    def test_a_constant_feature_is_centerd_and_not_scaled(self) -> None:
+        out = Preprocessing.fit(X, POOL, "standardize").apply(X)
         assert out[:, 2].tolist() == [0, -10, 0, 0, -4]
 
     def test_bytes_are_shares_of_255(self) -> None:
         x = np.array([[0], [255], [51]], dtype=np.uint8)
-        out = Preprocessing.fit(x, np.arange(2), "standardise").apply(x)
+        out = Preprocessing.fit(x, np.arange(2), "standardize").apply(x)
         assert out[:, 0].tolist() == pytest.approx([-1, 1, -0.6])
 
 
 def test_its_numbers_are_kept_by_name_and_give_the_same_bits() -> None:
-    for kind, names in (("none", {"fill"}), ("standardise", {"fill", "mean", "deviation"}), ("l2", set())):
+    for kind, names in (("none", {"fill"}), ("standardize", {"fill", "mean", "deviation"}), ("l2", set())):
         fitted = Preprocessing.fit(X, POOL, kind)
         assert set(fitted.arrays()) == names
         again = Preprocessing.of(fitted.arrays())

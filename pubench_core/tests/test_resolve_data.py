@@ -1,4 +1,4 @@
-"""What data a request means: classes by index, name or binarisation; a user's file, with labels that are its own."""
+"""What data a request means: classes by index, name or binarization; a user's file, with labels that are its own."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FARM = DatasetInfo(
     positive=(0,),
     negative=(1, 2, 3),
     backbone="mlp",
-    binarisations=MappingProxyType({"case1": ((1, 3), (0,)), "case2": ((0,), (1,))}),
+    binarizations=MappingProxyType({"case1": ((1, 3), (0,)), "case2": ((0,), (1,))}),
 )
 
 
@@ -71,20 +71,20 @@ class TestClasses:
         assert "has no class 4;" in refusal(positive="4")
         assert "has no class goat;" in refusal(positive="0,goat")
 
-    def test_a_named_binarisation_is_its_two_lists(self) -> None:
-        assert classes(binarisation="case1") == ([1, 3], [0])
-        assert classes(binarisation="case2") == ([0], [1])
+    def test_a_named_binarization_is_its_two_lists(self) -> None:
+        assert classes(binarization="case1") == ([1, 3], [0])
+        assert classes(binarization="case2") == ([0], [1])
 
     def test_it_may_be_given_with_the_lists_it_names_and_with_no_others(self) -> None:
         """What ``--dry-run`` prints has all three."""
-        assert classes(binarisation="case1", positive=[1, 3], negative=[0]) == ([1, 3], [0])
-        assert classes(binarisation="case1", positive="dog,cow") == ([1, 3], [0])
-        assert "--binarisation case1 says which classes are positive" in refusal(binarisation="case1", positive=[1])
-        assert "leave out --negative" in refusal(binarisation="case1", negative="2")
+        assert classes(binarization="case1", positive=[1, 3], negative=[0]) == ([1, 3], [0])
+        assert classes(binarization="case1", positive="dog,cow") == ([1, 3], [0])
+        assert "--binarization case1 says which classes are positive" in refusal(binarization="case1", positive=[1])
+        assert "leave out --negative" in refusal(binarization="case1", negative="2")
 
     def test_one_that_does_not_exist_is_refused_with_the_nearest(self) -> None:
-        line = refusal(binarisation="case3")
-        assert "binarisation of farm 'case3'" in line
+        line = refusal(binarization="case3")
+        assert "binarization of farm 'case3'" in line
         assert "did you mean 'case" in line
 
 
@@ -98,9 +98,9 @@ def file(tmp_path: Path) -> Path:
 def own(file: Path, mechanism: dict[str, Any] | None = None, data: dict[str, Any] | None = None, **given: Any) -> Any:
     """The fields, the data section and the mechanism section that such a request becomes."""
     section = {"own": {"path": str(file), "label_col": "s", **given}, **(data or {})}
-    labelling = dict(mechanism or {})
-    fields = own_file(section, labelling, {("mechanism", "c"): "--c", ("data", "key"): "--data"})
-    return fields, section, labelling
+    labeling = dict(mechanism or {})
+    fields = own_file(section, labeling, {("mechanism", "c"): "--c", ("data", "key"): "--data"})
+    return fields, section, labeling
 
 
 def own_refusal(file: Path, *sections: Any, **given: Any) -> str:
@@ -126,7 +126,7 @@ class TestOwnFile:
     def test_the_same_fields_are_accepted_again(self, file: Path) -> None:
         """What ``--dry-run`` prints is a run file."""
         fields, data, mechanism = own(file)
-        again = {**data, "own": {**fields, "path": str(file)}, "positive": [1], "negative": [0], "binarisation": None}
+        again = {**data, "own": {**fields, "path": str(file)}, "positive": [1], "negative": [0], "binarization": None}
         assert own_file(again, mechanism, {}) == fields
 
     @pytest.mark.parametrize(
@@ -137,22 +137,22 @@ class TestOwnFile:
             ({"key": "given", "c": 0.5}, {}),
             ({}, {"positive": "1,2"}),
             ({}, {"negative": [1]}),
-            ({}, {"binarisation": "case1"}),
+            ({}, {"binarization": "case1"}),
         ],
     )
-    def test_a_simulated_labelling_is_refused_with_it(
+    def test_a_simulated_labeling_is_refused_with_it(
         self, file: Path, mechanism: dict[str, Any], data: dict[str, Any]
     ) -> None:
         line = own_refusal(file, mechanism, data)
         assert "my.csv comes with its own labels" in line
-        assert line.split(": ")[0] in {"mechanism.key", "--c", "data.positive", "data.negative", "data.binarisation"}
+        assert line.split(": ")[0] in {"mechanism.key", "--c", "data.positive", "data.negative", "data.binarization"}
 
     @pytest.mark.parametrize("scheme", ["case-control", "single-training-set", "both"])
     def test_another_scheme_is_refused_with_what_the_two_mean(self, file: Path, scheme: str) -> None:
         line = own_refusal(file, {}, {"scheme": scheme})
         assert f"scheme {scheme}: " in line
         assert "one-sample (all of them one draw" in line
-        assert "two-sample (the unlabelled rows alone" in line
+        assert "two-sample (the unlabeled rows alone" in line
 
     def test_a_file_that_was_edited_is_another_file(self, file: Path) -> None:
         line = own_refusal(file, sha256="0" * 64)
@@ -209,7 +209,7 @@ class TestNoFile:
 def test_a_file_is_a_data_set_of_two_classes(file: Path) -> None:
     info = own_info(OwnFile(path=file, sha256="0", label_col="s"))
     assert (info.name, info.classes, info.positive, info.negative) == ("my.csv", ("negative", "positive"), (1,), (0,))
-    assert (info.modality, info.backbone, info.preprocess) == ("tabular", "mlp", "standardise")
+    assert (info.modality, info.backbone, info.preprocess) == ("tabular", "mlp", "standardize")
 
 
 def test_a_class_named_twice_counts_once_and_one_on_both_sides_is_refused() -> None:

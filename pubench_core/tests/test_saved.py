@@ -103,7 +103,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
         {
             "a": rng.normal(positive * 2.0, 1).round(4),
             "s": (np.arange(N) < 30).astype(int),
-            "colour": rng.choice(["blue", "red"], N),
+            "color": rng.choice(["blue", "red"], N),
         }
     )
     frame.loc[[3, 70], "a"] = np.nan
@@ -219,7 +219,7 @@ class TestContent:
         model = load_model(path, plugins)
         assert model.spec == spec
         assert model.shape == (3,)
-        assert model.columns == (Column("a", "number"), Column("colour", "category", ("blue", "red")))
+        assert model.columns == (Column("a", "number"), Column("color", "category", ("blue", "red")))
         assert model.columns == read_own(spec.data.own).columns
         assert (
             model.preprocessing.arrays().keys()

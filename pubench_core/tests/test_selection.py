@@ -150,12 +150,12 @@ def test_a_run_that_tracks_last_is_never_exhausted() -> None:
 
 
 def test_an_undefined_criterion_keeps_nothing_alive_and_chooses_nothing() -> None:
-    selection = Selection(("pa", "f1"), {"pa": "no labelled validation positive"})
+    selection = Selection(("pa", "f1"), {"pa": "no labeled validation positive"})
     for epoch, value in enumerate((0.5, 0.4), start=1):
         selection.update(epoch, {"pa": {"": 0.9}, "f1": {"": value}}, 1, lambda: Snapshot({}))
     assert selection.tracks["pa"].snapshot is None
     assert selection.exhausted
-    assert Selection(("pa",), {"pa": "no labelled validation positive"}).exhausted
+    assert Selection(("pa",), {"pa": "no labeled validation positive"}).exhausted
 
 
 def test_a_criterion_without_a_value_at_any_epoch_chooses_nothing() -> None:
@@ -169,7 +169,7 @@ def refusal(positive: int, negative: int, c: float) -> str:
     with pytest.raises(RequestError) as refused:
         refuse_undefined(
             "pa",
-            {"pa": "no labelled validation positive", "pauc": "no labelled validation positive"},
+            {"pa": "no labeled validation positive", "pauc": "no labeled validation positive"},
             counts=(negative, positive),
             c=c,
             known=("pa", "pauc", "f1", "last"),
@@ -178,13 +178,13 @@ def refusal(positive: int, negative: int, c: float) -> str:
 
 
 def test_a_criterion_that_is_defined_is_not_refused() -> None:
-    refuse_undefined("f1", {"pa": "no labelled validation positive"}, counts=(10, 10), c=0.1, known=("pa", "f1"))
+    refuse_undefined("f1", {"pa": "no labeled validation positive"}, counts=(10, 10), c=0.1, known=("pa", "f1"))
 
 
 def test_the_refusal_says_which_criterion_why_and_what_is_defined() -> None:
     message = refusal(1000, 1000, 0.05)
     assert "'pa'" in message
-    assert "no labelled validation positive" in message
+    assert "no labeled validation positive" in message
     assert "f1, last (--select)" in message
     assert "pauc" not in message
 
@@ -217,5 +217,5 @@ def test_no_fraction_is_named_where_none_would_do() -> None:
     assert "validation.fraction" not in refusal(9, 1000, 0.1)  # floor(0.1 x 9) = 0, whatever the fraction
 
 
-def test_no_fraction_is_named_that_would_leave_no_labelled_positive_to_train_on() -> None:
+def test_no_fraction_is_named_that_would_leave_no_labeled_positive_to_train_on() -> None:
     assert "validation.fraction" not in refusal(15, 100, 0.1)  # ten of them validate, five are left

@@ -18,7 +18,7 @@ import pytest
 from pubench_core.data.tables import is_table_path, read_table, sha256_of
 from pubench_core.errors import RequestError
 
-PLAIN = "age,colour,labelled\n31,red,1\n40,blue,0\n"
+PLAIN = "age,color,labeled\n31,red,1\n40,blue,0\n"
 
 
 @pytest.fixture
@@ -82,9 +82,9 @@ class TestDelimitedText:
             ("\n\n" + PLAIN + "\n\n", "my.csv"),
             (b"\xef\xbb\xbf" + PLAIN.encode(), "my.csv"),
             (gzip.compress(PLAIN.encode()), "my.csv.gz"),
-            (" age , colour ,labelled \n 31 , red , 1 \n 40, blue ,0\n", "my.csv"),
-            ('"age","colour","labelled"\n"31","red","1"\n"40","blue","0"\n', "my.csv"),
-            ("age,colour,labelled\n31,red,1,\n40,blue,0,\n", "my.csv"),
+            (" age , color ,labeled \n 31 , red , 1 \n 40, blue ,0\n", "my.csv"),
+            ('"age","color","labeled"\n"31","red","1"\n"40","blue","0"\n', "my.csv"),
+            ("age,color,labeled\n31,red,1,\n40,blue,0,\n", "my.csv"),
         ],
         ids=[
             "comma",
@@ -107,9 +107,9 @@ class TestDelimitedText:
         self, written: Written, content: str | bytes, name: str
     ) -> None:
         frame = read_table(written(content, name))
-        assert frame.columns.tolist() == ["age", "colour", "labelled"]
+        assert frame.columns.tolist() == ["age", "color", "labeled"]
         assert frame.values.tolist() == [[31, "red", 1], [40, "blue", 0]]
-        assert [frame[c].dtype.kind for c in ("age", "labelled")] == ["i", "i"]
+        assert [frame[c].dtype.kind for c in ("age", "labeled")] == ["i", "i"]
 
     def test_a_byte_order_mark_is_no_part_of_a_quoted_name(self, written: Written) -> None:
         assert list(read_table(written(b'\xef\xbb\xbf"a",b\n1,2\n'))) == ["a", "b"]

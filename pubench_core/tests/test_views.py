@@ -22,7 +22,7 @@ NOTHING: frozenset[str] = frozenset()
 
 
 def view(labels_only: Maker, problem_of: Builder, granted: frozenset[str] = NOTHING, **asked: object) -> PUData:
-    """120 positives and 180 negatives, nothing split off, 36 labelled; features are row numbers."""
+    """120 positives and 180 negatives, nothing split off, 36 labeled; features are row numbers."""
     data = labels_only(120, 180, test=(1, 1))
     return problem_of(data, **{"c": 0.3, "validation_fraction": 0.0, **asked}).view(granted)
 
@@ -36,7 +36,7 @@ def test_the_table_is_lp_above_u(labels_only: Maker, problem_of: Builder, scheme
     assert data.unlabeled_rows.tolist() == list(range(36, n))
 
 
-def test_in_case_control_a_labelled_positive_and_its_unlabelled_copy_are_one_instance(
+def test_in_case_control_a_labeled_positive_and_its_unlabeled_copy_are_one_instance(
     labels_only: Maker, problem_of: Builder
 ) -> None:
     data = view(labels_only, problem_of)
@@ -61,7 +61,7 @@ def test_distinct_rows_name_every_instance_once(
     assert sorted(data.instance[data.distinct_rows].tolist()) == list(range(300))
 
 
-def test_distinct_rows_are_all_rows_where_nothing_is_labelled() -> None:
+def test_distinct_rows_are_all_rows_where_nothing_is_labeled() -> None:
     part = PUPart(Features(torch.zeros(4, 1)), torch.arange(4), torch.zeros(4, dtype=torch.bool), "case-control")
     assert part.distinct_rows.tolist() == [0, 1, 2, 3]
 
@@ -128,7 +128,7 @@ def test_the_prior_of_u_in_a_single_training_set_is_its_share_of_positives(
     assert data.unlabeled_prior == pytest.approx(84 / 264)
 
 
-def test_under_calibration_u_holds_the_labelled_positives_too_and_has_the_prior_of_the_pool(
+def test_under_calibration_u_holds_the_labeled_positives_too_and_has_the_prior_of_the_pool(
     labels_only: Maker, problem_of: Builder
 ) -> None:
     granted = frozenset({"prior", "truth"})
@@ -162,7 +162,7 @@ def test_only_one_sample_schemes_are_one_sample() -> None:
     seed=st.integers(0, 2**32),
 )
 @example(percent=58, labeled=2, others=50, copies=True, seed=0)  # 0.58 x 50 is 28.999... in binary
-def test_holding_out_keeps_copies_together_and_a_labelled_positive_on_both_sides(
+def test_holding_out_keeps_copies_together_and_a_labeled_positive_on_both_sides(
     percent: int, labeled: int, others: int, copies: bool, seed: int
 ) -> None:
     u = torch.arange(labeled + others) if copies else torch.arange(labeled, labeled + others)
@@ -180,7 +180,7 @@ def test_holding_out_keeps_copies_together_and_a_labelled_positive_on_both_sides
     assert len(set(instance[held].tolist())) == max(1, percent * labeled // 100) + max(1, percent * others // 100)
 
 
-def test_a_single_labelled_positive_is_kept(labels_only: Maker, problem_of: Builder) -> None:
+def test_a_single_labeled_positive_is_kept(labels_only: Maker, problem_of: Builder) -> None:
     data = view(labels_only, problem_of, c=0.01)
     assert data.n_labeled == 1
     kept, held = data.hold_out(0.9, torch.Generator().manual_seed(1))

@@ -152,7 +152,7 @@ class NoNetwork(Method[Config]):
     def score(self, x: Tensor) -> Tensor:
         rows = x.numpy().reshape(len(x), -1)
         c = self.centroids
-        distances = [((rows - centre) ** 2).sum(axis=1) for centre in (c.unlabeled, c.positive)]
+        distances = [((rows - center) ** 2).sum(axis=1) for center in (c.unlabeled, c.positive)]
         return torch.from_numpy(distances[0] - distances[1])
 
 

@@ -54,7 +54,7 @@ class Peeks(Sound):
 
 
 class Relative(Sound):
-    """Centres scores over whatever rows it is given."""
+    """Centers scores over whatever rows it is given."""
 
     def score(self, x: Tensor) -> Tensor:
         z = super().score(x)

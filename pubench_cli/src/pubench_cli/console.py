@@ -1,4 +1,4 @@
-"""Where text goes: results to stdout, everything else to stderr. Piped output is wide and has no colours."""
+"""Where text goes: results to stdout, everything else to stderr. Piped output is wide and has no colors."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ from pubench_core.specs import ExecutionSpec
 from .console import err, out
 from .progress import data_progress
 
-COLUMNS = ("key", "state", "size", "rows", "test", "classes", "prior", "licence", "citation")
+COLUMNS = ("key", "state", "size", "rows", "test", "classes", "prior", "license", "citation")
 
 
 def print_list(given: Path | None, format: str) -> None:
@@ -64,7 +64,7 @@ def _row(here: Present) -> dict[str, Any]:
         "test": sum(test) if test else None,
         "classes": len(here.info.classes),
         "prior": round(here.prior, 4) if here.prior is not None else None,
-        "licence": here.info.licence,
+        "license": here.info.license,
         "citation": str(here.info.reference or ""),
     }
 
@@ -86,9 +86,9 @@ def print_one(key: str, given: Path | None, *, as_json: bool) -> None:
             {"index": k, "name": name, "rows": train[k] if train else None, "test": test[k] if test else None}
             for k, name in enumerate(info.classes)
         ],
-        "binarisations": {
+        "binarizations": {
             "default": {"positive": info.positive, "negative": info.negative},
-            **{name: {"positive": p, "negative": n} for name, (p, n) in info.binarisations.items()},
+            **{name: {"positive": p, "negative": n} for name, (p, n) in info.binarizations.items()},
         },
         "files": [str(f) for f in here.files[:20]],
         "n_files": len(here.files),
@@ -107,7 +107,7 @@ def print_one(key: str, given: Path | None, *, as_json: bool) -> None:
         info.summary,
         f"{info.modality}; backbone {info.backbone}, preprocess {info.preprocess}",
         f"citation: {facts['citation']}",
-        f"licence or terms: {info.licence or 'not stated'}",
+        f"license or terms: {info.license or 'not stated'}",
         f"source: {info.source}",
         f"state: {here.state}" + (f", {_size(facts['size'])}" if facts["size"] else ""),
     ]
@@ -119,7 +119,7 @@ def print_one(key: str, given: Path | None, *, as_json: bool) -> None:
     for entry in facts["classes"]:
         table.add_row(*("" if entry[n] is None else str(entry[n]) for n in ("index", "name", "rows", "test")))
     console.print(table)
-    for name, lists in facts["binarisations"].items():
+    for name, lists in facts["binarizations"].items():
         sides = (", ".join(map(str, lists[side])) for side in ("positive", "negative"))
         console.print(f"{name}: positive {next(sides)}; negative {next(sides)}", markup=False)
     for text in facts["files"]:

@@ -31,7 +31,7 @@ def list_(
     data_root: Root = None,
     format: Annotated[ListFormat, typer.Option(help="How to print it.")] = ListFormat.table,
 ) -> None:
-    """What is here of every data set: state, size, rows, classes, prior, licence, citation."""
+    """What is here of every data set: state, size, rows, classes, prior, license, citation."""
     from .data import print_list
 
     print_list(data_root, format.value)
@@ -41,7 +41,7 @@ def list_(
 def info(
     key: Key, data_root: Root = None, format: Annotated[Format, typer.Option(help="How to print it.")] = Format.table
 ) -> None:
-    """Everything about one data set: classes with counts, binarisations, files, copies, licence, citation."""
+    """Everything about one data set: classes with counts, binarizations, files, copies, license, citation."""
     from .data import print_one
 
     print_one(key, data_root, as_json=format is Format.json)
@@ -87,7 +87,7 @@ def remove(keys: Annotated[list[str], typer.Argument(help="Data set keys.")], da
 @data_app.command(epilog="Example: pubench data show mnist --mech s2 --c 0.1")
 def show(
     key: Annotated[str, typer.Argument(help="Data set key, or toy-gaussian.")],
-    mech: Annotated[str, typer.Option(help="Labelling mechanism.")] = "scar",
+    mech: Annotated[str, typer.Option(help="Labeling mechanism.")] = "scar",
     c: Annotated[str, typer.Option(help="Label frequency.")] = "0.1",
     scheme: Annotated[str, typer.Option(help="case-control or single-training-set.")] = "case-control",
     seed: Annotated[int, typer.Option(help="Seed of split and labels.")] = 2,
@@ -96,7 +96,7 @@ def show(
     encoder: Encoder = None,
     offline: Offline = False,
 ) -> None:
-    """Write a PNG: who is labelled and who is hidden (images), or classes and propensities (text, tabular)."""
+    """Write a PNG: who is labeled and who is hidden (images), or classes and propensities (text, tabular)."""
     from .show import show as draw
 
     draw(key, mech=mech, c=c, scheme=scheme, seed=seed, out=out, data_root=data_root, offline=offline, encoder=encoder)

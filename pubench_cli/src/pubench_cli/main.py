@@ -115,14 +115,14 @@ def run(
     mech: Annotated[
         str | None,
         typer.Option(
-            help="Labelling mechanism key. (default: scar)",
+            help="Labeling mechanism key. (default: scar)",
             autocompletion=keys("mechanism"),
             rich_help_panel=_LABELS,
         ),
     ] = None,
     c: Annotated[
         str | None,
-        typer.Option(help="Label frequency p(labelled | positive), in (0, 1]. (default: 0.1)", rich_help_panel=_LABELS),
+        typer.Option(help="Label frequency p(labeled | positive), in (0, 1]. (default: 0.1)", rich_help_panel=_LABELS),
     ] = None,
     scheme: Annotated[
         str | None,
@@ -141,13 +141,13 @@ def run(
         str | None,
         typer.Option(help="Negative classes; classes in neither list are dropped.", rich_help_panel=_LABELS),
     ] = None,
-    binarisation: Annotated[
+    binarization: Annotated[
         str | None,
         typer.Option(help="Named pair of class lists, such as case1 of Wang et al.", rich_help_panel=_LABELS),
     ] = None,
     seed: Annotated[
         str | None,
-        typer.Option(help="Seed of split, labels, initialisation and batches. (default: 2)", rich_help_panel=_RUN),
+        typer.Option(help="Seed of split, labels, initialization and batches. (default: 2)", rich_help_panel=_RUN),
     ] = None,
     prior: Annotated[
         str | None,
@@ -158,7 +158,7 @@ def run(
     ] = None,
     label_col: Annotated[
         str | None,
-        typer.Option(help="Column that says who is labelled: 1/0, 1/-1, true/false.", rich_help_panel=_OWN),
+        typer.Option(help="Column that says who is labeled: 1/0, 1/-1, true/false.", rich_help_panel=_OWN),
     ] = None,
     truth_col: Annotated[
         str | None,
@@ -263,7 +263,7 @@ def run(
     ] = False,
     format: Annotated[Format, typer.Option(help="How to print the result.", rich_help_panel=_MACHINE)] = Format.table,
 ) -> None:
-    """Run one method on one data set under one labelling, and print what it reached under every criterion."""
+    """Run one method on one data set under one labeling, and print what it reached under every criterion."""
     from pubench_core.data.tables import is_table_path
 
     from .run import run_once
@@ -285,7 +285,7 @@ def run(
         ("data", "scheme"): ("--scheme", scheme),
         ("data", "positive"): ("--positive", positive),
         ("data", "negative"): ("--negative", negative),
-        ("data", "binarisation"): ("--binarisation", binarisation),
+        ("data", "binarization"): ("--binarization", binarization),
         ("data", "own", "label_col"): ("--label-col", label_col),
         ("data", "own", "truth_col"): ("--truth-col", truth_col),
         ("data", "own", "positive_value"): ("--positive-value", positive_value),

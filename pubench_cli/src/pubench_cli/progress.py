@@ -20,7 +20,7 @@ class PlainLines:
     def pubench_run_started(self, event: RunStarted) -> None:
         train, prior = event.facts["train"], event.facts["prior"]
         print(
-            f"run {event.run_id} on {event.device}: {train['labeled']} labelled, {train['unlabeled']} unlabelled, "
+            f"run {event.run_id} on {event.device}: {train['labeled']} labeled, {train['unlabeled']} unlabeled, "
             + (
                 f"prior {prior['true']:.4f} (told {prior['told']:.4f})"
                 if "true" in prior

@@ -18,7 +18,7 @@ FIRST = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc")
 
 
 def print_result(result: Mapping[str, Any], folder: Path | None, registry: Registry) -> None:
-    """Test measures in per cent under each criterion, the chosen one marked; costs; where the record is."""
+    """Test measures in percent under each criterion, the chosen one marked; costs; where the record is."""
     infos = {m.key: m for m in registry.infos(MetricInfo)}
     spec, criteria = result["spec"], result["criteria"]
     measured = list(result.get("test", {}))
@@ -45,7 +45,7 @@ def print_result(result: Mapping[str, Any], folder: Path | None, registry: Regis
     console.print(table)
     seconds = result["seconds"]
     memory = result["peak_memory"]
-    test = "test measures in per cent" if measured else "no true labels, so nothing is measured on them"
+    test = "test measures in percent" if measured else "no true labels, so nothing is measured on them"
     console.print(
         f"{test}. {result['epochs']} epochs, {seconds['total']:.1f} s in all, "
         f"{seconds['per_epoch']:.2f} s per epoch ({seconds['per_epoch_training']:.2f} s training)\n"
@@ -59,13 +59,13 @@ def print_result(result: Mapping[str, Any], folder: Path | None, registry: Regis
 def _title(spec: Mapping[str, Any], result: Mapping[str, Any]) -> str:
     train, prior = result["data"]["train"], result["data"]["prior"]
     mechanism = spec["mechanism"]
-    labelling = mechanism["key"] if mechanism["c"] is None else f"{mechanism['key']}, c = {mechanism['c']:g}"
+    labeling = mechanism["key"] if mechanism["c"] is None else f"{mechanism['key']}, c = {mechanism['c']:g}"
     true = prior.get("true", prior["told"])
     oracle = " (oracle)" if result["oracle"] else ""
     return (
-        f"{spec['method']['key']}{oracle} on {spec['data']['key']}: {spec['data']['scheme']}, {labelling}, "
-        f"seed {spec['seed']}; {train['labeled']} labelled, "
-        f"{train['unlabeled']} unlabelled, prior {prior['told']:.3f}"
+        f"{spec['method']['key']}{oracle} on {spec['data']['key']}: {spec['data']['scheme']}, {labeling}, "
+        f"seed {spec['seed']}; {train['labeled']} labeled, "
+        f"{train['unlabeled']} unlabeled, prior {prior['told']:.3f}"
         + ("" if prior["told"] == true else f" (true {true:.3f})")
     )
 

@@ -71,7 +71,7 @@ class Posterior:
 
     @property
     def means(self) -> tuple[float, float]:
-        """Mean of p(y = 1 | x) over all positives and over the labelled ones."""
+        """Mean of p(y = 1 | x) over all positives and over the labeled ones."""
         from scipy.special import expit
 
         p = expit(self.logit)
@@ -94,7 +94,7 @@ def show(
 
     ``toy-gaussian`` compares both schemes, so ``scheme`` and ``seed`` say nothing there.
 
-    Raises RequestError for what cannot be resolved, labelled or written.
+    Raises RequestError for what cannot be resolved, labeled or written.
     """
     path = out if out is not None else Path(f"{key}-{mech}.png")
     if path.suffix.lower() != ".png":
@@ -177,17 +177,17 @@ def problem_of(spec: RunSpec, plugins: Registry, root: DataRoot) -> Problem:
 
 
 def blocks(problem: Problem, per_block: int = GRID[0] * GRID[1]) -> tuple[Block, Block, Block]:
-    """Labelled positives, rows of U, positives without a label: at most ``per_block`` of each, by the problem's seed.
+    """Labeled positives, rows of U, positives without a label: at most ``per_block`` of each, by the problem's seed.
 
-    In case-control, U contains the labelled positives once more.
+    In case-control, U contains the labeled positives once more.
     """
     from pubench_core.randomness import stream
 
     train, truth = problem.split.train, problem.truth_train
     assert truth is not None  # labels are simulated, so the truth is known
     groups = {
-        "labelled positives": np.flatnonzero(train.labeled),
-        "unlabelled rows U": train.unlabeled(problem.scheme),
+        "labeled positives": np.flatnonzero(train.labeled),
+        "unlabeled rows U": train.unlabeled(problem.scheme),
         "hidden positives": np.flatnonzero((truth == 1) & ~train.labeled),
     }
     found = []
@@ -229,7 +229,7 @@ def heading(spec: RunSpec, data: DatasetInfo, mechanism: MechanismInfo, facts: d
     return (
         data.name,
         f"{mechanism.key}{aliases}, c = {spec.mechanism.c:g}, {spec.data.scheme}, seed {spec.seed}",
-        f"$N_l$ = {train['labeled']:,} labelled positives, $n_U$ = {train['unlabeled']:,} unlabelled rows, "
+        f"$N_l$ = {train['labeled']:,} labeled positives, $n_U$ = {train['unlabeled']:,} unlabeled rows, "
         f"prior π = {prior:.4f}",
     )
 
@@ -239,8 +239,8 @@ def scheme_note(spec: RunSpec, facts: dict[str, Any]) -> str:
     positive, n = facts["train"]["unlabeled_positive"], facts["train"]["unlabeled"]
     share = f"its prior is {positive:,} / {n:,} = {positive / n:.4f}."
     if spec.data.scheme == "case-control":
-        return f"Case-control: U is the whole pool, labelled positives included; {share}"
-    return f"Single training set: U is the pool without the labelled positives; {share}"
+        return f"Case-control: U is the whole pool, labeled positives included; {share}"
+    return f"Single training set: U is the pool without the labeled positives; {share}"
 
 
 def _figure(spec: RunSpec, plugins: Registry, root: DataRoot) -> Any:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from .show import Block, ClassCount, Posterior
 
-#: Okabe and Ito's colours, which differ in hue and in lightness for every kind of colour vision.
+#: Okabe and Ito's colors, which differ in hue and in lightness for every kind of color vision.
 LABELED, HIDDEN, NEGATIVE, UNLABELED = "#D55E00", "#F0B050", "#0072B2", "#7A7A7A"
 INK, SOFT = "#222222", "#555555"
 #: Point sizes of text.
@@ -93,8 +93,8 @@ def image_figure(shown: tuple[Block, ...], columns: int, lines: tuple[str, ...],
     """Three blocks of images, one under the other."""
     labeled, unlabeled, hidden = shown
     captions = (
-        f"Labelled positives: {len(labeled.rows)} of {labeled.total:,}",
-        f"Unlabelled rows U, as a method sees them: {len(unlabeled.rows)} of {unlabeled.total:,} "
+        f"Labeled positives: {len(labeled.rows)} of {labeled.total:,}",
+        f"Unlabeled rows U, as a method sees them: {len(unlabeled.rows)} of {unlabeled.total:,} "
         f"({unlabeled.positive} of these {len(unlabeled.rows)} are positive)",
         f"Hidden positives, which carry no label: {len(hidden.rows)} of {hidden.total:,}",
     )
@@ -106,14 +106,14 @@ def image_figure(shown: tuple[Block, ...], columns: int, lines: tuple[str, ...],
         width, sum(heights) + between * len(shown), lines, *(note.replace("$", r"\$") for note in notes)
     )
     top = foot + sum(heights) + between * len(shown)
-    for caption, tiles, height, colour in zip(captions, mosaics, heights, (LABELED, UNLABELED, HIDDEN), strict=True):
+    for caption, tiles, height, color in zip(captions, mosaics, heights, (LABELED, UNLABELED, HIDDEN), strict=True):
         top -= between + height
         axes = add_axes(figure, MARGIN, top + 0.1, width - 2 * MARGIN, height)
         axes.set_title(caption, loc="left", fontsize=TEXT, color=INK, pad=4)
         axes.set_xticks([])
         axes.set_yticks([])
         axes.spines["bottom"].set_visible(False)
-        axes.spines["left"].set(color=colour, linewidth=4, capstyle="butt")
+        axes.spines["left"].set(color=color, linewidth=4, capstyle="butt")
         if tiles is None:
             axes.text(0.02, 0.5, "none", transform=axes.transAxes, va="center", fontsize=TEXT, color=SOFT)
         else:
@@ -126,7 +126,7 @@ def mosaic(images: npt.NDArray[Any], columns: int) -> npt.NDArray[np.float64] | 
     """(rows * (height + gap) - gap, columns * (width + gap), 3) in [0, 1], gaps white; None if there is no image.
 
     ``images``: (n, channels, height, width), uint8 or float. Three channels are red, green and blue; any other number
-    is averaged to grey. Floats outside [0, 1] are scaled by the range of all images given.
+    is averaged to gray. Floats outside [0, 1] are scaled by the range of all images given.
     """
     if not len(images):
         return None
@@ -170,12 +170,12 @@ def _draw_classes(axes: Axes, counts: tuple[ClassCount, ...]) -> None:
     from matplotlib.ticker import MaxNLocator
 
     places, start = np.arange(len(counts)), np.zeros(len(counts))
-    for name, colour, lengths in (
-        ("labelled positive", LABELED, [count.labeled for count in counts]),
+    for name, color, lengths in (
+        ("labeled positive", LABELED, [count.labeled for count in counts]),
         ("hidden positive", HIDDEN, [count.rows - count.labeled if count.positive else 0 for count in counts]),
         ("negative", NEGATIVE, [0 if count.positive else count.rows for count in counts]),
     ):
-        axes.barh(places, lengths, left=start, height=0.78, color=colour, label=name)
+        axes.barh(places, lengths, left=start, height=0.78, color=color, label=name)
         start += lengths
     for place, count in enumerate(counts):
         if count.positive:
@@ -186,7 +186,7 @@ def _draw_classes(axes: Axes, counts: tuple[ClassCount, ...]) -> None:
     axes.set_xlim(0, max(count.rows * (1.17 if count.positive else 1.02) for count in counts))
     axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
     axes.xaxis.set_major_formatter("{x:,.0f}")
-    axes.set_xlabel("rows in the training pool (%: share labelled)", fontsize=TEXT, color=INK)
+    axes.set_xlabel("rows in the training pool (%: share labeled)", fontsize=TEXT, color=INK)
     add_legend(axes, 3)
 
 
@@ -204,7 +204,7 @@ def _draw_posterior(axes: Axes, propensity: Posterior) -> None:
         (of_all, f"all {len(of_all):,} positives: mean p = {mean_of_all:.3f}", {"color": HIDDEN}),
         (
             labeled,
-            f"the {len(labeled):,} labelled: mean p = {mean_of_labeled:.3f}",
+            f"the {len(labeled):,} labeled: mean p = {mean_of_labeled:.3f}",
             {"color": LABELED, "histtype": "step", "linewidth": 1.8},
         ),
     )

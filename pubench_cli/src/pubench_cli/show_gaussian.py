@@ -32,7 +32,7 @@ MEAN = 1.5
 
 @dataclass(frozen=True)
 class Composition:
-    """Rows of LP and U under one scheme. ``copies``: labelled positives that are in U once more."""
+    """Rows of LP and U under one scheme. ``copies``: labeled positives that are in U once more."""
 
     scheme: str
     labeled: int
@@ -110,15 +110,15 @@ def toy_figure(mechanism: MechanismInfo, c: str) -> Figure:
     lines = (
         f"Two schemes, one pool: labels completely at random, c = {frequency:g}",
         f"$n$ = {ROWS:,} rows, prior π = {POSITIVE / ROWS:g}, $N_l$ = {control.labeled} of {POSITIVE} positives "
-        "labelled; counts and densities are exact, nothing is sampled",
+        "labeled; counts and densities are exact, nothing is sampled",
     )
     figure, foot = new_figure(
         WIDE,
         3.75,
         lines,
-        "Case-control: U is the whole pool. The labelled positives are in it once more, without their label, and its "
+        "Case-control: U is the whole pool. The labeled positives are in it once more, without their label, and its "
         f"prior is π = {control.prior:.3f}.",
-        "Single training set: labelling takes rows out of U, so its prior is only "
+        "Single training set: labeling takes rows out of U, so its prior is only "
         rf"$(\pi n-N_l)/(n-N_l)$ = {single.prior:.3f}. A method that takes this U for a draw from the population is "
         "biased, the more so the larger c.",
     )
@@ -133,7 +133,7 @@ def _draw_composition(axes: Axes, both: tuple[Composition, Composition]) -> None
     from .show_figures import HIDDEN, INK, LABELED, NEGATIVE, SMALL, TEXT, add_legend
 
     looks: dict[str, dict[str, Any]] = {
-        "labelled positives": {"facecolor": LABELED, "edgecolor": LABELED},
+        "labeled positives": {"facecolor": LABELED, "edgecolor": LABELED},
         "the same rows in U": {"facecolor": "white", "edgecolor": LABELED, "hatch": "/////"},
         "hidden positives": {"facecolor": HIDDEN, "edgecolor": HIDDEN},
         "negatives": {"facecolor": NEGATIVE, "edgecolor": NEGATIVE},
@@ -172,9 +172,9 @@ def _draw_densities(axes: Axes, both: tuple[Composition, Composition]) -> None:
     from .show_figures import INK, LABELED, NEGATIVE, TEXT, add_legend
 
     x = np.linspace(-4.5, 4.5, 451)
-    for sign, colour, name in ((1, LABELED, "$f_+$"), (-1, NEGATIVE, "$f_-$")):
-        axes.plot(x, class_density(x, sign), color=colour, linewidth=1.8)
-        axes.text(sign * (MEAN + 1.15), 0.32, name, color=colour, fontsize=TEXT + 1.5, ha="center")
+    for sign, color, name in ((1, LABELED, "$f_+$"), (-1, NEGATIVE, "$f_-$")):
+        axes.plot(x, class_density(x, sign), color=color, linewidth=1.8)
+        axes.text(sign * (MEAN + 1.15), 0.32, name, color=color, fontsize=TEXT + 1.5, ha="center")
     for made, style in zip(both, ("-", (0, (4, 2))), strict=True):
         name = f"$f_u$, {made.scheme}: ${made.prior:.3f}\\,f_+ + {1 - made.prior:.3f}\\,f_-$"
         axes.plot(x, unlabeled_density(x, made.prior), color=INK, linewidth=1.5, linestyle=style, label=name)

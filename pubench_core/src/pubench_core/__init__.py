@@ -1,4 +1,4 @@
-"""pubench core: what a PU-learning data set, labelling mechanism, method, metric, prior estimator and backbone is.
+"""pubench core: what a PU-learning data set, labeling mechanism, method, metric, prior estimator and backbone is.
 
 Importing this package is cheap: it brings in no torch. Method authors import from :mod:`pubench_core.method`.
 """

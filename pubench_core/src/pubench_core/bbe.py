@@ -17,7 +17,7 @@ Array = npt.NDArray[np.float64]
 class BestBin(NamedTuple):
     """``share``: the estimate, 0 where no bin is admissible; not clipped, it can exceed 1.
 
-    Of every admissible bin, largest scores first: ``position`` of its lowest unlabelled score in descending order,
+    Of every admissible bin, largest scores first: ``position`` of its lowest unlabeled score in descending order,
     ``estimate``, and ``width`` of the confidence interval around it. ``best``: which of them was taken, or -1.
     """
 

@@ -164,7 +164,7 @@ def computing(spec: RunSpec, device: torch.device) -> Iterator[None]:
 
 
 def prepare(spec: RunSpec, registry: Registry, device: torch.device, root: DataRoot | None = None) -> Problem:
-    """The problem of a spec, with data loaded and labelled; see :func:`build_problem` for its errors."""
+    """The problem of a spec, with data loaded and labeled; see :func:`build_problem` for its errors."""
     root = root or data_root(spec.execution)
     return build_problem(spec, registry, root, device, granted(spec, registry))
 

@@ -30,12 +30,12 @@ class Registration:
 
     @hookspec
     def pubench_datasets(self) -> list[DatasetInfo]:
-        """Data sets with class labels, and how they are binarised by default."""
+        """Data sets with class labels, and how they are binarized by default."""
         raise NotImplementedError
 
     @hookspec
     def pubench_mechanisms(self) -> list[MechanismInfo]:
-        """Labelling mechanisms: which positives get a label."""
+        """Labeling mechanisms: which positives get a label."""
         raise NotImplementedError
 
     @hookspec

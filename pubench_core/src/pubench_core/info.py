@@ -98,10 +98,10 @@ class MethodInfo(Info):
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetInfo(Info):
-    """``classes`` in index order; ``positive`` and ``negative`` are the default binarisation, as class indices.
+    """``classes`` in index order; ``positive`` and ``negative`` are the default binarization, as class indices.
 
-    ``binarisations``: named others, (positive, negative) each. ``source``: where the files come from, in words.
-    ``licence``: licence or terms of use.
+    ``binarizations``: named others, (positive, negative) each. ``source``: where the files come from, in words.
+    ``license``: license or terms of use.
     """
 
     kind: ClassVar[str] = "dataset"
@@ -110,10 +110,10 @@ class DatasetInfo(Info):
     positive: tuple[int, ...]
     negative: tuple[int, ...]
     backbone: str
-    preprocess: Literal["none", "standardise", "l2"] = "none"
+    preprocess: Literal["none", "standardize", "l2"] = "none"
     source: str = ""
-    licence: str = ""
-    binarisations: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]] = field(
+    license: str = ""
+    binarizations: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]] = field(
         default_factory=lambda: MappingProxyType({})
     )
 

@@ -1,4 +1,4 @@
-"""The contract of a labelling mechanism: which positives get a label."""
+"""The contract of a labeling mechanism: which positives get a label."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FloatArray = npt.NDArray[np.float64]
 
 
 class Mechanism(ABC):
-    """One labelling mechanism in one of its variants."""
+    """One labeling mechanism in one of its variants."""
 
     def __init__(self, variant: str) -> None:
         self.variant = variant

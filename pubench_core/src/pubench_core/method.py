@@ -70,7 +70,7 @@ class Method(ABC, Generic[ConfigT]):
         """(B, *shape) -> (B,) real-valued scores; the engine decides positive iff score > 0."""
 
     def finalize(self, data: PUData, run: Run[ConfigT]) -> None:
-        """Refreshes stored numbers (thresholds, normalisers) before an epoch is scored."""
+        """Refreshes stored numbers (thresholds, normalizers) before an epoch is scored."""
         return
 
     def candidates(self) -> dict[str, Scorer]:

@@ -71,13 +71,13 @@ class MetricView:
 
     @property
     def labeled(self) -> npt.NDArray[np.int64]:
-        """Positions of the labelled positives P'."""
+        """Positions of the labeled positives P'."""
         value: npt.NDArray[np.int64] = self._declared("labeled", self._scored.labeled)
         return value
 
     @property
     def unlabeled(self) -> npt.NDArray[np.int64]:
-        """Positions of the unlabelled rows U'."""
+        """Positions of the unlabeled rows U'."""
         value: npt.NDArray[np.int64] = self._declared("labeled", self._scored.unlabeled)
         return value
 

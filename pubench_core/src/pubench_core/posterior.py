@@ -1,4 +1,4 @@
-"""The simulator's auxiliary posterior p(y = 1 | x): part of some labelling mechanisms, never of a learner."""
+"""The simulator's auxiliary posterior p(y = 1 | x): part of some labeling mechanisms, never of a learner."""
 
 from __future__ import annotations
 

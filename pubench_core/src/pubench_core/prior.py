@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 @dataclass(frozen=True)
 class PriorEstimate:
-    """``share``: share of positives among the unlabelled rows; ``interval`` where the estimator gives one."""
+    """``share``: share of positives among the unlabeled rows; ``interval`` where the estimator gives one."""
 
     share: float
     interval: tuple[float, float] | None = None

@@ -12,7 +12,7 @@ import torch
 
 
 def stream(seed: int, purpose: str, *index: int) -> np.random.Generator:
-    """An independent NumPy generator for one purpose (split, labelling, batches ...) of one seed."""
+    """An independent NumPy generator for one purpose (split, labeling, batches ...) of one seed."""
     return np.random.default_rng([seed, zlib.crc32(purpose.encode()), *index])
 
 

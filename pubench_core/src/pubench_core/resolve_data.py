@@ -1,4 +1,4 @@
-"""What data a request means: classes by index or name, named binarisations, a file of the user's own."""
+"""What data a request means: classes by index or name, named binarizations, a file of the user's own."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OWN_SCHEMES = ("one-sample", "two-sample")
 def own_file(data: dict[str, Any], mechanism: dict[str, Any], origins: Origins) -> dict[str, Any] | None:
     """The fields of :class:`OwnFile`, with checksums, where the request names a file; None where it names a data set.
 
-    Fills in the key, the scheme and the mechanism ``given``. Raises RequestError if a simulated labelling, classes or
+    Fills in the key, the scheme and the mechanism ``given``. Raises RequestError if a simulated labeling, classes or
     another scheme are asked for as well, or if the file is not the one that the request was written for.
     """
     own = data.get("own")
@@ -38,9 +38,9 @@ def own_file(data: dict[str, Any], mechanism: dict[str, Any], origins: Origins) 
         where = origins.get(("data", "key"), "data.key")
         raise RequestError(f"{where}: the data are a data set ({data['key']}) or a file ({path}), not both")
     if data.get("preprocess") == "l2":
-        raise RequestError(f"data.preprocess l2: for {path.name} it is standardise or none")
+        raise RequestError(f"data.preprocess l2: for {path.name} it is standardize or none")
     asked = [("mechanism", name) for name, none in (("key", GIVEN), ("c", None)) if mechanism.get(name, none) != none]
-    asked += [("data", name) for name in ("positive", "negative", "binarisation") if _was_asked(data, name)]
+    asked += [("data", name) for name in ("positive", "negative", "binarization") if _was_asked(data, name)]
     if asked:
         where = origins.get(asked[0], ".".join(asked[0]))
         raise RequestError(
@@ -63,8 +63,8 @@ def own_file(data: dict[str, Any], mechanism: dict[str, Any], origins: Origins) 
     scheme = data.setdefault("scheme", OWN_SCHEMES[0])
     if scheme not in OWN_SCHEMES:
         raise RequestError(
-            f"scheme {scheme}: the rows of {path.name} are one-sample (all of them one draw, some labelled) or "
-            "two-sample (the unlabelled rows alone are a draw, the labelled come from elsewhere)"
+            f"scheme {scheme}: the rows of {path.name} are one-sample (all of them one draw, some labeled) or "
+            "two-sample (the unlabeled rows alone are a draw, the labeled come from elsewhere)"
         )
     data["own"], data["key"] = checked, path.name
     mechanism |= {"key": GIVEN, "c": None}
@@ -73,7 +73,7 @@ def own_file(data: dict[str, Any], mechanism: dict[str, Any], origins: Origins) 
 
 def _was_asked(data: Mapping[str, Any], name: str) -> bool:
     """Whether a class list is more than what a resolved spec of a user's file says."""
-    default = {"positive": [1], "negative": [0], "binarisation": None}[name]
+    default = {"positive": [1], "negative": [0], "binarization": None}[name]
     given = data.get(name, default)
     return (list(given) if isinstance(given, (list, tuple)) else given) != default
 
@@ -90,7 +90,7 @@ def own_info(own: OwnFile) -> DatasetInfo:
         positive=(1,),
         negative=(0,),
         backbone="mlp",
-        preprocess="standardise",
+        preprocess="standardize",
     )
 
 
@@ -106,17 +106,17 @@ def choose_classes(data: dict[str, Any], info: DatasetInfo, origins: Origins) ->
     """Makes ``positive`` and ``negative`` lists of class indices.
 
     Either may be given as indices or class names, in a list or joined by commas; one given alone leaves every other
-    class to the other side. ``binarisation`` names a pair of lists that the data set declares.
+    class to the other side. ``binarization`` names a pair of lists that the data set declares.
     """
-    name = data.get("binarisation")
+    name = data.get("binarization")
     if name is not None:
-        if name not in info.binarisations:
-            known = list(info.binarisations)
-            raise unknown(f"binarisation of {info.key}", str(name), known)
-        positive, negative = info.binarisations[name]
+        if name not in info.binarizations:
+            known = list(info.binarizations)
+            raise unknown(f"binarization of {info.key}", str(name), known)
+        positive, negative = info.binarizations[name]
         for side, lists in (("positive", positive), ("negative", negative)):
             if side in data and _indices(data[side], info, side, origins) != list(lists):
-                raise RequestError(f"--binarisation {name} says which classes are {side}; leave out --{side}")
+                raise RequestError(f"--binarization {name} says which classes are {side}; leave out --{side}")
         data |= {"positive": positive, "negative": negative}
         return
     given: dict[str, list[Any]] = {

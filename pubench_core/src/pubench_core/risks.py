@@ -1,6 +1,6 @@
 """Risk estimators that several methods share, as pure functions of scores.
 
-Shapes: ``scores`` (B,) logits, large means positive; ``labeled`` (B,) bool, True for labelled positives. Means are
+Shapes: ``scores`` (B,) logits, large means positive; ``labeled`` (B,) bool, True for labeled positives. Means are
 over the batch with counts floored at 1, so that a batch without P (or U) contributes 0 to those terms.
 """
 
@@ -31,14 +31,14 @@ SURROGATES: dict[Surrogate, Callable[[Tensor], Tensor]] = {"sigmoid": sigmoid_lo
 
 
 class PURisk(NamedTuple):
-    """``value``: the risk estimate; ``objective``: what is minimised, which may differ (gradient ascent)."""
+    """``value``: the risk estimate; ``objective``: what is minimized, which may differ (gradient ascent)."""
 
     value: Tensor
     objective: Tensor
 
 
 def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
-    """Mean of the values where mask is True; 0 if it is True nowhere. No synchronisation on a GPU."""
+    """Mean of the values where mask is True; 0 if it is True nowhere. No synchronization on a GPU."""
     return values.masked_fill(~mask, 0).sum() / mask.sum().clamp(min=1)
 
 
@@ -55,8 +55,8 @@ def pu_risk(
     """PU risk π R_P⁺ + (R_U⁻ - π R_P⁻) with one of the published corrections of its negative part.
 
     ``none``: unbiased (du Plessis et al. 2015). The others act where the negative part is below ``-beta``:
-    ``ascent`` minimises ``-gamma`` times the negative part and nothing else (Kiryo et al. 2017, Algorithm 1),
-    ``clamp`` minimises Eq. 6 as it stands. ``flip`` minimises minus the total wherever the total is negative
+    ``ascent`` minimizes ``-gamma`` times the negative part and nothing else (Kiryo et al. 2017, Algorithm 1),
+    ``clamp`` minimizes Eq. 6 as it stands. ``flip`` minimizes minus the total wherever the total is negative
     (Wang et al. 2026).
     """
     loss = SURROGATES[surrogate]

@@ -21,12 +21,12 @@ Artifact = Literal["scores", "trace"]
 #: Key of the mechanism of a user's own file: its labels are taken as they are.
 GIVEN = "given"
 
-#: Schemes in which labelled and unlabelled rows together are one draw from the population (Wang et al.: one-sample).
+#: Schemes in which labeled and unlabeled rows together are one draw from the population (Wang et al.: one-sample).
 ONE_SAMPLE_SCHEMES: frozenset[str] = frozenset({"single-training-set", "one-sample"})
 
 
 class OwnFile(Strict):
-    """A user's own table: which column says who is labelled, which columns are features.
+    """A user's own table: which column says who is labeled, which columns are features.
 
     ``sha256`` of the files decides the run, their places do not. ``truth_col``: true labels, for measuring only.
     ``positive_value``: the texts that mean positive, where columns are not 1/0, 1/-1 or true/false. ``features``:
@@ -53,18 +53,18 @@ class OwnFile(Strict):
 
 
 class DataSpec(Strict):
-    """The binarised problem. ``positive``/``negative``: class indices; classes in neither list are dropped.
+    """The binarized problem. ``positive``/``negative``: class indices; classes in neither list are dropped.
 
     ``own``: the user's file, where the data are one; ``key`` is then its file name.
     """
 
     key: str
     own: OwnFile | None = None
-    binarisation: str | None = None
+    binarization: str | None = None
     positive: tuple[int, ...]
     negative: tuple[int, ...]
     scheme: Scheme = "case-control"
-    preprocess: Literal["none", "standardise", "l2"] = "none"
+    preprocess: Literal["none", "standardize", "l2"] = "none"
     test_fraction: float = Field(0.2, gt=0, lt=1, description="share held out where a data set has no test part")
 
     @field_validator("positive", "negative")
@@ -82,7 +82,7 @@ class DataSpec(Strict):
 
 
 class MechanismSpec(Strict):
-    """Who gets a label: ``c`` = p(labelled | positive), the label frequency; None where the labels are given."""
+    """Who gets a label: ``c`` = p(labeled | positive), the label frequency; None where the labels are given."""
 
     key: str = "scar"
     c: float | None = Field(0.1, gt=0, le=1, json_schema_extra={"said as": "a number in (0, 1]"})
@@ -96,13 +96,13 @@ class MechanismSpec(Strict):
 
 
 class ValidationSpec(Strict):
-    """``fraction`` of the training part, split off (stratified) before anything is labelled."""
+    """``fraction`` of the training part, split off (stratified) before anything is labeled."""
 
     fraction: float = Field(0.2, ge=0, lt=1)
 
 
 class MethodSpec(Strict):
-    """``calibrate``: give a two-sample method U ∪ P as its unlabelled rows under one-sample data (Wang et al.)."""
+    """``calibrate``: give a two-sample method U ∪ P as its unlabeled rows under one-sample data (Wang et al.)."""
 
     key: str
     preset: str | None = None
@@ -187,7 +187,7 @@ class RunSpec(Strict):
         """The part that decides the numbers, as plain data."""
         plain = self.model_dump(mode="json", exclude={"execution": True, "method": {"preset"}})
         assert isinstance(plain, dict)
-        del plain["data"]["binarisation"]  # a name for the two lists
+        del plain["data"]["binarization"]  # a name for the two lists
         if self.data.own is None:
             del plain["data"]["own"]
         else:

@@ -21,9 +21,9 @@ from pubench_core.info import DatasetInfo
 
 Open = Callable[..., Prepared]
 
-#: A distribution's module, as a plugin's author would write it. A row of ``rows.bin`` is four grey values and a class;
+#: A distribution's module, as a plugin's author would write it. A row of ``rows.bin`` is four gray values and a class;
 #: the last five rows are the test part. Every reading leaves a line in ``<root>/reads``.
-GREY = """
+GRAY = """
 import os
 import time
 
@@ -34,7 +34,7 @@ from pubench_core.data.source import DataSource
 from pubench_core.info import DatasetInfo
 
 
-class Grey(DataSource):
+class Gray(DataSource):
     def locate(self, root):
         folder = root.path / self.info.key
         if not (folder / "rows.bin").is_file():
@@ -50,19 +50,19 @@ class Grey(DataSource):
         return ClassData(x=x[:-5], y=y[:-5], x_test=x[-5:], y_test=y[-5:], mean=(0.5,), std=(0.25,))
 
 
-class Packaged(Grey):
+class Packaged(Gray):
     def locate(self, root):
         return ()
 
     def read(self, files, root):
-        return super().read((root.path / "grey" / "rows.bin",), root)
+        return super().read((root.path / "gray" / "rows.bin",), root)
 
 
 INFO = DatasetInfo(
-    key="grey",
-    name="Grey",
-    summary="rows of four grey values",
-    load="acme_grey:Grey",
+    key="gray",
+    name="Gray",
+    summary="rows of four gray values",
+    load="acme_gray:Gray",
     modality="tabular",
     classes=("no", "yes", "neither"),
     positive=(1,),
@@ -76,23 +76,23 @@ INFO = DatasetInfo(
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
-    (folder / "acme_grey.py").write_text(GREY)
+    (folder / "acme_gray.py").write_text(GRAY)
     return folder
 
 
 @pytest.fixture(scope="module")
-def grey(site: Path) -> Iterator[ModuleType]:
+def gray(site: Path) -> Iterator[ModuleType]:
     sys.path.insert(0, str(site))
-    import acme_grey
+    import acme_gray
 
-    yield acme_grey
+    yield acme_gray
     sys.path.remove(str(site))
-    del sys.modules["acme_grey"]
+    del sys.modules["acme_gray"]
 
 
 @pytest.fixture
-def info(grey: ModuleType) -> DatasetInfo:
-    found = grey.INFO
+def info(gray: ModuleType) -> DatasetInfo:
+    found = gray.INFO
     assert isinstance(found, DatasetInfo)
     return found
 
@@ -108,15 +108,15 @@ def table() -> np.ndarray:
 @pytest.fixture
 def root(tmp_path: Path, table: np.ndarray) -> DataRoot:
     """A data root that holds the table, with an empty cache."""
-    (tmp_path / "data" / "grey").mkdir(parents=True)
-    (tmp_path / "data" / "grey" / "rows.bin").write_bytes(table.tobytes())
+    (tmp_path / "data" / "gray").mkdir(parents=True)
+    (tmp_path / "data" / "gray" / "rows.bin").write_bytes(table.tobytes())
     return DataRoot(tmp_path / "data", "a test", cache=tmp_path / "cache")
 
 
 @pytest.fixture
 def rows(root: DataRoot) -> Path:
     """The data set's only source file."""
-    return root.path / "grey" / "rows.bin"
+    return root.path / "gray" / "rows.bin"
 
 
 @pytest.fixture

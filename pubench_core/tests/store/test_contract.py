@@ -26,8 +26,8 @@ X = np.ones((3, 2), np.float32)
 NAN = np.array([[1, 2], [np.nan, 2], [3, 4]], np.float32)
 
 VIOLATIONS: list[tuple[object, str]] = [
-    ([1, 2, 3], "acme_grey:Grey returned list instead of ClassData"),
-    (None, "acme_grey:Grey returned NoneType instead of ClassData"),
+    ([1, 2, 3], "acme_gray:Gray returned list instead of ClassData"),
+    (None, "acme_gray:Gray returned NoneType instead of ClassData"),
     (ClassData(X.tolist(), Y), "the training part is list and ndarray; two arrays are right"),
     (ClassData(X, None), "the training part is ndarray and NoneType"),
     (ClassData(X, Y, X), "the test part is ndarray and NoneType"),
@@ -61,33 +61,33 @@ class TestContract:
     def test_a_violation_is_one_line_and_leaves_no_copy(
         self,
         opened: Open,
-        grey: ModuleType,
+        gray: ModuleType,
         monkeypatch: pytest.MonkeyPatch,
         left_in_cache: Callable[[], list[str]],
         refused: Refused,
         returned: object,
         words: str,
     ) -> None:
-        monkeypatch.setattr(grey.Grey, "read", lambda self, files, root: returned)
+        monkeypatch.setattr(gray.Gray, "read", lambda self, files, root: returned)
         line = refused(opened, PluginError)
-        assert line.startswith("dataset 'grey'")
+        assert line.startswith("dataset 'gray'")
         assert words in line
         assert left_in_cache() == []
 
     def test_unsigned_labels_and_numpy_s_numbers_are_fine(
-        self, opened: Open, grey: ModuleType, monkeypatch: pytest.MonkeyPatch
+        self, opened: Open, gray: ModuleType, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         data = ClassData(X.astype(np.uint8), Y.astype(np.uint8), mean=np.float32([0.5]), std=(np.float32(0.25),))
-        monkeypatch.setattr(grey.Grey, "read", lambda self, files, root: data)
+        monkeypatch.setattr(gray.Gray, "read", lambda self, files, root: data)
         for found in (opened().data, opened().data):
             assert np.array_equal(found.y, Y)
             assert (found.mean, found.std) == ((0.5,), (0.25,))
 
     def test_rows_that_are_not_contiguous_are_kept_as_they_read(
-        self, opened: Open, grey: ModuleType, monkeypatch: pytest.MonkeyPatch
+        self, opened: Open, gray: ModuleType, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         x = np.arange(24, dtype=np.float32).reshape(2, 3, 4).transpose(2, 1, 0)
-        monkeypatch.setattr(grey.Grey, "read", lambda self, files, root: ClassData(x, np.array([0, 1, 2, 0])))
+        monkeypatch.setattr(gray.Gray, "read", lambda self, files, root: ClassData(x, np.array([0, 1, 2, 0])))
         assert np.array_equal(opened().data.x, x)
 
 
@@ -111,7 +111,7 @@ class TestSourceThatRaises:
     def test_it_is_named_with_its_cause(
         self,
         opened: Open,
-        grey: ModuleType,
+        gray: ModuleType,
         monkeypatch: pytest.MonkeyPatch,
         left_in_cache: Callable[[], list[str]],
         name: str,
@@ -122,31 +122,31 @@ class TestSourceThatRaises:
         def raising(self: Any, *arguments: Any) -> None:
             raise error
 
-        monkeypatch.setattr(grey.Grey, name, raising)
+        monkeypatch.setattr(gray.Gray, name, raising)
         with pytest.raises(PluginError) as caught:
             opened()
-        assert str(caught.value).startswith(f"dataset 'grey' could not be {what}: {words}")
+        assert str(caught.value).startswith(f"dataset 'gray' could not be {what}: {words}")
         assert caught.value.__cause__ is error
         assert left_in_cache() == []
 
     def test_what_a_source_says_to_the_user_is_passed_on(
-        self, opened: Open, grey: ModuleType, monkeypatch: pytest.MonkeyPatch, refused: Refused
+        self, opened: Open, gray: ModuleType, monkeypatch: pytest.MonkeyPatch, refused: Refused
     ) -> None:
         def raising(self: Any, files: Any, root: Any) -> None:
             raise RequestError("rows.bin ends in the middle of a row; get it again")
 
-        monkeypatch.setattr(grey.Grey, "read", raising)
+        monkeypatch.setattr(gray.Gray, "read", raising)
         assert refused(opened) == "rows.bin ends in the middle of a row; get it again"
 
-    def test_an_interrupt_stays_one(self, opened: Open, grey: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_interrupt_stays_one(self, opened: Open, gray: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
         def raising(self: Any, files: Any, root: Any) -> None:
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(grey.Grey, "read", raising)
+        monkeypatch.setattr(gray.Gray, "read", raising)
         with pytest.raises(KeyboardInterrupt):
             opened()
 
-    @pytest.mark.parametrize("name", ["json:loads", "acme_grey:INFO"])
+    @pytest.mark.parametrize("name", ["json:loads", "acme_gray:INFO"])
     def test_what_is_no_source_is_refused(self, info: DatasetInfo, refused: Refused, name: str) -> None:
         line = refused(lambda: source_of(dataclasses.replace(info, load=name)), PluginError)
-        assert line == f"dataset 'grey': {name} is not a subclass of pubench_core.data.source.DataSource"
+        assert line == f"dataset 'gray': {name} is not a subclass of pubench_core.data.source.DataSource"

@@ -48,10 +48,10 @@ class TestCopy:
         assert (data.mean, data.std) == ((0.5,), (0.25,))
 
     def test_a_set_without_test_part_has_none(
-        self, opened: Open, grey: ModuleType, monkeypatch: pytest.MonkeyPatch
+        self, opened: Open, gray: ModuleType, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(
-            grey.Grey, "read", lambda self, files, root: ClassData(np.ones((3, 2), np.float32), np.array([0, 1, 1]))
+            gray.Gray, "read", lambda self, files, root: ClassData(np.ones((3, 2), np.float32), np.array([0, 1, 1]))
         )
         data = opened().data
         assert (data.x_test, data.y_test, data.mean, data.std) == (None, None, None, None)
@@ -84,7 +84,7 @@ class TestCopy:
     def test_what_is_fitted_on_the_training_pool_shares_the_plain_copy(
         self, opened: Open, reads: Callable[[], int]
     ) -> None:
-        assert opened().folder == opened(preprocess="standardise").folder
+        assert opened().folder == opened(preprocess="standardize").folder
         assert reads() == 1
 
     def test_the_digest_is_of_the_content_and_not_of_its_place(
@@ -94,21 +94,21 @@ class TestCopy:
         here, there = opened(), open_dataset(info, dataclasses.replace(root, path=tmp_path / "elsewhere"))
         assert here.folder != there.folder
         assert here.digest == there.digest
-        remove_copies("grey", root.cache)
+        remove_copies("gray", root.cache)
         content = rows.read_bytes()
         rows.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
         assert opened().digest != here.digest
 
     def test_other_code_and_another_variant_have_copies_of_their_own(
-        self, opened: Open, site: Path, grey: ModuleType, monkeypatch: pytest.MonkeyPatch, reads: Callable[[], int]
+        self, opened: Open, site: Path, gray: ModuleType, monkeypatch: pytest.MonkeyPatch, reads: Callable[[], int]
     ) -> None:
         first = opened().folder
-        module = site / "acme_grey.py"
+        module = site / "acme_gray.py"
         code = module.read_text()
         module.write_text(code + "# an afterthought\n")
         second = opened().folder
         module.write_text(code)
-        monkeypatch.setattr(grey.Grey, "variant", lambda self, root, files: "another encoder")
+        monkeypatch.setattr(gray.Gray, "variant", lambda self, root, files: "another encoder")
         third = opened().folder
         assert len({first, second, third}) == 3
         assert reads() == 3
@@ -119,7 +119,7 @@ class TestCopy:
     def test_a_set_that_comes_with_its_package_is_read_every_time_and_has_no_copy(
         self, info: DatasetInfo, root: DataRoot, reads: Callable[[], int]
     ) -> None:
-        packaged = dataclasses.replace(info, load="acme_grey:Packaged")
+        packaged = dataclasses.replace(info, load="acme_gray:Packaged")
         for preprocess, length in (("none", None), ("l2", 1)):
             found = open_dataset(packaged, root, preprocess=preprocess)
             assert (found.digest, found.folder) == ("", None)
@@ -133,7 +133,7 @@ class TestManifest:
     @pytest.fixture
     def manifest(self, opened: Open, root: DataRoot) -> dict[str, Any]:
         opened()
-        ((_, found),) = prepared("grey", root.cache)
+        ((_, found),) = prepared("gray", root.cache)
         return found
 
     def test_it_names_the_sources_with_size_time_and_sha256(
@@ -161,28 +161,28 @@ class TestManifest:
 
     def test_it_counts_the_classes_and_says_what_it_is(self, manifest: dict[str, Any], opened: Open) -> None:
         assert manifest["classes"] == {"y": [12, 24, 4], "y_test": [2, 3, 0]}
-        assert (manifest["key"], manifest["preprocess"], manifest["layout"]) == ("grey", "none", store.LAYOUT)
+        assert (manifest["key"], manifest["preprocess"], manifest["layout"]) == ("gray", "none", store.LAYOUT)
         assert manifest["digest"] == opened().digest
         assert manifest["made_at"].endswith("Z")
         assert manifest["seconds"] >= 0
 
-    @pytest.mark.parametrize("text", ["", '{"layout": 1', "[]", "{}", '{"layout": 1, "key": "grey"}'])
+    @pytest.mark.parametrize("text", ["", '{"layout": 1', "[]", "{}", '{"layout": 1, "key": "gray"}'])
     def test_a_damaged_one_is_named_with_what_to_do(
         self, opened: Open, root: DataRoot, reads: Callable[[], int], refused: Refused, text: str
     ) -> None:
         path = opened().folder / MANIFEST
         path.write_text(text)
-        for call in (opened, lambda: prepared("grey", root.cache)):
+        for call in (opened, lambda: prepared("gray", root.cache)):
             line = refused(call)
             assert str(path) in line
-            assert "pubench data remove grey" in line
+            assert "pubench data remove gray" in line
         (found,) = verify_copy(path.parent)
         assert found == line
-        assert remove_copies("grey", root.cache) > 0
+        assert remove_copies("gray", root.cache) > 0
         opened()
         assert reads() == 2
 
     def test_a_manifest_is_plain_json_that_others_can_read(self, opened: Open, table: np.ndarray) -> None:
         folder = opened().folder
-        assert json.loads((folder / MANIFEST).read_text())["key"] == "grey"
+        assert json.loads((folder / MANIFEST).read_text())["key"] == "gray"
         assert np.array_equal(np.load(folder / "x.npy"), table[:40, :4])

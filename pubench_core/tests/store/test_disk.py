@@ -44,9 +44,9 @@ class TestDisk:
             line = refused(opened)
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-        base = root.cache / "prepared" / "grey"
+        base = root.cache / "prepared" / "gray"
         assert line == (
-            f"grey: the prepared copy could not be written in {base}: File too large; free the space or name another "
+            f"gray: the prepared copy could not be written in {base}: File too large; free the space or name another "
             "folder with PUBENCH_CACHE"
         )
         assert left_in_cache() == []
@@ -78,7 +78,7 @@ class TestDisk:
         with monkeypatch.context() as patched:
             patched.setattr(owner, name, failing(code))
             line = refused(opened)
-        assert line.startswith("grey: the prepared copy could not be written in ")
+        assert line.startswith("gray: the prepared copy could not be written in ")
         assert words in line
         assert "PUBENCH_CACHE" in line
         assert left_in_cache() == []
@@ -121,8 +121,8 @@ class TestDisk:
         folder = opened().folder
         for number in (11, 12):
             shutil.copytree(folder, folder.with_name(f"{folder.name}.{number}.incoming"))
-        assert folders_of_copies("grey", root.cache) == [folder]
+        assert folders_of_copies("gray", root.cache) == [folder]
         shutil.rmtree(folder)
-        assert prepared("grey", root.cache) == []
+        assert prepared("gray", root.cache) == []
         opened()
         assert [p.name for p in folder.parent.iterdir() if p.is_dir()] == [folder.name]

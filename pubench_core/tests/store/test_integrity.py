@@ -60,9 +60,9 @@ class TestCheckedOnEveryOpen:
         opened()
         source, array = verify_copy(folder)
         assert source.startswith(f"{rows} is not what it was: sha256 {sha256(rows)[:16]} now, ")
-        assert source.endswith("put the original back, or take it as it is: pubench data remove grey")
+        assert source.endswith("put the original back, or take it as it is: pubench data remove gray")
         assert array.startswith(f"{folder / 'x.npy'} is not what it was: sha256 ")
-        assert array.endswith("have the copy made again: pubench data remove grey")
+        assert array.endswith("have the copy made again: pubench data remove gray")
 
     @pytest.mark.parametrize("name", ["rows.bin", "x.npy", "y_test.npy"])
     def test_a_file_whose_time_alone_changed_is_read_once_and_noted(
@@ -105,7 +105,7 @@ class TestCheckedOnEveryOpen:
         line = refused(opened)
         assert line.startswith(f"{path} ")
         assert words in line
-        assert line.endswith("have the copy made again: pubench data remove grey")
+        assert line.endswith("have the copy made again: pubench data remove gray")
         assert len(verify_copy(path.parent)) == 1
 
     def test_the_sizes_then_and_now_are_said(
@@ -123,13 +123,13 @@ class TestCheckedOnEveryOpen:
         flipped(rows, keep_time=False)
         line = refused(opened)
         assert line.startswith(f"{rows} was altered since it was prepared")
-        assert line.endswith("put the original back, or take it as it is: pubench data remove grey")
+        assert line.endswith("put the original back, or take it as it is: pubench data remove gray")
 
         rows.write_bytes(content)
         assert opened().digest == before.digest
 
         flipped(rows, keep_time=False)
-        remove_copies("grey", root.cache)
+        remove_copies("gray", root.cache)
         assert opened().digest != before.digest
         assert reads() == 2
 
@@ -139,7 +139,7 @@ class TestCheckedOnEveryOpen:
         folder = opened().folder
         rows.unlink()
         line = refused(opened)
-        assert line.startswith(f"grey: no rows.bin in {root.path / 'grey'} (data root from a test)")
+        assert line.startswith(f"gray: no rows.bin in {root.path / 'gray'} (data root from a test)")
         assert verify_copy(folder)[0].startswith(f"{rows} cannot be read: No such file or directory; ")
 
 
@@ -157,7 +157,7 @@ class TestVerify:
 
     def test_a_copy_that_was_removed_in_the_meantime_is_none(self, opened: Open, root: DataRoot) -> None:
         folder = opened().folder
-        remove_copies("grey", root.cache)
+        remove_copies("gray", root.cache)
         assert verify_copy(folder) == []
 
 
@@ -167,26 +167,26 @@ class TestRemove:
     ) -> None:
         folders = [opened().folder, opened(preprocess="l2").folder]
         size = sum(f.stat().st_size for folder in folders for f in folder.iterdir())
-        assert folders_of_copies("grey", root.cache) == sorted(folders)
-        assert remove_copies("grey", root.cache) == size
+        assert folders_of_copies("gray", root.cache) == sorted(folders)
+        assert remove_copies("gray", root.cache) == size
         assert left_in_cache() == []
         assert folders_of_copies(None, root.cache) == []
         assert rows.read_bytes() == table.tobytes()
 
     def test_of_nothing_it_frees_nothing(self, root: DataRoot) -> None:
-        assert remove_copies("grey", root.cache) == 0
+        assert remove_copies("gray", root.cache) == 0
         assert not (root.cache / "prepared").exists()
 
     def test_other_sets_stay(self, opened: Open, info: DatasetInfo, root: DataRoot) -> None:
         opened()
-        shutil.copytree(root.path / "grey", root.path / "other")
+        shutil.copytree(root.path / "gray", root.path / "other")
         other = open_dataset(dataclasses.replace(info, key="other"), root).folder
-        remove_copies("grey", root.cache)
+        remove_copies("gray", root.cache)
         assert folders_of_copies(None, root.cache) == [other]
 
     def test_what_is_open_stays_readable(self, opened: Open, root: DataRoot, table: np.ndarray) -> None:
         data = opened().data
-        remove_copies("grey", root.cache)
+        remove_copies("gray", root.cache)
         assert np.array_equal(data.x, table[:40, :4])
 
     def test_one_that_was_interrupted_leaves_no_copy_and_the_next_run_makes_it(
@@ -201,9 +201,9 @@ class TestRemove:
         with monkeypatch.context() as patched:
             patched.setattr(store.shutil, "rmtree", interrupted)
             with pytest.raises(KeyboardInterrupt):
-                remove_copies("grey", root.cache)
+                remove_copies("gray", root.cache)
         assert (folder / "y.npy").exists()
-        assert prepared("grey", root.cache) == []
+        assert prepared("gray", root.cache) == []
         assert opened().folder == folder
         assert verify_copy(folder) == []
 
@@ -217,5 +217,5 @@ class TestRemove:
     ) -> None:
         opened()
         monkeypatch.setattr(Path, "unlink", failing(errno.EROFS))
-        line = refused(lambda: remove_copies("grey", root.cache))
-        assert line.startswith(f"grey: {root.cache / 'prepared' / 'grey'} could not be removed: Read-only file system")
+        line = refused(lambda: remove_copies("gray", root.cache))
+        assert line.startswith(f"gray: {root.cache / 'prepared' / 'gray'} could not be removed: Read-only file system")

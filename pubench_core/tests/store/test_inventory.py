@@ -24,7 +24,7 @@ class TestWhatIsThere:
         rows.unlink()
         here = look(info, root)
         assert (here.state, here.files, here.folder, here.source_bytes, here.prior) == ("absent", (), None, 0, None)
-        assert here.reason.startswith("grey: no rows.bin in ")
+        assert here.reason.startswith("gray: no rows.bin in ")
 
     def test_files_alone(self, info: DatasetInfo, root: DataRoot, rows: Path, reads: Callable[[], int]) -> None:
         here = look(info, root)
@@ -32,7 +32,7 @@ class TestWhatIsThere:
         assert (here.prepared_bytes, here.counts("y"), here.prior) == (0, None, None)
         assert reads() == 0
 
-    def test_a_copy_tells_sizes_counts_and_prior_of_the_default_binarisation(
+    def test_a_copy_tells_sizes_counts_and_prior_of_the_default_binarization(
         self, opened: Open, info: DatasetInfo, root: DataRoot, reads: Callable[[], int]
     ) -> None:
         folder, unit = opened().folder, opened(preprocess="l2").folder
@@ -51,7 +51,7 @@ class TestWhatIsThere:
         assert look(dataclasses.replace(info, preprocess="l2"), root).folder == folder
 
     def test_what_comes_with_its_package(self, info: DatasetInfo, root: DataRoot) -> None:
-        here = look(dataclasses.replace(info, load="acme_grey:Packaged"), root)
+        here = look(dataclasses.replace(info, load="acme_gray:Packaged"), root)
         assert (here.state, here.files, here.folder) == ("packaged", (), None)
 
     def test_a_damaged_manifest(self, opened: Open, info: DatasetInfo, root: DataRoot) -> None:
@@ -62,9 +62,9 @@ class TestWhatIsThere:
         assert str(path) in here.reason
 
     def test_a_source_that_fails(
-        self, info: DatasetInfo, root: DataRoot, grey: ModuleType, monkeypatch: pytest.MonkeyPatch
+        self, info: DatasetInfo, root: DataRoot, gray: ModuleType, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(grey.Grey, "locate", lambda self, root: 1 // 0)
+        monkeypatch.setattr(gray.Gray, "locate", lambda self, root: 1 // 0)
         here = look(info, root)
         assert (here.state, here.reason.split(": ", 1)[1]) == (
             "broken",
@@ -72,14 +72,14 @@ class TestWhatIsThere:
         )
 
     def test_looking_never_touches_the_network_and_files_that_cannot_be_encoded_are_files(
-        self, info: DatasetInfo, root: DataRoot, grey: ModuleType, monkeypatch: pytest.MonkeyPatch, rows: Path
+        self, info: DatasetInfo, root: DataRoot, gray: ModuleType, monkeypatch: pytest.MonkeyPatch, rows: Path
     ) -> None:
         def variant(self: Any, root: DataRoot, files: Any) -> str:
             if root.offline:
                 raise RequestError("the encoder is not on this machine")
             raise AssertionError("downloading the encoder")
 
-        monkeypatch.setattr(grey.Grey, "variant", variant)
+        monkeypatch.setattr(gray.Gray, "variant", variant)
         here = look(info, root)
         assert (here.state, here.files, here.reason) == (
             "files",

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from pubench_core.data import store
 from pubench_core.data.dataset import DataRoot
-from acme_grey import INFO
+from acme_gray import INFO
 
 root = DataRoot(Path(sys.argv[1]), "a test", cache=Path(sys.argv[2]))
 
@@ -103,9 +103,9 @@ class TestOtherProcesses:
         assert line_of(process) == "held"
         process.kill()
         assert process.wait() == -signal.SIGKILL
-        (half,) = (p for p in (root.cache / "prepared" / "grey").iterdir() if p.is_dir())
+        (half,) = (p for p in (root.cache / "prepared" / "gray").iterdir() if p.is_dir())
         assert half.name.endswith(f".{process.pid}.incoming")
-        assert prepared("grey", root.cache) == []
+        assert prepared("gray", root.cache) == []
 
         folder = opened().folder
         assert reads() == 2
@@ -123,7 +123,7 @@ class TestOtherProcesses:
         slow = 'held("write_manifest"); time.sleep = lambda seconds, wait=time.sleep: wait(0.5)\n'
         maker = child(slow + OPENED)
         assert line_of(maker) == "held"
-        assert remove_copies("grey", root.cache) > 0
+        assert remove_copies("gray", root.cache) > 0
         assert len(line_of(maker)) == 16  # the digest: it ended well, and what it has open stays
         assert left_in_cache() == []
         opened()

@@ -66,7 +66,7 @@ class TestContent:
         assert len(split.test_rows) == -(-shape[0] // 5)
 
 
-def test_digits_are_grey_values_in_0_to_1_by_sixteenths() -> None:
+def test_digits_are_gray_values_in_0_to_1_by_sixteenths() -> None:
     x = read("digits").x
     assert (x.min(), x.max()) == (0, 1)
     assert np.array_equal(x * 16, np.round(x * 16))
@@ -85,7 +85,7 @@ def test_malignant_tumours_are_positive_and_the_wider_ones() -> None:
     assert radius[data.y == 0].mean() > radius[data.y == 1].mean() + 4
 
 
-class TestStandardised:
+class TestStandardized:
     def test_the_training_pool_has_mean_0_and_deviation_1(self) -> None:
         problem = problem_of("breast-cancer")
         pool = problem.features.values.numpy()[problem.split.train.rows].astype(np.float64)

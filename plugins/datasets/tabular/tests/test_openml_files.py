@@ -76,7 +76,7 @@ class TestSameArrays:
 
     @pytest.mark.parametrize("first_player", ["1", "2"])
     @pytest.mark.parametrize("typed", [str, int])
-    def test_connect_4_is_recognised_in_any_code_and_order(
+    def test_connect_4_is_recognized_in_any_code_and_order(
         self,
         typed: Callable[[str], Any],
         first_player: str,

@@ -88,7 +88,7 @@ class TestRecords:
         assert sum(feature.width for feature in layout.features) == WIDTHS[key]
         if layout.codes is not None:
             assert sorted(layout.codes.values()) == list(range(len(info.classes)))
-        for positive, negative in ((info.positive, info.negative), *info.binarisations.values()):
+        for positive, negative in ((info.positive, info.negative), *info.binarizations.values()):
             assert not set(positive) & set(negative)
             assert set(positive + negative) <= set(range(len(info.classes)))
             assert key == "gas" or len(positive + negative) == len(info.classes)
@@ -103,7 +103,7 @@ class TestRecords:
         cases = {"case1": "BVLRIOWSJKCHZ", "case2": "DTAYQGBLIWJCZ"}
         info = INFOS["letter"]
         for name, letters in cases.items():
-            positive, negative = info.binarisations[name]
+            positive, negative = info.binarizations[name]
             assert {info.classes[k] for k in positive} == set(letters)
             assert sorted(positive + negative) == list(range(26))
         assert "".join(info.classes[k] for k in info.positive) == "ABCDEFGHIJKLM"
@@ -175,7 +175,7 @@ class TestRealSets:
     @pytest.mark.parametrize(("key", "published"), [("spambase", "Spambase"), ("connect-4", "Connect-4")])
     @pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
     def test_a_split_has_the_published_counts(self, key: str, published: str, scheme: str, real: DataRoot) -> None:
-        """PU-Bench, Table D.1: test fraction 0.2, validation fraction 0.01, c = 0.1. U keeps the labelled positives
+        """PU-Bench, Table D.1: test fraction 0.2, validation fraction 0.01, c = 0.1. U keeps the labeled positives
         in the case-control scheme."""
         table = csv.DictReader((reference_folder() / "pubench_splits.csv").read_text().splitlines())
         row = next(row for row in table if row["dataset"] == published)

@@ -34,7 +34,7 @@ LINES = [
     json.dumps({"id": name, "split": part, "label": label, "rating": 3, "text": text})
     for part, label, name, text in REVIEWS
 ]
-UNLABELLED = {"train/unsup/0_0.txt": "Nobody knows.", "train/urls_neg.txt": "an address", "README": "read me"}
+UNLABELED = {"train/unsup/0_0.txt": "Nobody knows.", "train/urls_neg.txt": "an address", "README": "read me"}
 
 
 def lines(rows: Sequence[str] = LINES) -> bytes:
@@ -54,7 +54,7 @@ def as_jsonl_gz(folder: Path) -> None:
 
 
 def as_contents(folder: Path) -> None:
-    for name, text in [*UNLABELLED.items(), *((name, text) for _, _, name, text in reversed(REVIEWS))]:
+    for name, text in [*UNLABELED.items(), *((name, text) for _, _, name, text in reversed(REVIEWS))]:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
 
@@ -77,7 +77,7 @@ CONTENT = {name: text.encode() for _, _, name, text in reversed(REVIEWS)}
 
 
 def as_archive(folder: Path) -> None:
-    extra = {name: text.encode() for name, text in UNLABELLED.items()}
+    extra = {name: text.encode() for name, text in UNLABELED.items()}
     (folder / "aclImdb_v1.tar.gz").write_bytes(tar({**extra, **CONTENT}))
 
 

@@ -95,7 +95,7 @@ class TestRealSets:
     @pytest.mark.reference
     @pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
     def test_a_split_has_the_published_counts(self, real: tuple[str, ClassData], scheme: str) -> None:
-        """PU-Bench, Table D.1: validation fraction 0.01, c = 0.1. Its U keeps the labelled positives (case-control)."""
+        """PU-Bench, Table D.1: validation fraction 0.01, c = 0.1. Its U keeps the labeled positives (case-control)."""
         key, row = real[0], published(real[0])
         layer = Layer()
         for text in (

@@ -30,7 +30,7 @@ N = {"train": 3, "test": 2}  # images of each class
 
 
 def scan(part: str, index: int, k: int, size: tuple[int, int] = (128, 128)) -> npt.NDArray[np.uint8]:
-    """(height, width) grey values of the k-th image of a class."""
+    """(height, width) gray values of the k-th image of a class."""
     seed = 1000 * index + 10 * k + (part == "test")
     return np.random.default_rng(seed).integers(0, 256, size[::-1], dtype=np.uint8)
 
@@ -123,13 +123,13 @@ class TestFolders:
         write_folders(tmp_path / "adni")
         assert read(tmp_path).y.tolist() == [3, 3, 3, 2, 2, 2, 0, 0, 0, 1, 1, 1]
 
-    def test_jpeg_of_colours_is_made_grey(self, tmp_path: Path) -> None:
+    def test_jpeg_of_colors_is_made_gray(self, tmp_path: Path) -> None:
         write_folders(tmp_path / "adni")
-        grey = np.repeat(np.arange(0, 256, 2, dtype=np.uint8)[:, None], 128, axis=1)
-        coloured = np.repeat(grey[:, :, None], 3, axis=2)
-        (tmp_path / "adni" / "train" / CLASSES[3] / "0.JPG").write_bytes(encoded(coloured, "JPEG"))
+        gray = np.repeat(np.arange(0, 256, 2, dtype=np.uint8)[:, None], 128, axis=1)
+        colored = np.repeat(gray[:, :, None], 3, axis=2)
+        (tmp_path / "adni" / "train" / CLASSES[3] / "0.JPG").write_bytes(encoded(colored, "JPEG"))
         found = read(tmp_path).x[0, 0]
-        assert np.abs(found.astype(int) - grey).max() <= 2
+        assert np.abs(found.astype(int) - gray).max() <= 2
 
     def test_other_sizes_are_resized_and_the_user_is_told(self, tmp_path: Path) -> None:
         write_folders(tmp_path / "adni")

@@ -291,16 +291,16 @@ class TestRealSets:
     def test_mean_and_deviation_are_those_of_the_training_images(self, real: tuple[str, ClassData]) -> None:
         _, data = real
         counts = np.bincount(data.x.ravel(), minlength=256) / data.x.size
-        grey = np.arange(256) / 255
-        mean = float(counts @ grey)
-        deviation = float(np.sqrt(counts @ (grey - mean) ** 2))
+        gray = np.arange(256) / 255
+        mean = float(counts @ gray)
+        deviation = float(np.sqrt(counts @ (gray - mean) ** 2))
         assert data.mean == (pytest.approx(mean, abs=5e-5),)
         assert data.std == (pytest.approx(deviation, abs=5e-5),)
 
     @pytest.mark.reference
     @pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
     def test_a_split_has_the_published_counts(self, real: tuple[str, ClassData], scheme: str) -> None:
-        """PU-Bench, Table D.1: validation fraction 0.01, c = 0.1. Its U keeps the labelled positives (case-control)."""
+        """PU-Bench, Table D.1: validation fraction 0.01, c = 0.1. Its U keeps the labeled positives (case-control)."""
         key, _ = real
         published = {"mnist": "MNIST", "fashion-mnist": "F-MNIST"}[key]
         table = csv.DictReader((reference_folder() / "pubench_splits.csv").read_text().splitlines())

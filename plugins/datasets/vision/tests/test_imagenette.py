@@ -25,7 +25,7 @@ FOLDER = "imagenette2-160"
 COUNTS = {"train": 2, "val": 1}
 
 
-def colours(seed: int, width: int, height: int) -> Image.Image:
+def colors(seed: int, width: int, height: int) -> Image.Image:
     """A smooth image: JPEG keeps it nearly as it is."""
     rng = np.random.default_rng(seed)
     coarse = rng.integers(0, 256, (4, 4, 3), dtype=np.uint8)
@@ -44,7 +44,7 @@ def tree() -> dict[str, bytes]:
     for part, n in COUNTS.items():
         for index, wnid in enumerate(WNIDS):
             for k in range(n):
-                image = colours(100 * index + k + (50 if part == "val" else 0), 160 + 20 * k, 200 if index % 2 else 160)
+                image = colors(100 * index + k + (50 if part == "val" else 0), 160 + 20 * k, 200 if index % 2 else 160)
                 image = image.convert("L") if index == 3 and k else image.convert("CMYK") if index == 4 else image
                 files[f"{part}/{wnid}/{wnid}_{k}.JPEG"] = jpeg(image)
     return files
@@ -111,13 +111,13 @@ class TestForms:
         assert reference.y_test is not None
         assert reference.y_test.tolist() == list(range(10))
 
-    def test_the_shorter_side_becomes_64_pixels_and_the_centre_is_kept(self, reference: ClassData) -> None:
+    def test_the_shorter_side_becomes_64_pixels_and_the_center_is_kept(self, reference: ClassData) -> None:
         with Image.open(io.BytesIO(TREE[f"train/{WNIDS[1]}/{WNIDS[1]}_0.JPEG"])) as image:
             assert image.size == (160, 200)
             small = np.asarray(image.resize((64, 80), Image.Resampling.BILINEAR))[8:72]
         assert np.array_equal(reference.x[2], small.transpose(2, 0, 1))
 
-    def test_a_grey_photograph_has_three_equal_channels(self, reference: ClassData) -> None:
+    def test_a_gray_photograph_has_three_equal_channels(self, reference: ClassData) -> None:
         assert np.array_equal(reference.x[7, 0], reference.x[7, 1])
         assert not np.array_equal(reference.x[6, 0], reference.x[6, 1])
 
@@ -227,11 +227,11 @@ DAMAGE = {
     "text": b"not an image",
     "half": cut(TREE[BAD]),
     "only-its-head": TREE[BAD][:20],
-    "png-half": cut(jpeg(colours(1, 70, 70), "PNG")),
-    "png-garbled": jpeg(colours(1, 70, 70), "PNG")[:60] + b"\xff" * 40,
-    "another-format": jpeg(colours(1, 70, 70), "BMP"),
+    "png-half": cut(jpeg(colors(1, 70, 70), "PNG")),
+    "png-garbled": jpeg(colors(1, 70, 70), "PNG")[:60] + b"\xff" * 40,
+    "another-format": jpeg(colors(1, 70, 70), "BMP"),
     "sixteen-bits": sixteen_bits(),
-    "a-line": jpeg(colours(1, 8000, 4)),
+    "a-line": jpeg(colors(1, 8000, 4)),
 }
 
 

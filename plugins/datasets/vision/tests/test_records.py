@@ -1,4 +1,4 @@
-"""What the six info records promise: classes, binarisations, backbones, and the published split counts."""
+"""What the six info records promise: classes, binarizations, backbones, and the published split counts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from pubench_datasets_vision import pubench_datasets
 
-from pubench_core.data.dataset import ClassData, IntArray, binarise
+from pubench_core.data.dataset import ClassData, IntArray, binarize
 from pubench_core.data.generator import generate, stratified_counts
 from pubench_core.data.store import source_of
 from pubench_core.testing import reference_folder
@@ -25,9 +25,9 @@ TABLE = {
 
 class TestRecords:
     @pytest.mark.parametrize("key", INFOS)
-    def test_every_binarisation_divides_all_classes(self, key: str) -> None:
+    def test_every_binarization_divides_all_classes(self, key: str) -> None:
         info = INFOS[key]
-        for positive, negative in ((info.positive, info.negative), *info.binarisations.values()):
+        for positive, negative in ((info.positive, info.negative), *info.binarizations.values()):
             assert sorted(positive + negative) == list(range(len(info.classes)))
 
     @pytest.mark.parametrize("key", INFOS)
@@ -48,12 +48,12 @@ class TestRecords:
         ],
     )
     def test_the_two_cases_of_wang_et_al(self, key: str, case1: str, case2: str) -> None:
-        positives = {name: " ".join(map(str, sides[0])) for name, sides in INFOS[key].binarisations.items()}
+        positives = {name: " ".join(map(str, sides[0])) for name, sides in INFOS[key].binarizations.items()}
         assert positives == {"case1": case1, "case2": case2}
 
     def test_defaults_where_pu_bench_has_none(self) -> None:
         assert INFOS["usps"].positive == (0, 2, 4, 6, 8)
-        assert (INFOS["imagenette"].positive, INFOS["imagenette"].negative) == INFOS["imagenette"].binarisations[
+        assert (INFOS["imagenette"].positive, INFOS["imagenette"].negative) == INFOS["imagenette"].binarizations[
             "case1"
         ]
 
@@ -101,12 +101,12 @@ def adni_counts() -> tuple[list[int], list[int]]:
 def test_a_split_of_the_real_class_counts_has_the_published_counts(
     key: str, counts: tuple[list[int], list[int]], scheme: str
 ) -> None:
-    """PU-Bench, Table D.1: validation fraction 0.01, c = 0.1. Its U keeps the labelled positives (case-control)."""
+    """PU-Bench, Table D.1: validation fraction 0.01, c = 0.1. Its U keeps the labeled positives (case-control)."""
     info, row = INFOS[key], TABLE[PUBLISHED[key]]
     train, test = map(class_labels, counts)
     assert len(train) + len(test) == int(row["total"])
     nothing = np.zeros((len(train), 1), dtype=np.uint8)
-    data = binarise(info, ClassData(nothing, train, nothing[: len(test)], test), info.positive, info.negative)
+    data = binarize(info, ClassData(nothing, train, nothing[: len(test)], test), info.positive, info.negative)
     assert data.y is not None
     assert data.y_test is not None
     split = generate(

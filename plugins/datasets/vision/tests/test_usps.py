@@ -23,8 +23,8 @@ N_TRAIN, N_TEST = 20, 10
 Thousandths = npt.NDArray[np.int64]
 
 
-def grey(n: int) -> Thousandths:
-    """Grey values in thousandths, as both distributions write them."""
+def gray(n: int) -> Thousandths:
+    """Gray values in thousandths, as both distributions write them."""
     return np.random.default_rng(n).integers(-1000, 1001, (n, 256))
 
 
@@ -47,7 +47,7 @@ def digits(n: int) -> list[int]:
 
 
 def contents(write: Callable[[Thousandths, list[int]], bytes]) -> tuple[bytes, bytes]:
-    return write(grey(N_TRAIN), digits(N_TRAIN)), write(grey(N_TEST), digits(N_TEST))
+    return write(gray(N_TRAIN), digits(N_TRAIN)), write(gray(N_TEST), digits(N_TEST))
 
 
 PLAIN, LIBSVM = contents(plain), contents(libsvm)
@@ -84,7 +84,7 @@ class TestForms:
     def test_every_form_has_the_same_images(self, tmp_path: Path, form: str, place: str) -> None:
         write(tmp_path / place, FORMS[form])
         data = read(tmp_path)
-        expected = ((grey(N_TRAIN) / 1000 + 1) / 2).astype(np.float32).reshape(-1, 1, 16, 16)
+        expected = ((gray(N_TRAIN) / 1000 + 1) / 2).astype(np.float32).reshape(-1, 1, 16, 16)
         assert data.x.dtype == np.float32
         assert np.array_equal(data.x, expected)
         assert data.y.tolist() == digits(N_TRAIN)
@@ -93,7 +93,7 @@ class TestForms:
         assert data.mean == (pytest.approx(float(expected.mean()), abs=5e-5),)
         assert data.std == (pytest.approx(float(expected.std()), abs=5e-5),)
 
-    def test_torchvision_reads_the_same_up_to_its_256_grey_values(self, tmp_path: Path) -> None:
+    def test_torchvision_reads_the_same_up_to_its_256_gray_values(self, tmp_path: Path) -> None:
         from torchvision.datasets import USPS
 
         write(tmp_path, FORMS["libsvm"])
@@ -170,14 +170,14 @@ class TestDamaged:
         assert words in refused(tmp_path)
 
     @pytest.mark.parametrize("value", [b"1.5", b"-1.001", b"nan", b"1e999", b"255"])
-    def test_a_grey_value_out_of_range(self, tmp_path: Path, value: bytes) -> None:
+    def test_a_gray_value_out_of_range(self, tmp_path: Path, value: bytes) -> None:
         lines = PLAIN[1].splitlines(keepends=True)
         lines[6] = lines[6].replace(b" 0.", b" " + value + b" 0.", 1).rsplit(b" ", 2)[0] + b" \n"
         write(tmp_path / "usps", FORMS["text"] | {"zip.test": b"".join(lines)})
-        assert "row 7 has a grey value outside -1 to 1" in refused(tmp_path)
+        assert "row 7 has a gray value outside -1 to 1" in refused(tmp_path)
 
     def test_label_0_of_the_libsvm_format(self, tmp_path: Path) -> None:
-        wrong = bz2.compress(libsvm(grey(N_TEST), [-1, *digits(N_TEST)[1:]]))
+        wrong = bz2.compress(libsvm(gray(N_TEST), [-1, *digits(N_TEST)[1:]]))
         write(tmp_path / "usps", FORMS["libsvm"] | {"usps.t.bz2": wrong})
         assert "row 1 is of no digit" in refused(tmp_path)
 

@@ -23,14 +23,14 @@ def choose(m: int, n: int, seed: int, x: np.ndarray | None = None) -> np.ndarray
 
 @settings(deadline=None)
 @given(m=st.integers(1, 200), share=st.floats(0, 1), seed=st.integers(0, 2**32))
-def test_the_labelled_are_that_many_distinct_positives(m: int, share: float, seed: int) -> None:
+def test_the_labeled_are_that_many_distinct_positives(m: int, share: float, seed: int) -> None:
     n = round(share * m)
     chosen = choose(m, n, seed)
     assert len(chosen) == len(set(chosen.tolist())) == n
     assert set(chosen.tolist()) <= set(range(m))
 
 
-def test_with_as_many_labels_as_positives_all_are_labelled() -> None:
+def test_with_as_many_labels_as_positives_all_are_labeled() -> None:
     assert sorted(choose(50, 50, seed=3)) == list(range(50))
 
 

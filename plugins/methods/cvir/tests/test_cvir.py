@@ -88,11 +88,11 @@ def test_an_extreme_prior_has_a_result(prior: float) -> None:
 
 
 def test_a_prior_that_leaves_no_negative_is_refused() -> None:
-    with pytest.raises(RequestError, match="ignores all 1149 unlabelled rows"):
+    with pytest.raises(RequestError, match="ignores all 1149 unlabeled rows"):
         trained(*SHORT, "prior=0.9999999999999")
 
 
-def test_one_labelled_positive_has_a_result() -> None:
+def test_one_labeled_positive_has_a_result() -> None:
     result = trained("epochs=2", "warm_up=1", "mechanism.c=0.002", *LAST)
     assert result.evaluator.problem.split.train.n_labeled == 1
     assert np.isfinite(result.scores["last"]["test"]).all()

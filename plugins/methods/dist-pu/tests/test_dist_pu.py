@@ -78,7 +78,7 @@ def test_any_prior_gives_finite_scores(prior: float, clip: str) -> None:
 @pytest.mark.parametrize(
     "sets", [("batch_size=2", "steps_per_epoch=30"), ("batching=paired",)], ids=["joint", "paired"]
 )
-def test_one_labelled_positive_is_enough(sets: tuple[str, ...]) -> None:
+def test_one_labeled_positive_is_enough(sets: tuple[str, ...]) -> None:
     result = trained("mechanism.c=0.002", *SHORT, *sets)
     assert result.evaluator.problem.split.train.n_labeled == 1
     assert np.isfinite(result.scores["last"]["test"]).all()

@@ -56,7 +56,7 @@ def close(ours: Tensor | float | None, theirs: Any) -> None:
 
 
 def leaves(case: Case) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Logits of P, of U, of both in one batch, and who is labelled."""
+    """Logits of P, of U, of both in one batch, and who is labeled."""
     p, u = (torch.from_numpy(case[f"logits_{side}"]).requires_grad_() for side in "pu")
     logits = torch.cat([p, u])
     return p, u, logits, torch.arange(len(logits)) < len(p)

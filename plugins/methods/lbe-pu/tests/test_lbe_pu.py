@@ -107,7 +107,7 @@ def test_the_prior_changes_nothing(prior: float) -> None:
 
 @pytest.mark.parametrize("subset_of", ["all", "unlabeled"])
 @pytest.mark.parametrize("subset", [0.001, 1])
-def test_one_labelled_positive_is_enough_and_so_is_a_subset_of_one_row(subset: float, subset_of: str) -> None:
+def test_one_labeled_positive_is_enough_and_so_is_a_subset_of_one_row(subset: float, subset_of: str) -> None:
     sets = (f"subset={subset}", f"subset_of={subset_of}", "class_balance=true")
     result = trained("mechanism.c=0.002", *SHORT, *sets)
     assert result.evaluator.problem.split.train.n_labeled == 1

@@ -59,7 +59,7 @@ def close(ours: Tensor | None, theirs: Any, tolerance: float = TOLERANCE) -> Non
 
 
 def parts(case: Case) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Logits of the classifier and of the propensity, who is labelled, and the posterior of the vectors."""
+    """Logits of the classifier and of the propensity, who is labeled, and the posterior of the vectors."""
     z, r = (torch.from_numpy(case[f"logit_{net}"]).requires_grad_() for net in ("clf", "eta"))
     return z, r, torch.from_numpy(case["s"]) == 1, torch.from_numpy(case["posterior"])
 

@@ -137,7 +137,7 @@ def test_options_have_results_and_make_a_difference(setting: str) -> None:
         (0.007, 3, 1, "hold_out=0.67 would do"),
     ],
 )
-def test_too_few_labelled_positives_are_refused(c: float, n: int, held: int, way_out: str) -> None:
+def test_too_few_labeled_positives_are_refused(c: float, n: int, held: int, way_out: str) -> None:
     with pytest.raises(RequestError, match=f"hold_out = 0.2 of {n} gives {held}; .*{way_out}"):
         trained("epochs=1", f"mechanism.c={c}", *LAST)
 

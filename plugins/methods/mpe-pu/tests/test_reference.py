@@ -45,7 +45,7 @@ def logit(outputs: Tensor) -> Tensor:
 
 
 def joined(z_p: Tensor, z_u: Tensor) -> tuple[Tensor, Tensor]:
-    """Scores and the labelled mask of one batch."""
+    """Scores and the labeled mask of one batch."""
     return torch.cat([z_p, z_u]), torch.arange(len(z_p) + len(z_u)) < len(z_p)
 
 

@@ -23,7 +23,7 @@ def trained(*sets: str) -> Trained:
 
 
 def last(*sets: str) -> np.ndarray:
-    """Test scores after the last epoch of a run that needs no labelled validation row."""
+    """Test scores after the last epoch of a run that needs no labeled validation row."""
     return trained("selection.criterion=last", "selection.criteria=[last]", *sets).scores["last"]["test"]
 
 
@@ -63,7 +63,7 @@ def test_any_prior_gives_finite_scores(prior: float, sets: tuple[str, ...]) -> N
 @pytest.mark.parametrize(
     "sets", [("batch_size=2", "steps_per_epoch=30"), ("batching=paired",)], ids=["joint", "paired"]
 )
-def test_one_labelled_positive_is_enough(sets: tuple[str, ...]) -> None:
+def test_one_labeled_positive_is_enough(sets: tuple[str, ...]) -> None:
     result = trained("mechanism.c=0.002", "epochs=2", "selection.criterion=last", "selection.criteria=[last]", *sets)
     assert result.evaluator.problem.split.train.n_labeled == 1
     assert np.isfinite(result.scores["last"]["test"]).all()

@@ -59,7 +59,7 @@ def close(ours: Tensor | None, theirs: Any, tolerance: float = TOLERANCE) -> Non
 
 
 @pytest.mark.parametrize(("name", "case"), CASES, ids=named)
-def test_ascent_is_what_the_official_code_reports_and_minimises(name: str, case: Case) -> None:
+def test_ascent_is_what_the_official_code_reports_and_minimizes(name: str, case: Case) -> None:
     p, u = logits_of(case)
     risk = risk_of(name, case, p, u, "ascent")
     close(risk.value, case["ascent_loss"])
@@ -70,7 +70,7 @@ def test_ascent_is_what_the_official_code_reports_and_minimises(name: str, case:
 
 
 @pytest.mark.parametrize(("name", "case"), CASES, ids=named)
-def test_clamp_minimises_equation_6_as_it_stands(name: str, case: Case) -> None:
+def test_clamp_minimizes_equation_6_as_it_stands(name: str, case: Case) -> None:
     p, u = logits_of(case)
     risk = risk_of(name, case, p, u, "clamp")
     close(risk.value, case["clamp_loss"])

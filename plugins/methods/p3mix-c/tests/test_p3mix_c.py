@@ -63,6 +63,6 @@ def test_mixing_inputs_is_one_pass_of_the_mixture_and_no_mixing_is_the_row_itsel
             torch.testing.assert_close(forward_mixed(net, x, partner, 1.0, layer), net(x))
 
 
-def test_few_labelled_positives_are_enough() -> None:
+def test_few_labeled_positives_are_enough() -> None:
     result = trained("mechanism.c=0.01", "validation.fraction=0.5", "epochs=3", "warm_up=1", "pool_size=100")
     assert np.isfinite(result.scores["last"]["test"]).all()

@@ -324,7 +324,7 @@ def test_a_posterior_of_one_half_is_decided_by_a_fair_coin() -> None:
     assert stats.binomtest(int((labels > 0).sum()), 2000).pvalue > 1e-4
 
 
-def test_one_labelled_positive_is_enough() -> None:
+def test_one_labeled_positive_is_enough() -> None:
     _, unlabeled, test, _ = blobs(1, 200)
     method = fitted(unlabeled[:1], unlabeled)
     nodes = method.forest.nodes
@@ -339,7 +339,7 @@ def test_duplicated_rows_stay_together() -> None:
     for name in ("feature", "threshold", "left", "right", "label"):
         np.testing.assert_array_equal(thrice[name], once[name])
     np.testing.assert_array_equal(thrice["k_u"], 3 * once["k_u"])
-    # a labelled positive whose copy is unlabelled can never be told from it
+    # a labeled positive whose copy is unlabeled can never be told from it
     both = fitted(positive, np.r_[unlabeled, positive], trees=10)
     assert (both.forest.nodes["k_u"] >= both.forest.nodes["k_p"]).all()
     assert np.isfinite(scores(both, test)).all()
@@ -357,7 +357,7 @@ def test_positives_grow_in_number_with_the_prior_up_to_its_extremes() -> None:
     assert shares[-1] > 0.8
 
 
-def test_without_the_correction_trees_grow_on_until_nothing_is_unlabelled() -> None:
+def test_without_the_correction_trees_grow_on_until_nothing_is_unlabeled() -> None:
     positive, unlabeled, *_ = blobs(100, 400)
     corrected, unbiased = (fitted(positive, unlabeled, risk=risk, trees=10).forest.nodes for risk in ("nnpu", "upu"))
     assert len(unbiased) > len(corrected)

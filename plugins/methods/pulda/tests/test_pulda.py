@@ -84,7 +84,7 @@ def test_any_prior_gives_finite_scores(prior: float) -> None:
 
 
 @pytest.mark.parametrize("sets", [(), ("batch_size=5000", "p_batch_size=1")], ids=["few P", "few P and U"])
-def test_one_labelled_positive_is_enough(sets: tuple[str, ...]) -> None:
+def test_one_labeled_positive_is_enough(sets: tuple[str, ...]) -> None:
     result = trained("mechanism.c=0.002", *SHORT, *sets)
     assert result.evaluator.problem.split.train.n_labeled == 1
     assert np.isfinite(result.scores["last"]["test"]).all()

@@ -54,7 +54,7 @@ def close(ours: Tensor | None, theirs: Any) -> None:
 
 
 def leaves(case: Case, call: str = "") -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Logits of P, of U, of both in one batch, and who is labelled."""
+    """Logits of P, of U, of both in one batch, and who is labeled."""
     p, u = (torch.from_numpy(case[f"logits_{side}{call}"]).requires_grad_() for side in "pu")
     logits = torch.cat([p, u])
     return p, u, logits, torch.arange(len(logits)) < len(p)
@@ -165,7 +165,7 @@ def test_a_step_of_the_second_stage(name: str) -> None:
 
 
 def run_of(n_p: int, n_u: int, p_size: int, u_size: int) -> Run[Config]:
-    """A run over a table of n_p labelled and n_u unlabelled rows."""
+    """A run over a table of n_p labeled and n_u unlabeled rows."""
     part = (Features(torch.zeros(n_p + n_u, 1)), torch.arange(n_p + n_u), torch.arange(n_p + n_u) < n_p, "case-control")
     return Run(
         config=Config(p_batch_size=p_size, batch_size=u_size),

@@ -34,7 +34,7 @@ def test_it_learns() -> None:
 @pytest.mark.parametrize(
     ("scheme", "calibrate"), [("case-control", "auto"), ("single-training-set", "auto"), ("single-training-set", "off")]
 )
-def test_as_many_unlabelled_rows_are_positive_as_the_prior_says(scheme: str, calibrate: str) -> None:
+def test_as_many_unlabeled_rows_are_positive_as_the_prior_says(scheme: str, calibrate: str) -> None:
     sets = ("epochs=2", "mechanism.c=0.3", f"data.scheme={scheme}", f"method.calibrate={calibrate}")
     result = trained(*sets, "selection.criteria=[pa, last]", "selection.criterion=last")
     problem = result.evaluator.problem
@@ -86,7 +86,7 @@ def test_an_extreme_prior_has_a_result(prior: float) -> None:
 
 
 @pytest.mark.parametrize("batching", ["joint", "paired"])
-def test_one_labelled_positive_has_a_result(batching: str) -> None:
+def test_one_labeled_positive_has_a_result(batching: str) -> None:
     last = ("selection.criteria=[last]", "selection.criterion=last")
     result = trained("epochs=2", "mechanism.c=0.002", "batch_size=64", f"batching={batching}", *last)
     assert result.evaluator.problem.split.train.n_labeled == 1

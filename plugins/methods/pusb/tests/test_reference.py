@@ -39,7 +39,7 @@ def logits_of(case: Case) -> tuple[Tensor, Tensor]:
 
 
 def joined(p: Tensor, u: Tensor) -> tuple[Tensor, Tensor]:
-    """Scores and the labelled mask of one batch."""
+    """Scores and the labeled mask of one batch."""
     return torch.cat([p, u]), torch.arange(len(p) + len(u)) < len(p)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from pubench_vpu.method import VPU, decision_logit, mix, mixup_regulariser, variational_loss
+from pubench_vpu.method import VPU, decision_logit, mix, mixup_regularizer, variational_loss
 from sklearn.metrics import roc_auc_score
 from torch import Tensor
 from torch.nn import functional as F
@@ -53,10 +53,10 @@ def test_one_logit_is_the_difference_of_two_outputs(name: str, case: Case) -> No
 def test_losses_and_gradients(name: str, case: Case, detached: bool) -> None:
     z_p, z_x, z_mix = (torch.from_numpy(case[f"z_{side}"]).requires_grad_() for side in ("p", "x", "mix"))
     variational = variational_loss(z_p, z_x)
-    regulariser = mixup_regulariser(z_x.detach() if detached else z_x, z_mix, float(case["lam"]))
-    loss = variational + float(case["lambda_reg"]) * regulariser
+    regularizer = mixup_regularizer(z_x.detach() if detached else z_x, z_mix, float(case["lam"]))
+    loss = variational + float(case["lambda_reg"]) * regularizer
     close(variational, case["var_loss"])
-    close(regulariser, case["reg_loss"])
+    close(regularizer, case["reg_loss"])
     close(loss, case["loss"])
     loss.backward()
     close(z_p.grad, case["grad_z_p"])
@@ -68,11 +68,11 @@ def test_losses_and_gradients(name: str, case: Case, detached: bool) -> None:
 def test_the_target_of_a_mixture(name: str, case: Case) -> None:
     z_x, target = torch.from_numpy(case["z_x"]), torch.from_numpy(case["mix_target"])
     coefficient = float(case["lam"])
-    # Where the mixture's own φ is the target, nothing is to be regularised.
+    # Where the mixture's own φ is the target, nothing is to be regularized.
     close(mix(torch.sigmoid(z_x), torch.ones_like(z_x), coefficient), target)
     reached = torch.log(target) - torch.log1p(-target)
     if (target < 1 - 1e-6).all():
-        close(mixup_regulariser(z_x, reached, coefficient), 0)
+        close(mixup_regularizer(z_x, reached, coefficient), 0)
 
 
 @pytest.mark.parametrize(("name", "case"), STEPS, ids=named)
@@ -92,10 +92,10 @@ def test_a_whole_step_of_a_linear_network(name: str, case: Case) -> None:
     close(torch.sigmoid(z_p).mean(), case["phi_p_mean"])
     close(torch.sigmoid(z_x).mean(), case["phi_x_mean"])
     variational = variational_loss(z_p, z_x)
-    regulariser = mixup_regulariser(z_x, net(x_mix), coefficient)
-    loss = variational + float(case["lambda_reg"]) * regulariser
+    regularizer = mixup_regularizer(z_x, net(x_mix), coefficient)
+    loss = variational + float(case["lambda_reg"]) * regularizer
     close(variational, case["var_loss"])
-    close(regulariser, case["reg_loss"])
+    close(regularizer, case["reg_loss"])
     close(loss, case["loss"])
     loss.backward()
     close(weight.grad, case["grad_weight"])
@@ -120,11 +120,11 @@ def test_decisions_accuracy_and_auc() -> None:
     assert (EVALUATION["pred"] != EVALUATION["pred_unnormalised"]).any()
 
 
-def test_the_score_is_the_logit_of_the_normalised_posterior() -> None:
+def test_the_score_is_the_logit_of_the_normalized_posterior() -> None:
     method, z_test = scorer(), torch.from_numpy(EVALUATION["z_test"])
-    normalised = torch.from_numpy(EVALUATION["log_phi_normalised"])
+    normalized = torch.from_numpy(EVALUATION["log_phi_normalised"])
     log_max = F.logsigmoid(torch.from_numpy(EVALUATION["z_train_x"])).max()
-    close(F.logsigmoid(method.score(z_test) + method.threshold) - log_max, normalised)
+    close(F.logsigmoid(method.score(z_test) + method.threshold) - log_max, normalized)
     # A row with exactly half the largest φ lies on the boundary.
     half = log_max - np.log(2)
     close(method.score(half - torch.log1p(-half.exp())), 0)

@@ -9,7 +9,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from pubench_vpu.method import VPU, decision_logit, mixup_regulariser, variational_loss
+from pubench_vpu.method import VPU, decision_logit, mixup_regularizer, variational_loss
 from torch.nn import functional as F
 
 from pubench_core.engine.run import Run
@@ -35,10 +35,10 @@ def test_it_learns() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
-def test_the_largest_posterior_of_the_training_rows_is_one_after_normalisation(scheme: str) -> None:
+def test_the_largest_posterior_of_the_training_rows_is_one_after_normalization(scheme: str) -> None:
     result = trained(*SHORT, f"data.scheme={scheme}", "selection.criteria=[last]", "selection.criterion=last")
     method, data = result.method, result.evaluator.problem.view(frozenset())
-    assert len(data.distinct_rows) == data.n_unlabeled  # X holds the labelled positives
+    assert len(data.distinct_rows) == data.n_unlabeled  # X holds the labeled positives
     method.net.eval()
     with torch.inference_mode():
         z = method.net(data.take(data.unlabeled_rows))
@@ -86,7 +86,7 @@ def test_the_class_prior_makes_no_difference() -> None:
     np.testing.assert_array_equal(one, two)
 
 
-def test_one_labelled_positive_has_a_result() -> None:
+def test_one_labeled_positive_has_a_result() -> None:
     last = ("selection.criteria=[last]", "selection.criterion=last")
     result = trained("steps_per_epoch=3", "batch_size=64", "epochs=3", "mechanism.c=0.002", *last)
     assert result.evaluator.problem.split.train.n_labeled == 1
@@ -102,7 +102,7 @@ def test_more_rows_per_batch_than_there_are_have_a_result() -> None:
 @pytest.mark.parametrize("size", [1.0, 1e4])
 def test_losses_are_finite_for_any_coefficient_and_logits(coefficient: float, size: float) -> None:
     z = (size * torch.tensor([-1.0, -0.5, 0.0, 1.0])).requires_grad_()
-    loss = variational_loss(z, z) + mixup_regulariser(z, -z, coefficient)
+    loss = variational_loss(z, z) + mixup_regularizer(z, -z, coefficient)
     loss.backward()
     assert loss.isfinite()
     assert z.grad is not None
@@ -111,7 +111,7 @@ def test_losses_are_finite_for_any_coefficient_and_logits(coefficient: float, si
 
 def test_a_batch_of_one_side_only_has_a_finite_loss() -> None:
     z, none = torch.tensor([-200.0, 0.0, 200.0], requires_grad=True), torch.empty(0, requires_grad=True)
-    for loss in (variational_loss(z, none), variational_loss(none, z), mixup_regulariser(none, none, 0.5)):
+    for loss in (variational_loss(z, none), variational_loss(none, z), mixup_regularizer(none, none, 0.5)):
         loss.backward()
         assert loss.isfinite()
     assert z.grad is not None

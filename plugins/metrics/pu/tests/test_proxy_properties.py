@@ -1,4 +1,4 @@
-"""What makes PA and PAUC proxies: their expectation over who happens to be labelled is a function of the truth."""
+"""What makes PA and PAUC proxies: their expectation over who happens to be labeled is a function of the truth."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def value(key: str, scored: Scored) -> float:
 
 
 def part(f: np.ndarray, y: np.ndarray, labeled: np.ndarray, scheme: Any, prior: float | None = None) -> Scored:
-    """A validation part as the engine builds it: in case-control the labelled positives stay in U'."""
+    """A validation part as the engine builds it: in case-control the labeled positives stay in U'."""
     everything = np.arange(len(f))
     unlabeled = everything if scheme == "case-control" else np.setdiff1d(everything, labeled)
     prior = float(y.mean()) if prior is None else prior
     return Scored.of(f, truth=y.astype(np.int8), labeled=labeled, unlabeled=unlabeled, prior=prior, scheme=scheme)
 
 
-def over_all_labellings(key: str, f: np.ndarray, y: np.ndarray, n: int, scheme: Any) -> float:
-    """The exact expectation under SCAR: the mean over every choice of n labelled positives."""
+def over_all_labelings(key: str, f: np.ndarray, y: np.ndarray, n: int, scheme: Any) -> float:
+    """The exact expectation under SCAR: the mean over every choice of n labeled positives."""
     choices = [np.array(chosen) for chosen in combinations(np.flatnonzero(y), n)]
     return float(np.mean([value(key, part(f, y, chosen, scheme)) for chosen in choices]))
 
@@ -57,7 +57,7 @@ def test_the_expectation_of_pa_minus_the_prior_is_the_accuracy(
 ) -> None:
     f, y = np.array(positive + negative), np.repeat([1, 0], [len(positive), len(negative)])
     n = data.draw(st.integers(1, len(positive)))
-    expectation = over_all_labellings("pa", f, y, n, scheme)
+    expectation = over_all_labelings("pa", f, y, n, scheme)
     assert expectation - y.mean() == pytest.approx(accuracy(f, y), abs=1e-12)
 
 
@@ -72,10 +72,10 @@ def test_the_expectation_of_pauc_mixes_auc_and_a_half_by_the_share_of_positives_
     left = len(positive) if scheme == "case-control" else len(positive) - n
     q = left / (left + len(negative))
     expected = (1 - q) * auc(f, y) + q / 2
-    assert over_all_labellings("pauc", f, y, n, scheme) == pytest.approx(expected, abs=1e-12)
+    assert over_all_labelings("pauc", f, y, n, scheme) == pytest.approx(expected, abs=1e-12)
 
 
-def test_with_every_positive_labelled_oa_is_the_accuracy() -> None:
+def test_with_every_positive_labeled_oa_is_the_accuracy() -> None:
     f, y = np.array([2.0, -1.0, 0.5, -3.0, 1.0]), np.array([1, 1, 0, 0, 0])
     for scheme in ("case-control", "single-training-set"):
         assert value("oa", part(f, y, np.flatnonzero(y), scheme)) == accuracy(f, y) == 0.4
@@ -117,7 +117,7 @@ def test_a_score_of_zero_is_a_negative_decision_and_half_a_pair() -> None:
 def test_proxies_without_a_row_that_they_need_are_undefined() -> None:
     f, y, nobody = np.array([1.0, -1.0]), np.array([1, 0]), np.array([], dtype=np.int64)
     for key in ("pa", "pauc"):
-        with pytest.raises(Undefined, match="no labelled validation positive"):
+        with pytest.raises(Undefined, match="no labeled validation positive"):
             value(key, part(f, y, nobody, "case-control"))
-        with pytest.raises(Undefined, match="no unlabelled validation row"):
+        with pytest.raises(Undefined, match="no unlabeled validation row"):
             value(key, part(f[:1], y[:1], np.array([0]), "single-training-set", prior=0.5))

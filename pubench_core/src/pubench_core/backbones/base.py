@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 
-class Normalise(nn.Module):
+class Normalize(nn.Module):
     """(x - mean) / std per channel: the first layer, so that data sets and augmentations stay in [0, 1]."""
 
     mean: Tensor
@@ -25,7 +25,7 @@ class Normalise(nn.Module):
 
 
 class Backbone(nn.Module):
-    """``head(neck(stage_m(... stage_0(normalise(x)))))``.
+    """``head(neck(stage_m(... stage_0(normalize(x)))))``.
 
     ``stages`` are the places where hidden representations may be mixed; ``features`` is what the head reads,
     (B, feature_dim). With one output, ``forward`` returns (B,).
@@ -33,7 +33,7 @@ class Backbone(nn.Module):
 
     def __init__(self, stages: Sequence[nn.Module], neck: nn.Module, feature_dim: int, outputs: int) -> None:
         super().__init__()
-        self.normalise: nn.Module = nn.Identity()
+        self.normalize: nn.Module = nn.Identity()
         self.stages = nn.ModuleList(stages)
         self.neck = neck
         self.feature_dim = feature_dim
@@ -47,7 +47,7 @@ class Backbone(nn.Module):
         """The representation after stages 0..stage; ``stage = -1`` is the input itself."""
         if stage < 0:
             return x
-        hidden: Tensor = self.normalise(x)
+        hidden: Tensor = self.normalize(x)
         for module in self.stages[: stage + 1]:
             hidden = module(hidden)
         return hidden
@@ -55,7 +55,7 @@ class Backbone(nn.Module):
     def onward(self, hidden: Tensor, stage: int) -> Tensor:
         """The output that continues from what :meth:`until` returned for the same stage."""
         if stage < 0:
-            hidden = self.normalise(hidden)
+            hidden = self.normalize(hidden)
         for module in self.stages[max(stage, -1) + 1 :]:
             hidden = module(hidden)
         return self._readout(self.neck(hidden))

@@ -140,7 +140,7 @@ def other_seed_other_scores(subject: Subject) -> None:
 
 @_check("hidden-labels")
 def hidden_labels(subject: Subject) -> None:
-    """Permuting the true labels of unlabelled rows changes no bit, in training and validation, in both schemes."""
+    """Permuting the true labels of unlabeled rows changes no bit, in training and validation, in both schemes."""
     if subject.is_oracle:
         raise NotApplicable("an oracle: it is granted the true labels")
     rng = np.random.default_rng(0)
@@ -192,9 +192,9 @@ def image_text_tabular(subject: Subject) -> None:
 
 @_check("calibration")
 def calibration(subject: Subject) -> None:
-    """Under one-sample data, ``calibrate`` decides whether U holds the labelled rows, and the method can take both."""
+    """Under one-sample data, ``calibrate`` decides whether U holds the labeled rows, and the method can take both."""
     if subject.is_oracle:
-        raise NotApplicable("an oracle: it does not look at who is labelled")
+        raise NotApplicable("an oracle: it does not look at who is labeled")
     found = {}
     for calibrate in ("on", "off"):
         spec = subject.spec(f"method.calibrate={calibrate}", scheme="single-training-set")
@@ -216,12 +216,12 @@ def small_batches(subject: Subject) -> None:
 
 @_check("one-label")
 def one_label(subject: Subject) -> None:
-    """A c so small that one positive is labelled: a result, or one clear error."""
+    """A c so small that one positive is labeled: a result, or one clear error."""
     for scheme in ("case-control", "single-training-set"):
         spec = subject.spec("mechanism.c=0.03", "validation.fraction=0.4", scheme=scheme)
         labeled = subject.problem(spec).split.train.n_labeled
         assert labeled == 1, f"the sample problem labels {labeled} rows"
-        subject.runs_or_refuses(spec, f"one labelled positive, {scheme}")
+        subject.runs_or_refuses(spec, f"one labeled positive, {scheme}")
 
 
 @_check("prior-near-0-and-1")

@@ -81,7 +81,7 @@ class Subject:
         )
 
     def problem(self, spec: RunSpec) -> Problem:
-        """The labelled problem of a spec, on the subject's device."""
+        """The labeled problem of a spec, on the subject's device."""
         return prepare(spec, self.registry, self.device)
 
     def train(self, spec: RunSpec, problem: Problem | None = None) -> Trained:

@@ -1,4 +1,4 @@
-"""Data sets before anything is labelled: class-labelled arrays, and the binary problem made from them."""
+"""Data sets before anything is labeled: class-labeled arrays, and the binary problem made from them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ClassData:
 
     ``x``: (n, *shape), float32, or uint8 for images whose value 255 means 1.0. ``y``: (n,) class indices.
     ``x_test``/``y_test``: the test part, where the data set has one. ``mean``/``std``: per channel, of training
-    images scaled to [0, 1]; the backbone's first layer normalises with them.
+    images scaled to [0, 1]; the backbone's first layer normalizes with them.
     """
 
     x: npt.NDArray[Any]
@@ -42,7 +42,7 @@ class PNDataset:
 
     ``rows``: rows of ``x`` that are in either class; ``y``: (len(x),) int8 with 1 positive, 0 negative, -1 dropped;
     None where the truth is not known. ``rows_test``/``y_test`` likewise for ``x_test``. ``labeled``: (len(x),) who is
-    labelled, where that is given and not simulated. Nothing is copied.
+    labeled, where that is given and not simulated. Nothing is copied.
     """
 
     key: str
@@ -74,7 +74,7 @@ class PNDataset:
         return len(self.x) + (len(self.x_test) if self.x_test is not None else 0) - kept
 
 
-def binarise(info: DatasetInfo, loaded: ClassData, positive: tuple[int, ...], negative: tuple[int, ...]) -> PNDataset:
+def binarize(info: DatasetInfo, loaded: ClassData, positive: tuple[int, ...], negative: tuple[int, ...]) -> PNDataset:
     """The binary problem of two lists of class indices; classes in neither are dropped.
 
     Raises RequestError if a side has no row.

@@ -1,6 +1,6 @@
-"""The PU generator: a binary problem becomes a labelled split of index arrays, and of nothing else.
+"""The PU generator: a binary problem becomes a labeled split of index arrays, and of nothing else.
 
-The order is fixed: binarise, permute once by the split seed, split off the test part (where the data set has none of
+The order is fixed: binarize, permute once by the split seed, split off the test part (where the data set has none of
 its own) and the validation part, label both remaining parts by the same mechanism, c and scheme. Counts equal the
 published ones (PU-Bench, Table D.1).
 """
@@ -39,7 +39,7 @@ class Chooser(Protocol):
 class Part:
     """One part of a split: rows in permuted order, and which of them carry a label.
 
-    ``rows``: row numbers in the data set's array. ``labeled``: (len(rows),) True for labelled positives.
+    ``rows``: row numbers in the data set's array. ``labeled``: (len(rows),) True for labeled positives.
     """
 
     rows: IntArray
@@ -51,7 +51,7 @@ class Part:
         return int(self.labeled.sum())
 
     def unlabeled(self, scheme: Scheme) -> IntArray:
-        """Positions of U: every row in case-control (labelled positives stay in U), the unlabelled rows otherwise."""
+        """Positions of U: every row in case-control (labeled positives stay in U), the unlabeled rows otherwise."""
         return np.arange(len(self.rows)) if scheme == "case-control" else np.flatnonzero(~self.labeled)
 
 
@@ -105,7 +105,7 @@ def generate(
     test_fraction: float,
     seed: int,
 ) -> Split:
-    """The labelled split of one seed, for data of which every true label is known.
+    """The labeled split of one seed, for data of which every true label is known.
 
     Raises RequestError if ``c`` labels nobody in the training pool, or if the scheme is not one that this version
     can make.
@@ -151,8 +151,8 @@ def given_split(
     """The split of data that come with their labels (``data.labeled``).
 
     Where true labels are known and there is no test part, one is split off, stratified by truth; under two-sample data
-    from the unlabelled rows, which alone are a draw from the population. The validation part is stratified by who is
-    labelled. Raises RequestError if no labelled or no unlabelled row is left to train on.
+    from the unlabeled rows, which alone are a draw from the population. The validation part is stratified by who is
+    labeled. Raises RequestError if no labeled or no unlabeled row is left to train on.
     """
     assert data.labeled is not None
     pool = stream(seed, "split").permutation(data.rows)
@@ -168,14 +168,14 @@ def given_split(
     labeled = data.labeled[train]
     if not labeled.any() or labeled.all():
         raise RequestError(
-            f"{data.key}: {int(labeled.sum())} labelled and {int((~labeled).sum())} unlabelled rows are left to train "
+            f"{data.key}: {int(labeled.sum())} labeled and {int((~labeled).sum())} unlabeled rows are left to train "
             "on, and both are needed; lower validation.fraction"
         )
     return Split(Part(train, labeled), Part(validation, data.labeled[validation]), test)
 
 
 def fraction_that_labels(counts: tuple[int, int], c: float) -> float | None:
-    """The smallest validation fraction (to four decimals) that leaves a labelled positive on both sides, else None.
+    """The smallest validation fraction (to four decimals) that leaves a labeled positive on both sides, else None.
 
     ``counts``: (negatives, positives) before the validation part is split off.
     """

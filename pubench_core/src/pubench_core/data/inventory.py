@@ -46,7 +46,7 @@ class Present:
 
     @property
     def prior(self) -> float | None:
-        """Share of positives in the training part under the default binarisation, where a copy tells."""
+        """Share of positives in the training part under the default binarization, where a copy tells."""
         counts = self.counts("y")
         if counts is None:
             return None

@@ -1,4 +1,4 @@
-"""A user's own table as PU data: which rows are labelled, what became of every column, and what looked odd.
+"""A user's own table as PU data: which rows are labeled, what became of every column, and what looked odd.
 
 The encoding (columns, categories) is plain data: it is recorded with the run, and the same encoding reads the test file
 and the files that ``pubench predict`` is given.
@@ -48,7 +48,7 @@ class Column:
 class OwnData:
     """``x``: (n, d) float32, NaN where a number is missing (the training pool's median is put there later).
 
-    ``labeled``: (n,) True for labelled positives. ``truth``: (n,) int8 1 positive, 0 negative; None without a truth
+    ``labeled``: (n,) True for labeled positives. ``truth``: (n,) int8 1 positive, 0 negative; None without a truth
     column. ``x_test``/``truth_test``: rows of the test file. ``notes``: what was read and what looked odd.
     """
 
@@ -70,7 +70,7 @@ class OwnData:
 def read_own(own: OwnFile) -> OwnData:
     """Reads and encodes a user's file as its spec says.
 
-    Raises RequestError for a column that is not there, labels that are not two-valued, no labelled or no unlabelled
+    Raises RequestError for a column that is not there, labels that are not two-valued, no labeled or no unlabeled
     row, infinite values, or no feature left.
     """
     frame = read_table(own.path)
@@ -83,11 +83,11 @@ def read_own(own: OwnFile) -> OwnData:
     labeled, how = _two_valued(own, frame, own.label_col, "label", used)
     n, n_labeled = len(frame), int(labeled.sum())
     if not n_labeled:
-        raise RequestError(f"{name}: column '{own.label_col}' labels no row ({how}); PU data need labelled positives")
+        raise RequestError(f"{name}: column '{own.label_col}' labels no row ({how}); PU data need labeled positives")
     if n_labeled == n:
-        raise RequestError(f"{name}: column '{own.label_col}' labels every row ({how}); PU data need unlabelled rows")
+        raise RequestError(f"{name}: column '{own.label_col}' labels every row ({how}); PU data need unlabeled rows")
     notes.append(
-        f"{name}: {n} rows; '{own.label_col}': {how}; {n_labeled} labelled positives, {n - n_labeled} unlabelled"
+        f"{name}: {n} rows; '{own.label_col}': {how}; {n_labeled} labeled positives, {n - n_labeled} unlabeled"
     )
 
     truth = None
@@ -96,7 +96,7 @@ def read_own(own: OwnFile) -> OwnData:
         truth = positive.astype(np.int8)
         notes.append(f"'{own.truth_col}': {how}; {int(truth.sum())} positive, {n - int(truth.sum())} negative")
         if wrong := int((labeled & ~positive).sum()):
-            notes.append(f"{wrong} labelled rows are negative by '{own.truth_col}'; their labels are kept as given")
+            notes.append(f"{wrong} labeled rows are negative by '{own.truth_col}'; their labels are kept as given")
     features = _chosen(own, frame)
     columns = _encoding(own, frame, features, notes)
     _oddities(own, frame, columns, labeled, notes)
@@ -180,9 +180,9 @@ def _two_valued(
         raise RequestError(f"{where} holds lists; one value per row is right")
     if values.isna().any():
         row = int(np.flatnonzero(values.isna())[0])
-        raise RequestError(f"{where} is empty in row {row}; give every row a value, 0 for unlabelled rows")
+        raise RequestError(f"{where} is empty in row {row}; give every row a value, 0 for unlabeled rows")
     found = list(values.unique())
-    other = "unlabelled" if what == "label" else "negative"
+    other = "unlabeled" if what == "label" else "negative"
     if own.positive_value:
         used |= {word for word in own.positive_value if any(_means(word, v) for v in found)}
         named = [v for v in found if any(_means(word, v) for word in own.positive_value)]
@@ -217,7 +217,7 @@ def _means(word: str, value: Any) -> bool:
 
 
 def _reading(positive: Any, rest: Sequence[Any], other: str) -> str:
-    meaning = "labelled positive" if other == "unlabelled" else "positive"
+    meaning = "labeled positive" if other == "unlabeled" else "positive"
     return f"{positive} = {meaning}" + "".join(f", {value} = {other}" for value in rest)
 
 
@@ -337,11 +337,11 @@ def _oddities(own: OwnFile, frame: DataFrame, columns: Sequence[Column], labeled
         extra = int(frame[[c.name for c in columns]].duplicated().sum())
         both = ""
         if (repeated & labeled).any() and (repeated & ~labeled).any():
-            both = ", labelled rows among them"
+            both = ", labeled rows among them"
         notes.append(f"{extra} rows repeat an earlier one{both}; they are kept")
     if labeled.mean() > 0.5:
         notes.append(
-            f"{100 * labeled.mean():.0f} % of the rows are labelled positives; is '{own.label_col}' read the right way "
+            f"{100 * labeled.mean():.0f} % of the rows are labeled positives; is '{own.label_col}' read the right way "
             "round? (--positive-value)"
         )
 

@@ -20,7 +20,7 @@ class Preprocessing:
     """``fill``: per feature, what stands for a missing value (the pool's median); None where none can be missing.
 
     It is there although the pool has no gap: the rows of a test file or of ``pubench predict`` may have one.
-    ``mean``/``deviation``: per feature, of the pool after filling; None where features are not standardised.
+    ``mean``/``deviation``: per feature, of the pool after filling; None where features are not standardized.
     """
 
     fill: FloatArray | None = None
@@ -29,19 +29,19 @@ class Preprocessing:
 
     @classmethod
     def fit(cls, x: npt.NDArray[Any], pool: IntArray, kind: str) -> Preprocessing:
-        """``kind``: ``standardise`` takes mean and deviation; row-wise kinds (``l2``) need nothing here.
+        """``kind``: ``standardize`` takes mean and deviation; row-wise kinds (``l2``) need nothing here.
 
-        A feature that is missing in the whole pool is filled with 0; a constant one is centred and not scaled.
+        A feature that is missing in the whole pool is filled with 0; a constant one is centerd and not scaled.
         """
         fill = mean = deviation = None
         may_miss = _may_miss(x, kind)
-        reference = x[pool] if kind == "standardise" or may_miss else x[:0]
+        reference = x[pool] if kind == "standardize" or may_miss else x[:0]
         if may_miss:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RuntimeWarning)  # a column without any value: its median is NaN
                 fill = np.nan_to_num(np.nanmedian(reference.astype(np.float64), axis=0))
             reference = _filled(reference, fill)
-        if kind == "standardise":
+        if kind == "standardize":
             values = reference.astype(np.float64) / (255 if x.dtype == np.uint8 else 1)
             mean, deviation = values.mean(axis=0), values.std(axis=0)
             deviation[deviation == 0] = 1.0

@@ -1,4 +1,4 @@
-"""What a method may see of a problem: features, who is labelled, the prior it is told. Never a hidden label."""
+"""What a method may see of a problem: features, who is labeled, the prior it is told. Never a hidden label."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class Features:
 
 
 class PUPart:
-    """A table of labelled positives followed by unlabelled rows (LP ‖ U).
+    """A table of labeled positives followed by unlabeled rows (LP ‖ U).
 
-    ``labeled``: (n,) bool. A row's position in this table is its identity: in case-control a labelled positive and
-    its unlabelled copy are two rows (with the same ``instance``) that may carry separate state.
+    ``labeled``: (n,) bool. A row's position in this table is its identity: in case-control a labeled positive and
+    its unlabeled copy are two rows (with the same ``instance``) that may carry separate state.
     """
 
     def __init__(self, features: Features, instance: Tensor, labeled: Tensor, scheme: Scheme) -> None:
@@ -51,12 +51,12 @@ class PUPart:
 
     @property
     def n_labeled(self) -> int:
-        """Number of labelled positives."""
+        """Number of labeled positives."""
         return int(self.labeled.sum())
 
     @property
     def n_unlabeled(self) -> int:
-        """Number of unlabelled rows."""
+        """Number of unlabeled rows."""
         return len(self) - self.n_labeled
 
     @property
@@ -75,17 +75,17 @@ class PUPart:
 
     @cached_property
     def labeled_rows(self) -> Tensor:
-        """Positions of the labelled positives."""
+        """Positions of the labeled positives."""
         return torch.nonzero(self.labeled).flatten()
 
     @cached_property
     def unlabeled_rows(self) -> Tensor:
-        """Positions of the unlabelled rows."""
+        """Positions of the unlabeled rows."""
         return torch.nonzero(~self.labeled).flatten()
 
     @cached_property
     def distinct_rows(self) -> Tensor:
-        """Positions that name every instance once: U where it contains the labelled positives, else all rows."""
+        """Positions that name every instance once: U where it contains the labeled positives, else all rows."""
         if torch.isin(self.instance[self.labeled_rows], self.instance[self.unlabeled_rows]).all():
             return self.unlabeled_rows
         return torch.arange(len(self), device=self.instance.device)
@@ -94,8 +94,8 @@ class PUPart:
 class PUData(PUPart):
     """The training table and everything else a method is given.
 
-    ``validation``: a part of the same structure, labelled by the same mechanism. ``prior``: π = p(y = 1) of the
-    pool as the method is told it; ``unlabeled_prior``: the share of positives that this implies for the unlabelled
+    ``validation``: a part of the same structure, labeled by the same mechanism. ``prior``: π = p(y = 1) of the
+    pool as the method is told it; ``unlabeled_prior``: the share of positives that this implies for the unlabeled
     rows. Reading ``prior`` or ``truth`` without having declared it in ``Method.requires`` is a PluginError.
     """
 
@@ -127,7 +127,7 @@ class PUData(PUPart):
 
     @property
     def unlabeled_prior(self) -> float:
-        """Share of positives in the unlabelled rows that the told π implies."""
+        """Share of positives in the unlabeled rows that the told π implies."""
         self._grant("prior")
         if not is_one_sample(self.scheme) or len(self.distinct_rows) == self.n_unlabeled:
             return self._prior
@@ -141,10 +141,10 @@ class PUData(PUPart):
         return self._truth
 
     def hold_out(self, fraction: float, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """(kept rows, held-out rows): a share of the labelled and of the other *instances*, at least one of each
-        on both sides (a single labelled positive is kept).
+        """(kept rows, held-out rows): a share of the labeled and of the other *instances*, at least one of each
+        on both sides (a single labeled positive is kept).
 
-        A labelled positive and its unlabelled copy go to the same side.
+        A labeled positive and its unlabeled copy go to the same side.
         """
         labeled_instances = self.instance[self.labeled_rows]
         others = self.instance[self.unlabeled_rows]
@@ -160,7 +160,7 @@ class PUData(PUPart):
 
 
 def unlabeled_prior(prior: float, n_labeled: int, n: int) -> float:
-    """Share of positives left in U after ``n_labeled`` of ``n`` rows were taken out as labelled positives.
+    """Share of positives left in U after ``n_labeled`` of ``n`` rows were taken out as labeled positives.
 
     (π n - N_l) / (n - N_l), the π-bar of Wang et al.; not above 0 means π and the counts contradict each other.
     """

@@ -1,7 +1,7 @@
 """Weak and strong views of a batch, as batched operations on its device.
 
 Images (B, C, H, W) in [0, 1]: weak is a horizontal flip with probability 1/2 and a crop after reflect padding of
-an eighth of the side; strong adds two of {contrast, brightness, sharpness, posterise} per
+an eighth of the side; strong adds two of {contrast, brightness, sharpness, posterize} per
 image and a cutout of half the side. Vectors (B, d): weak adds Gaussian noise of 0.02; strong adds noise of 0.1, sets a
 tenth of the features to zero and flips the sign of a twentieth (PU-Bench's extension to text and tabular data).
 """
@@ -70,10 +70,10 @@ def _two_operations(x: Tensor, generator: torch.Generator) -> Tensor:
 
 
 def _cutout(x: Tensor, generator: torch.Generator) -> Tensor:
-    """A square of half the side, centred anywhere, filled with the image's mean."""
+    """A square of half the side, centerd anywhere, filled with the image's mean."""
     n, _, height, width = x.shape
-    centre_y = torch.randint(height, (n, 1, 1, 1), generator=generator, device=x.device)
-    centre_x = torch.randint(width, (n, 1, 1, 1), generator=generator, device=x.device)
-    near_y = (torch.arange(height, device=x.device).view(1, 1, -1, 1) - centre_y).abs() <= height // 4
-    near_x = (torch.arange(width, device=x.device).view(1, 1, 1, -1) - centre_x).abs() <= width // 4
+    center_y = torch.randint(height, (n, 1, 1, 1), generator=generator, device=x.device)
+    center_x = torch.randint(width, (n, 1, 1, 1), generator=generator, device=x.device)
+    near_y = (torch.arange(height, device=x.device).view(1, 1, -1, 1) - center_y).abs() <= height // 4
+    near_x = (torch.arange(width, device=x.device).view(1, 1, 1, -1) - center_x).abs() <= width // 4
     return torch.where(near_y & near_x, x.mean(dim=(1, 2, 3), keepdim=True), x)

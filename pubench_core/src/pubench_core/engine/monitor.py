@@ -107,7 +107,7 @@ class Evaluator:
                 reasons[name] = "there is no validation part"
             elif name == "native":
                 if not part.n_labeled:
-                    reasons[name] = "no labelled validation positive"
+                    reasons[name] = "no labeled validation positive"
             elif reason := self._ask(name, scored)[1]:
                 reasons[name] = reason
         return reasons

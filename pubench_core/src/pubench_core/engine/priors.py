@@ -74,7 +74,7 @@ def _estimate(
 def held_out_scores(
     positive: npt.NDArray[Any], unlabeled: npt.NDArray[Any], rng: np.random.Generator
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Out-of-fold probabilities of 'labelled' from a logistic regression of P against U, standardised features."""
+    """Out-of-fold probabilities of 'labeled' from a logistic regression of P against U, standardized features."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
     from sklearn.pipeline import make_pipeline

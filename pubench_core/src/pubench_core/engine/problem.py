@@ -11,7 +11,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from ..data.dataset import DataRoot, IntArray, PNDataset, binarise
+from ..data.dataset import DataRoot, IntArray, PNDataset, binarize
 from ..data.generator import Part, Split, generate, given_split
 from ..data.own import Column, OwnData, as_plain, read_own
 from ..data.preprocess import Preprocessing
@@ -32,7 +32,7 @@ Truth = npt.NDArray[np.int8]
 class Problem:
     """``truth_*``: 0/1 labels of the rows of the split's parts, in order; None where the truth is not known.
 
-    ``prior_true`` is |P| / n of the pool (of its unlabelled rows, where those alone are a draw from the population and
+    ``prior_true`` is |P| / n of the pool (of its unlabeled rows, where those alone are a draw from the population and
     the labels are given); None without truth. ``digest`` identifies the arrays that were read from files.
     """
 
@@ -89,7 +89,7 @@ class Problem:
         )
 
     def _table(self, part: Part, truth: Truth | None) -> tuple[Tensor, Tensor, Tensor | None]:
-        """(row in features, labelled, truth) of LP ‖ U; under calibration U is U ∪ P (Wang et al., Algorithm 1)."""
+        """(row in features, labeled, truth) of LP ‖ U; under calibration U is U ∪ P (Wang et al., Algorithm 1)."""
         p = np.flatnonzero(part.labeled)
         u = np.arange(len(part.rows)) if self.calibrated else part.unlabeled(self.scheme)
         positions = np.concatenate([p, u])
@@ -139,7 +139,7 @@ class Problem:
 def build_problem(
     spec: RunSpec, registry: Registry, root: DataRoot, device: torch.device, granted: frozenset[str]
 ) -> Problem:
-    """Loads, binarises, splits and labels the data of a spec.
+    """Loads, binarizes, splits and labels the data of a spec.
 
     Raises RequestError for missing files, a c that labels nobody, a prior that contradicts the counts, or a method that
     needs true labels which a user's file does not have.
@@ -160,7 +160,7 @@ def build_problem(
     else:
         info, columns, notes = registry.find(DatasetInfo, spec.data.key), None, ()
         opened = open_dataset(info, root, preprocess=spec.data.preprocess)
-        data, digest = binarise(info, opened.data, spec.data.positive, spec.data.negative), opened.digest
+        data, digest = binarize(info, opened.data, spec.data.positive, spec.data.negative), opened.digest
         if data.dropped:
             root.say(f"{data.key}: {data.dropped} rows of classes in neither list are left out")
         split, preprocessing = _split(spec, registry, data, root.cache / "posterior")
@@ -190,7 +190,7 @@ def build_problem(
     )
     if "prior" in granted and is_one_sample(spec.data.scheme) and unlabeled_prior(prior, n_labeled, n) <= 0:
         raise RequestError(
-            f"prior {prior:g} contradicts the labels: {n_labeled} of {n} rows are labelled positives, so it must be "
+            f"prior {prior:g} contradicts the labels: {n_labeled} of {n} rows are labeled positives, so it must be "
             f"above {n_labeled / n:.4g}"
         )
     features = features_test = Features(torch.from_numpy(train_x).to(device))
@@ -237,7 +237,7 @@ def _own(own: OwnFile, table: OwnData, root: DataRoot) -> PNDataset:
 
 
 def _split(spec: RunSpec, registry: Registry, data: PNDataset, cache: Path) -> tuple[Split, Preprocessing]:
-    """The labelled split, and the preprocessing fitted on its training pool."""
+    """The labeled split, and the preprocessing fitted on its training pool."""
     info = registry.find(MechanismInfo, spec.mechanism.key)
     mechanism = load(info)(spec.mechanism.variant)
     if not isinstance(mechanism, Mechanism):
@@ -246,7 +246,7 @@ def _split(spec: RunSpec, registry: Registry, data: PNDataset, cache: Path) -> t
     assert spec.mechanism.c is not None
     y = data.y
 
-    fitted: list[tuple[Preprocessing, npt.NDArray[Any]]] = []  # both parts are labelled on the same pool
+    fitted: list[tuple[Preprocessing, npt.NDArray[Any]]] = []  # both parts are labeled on the same pool
 
     def choose(pool: IntArray, positives: IntArray, n: int, rng: np.random.Generator) -> IntArray:
         if not fitted:

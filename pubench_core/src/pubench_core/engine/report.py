@@ -85,7 +85,7 @@ def _one_sided(spec: RunSpec, problem: Problem, trained: Trained) -> list[str]:
     if problem.truth_test is not None:
         what, scores = "test", trained.scores[spec.selection.criterion]["test"]
     elif trained.unlabeled is not None:
-        what, scores = "unlabelled", trained.unlabeled
+        what, scores = "unlabeled", trained.unlabeled
     else:
         return []
     positive = scores > 0

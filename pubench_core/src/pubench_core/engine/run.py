@@ -27,7 +27,7 @@ ConfigT = TypeVar("ConfigT", bound=MethodConfig)
 Tail = Literal["span", "keep", "drop"]
 Side = Literal["joint", "labeled", "unlabeled"]
 
-#: Steps between two looks at the losses: one synchronisation with the device per look.
+#: Steps between two looks at the losses: one synchronization with the device per look.
 LOOK_EVERY = 100
 
 
@@ -89,7 +89,7 @@ class Run(Generic[ConfigT]):
     # ---------------------------------------------------------------- networks
 
     def backbone(self, outputs: int = 1) -> Backbone:
-        """A freshly initialised network on the device; each call takes the next initialisation stream."""
+        """A freshly initialized network on the device; each call takes the next initialization stream."""
         with isolated(torch_seed(self._seed, "initialisation", len(self._networks)), torch.device("cpu")):
             network = self._build(outputs)
         self._networks.append(network)

@@ -18,10 +18,10 @@ import numpy.typing as npt
 import torch
 from pydantic import ValidationError
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save as serialise
+from safetensors.torch import save as serialize
 from torch import Tensor, nn
 
-from ..backbones.base import Backbone, Normalise
+from ..backbones.base import Backbone, Normalize
 from ..data.own import Column, from_plain
 from ..data.preprocess import Preprocessing
 from ..errors import PluginError, RecordError, RequestError
@@ -88,7 +88,7 @@ def save_model(path: Path, spec: RunSpec, problem: Problem, method: AnyMethod, c
         "parts": parts,
         "numbers": numbers,
     }
-    path.write_bytes(serialise(tensors, {"pubench": json.dumps(facts)}))
+    path.write_bytes(serialize(tensors, {"pubench": json.dumps(facts)}))
 
 
 def load_model(path: Path, registry: Registry) -> SavedModel:
@@ -189,7 +189,7 @@ def _builder(spec: RunSpec, facts: Mapping[str, Any], registry: Registry) -> Any
     def build(outputs: int) -> Backbone:
         network: Backbone = factory(tuple(facts["shape"]), outputs)
         if facts["mean"] is not None and facts["std"] is not None:
-            network.normalise = Normalise(facts["mean"], facts["std"])
+            network.normalize = Normalize(facts["mean"], facts["std"])
         return network
 
     return build

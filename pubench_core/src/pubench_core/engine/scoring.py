@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from ..data.views import Features, PUPart
 
-#: Rows per scoring batch: large enough to amortise Python, small enough for activations to stay in cache.
+#: Rows per scoring batch: large enough to amortize Python, small enough for activations to stay in cache.
 ROWS = 1024
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..backbones.base import Backbone, Normalise
+from ..backbones.base import Backbone, Normalize
 from ..errors import PluginError, PubenchError, RunFailed
 from ..events import EpochFinished
 from ..info import BackboneInfo, MethodInfo, MetricInfo
@@ -34,7 +34,7 @@ class Trained:
     """What training left behind: the method in its chosen state, per criterion its epoch and scores, the costs.
 
     ``scores``: criterion -> part (test, validation) -> scores; ``auxiliary``: the method's further outputs on the
-    test part, and ``unlabeled``: scores of the unlabelled rows of a user's own table, both in its chosen state.
+    test part, and ``unlabeled``: scores of the unlabeled rows of a user's own table, both in its chosen state.
     """
 
     method: AnyMethod
@@ -179,7 +179,7 @@ def _backbone_builder(spec: RunSpec, problem: Problem, registry: Registry) -> Ca
         if not isinstance(network, Backbone):
             raise PluginError(f"backbone '{info.key}': {info.load} returned {type(network).__name__}, not a Backbone")
         if data.mean is not None and data.std is not None:
-            network.normalise = Normalise(data.mean, data.std)
+            network.normalize = Normalize(data.mean, data.std)
         return network
 
     return build

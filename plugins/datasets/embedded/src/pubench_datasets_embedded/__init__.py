@@ -24,7 +24,7 @@ def pubench_datasets() -> list[DatasetInfo]:
             negative=(1, 3, 5, 7, 9),
             backbone="mlp",
             source="scikit-learn (installed with it)",
-            licence="CC BY 4.0",
+            license="CC BY 4.0",
         ),
         DatasetInfo(
             key="breast-cancer",
@@ -43,8 +43,8 @@ def pubench_datasets() -> list[DatasetInfo]:
             positive=(0,),
             negative=(1,),
             backbone="mlp",
-            preprocess="standardise",
+            preprocess="standardize",
             source="scikit-learn (installed with it)",
-            licence="CC BY 4.0",
+            license="CC BY 4.0",
         ),
     ]

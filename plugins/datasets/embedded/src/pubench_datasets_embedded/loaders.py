@@ -11,7 +11,7 @@ from pubench_core.data.source import DataSource
 
 
 class Digits(DataSource):
-    """(1797, 64) grey values, scaled from 0..16 to [0, 1]."""
+    """(1797, 64) gray values, scaled from 0..16 to [0, 1]."""
 
     def read(self, files: tuple[Path, ...], root: DataRoot) -> ClassData:
         from sklearn.datasets import load_digits

@@ -14,7 +14,7 @@ _table = partial(
     family="tabular",
     modality="tabular",
     backbone="mlp",
-    licence="CC BY 4.0 (UCI)",
+    license="CC BY 4.0 (UCI)",
 )
 _UCI = "the UCI Machine Learning Repository"
 
@@ -42,7 +42,7 @@ _BENCHMARKS = [
         classes=("ham", "spam"),
         positive=(1,),
         negative=(0,),
-        preprocess="standardise",
+        preprocess="standardize",
         source=f"{_UCI}, Spambase {_downloads('spambase', 44)}",
     ),
     _table(
@@ -68,12 +68,12 @@ _BENCHMARKS = [
         classes=tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ"),
         positive=_A_TO_M,
         negative=_N_TO_Z,
-        binarisations={
+        binarizations={
             "case1": _letters("B V L R I O W S J K C H Z"),
             "case2": _letters("D T A Y Q G B L I W J C Z"),
         },
         backbone="mlp-wang",
-        preprocess="standardise",
+        preprocess="standardize",
         source=f"{_UCI}, Letter Recognition {_downloads('letter', 6)}",
     ),
 ]
@@ -93,7 +93,7 @@ _JAIN = [
         classes=("no deposit", "deposit"),
         positive=(1,),
         negative=(0,),
-        preprocess="standardise",
+        preprocess="standardize",
         source=f"{_UCI}, Bank Marketing (bank-full.csv in bank.zip)",
     ),
     _table(
@@ -109,7 +109,7 @@ _JAIN = [
         classes=("strength up to the mean", "strength above the mean"),
         positive=(1,),
         negative=(0,),
-        preprocess="standardise",
+        preprocess="standardize",
         source=f"{_UCI}, Concrete Compressive Strength (Concrete_Data.xls, saved as Concrete_Data.csv)",
     ),
     _table(
@@ -125,9 +125,9 @@ _JAIN = [
         classes=("ethanol", "ethylene", "ammonia", "acetaldehyde", "acetone", "toluene"),
         positive=(0,),
         negative=(4,),
-        preprocess="standardise",
+        preprocess="standardize",
         source=f"{_UCI}, Gas Sensor Array Drift {_downloads('gas', 1476)}",
-        licence="for research only, commercial purposes excluded (the donors, on UCI's page)",
+        license="for research only, commercial purposes excluded (the donors, on UCI's page)",
     ),
     _table(
         key="housing",
@@ -142,26 +142,26 @@ _JAIN = [
         classes=("value up to the mean", "value above the mean"),
         positive=(1,),
         negative=(0,),
-        preprocess="standardise",
+        preprocess="standardize",
         source="StatLib, or UCI's former Housing (housing.data)",
-        licence="not stated",
+        license="not stated",
     ),
     _table(
         key="landsat",
         name="Statlog (Landsat Satellite)",
-        summary="6,435 neighbourhoods of 3x3 satellite pixels, 36 numbers; very damp grey soil against the rest",
+        summary="6,435 neighbourhoods of 3x3 satellite pixels, 36 numbers; very damp gray soil against the rest",
         reference=Reference(authors="Srinivasan", title="Statlog (Landsat Satellite)", venue="UCI", year=1993),
         classes=(
             "red soil",
             "cotton crop",
-            "grey soil",
-            "damp grey soil",
+            "gray soil",
+            "damp gray soil",
             "soil with vegetation stubble",
-            "very damp grey soil",
+            "very damp gray soil",
         ),
         positive=(5,),
         negative=(0, 1, 2, 3, 4),
-        preprocess="standardise",
+        preprocess="standardize",
         source=f"{_UCI}, Statlog (Landsat Satellite)",
     ),
     _table(
@@ -183,7 +183,7 @@ _JAIN = [
         classes=("text", "horizontal line", "picture", "vertical line", "graphic"),
         positive=(1, 2, 3, 4),
         negative=(0,),
-        preprocess="standardise",
+        preprocess="standardize",
         source=f"{_UCI}, Page Blocks Classification {_downloads('pageblock', 30)}",
     ),
     _table(
@@ -197,7 +197,7 @@ _JAIN = [
         classes=tuple("0123456789"),
         positive=(0, 1, 2),
         negative=(3, 4, 5, 6, 7, 8, 9),
-        preprocess="standardise",
+        preprocess="standardize",
         source=f"{_UCI}, Pen-Based Recognition of Handwritten Digits",
     ),
     _table(
@@ -213,9 +213,9 @@ _JAIN = [
         classes=("no diabetes", "diabetes"),
         positive=(1,),
         negative=(0,),
-        preprocess="standardise",
+        preprocess="standardize",
         source=f"pima-indians-diabetes.data as UCI had it {_downloads('pima', 37)}",
-        licence="CC0 as commonly distributed",
+        license="CC0 as commonly distributed",
     ),
     _table(
         key="shuttle",
@@ -225,7 +225,7 @@ _JAIN = [
         classes=("Rad Flow", "Fpv Close", "Fpv Open", "High", "Bypass", "Bpv Close", "Bpv Open"),
         positive=(3,),
         negative=(0, 1, 2, 4, 5, 6),
-        preprocess="standardise",
+        preprocess="standardize",
         source=f"{_UCI}, Statlog (Shuttle)",
     ),
     _table(
@@ -242,7 +242,7 @@ _JAIN = [
         classes=tuple(f"quality {grade}" for grade in range(3, 10)),
         positive=(3, 4, 5, 6),
         negative=(0, 1, 2),
-        preprocess="standardise",
+        preprocess="standardize",
         source=f"{_UCI}, Wine Quality",
     ),
 ]

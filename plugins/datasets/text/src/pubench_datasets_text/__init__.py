@@ -26,7 +26,7 @@ def pubench_datasets() -> list[DatasetInfo]:
             backbone="mlp",
             preprocess="l2",
             source="the by-date archive of 20 Newsgroups (the one that scikit-learn's fetch_20newsgroups downloads)",
-            licence="research use; see source",
+            license="research use; see source",
         ),
         DatasetInfo(
             key="imdb",
@@ -47,6 +47,6 @@ def pubench_datasets() -> list[DatasetInfo]:
             backbone="mlp",
             preprocess="l2",
             source="the Large Movie Review Dataset v1.0 (aclImdb_v1.tar.gz), or the hub's copy, stanfordnlp/imdb",
-            licence="research use; see source",
+            license="research use; see source",
         ),
     ]

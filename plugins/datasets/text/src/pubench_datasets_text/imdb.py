@@ -32,7 +32,7 @@ JSONL = ("imdb.jsonl", "imdb.jsonl.xz", "imdb.jsonl.gz")
 FOLDER, ARCHIVE, CSV = "aclImdb", "aclImdb_v1.tar.gz", "IMDB Dataset.csv"
 HUB = "stanfordnlp/imdb"
 PARTS = ("train", "test")
-UNLABELLED = "unsup"
+UNLABELED = "unsup"
 
 _SENTIMENT = {"neg": 0, "negative": 0, "pos": 1, "positive": 1}
 _SHARDS = re.compile(r"-of-(\d+)\.parquet$")
@@ -120,7 +120,7 @@ class Imdb(TextSource):
             if not (folder / part).is_dir():
                 raise RequestError(f"imdb: {folder} lacks the folder {part}; unpack the whole archive there")
             for side in folders(folder / part):
-                if side.name != UNLABELLED:
+                if side.name != UNLABELED:
                     found += sorted(documents(side, ".txt"), key=lambda path: _number(path.name))
         if not found:
             raise RequestError(f"imdb: {folder} has {PARTS[0]} and {PARTS[1]}, and no review in them")
@@ -143,11 +143,11 @@ def _corpus(reviews: Iterable[Review], where: Path) -> Corpus:
 
 
 def _is_review(place: PurePath) -> bool:
-    """Whether a member of the archive is a labelled review; what else is in it (counts, addresses) is left."""
+    """Whether a member of the archive is a labeled review; what else is in it (counts, addresses) is left."""
     return (
         len(place.parts) >= 3
         and place.parts[-3] in PARTS
-        and place.parts[-2] != UNLABELLED
+        and place.parts[-2] != UNLABELED
         and place.suffix == ".txt"
         and not place.name.startswith(".")
     )
@@ -166,7 +166,7 @@ def _ordered(found: Iterable[tuple[PurePath, bytes]], where: Path) -> list[Revie
         name = f"{part}/{side}/{file_name}"
         if side not in ("neg", "pos"):
             raise RequestError(
-                f"{where} has '{name}'; reviews lie in neg and pos (and {UNLABELLED}, left out); get it again"
+                f"{where} has '{name}'; reviews lie in neg and pos (and {UNLABELED}, left out); get it again"
             )
         try:
             text = content.decode("utf-8")

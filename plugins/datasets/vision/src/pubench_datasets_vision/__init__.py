@@ -36,7 +36,7 @@ def pubench_datasets() -> list[DatasetInfo]:
             negative=_ODD,
             backbone="lenet",
             source="the MNIST distribution (torchvision.datasets.MNIST downloads it)",
-            licence="CC BY-SA 3.0",
+            license="CC BY-SA 3.0",
         ),
         DatasetInfo(
             key="fashion-mnist",
@@ -68,12 +68,12 @@ def pubench_datasets() -> list[DatasetInfo]:
             negative=(1, 5, 7, 8, 9),
             backbone="lenet",
             source="the Fashion-MNIST distribution (torchvision.datasets.FashionMNIST downloads it)",
-            licence="MIT",
+            license="MIT",
         ),
         DatasetInfo(
             key="cifar10",
             name="CIFAR-10",
-            summary="60,000 photographs of 32x32 pixels in colour; vehicles against animals",
+            summary="60,000 photographs of 32x32 pixels in color; vehicles against animals",
             family="vision",
             aliases=("cifar-10",),
             reference=Reference(
@@ -87,10 +87,10 @@ def pubench_datasets() -> list[DatasetInfo]:
             classes=("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"),
             positive=(0, 1, 8, 9),
             negative=(2, 3, 4, 5, 6, 7),
-            binarisations=_WANG_PHOTOGRAPHS,
+            binarizations=_WANG_PHOTOGRAPHS,
             backbone="cnn-cifar",
             source="the CIFAR-10 distribution (torchvision.datasets.CIFAR10 downloads it)",
-            licence="no licence stated; see source",
+            license="no license stated; see source",
         ),
         DatasetInfo(
             key="usps",
@@ -108,16 +108,16 @@ def pubench_datasets() -> list[DatasetInfo]:
             classes=_DIGITS,
             positive=_EVEN,
             negative=_ODD,
-            binarisations=_WANG_USPS,
+            binarizations=_WANG_USPS,
             backbone="mlp-wang",
             source="the data of The Elements of Statistical Learning (zip.train.gz, zip.test.gz) or LIBSVM's data sets "
             "(usps.bz2, usps.t.bz2; torchvision.datasets.USPS downloads them)",
-            licence="no licence stated (research use); see source",
+            license="no license stated (research use); see source",
         ),
         DatasetInfo(
             key="imagenette",
             name="Imagenette",
-            summary="13,394 photographs of ten ImageNet classes, reduced to 64x64 pixels in colour",
+            summary="13,394 photographs of ten ImageNet classes, reduced to 64x64 pixels in color",
             family="vision",
             reference=Reference(
                 authors="Howard",
@@ -141,15 +141,15 @@ def pubench_datasets() -> list[DatasetInfo]:
             ),
             positive=_WANG_PHOTOGRAPHS["case1"][0],
             negative=_WANG_PHOTOGRAPHS["case1"][1],
-            binarisations=_WANG_PHOTOGRAPHS,
+            binarizations=_WANG_PHOTOGRAPHS,
             backbone="resnet18",
             source="the Imagenette distribution, 160 pixels (torchvision.datasets.Imagenette downloads it)",
-            licence="Apache-2.0 (the collection); the photographs under ImageNet's terms of use",
+            license="Apache-2.0 (the collection); the photographs under ImageNet's terms of use",
         ),
         DatasetInfo(
             key="adni",
             name="ADNI (Alzheimer MRI)",
-            summary="6,400 grey magnetic resonance images of 128x128 pixels; no dementia against three degrees of it",
+            summary="6,400 gray magnetic resonance images of 128x128 pixels; no dementia against three degrees of it",
             family="vision",
             aliases=("alzheimer-mri",),
             reference=Reference(
@@ -167,6 +167,6 @@ def pubench_datasets() -> list[DatasetInfo]:
             source="the four-class Alzheimer MRI preprocessed image set (6,400 images of 128x128: train 5,120, test "
             "1,280; original ADNI data need an application to the Alzheimer's Disease Neuroimaging Initiative), "
             "Falah/Alzheimer_MRI on the Hugging Face hub",
-            licence="Apache-2.0 as stated by the public copy; original data under ADNI's data use agreement",
+            license="Apache-2.0 as stated by the public copy; original data under ADNI's data use agreement",
         ),
     ]

@@ -42,7 +42,7 @@ def class_of(name: str) -> int | None:
 
 
 class Adni(DataSource):
-    """(5120, 1, 128, 128) uint8, grey, and a test part of 1,280.
+    """(5120, 1, 128, 128) uint8, gray, and a test part of 1,280.
 
     An image of another size is resized to 128 x 128 (bilinear, antialiased, not cropped), and the user is told. Mean
     and deviation are computed from the training images.

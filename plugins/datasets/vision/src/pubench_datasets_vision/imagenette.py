@@ -51,7 +51,7 @@ Row = tuple[str, int, npt.NDArray[np.uint8]]
 class Imagenette(DataSource):
     """(9469, 3, 64, 64) uint8 and a test part (``val``) of 3,925.
 
-    An image is converted to RGB, its shorter side resized to 64 pixels (bilinear, antialiased), and the centre of
+    An image is converted to RGB, its shorter side resized to 64 pixels (bilinear, antialiased), and the center of
     64 x 64 cut out: 12,288 features, as in Wang et al., whose code resizes to 73 before it cuts out 64. Mean and
     deviation are ImageNet's usual ones, as there.
     """

@@ -1,4 +1,4 @@
-"""Decoding images with Pillow, and the statistics that a backbone normalises with."""
+"""Decoding images with Pillow, and the statistics that a backbone normalizes with."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def strict_pillow() -> Iterator[None]:
 
 
 def decoded(found: bytes, place: Path | str, mode: Literal["RGB", "L"]) -> Image:
-    """A JPEG or PNG image, decoded and converted to 8 bits of RGB or grey; its own size.
+    """A JPEG or PNG image, decoded and converted to 8 bits of RGB or gray; its own size.
 
     Raises RequestError naming ``place`` if Pillow cannot open it, it is cut short, it has more than 8 bits per channel
     or, under :func:`strict_pillow`, more pixels than Pillow thinks safe.

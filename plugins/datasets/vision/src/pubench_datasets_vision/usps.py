@@ -1,6 +1,6 @@
 """USPS: 16x16 digits, in either of two text formats with the same values.
 
-``zip.train`` and ``zip.test`` (packed with gzip or not): a digit and 256 grey values in [-1, 1] per line.
+``zip.train`` and ``zip.test`` (packed with gzip or not): a digit and 256 gray values in [-1, 1] per line.
 ``usps.bz2`` and ``usps.t.bz2``, which torchvision downloads: libsvm's ``label index:value ...``, label = digit + 1.
 Looked for in ``<root>/usps/`` and in ``<root>/`` itself.
 """
@@ -101,7 +101,7 @@ def _table(path: Path, text: bytes, columns: int) -> npt.NDArray[np.float64]:
 def _part(path: Path, values: npt.NDArray[np.float64], digits: npt.NDArray[np.float64]) -> Part:
     wrong = ~(np.abs(values) <= 1).all(axis=1)  # NaN is not <= 1 either
     if wrong.any():
-        raise damaged(path, f"row {wrong.argmax() + 1} has a grey value outside -1 to 1")
+        raise damaged(path, f"row {wrong.argmax() + 1} has a gray value outside -1 to 1")
     wrong = ~np.isin(digits, np.arange(10))
     if wrong.any():
         raise damaged(path, f"row {wrong.argmax() + 1} is of no digit 0 to 9")

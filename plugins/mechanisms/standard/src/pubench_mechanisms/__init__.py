@@ -1,4 +1,4 @@
-"""Labelling mechanisms: what they are. The draws are in :mod:`pubench_mechanisms.draws`."""
+"""Labeling mechanisms: what they are. The draws are in :mod:`pubench_mechanisms.draws`."""
 
 from pubench_core import MechanismInfo, Reference, hookimpl
 
@@ -23,7 +23,7 @@ def pubench_mechanisms() -> list[MechanismInfo]:
         MechanismInfo(
             key="scar",
             name="SCAR",
-            summary="selected completely at random: every positive is labelled with probability c",
+            summary="selected completely at random: every positive is labeled with probability c",
             aliases=("s1",),
             reference=Reference(
                 authors="Elkan, Noto",
@@ -37,7 +37,7 @@ def pubench_mechanisms() -> list[MechanismInfo]:
         MechanismInfo(
             key="sar-lbe-a",
             name="SAR, LBE-A",
-            summary="positives far inside the class are labelled: weight p(x)^10, drawn without replacement",
+            summary="positives far inside the class are labeled: weight p(x)^10, drawn without replacement",
             aliases=("s2",),
             reference=_LBE,
             follows="PU-Bench, S2; released: its code's weights, 0.9 p^10 / sum + 0.1 / |P|",
@@ -49,7 +49,7 @@ def pubench_mechanisms() -> list[MechanismInfo]:
         MechanismInfo(
             key="sar-lbe-b",
             name="SAR, LBE-B",
-            summary="positives near or beyond the boundary are labelled: weight (1 - p(x))^10, without replacement",
+            summary="positives near or beyond the boundary are labeled: weight (1 - p(x))^10, without replacement",
             aliases=("s3",),
             reference=_LBE,
             follows="PU-Bench, S3; released: its code's weights, (2.5 - p)^10, a mild tilt and another experiment",
@@ -61,7 +61,7 @@ def pubench_mechanisms() -> list[MechanismInfo]:
         MechanismInfo(
             key="sar-pusb",
             name="SAR, PUSB",
-            summary="the positives of highest p(x) are labelled, deterministically",
+            summary="the positives of highest p(x) are labeled, deterministically",
             aliases=("s4",),
             reference=_PUSB,
             follows="PU-Bench, S4; any power of p gives the same set, so the released code differs in ties only",

@@ -1,7 +1,7 @@
 """Which positives get a label: the four mechanisms of PU-Bench (S1 to S4).
 
 Weighted draws without replacement are Gumbel-top-k on log weights: the same distribution as drawing one after another
-with renormalised weights, without their underflow. p = sigmoid(z) is the simulator's auxiliary posterior.
+with renormalized weights, without their underflow. p = sigmoid(z) is the simulator's auxiliary posterior.
 """
 
 from __future__ import annotations

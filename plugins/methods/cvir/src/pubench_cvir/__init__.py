@@ -9,7 +9,7 @@ def pubench_methods() -> list[MethodInfo]:
         MethodInfo(
             key="cvir",
             name="CVIR",
-            summary="unlabelled rows are negatives, but for the share α of them that look most positive in this epoch",
+            summary="unlabeled rows are negatives, but for the share α of them that look most positive in this epoch",
             family="sample selection",
             reference=Reference(
                 authors="Garg, Wu, Smola, Balakrishnan, Lipton",

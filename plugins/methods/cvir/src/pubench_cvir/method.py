@@ -72,9 +72,9 @@ class CVIR(Method[Config]):
 
     def fit(self, data: PUData, run: Run[Config]) -> None:
         c, n_u = self.config, data.n_unlabeled
-        share = data.unlabeled_prior  # of U as it is: under calibration U holds the labelled positives, and this is π
+        share = data.unlabeled_prior  # of U as it is: under calibration U holds the labeled positives, and this is π
         if n_ignored(n_u, share) == n_u:
-            raise RequestError(f"a share of {share:.4g} positives ignores all {n_u} unlabelled rows; lower the prior")
+            raise RequestError(f"a share of {share:.4g} positives ignores all {n_u} unlabeled rows; lower the prior")
         u_size = c.batch_size if c.unlabeled_batch == "equal" else max(1, c.batch_size * n_u // data.n_labeled)
         self.net = run.backbone()
         optimizer = run.optimizer(self.net.parameters())

@@ -3,7 +3,7 @@
 Paper: Zhao, Xu, Jiang, Wen, Huang, CVPR 2022. Official code:
 Ray-rui/Dist-PU-Positive-Unlabeled-Learning-from-a-Label-Distribution-Perspective (cb74be1).
 Follows the official code: a warm-up that aligns the mean prediction on P with 1 and on U with the prior (plus a little
-entropy), then a second stage that adds entropy minimisation and mixup towards stored predictions, which every step
+entropy), then a second stage that adds entropy minimization and mixup towards stored predictions, which every step
 renews for the rows it saw. Differs in networks, which are PU-Bench's, and in that no epoch of the warm-up can be
 chosen. Cross-entropies and entropies are computed from logits, so that they are finite without clipping too.
 The prior is π as told, which is the share of positives in U under case-control and under calibration.
@@ -108,7 +108,7 @@ def clipped(logits: Tensor, limit: float | None) -> Tensor:
 
 
 def stored_targets(store: Tensor, labeled: Tensor, row: Tensor) -> Tensor:
-    """(B,) soft targets of a batch: the stored predictions of its rows, 1 for labelled positives."""
+    """(B,) soft targets of a batch: the stored predictions of its rows, 1 for labeled positives."""
     return store[row].masked_fill(labeled, 1)
 
 

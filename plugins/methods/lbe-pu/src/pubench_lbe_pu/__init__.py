@@ -24,7 +24,7 @@ def pubench_methods() -> list[MethodInfo]:
         MethodInfo(
             key="lbe-pu",
             name="LBE-PU",
-            summary="a classifier and the propensity to be labelled, estimated together by expectation-maximisation",
+            summary="a classifier and the propensity to be labeled, estimated together by expectation-maximization",
             family="selection bias",
             reference=Reference(
                 authors="Gong, Wang, Liu, Han, You, Yang, Tao",
@@ -51,7 +51,7 @@ def pubench_methods() -> list[MethodInfo]:
                         "subset_of": "unlabeled",
                         "class_balance": True,
                     },
-                    note="PU-Bench's paper code, all data sets: classes balanced, every labelled row in every step",
+                    note="PU-Bench's paper code, all data sets: classes balanced, every labeled row in every step",
                 ),
                 "wang": Preset(
                     values={

@@ -1,4 +1,4 @@
-"""LBE-PU: labelling bias estimation.
+"""LBE-PU: labeling bias estimation.
 
 Paper: Gong, Wang, Liu, Han, You, Yang, Tao, IEEE TPAMI 44(8), 2022. Official code: not public.
 Follows the authors' formulas and procedure as PU-Bench's source-aligned revision states them. A classifier p(x) and a
@@ -7,7 +7,7 @@ every row (E-step) and takes a number of steps on random subsets (M-step): the c
 smallest loss, the propensity learns s with weight q. ``class_balance`` and ``subset_of = unlabeled`` are the choices of
 PU-Bench's paper code. Differs from both in that logits are used throughout (no floor under the logarithm) and that rows
 are ranked in evaluation mode. The likelihood is that of a single training set; under case-control, where U has
-unlabelled copies of P, it is misspecified, as in the published comparisons.
+unlabeled copies of P, it is misspecified, as in the published comparisons.
 
 Measured (test accuracy; case-control, SCAR, c = 0.1, preset ``pubench``, epoch by validation F1, seeds 2, 25, 42):
 Spambase 84.15 ± 1.41, 20News 64.08 ± 0.06, Connect-4 78.55 ± 1.61, Fashion-MNIST 98.24 (seed 2), MNIST 97.65 (seed 2).
@@ -46,18 +46,18 @@ class Config(MethodConfig):
     patience: int | None = Field(None, ge=1, description="EM epochs without improvement before a criterion stops")
     subset: float = Field(0.1, gt=0, le=1, description="size of the subset as a share of all rows")
     subset_of: Literal["all", "unlabeled"] = Field(
-        "all", description="what it is drawn from; unlabeled: every labelled row is in every step, and kept"
+        "all", description="what it is drawn from; unlabeled: every labeled row is in every step, and kept"
     )
     keep: float = Field(
         0.8, gt=0, le=1, description="share of the subset, of smallest loss, that trains the classifier"
     )
     class_balance: bool = Field(
-        False, description="give labelled rows weight n_U / n_P in the classifier's loss, pre-train eta unweighted"
+        False, description="give labeled rows weight n_U / n_P in the classifier's loss, pre-train eta unweighted"
     )
 
 
 def posterior(logits: Tensor, propensity: Tensor, labeled: Tensor) -> Tensor:
-    """(B,) q = P(y = 1 | x, s), the E-step: 1 if labelled, else p (1 - eta) / (p (1 - eta) + 1 - p).
+    """(B,) q = P(y = 1 | x, s), the E-step: 1 if labeled, else p (1 - eta) / (p (1 - eta) + 1 - p).
 
     From logits z of p and r of eta: sigmoid(z - softplus(r)), which is no ratio of underflowed numbers.
     """
@@ -70,12 +70,12 @@ def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
 
 
 def label_weights(labeled: Tensor, rho: float) -> Tensor:
-    """(B,) weights of the pre-training loss: 1 - rho if labelled, rho if not; rho is the labelled share of all rows."""
+    """(B,) weights of the pre-training loss: 1 - rho if labeled, rho if not; rho is the labeled share of all rows."""
     return torch.where(labeled, 1 - rho, rho)
 
 
 def balancing_weights(labeled: Tensor) -> Tensor:
-    """(B,) weights with mean 1 under which labelled and other rows count the same: n_U / n_P to 1."""
+    """(B,) weights with mean 1 under which labeled and other rows count the same: n_U / n_P to 1."""
     weights = torch.where(labeled, (~labeled).sum().clamp(min=1) / labeled.sum().clamp(min=1), 1.0)
     return weights / weights.mean()
 
@@ -143,7 +143,7 @@ class LBEPU(Method[Config]):
                     rows = kept
                 labeled = data.labeled[kept]
                 on_net = balancing_weights(labeled) if c.class_balance else torch.ones_like(observed[kept])
-                # A negative is never labelled whatever eta is: a row teaches eta as far as it is positive.
+                # A negative is never labeled whatever eta is: a row teaches eta as far as it is positive.
                 self._step(run, optimizers, Task(kept, on_net, q[kept]), Task(rows, q[rows], observed[rows]))
 
     def _step(self, run: Run[Config], optimizers: list[Optimizer], on_net: Task, on_eta: Task) -> None:
@@ -160,7 +160,7 @@ class LBEPU(Method[Config]):
         yield from rows.split(self.config.pre_training_batch_size or len(rows))
 
     def _subsets(self, data: PUData, run: Run[Config]) -> Iterator[Tensor]:
-        """Rows of each step of one M-step, in random order; labelled rows that are always in it are left out."""
+        """Rows of each step of one M-step, in random order; labeled rows that are always in it are left out."""
         c = self.config
         rows = data.unlabeled_rows if c.subset_of == "unlabeled" else torch.arange(len(data), device=run.device)
         size = max(1, math.floor(exact(c.subset) * len(data)))

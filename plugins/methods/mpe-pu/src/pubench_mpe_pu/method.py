@@ -71,7 +71,7 @@ def cvir_loss(scores: Tensor, labeled: Tensor) -> Tensor:
 
 
 def discriminator_threshold(share: float, labeled_share: float = 0.5) -> float:
-    """b / (2 (b + (1 - b) α)): above this probability of 'labelled', a row of P and U together is likelier positive.
+    """b / (2 (b + (1 - b) α)): above this probability of 'labeled', a row of P and U together is likelier positive.
 
     ``share``: α, of positives in U; ``labeled_share``: b, of P in what the discriminator was trained on - 1/2 where
     P and U weigh the same, whatever their sizes.
@@ -122,7 +122,7 @@ class MPEPU(Method[Config]):
         if len(p_held) < 2:
             way_out = f"--set hold_out={math.ceil(200 / n) / 100:g} would do" if n > 2 else "label more (--c)"
             raise RequestError(
-                f"mpe-pu estimates from held-out labelled positives and needs at least 2; hold_out = {fraction:g} of "
+                f"mpe-pu estimates from held-out labeled positives and needs at least 2; hold_out = {fraction:g} of "
                 f"{n} gives {len(p_held)}; {way_out}"
             )
         return p_rows, u_rows, p_held, u_held

@@ -25,7 +25,7 @@ def pubench_methods() -> list[MethodInfo]:
             key="nnpu-ga",
             name="nnPU-GA",
             summary="unbiased PU risk whose whole gradient changes sign where the risk of a batch is negative",
-            family="risk minimisation",
+            family="risk minimization",
             reference=Reference(
                 authors="Wang et al.",
                 title="Accessible, Realistic, and Fair Evaluation of Positive-Unlabeled Learning Algorithms",

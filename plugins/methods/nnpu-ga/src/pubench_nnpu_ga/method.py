@@ -3,7 +3,7 @@
 Paper: Wang et al., ICLR 2026, a row of whose tables has this name; their text does not describe the rule. Official
 code: wu-dd/PUBench, class nnPU_GA.
 Follows that code's rule: where the *total* risk of a mini-batch is negative, every part of its gradient changes sign,
-that of the labelled positives included. Not Algorithm 1 of Kiryo et al. (NeurIPS 2017), which looks at the negative
+that of the labeled positives included. Not Algorithm 1 of Kiryo et al. (NeurIPS 2017), which looks at the negative
 part alone and then leaves the positive part out of the step: that is method ``nnpu``. The two differ wherever the
 negative part is below zero and the total is not. Loss, batches and optimizer values default to those of ``nnpu``, so
 that only the rule differs; preset ``wang`` has the logistic loss and equal batches of P and of U.

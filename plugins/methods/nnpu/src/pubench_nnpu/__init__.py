@@ -10,7 +10,7 @@ def pubench_methods() -> list[MethodInfo]:
             key="nnpu",
             name="nnPU",
             summary="non-negative PU risk: the estimated risk on negatives is kept from going below zero",
-            family="risk minimisation",
+            family="risk minimization",
             reference=Reference(
                 authors="Kiryo, Niu, du Plessis, Sugiyama",
                 title="Positive-Unlabeled Learning with Non-Negative Risk Estimator",
@@ -22,7 +22,7 @@ def pubench_methods() -> list[MethodInfo]:
             needs=frozenset({"prior"}),
             setting="two-sample",
             follows="kiryor/nnPUlearning: Algorithm 1 (gradient ascent) over joint batches, the prior of U; optimizer "
-            "values and backbones of PU-Bench; PU-Bench's inflated prior and output-bias initialisation are not kept",
+            "values and backbones of PU-Bench; PU-Bench's inflated prior and output-bias initialization are not kept",
             presets={
                 "pubench": Preset(
                     values={

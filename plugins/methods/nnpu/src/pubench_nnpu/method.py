@@ -2,7 +2,7 @@
 
 Paper: Kiryo, Niu, du Plessis, Sugiyama, NeurIPS 2017. Official code: kiryor/nnPUlearning.
 Follows Algorithm 1, which the official code runs: where the estimated risk on negatives falls below -beta in a
-mini-batch, that step ascends it and leaves the rest of the risk alone. ``correction = clamp`` minimises Eq. 6 as it
+mini-batch, that step ascends it and leaves the rest of the risk alone. ``correction = clamp`` minimizes Eq. 6 as it
 stands. Differs from the official script in optimizer values and networks, which are PU-Bench's.
 
 Measured (case-control, SCAR, c = 0.1, epoch by validation F1, ten seeds): Fashion-MNIST 97.20 ± 3.00 (PU-Bench prints

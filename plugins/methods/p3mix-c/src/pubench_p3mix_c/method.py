@@ -1,9 +1,9 @@
 """P3Mix-C: mixup with heuristic partners and corrected pseudo-negatives.
 
 Paper: Li, Li, Feng, Ouyang, ICLR 2022. Official code: on request only.
-Follows the paper as PU-Bench's source-aligned revision reads it: unlabelled rows are pseudo-negatives; after a warm-up
+Follows the paper as PU-Bench's source-aligned revision reads it: unlabeled rows are pseudo-negatives; after a warm-up
 of ordinary mixup, those that the network calls positive with confidence are corrected, and those near the boundary are
-mixed with labelled positives near the boundary. Differs from PU-Bench's paper code in that inputs are really mixed.
+mixed with labeled positives near the boundary. Differs from PU-Bench's paper code in that inputs are really mixed.
 
 Measured (case-control, SCAR, c = 0.1, epoch by validation F1): MNIST 97.88 ± 0.33 over three
 seeds (PU-Bench prints 95.23 ± 1.32; nnPU here 97.11 ± 0.23), Fashion-MNIST 98.41, seed 2 (96.53 ± 1.72).
@@ -36,12 +36,12 @@ class Config(MethodConfig):
     steps_per_epoch: int | None = Field(100, ge=1, description="steps per epoch; none: one pass over U")
     warm_up: int = Field(15, ge=0, description="epochs of ordinary mixup before partners are chosen")
     milestones: tuple[int, ...] = Field((20, 40, 60, 80, 100), description="epochs after which lr is halved")
-    pool_size: int = Field(100, ge=1, description="labelled positives of highest entropy kept as partners")
+    pool_size: int = Field(100, ge=1, description="labeled positives of highest entropy kept as partners")
     confidence: float = Field(0.85, gt=0.5, lt=1, description="probability from which a U row is corrected (gamma)")
     mixup_alpha: float = Field(0.5, gt=0, description="parameter of the Beta distribution of the coefficient")
     mix_layer: int = Field(-1, ge=-1, description="stage after which rows are mixed; -1 mixes inputs")
     weight_unlabeled: float = Field(0.5, ge=0, description="weight of the cross-entropy on U")
-    weight_entropy: float = Field(0.05, ge=0, description="weight of the entropy, which is minimised")
+    weight_entropy: float = Field(0.05, ge=0, description="weight of the entropy, which is minimized")
 
 
 class Partners(NamedTuple):

@@ -2,7 +2,7 @@
 
 No paper: the ceiling that benchmarks report beside PU methods. Follows PU-Bench's oracle trainer (mean binary
 cross-entropy over joint batches). Differs in its rows: each training instance once, where PU-Bench repeats the
-labelled positives.
+labeled positives.
 
 Measured (epoch by validation F1, seed 2): MNIST 98.96 (PU-Bench prints 96.54 ± 0.92), Fashion-MNIST 98.75
 (98.94 ± 0.82).

@@ -9,7 +9,7 @@ def pubench_methods() -> list[MethodInfo]:
         MethodInfo(
             key="puet",
             name="PUET",
-            summary="PU Extra Trees: randomised trees whose splits greedily minimise the PU risk",
+            summary="PU Extra Trees: randomized trees whose splits greedily minimize the PU risk",
             family="tree",
             reference=Reference(
                 authors="Wilton, Koay, Ko, Xu, Ye",

@@ -1,4 +1,4 @@
-"""PUET: PU Extra Trees, randomised trees that greedily minimise the PU risk.
+"""PUET: PU Extra Trees, randomized trees that greedily minimize the PU risk.
 
 Paper: Wilton, Koay, Ko, Xu, Ye, NeurIPS 2022. Official code: jonathanwilton/PUExtraTrees.
 Follows the official algorithm: every tree sees all of P and U; a node is cut at the best of a few random thresholds,

@@ -1,8 +1,8 @@
-"""Extremely randomised trees that minimise the PU risk: compiled kernels, and the forest made of them.
+"""Extremely randomized trees that minimize the PU risk: compiled kernels, and the forest made of them.
 
-A node holds ``k_p`` labelled positives and ``k_u`` unlabelled rows of the ``n_p`` and ``n_u`` of the whole training
+A node holds ``k_p`` labeled positives and ``k_u`` unlabeled rows of the ``n_p`` and ``n_u`` of the whole training
 set; W_P = π k_p / n_p and W_U = k_u / n_u are their masses, and v = W_P / W_U is the node's posterior. Tables of
-features are feature-major, (d, n), with the labelled positives in front: a node is then a slice of row numbers whose
+features are feature-major, (d, n), with the labeled positives in front: a node is then a slice of row numbers whose
 first ``k_p`` are positives, and because a cut keeps their order, its children are such slices too. Counting needs no
 labels, and the work per node is its size times the number of candidates.
 """
@@ -28,7 +28,7 @@ def kernel(function: Function) -> Function:
 
 
 class Risk(NamedTuple):
-    """What a tree minimises. ``non_negative``: nnPU rather than uPU; ``logistic``: rather than quadratic loss."""
+    """What a tree minimizes. ``non_negative``: nnPU rather than uPU; ``logistic``: rather than quadratic loss."""
 
     n_p: int
     n_u: int
@@ -57,7 +57,7 @@ NODE = np.dtype(
         ("k_p", np.int32),
         ("k_u", np.int32),
         ("reduction", np.float64),  # risk of the node minus risk of its children; 0 at leaves
-        ("posterior", np.float64),  # v, infinite where nothing is unlabelled
+        ("posterior", np.float64),  # v, infinite where nothing is unlabeled
         ("label", np.int8),  # +1 or -1 at leaves, 0 elsewhere
     ],
     align=True,
@@ -185,7 +185,7 @@ def count_left(values: Array, threshold: float) -> int:
 
 @kernel
 def try_cut(values: Array, k_p: int, threshold: float, risk: Risk) -> tuple[int, int, float]:
-    """Positives and unlabelled rows that go left, and the summed risk of both children.
+    """Positives and unlabeled rows that go left, and the summed risk of both children.
 
     ``values`` of one feature, the node's ``k_p`` positives first.
     """
@@ -274,7 +274,7 @@ def set_leaf(node: Any, depth: int, k_p: int, k_u: int, risk: Risk) -> None:
 
 @kernel
 def grow(columns: Array, risk: Risk, limits: Limits, rng: np.random.Generator) -> Array:
-    """One tree on all rows of ``columns`` (d, n), the ``risk.n_p`` labelled positives first; an array of ``NODE``.
+    """One tree on all rows of ``columns`` (d, n), the ``risk.n_p`` labeled positives first; an array of ``NODE``.
 
     Depth first with a stack of its own, so that depth is limited by ``limits`` alone. What is known to be constant in
     a node stays in front of ``features`` while its descendants are grown (see :func:`best_cut`), hence one array and
@@ -334,7 +334,7 @@ def leaves_of(tree: Array, x: Array) -> Array:
 class Forest:
     """Trees one after another in one array of ``NODE``; tree t is ``nodes[offsets[t] : offsets[t + 1]]``.
 
-    ``importances``: (d,) mean over the trees of the summed risk reductions of the splits on a feature, not normalised;
+    ``importances``: (d,) mean over the trees of the summed risk reductions of the splits on a feature, not normalized;
     infinite where a uPU risk fell to -inf.
     """
 

@@ -45,8 +45,8 @@ class Config(MethodConfig):
     warm_up_loss: Literal["alignment", "bce"] = Field(
         "alignment", description="loss of the warm-up: the method's own, or cross-entropy with U as negative"
     )
-    p_batch_size: int = Field(16, ge=1, description="labelled positives per batch")
-    batch_size: int = Field(128, ge=1, description="unlabelled rows per batch")
+    p_batch_size: int = Field(16, ge=1, description="labeled positives per batch")
+    batch_size: int = Field(128, ge=1, description="unlabeled rows per batch")
     epochs: int = Field(120, ge=1, description="epochs of both stages; the second has at least one")
     warm_up: int = Field(60, ge=0, description="of these, epochs of warm-up, which cannot be chosen")
     patience: int | None = Field(None, ge=1, description="epochs without improvement before a criterion stops")
@@ -154,7 +154,7 @@ def mix(values: Tensor, order: Tensor, coefficient: float) -> Tensor:
 
 
 def stored_targets(store: Tensor, labeled: Tensor, row: Tensor) -> Tensor:
-    """(B,) soft targets of a batch: the stored predictions of its rows, 1 for labelled positives."""
+    """(B,) soft targets of a batch: the stored predictions of its rows, 1 for labeled positives."""
     return store[row].masked_fill(labeled, 1)
 
 

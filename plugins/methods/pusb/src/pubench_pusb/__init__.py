@@ -9,8 +9,8 @@ def pubench_methods() -> list[MethodInfo]:
         MethodInfo(
             key="pusb",
             name="PUSB",
-            summary="for biased labels: learns the ranking, then calls the top share π of the unlabelled rows positive",
-            family="risk minimisation",
+            summary="for biased labels: learns the ranking, then calls the top share π of the unlabeled rows positive",
+            family="risk minimization",
             reference=Reference(
                 authors="Kato, Teshima, Honda",
                 title="Learning from Positive and Unlabeled Data with a Selection Bias",
@@ -23,7 +23,7 @@ def pubench_methods() -> list[MethodInfo]:
             setting="two-sample",
             follows="MasaKat0/PUlearning, folder BiasedPUlearning, neural version: logistic non-negative risk "
             "(gradient ascent), decision above the 1 - π quantile of the scores; the quantile is taken over the "
-            "unlabelled training rows, where the official code takes it over the test set; optimizer values and "
+            "unlabeled training rows, where the official code takes it over the test set; optimizer values and "
             "backbones of PU-Bench; PU-Bench and Wang et al. decide at 0 (threshold = zero), which is not kept",
             presets={
                 "pubench": Preset(

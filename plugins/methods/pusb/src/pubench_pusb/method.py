@@ -1,9 +1,9 @@
 """PUSB: PU learning with selection bias.
 
 Paper: Kato, Teshima, Honda, ICLR 2019. Official code: MasaKat0/PUlearning, folder BiasedPUlearning.
-Where likelier positives are likelier labelled, the minimiser of the PU risk ranks rows correctly while its zero means
+Where likelier positives are likelier labeled, the minimizer of the PU risk ranks rows correctly while its zero means
 nothing. Follows the official neural version: the logistic non-negative risk with gradient ascent, then the threshold
-above which the share of positives lies. Differs in taking that quantile over the unlabelled training rows, where the
+above which the share of positives lies. Differs in taking that quantile over the unlabeled training rows, where the
 official code takes it over the test rows that it is judged on; and in optimizer values and networks, which are
 PU-Bench's. ``threshold = zero`` leaves the score as it is: nnPU with the logistic loss.
 
@@ -71,7 +71,7 @@ class PUSB(Method[Config]):
         self.threshold = 0.0
         optimizer = run.optimizer(self.net.parameters())
         batches = run.joint_batches if c.batching == "joint" else run.stacked_batches
-        # Both the risk and the threshold speak of the unlabelled rows at hand, hence of the share of positives in them.
+        # Both the risk and the threshold speak of the unlabeled rows at hand, hence of the share of positives in them.
         prior = data.unlabeled_prior
         for _ in run.epochs(c.epochs):
             for batch in batches():

@@ -10,7 +10,7 @@ def pubench_methods() -> list[MethodInfo]:
             key="upu",
             name="uPU",
             summary="unbiased PU risk, without a correction: it may go below zero and over-fit",
-            family="risk minimisation",
+            family="risk minimization",
             reference=Reference(
                 authors="du Plessis, Niu, Sugiyama",
                 title="Convex Formulation for Learning from Positive and Unlabeled Data",

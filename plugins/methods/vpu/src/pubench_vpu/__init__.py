@@ -10,7 +10,7 @@ def pubench_methods() -> list[MethodInfo]:
             key="vpu",
             name="VPU",
             summary="variational bound on the posterior up to scale, with mixup of positives; needs no class prior",
-            family="risk minimisation",
+            family="risk minimization",
             reference=Reference(
                 authors="Chen, Liu, Wang, Zhao, Wu",
                 title="A Variational Approach for Learning from Positive and Unlabeled Data",
@@ -21,9 +21,9 @@ def pubench_methods() -> list[MethodInfo]:
             load="pubench_vpu.method:VPU",
             setting="two-sample",
             follows="HC-Feynman/vpu: separate streams of P and of the marginal sample, attached mixup target, fixed "
-            "weight of the regulariser, decision after division by the largest φ of the training rows, selection by "
+            "weight of the regularizer, decision after division by the largest φ of the training rows, selection by "
             "the variational loss of the validation part (native); one logit in place of two outputs; optimizer values "
-            "and backbones of PU-Bench, whose random weight of the regulariser, detached target and threshold of 0.5 "
+            "and backbones of PU-Bench, whose random weight of the regularizer, detached target and threshold of 0.5 "
             "are not kept, nor is Wang et al.'s use of a raw output as a logarithm",
             presets={
                 "pubench": Preset(
@@ -46,10 +46,10 @@ def pubench_methods() -> list[MethodInfo]:
                         "epochs": 50,
                         "steps_per_epoch": 30,
                         "halve_every": 20,
-                        "weight_regulariser": 0.03,
+                        "weight_regularizer": 0.03,
                         "patience": None,
                     },
-                    per_data={"fashion-mnist": {"lr": 3e-4, "weight_regulariser": 0.3}},
+                    per_data={"fashion-mnist": {"lr": 3e-4, "weight_regularizer": 0.3}},
                     note="the official script's defaults, which are those of CIFAR-10, and its command for "
                     "Fashion-MNIST; it selects by the variational loss (--select native)",
                 ),
@@ -63,7 +63,7 @@ def pubench_methods() -> list[MethodInfo]:
                         "epochs": 200,
                         "steps_per_epoch": 100,
                         "halve_every": None,
-                        "weight_regulariser": 0.03,
+                        "weight_regularizer": 0.03,
                         "mixup_alpha": 0.3,
                         "patience": None,
                     },

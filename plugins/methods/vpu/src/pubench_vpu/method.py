@@ -2,8 +2,8 @@
 
 Paper: Chen, Liu, Wang, Zhao, Wu, NeurIPS 2020. Official code: HC-Feynman/vpu.
 A network φ is fitted to the posterior up to scale: over all functions, log mean φ on a sample of all rows, minus mean
-log φ on positives, is smallest for multiples of p(y = 1 | x). Mixing rows with positives keeps φ from memorising.
-Follows the official code. X, the sample of all rows, is U where U holds the labelled positives; in one-sample data the
+log φ on positives, is smallest for multiples of p(y = 1 | x). Mixing rows with positives keeps φ from memorizing.
+Follows the official code. X, the sample of all rows, is U where U holds the labeled positives; in one-sample data the
 engine's calibration puts them there. Differs in having one logit z with φ = sigmoid(z) instead of two outputs; in the
 score, which is z minus the logit of half the largest φ: the same decisions and order as φ divided by its maximum,
 without ties where φ is close to 1; and in optimizer values, length and networks, which are PU-Bench's (the official
@@ -34,7 +34,7 @@ class Config(MethodConfig):
     lr: float = Field(3e-4, gt=0, description="learning rate", search=LogUniform(10**-4.5, 10**-2.5))
     weight_decay: float = Field(1e-4, ge=0, description="L2 penalty added to the gradient")
     batch_size: int = Field(256, ge=1, description="rows of P and of X per batch", search=PowerOfTwo(5, 8))
-    weight_regulariser: float = Field(0.03, ge=0, description="weight of the mixup regulariser (lambda)")
+    weight_regularizer: float = Field(0.03, ge=0, description="weight of the mixup regularizer (lambda)")
     mixup_alpha: float = Field(0.3, gt=0, description="parameter of the Beta distribution of the coefficient")
     halve_every: int | None = Field(
         None, ge=1, description="in every such epoch the learning rate is halved and the optimizer new; none: never"
@@ -51,7 +51,7 @@ def variational_loss(z_p: Tensor, z_x: Tensor) -> Tensor:
     return marginal - log_phi_p.sum() / max(len(z_p), 1)
 
 
-def mixup_regulariser(z_x: Tensor, z_mixed: Tensor, coefficient: float) -> Tensor:
+def mixup_regularizer(z_x: Tensor, z_mixed: Tensor, coefficient: float) -> Tensor:
     """mean (log t - log φ(mixed))^2 with t = g φ(x) + (1 - g): how far φ is from linear between a row and a positive.
 
     ``z_x``, ``z_mixed``: (B,) logits of rows of X and of their mixtures; ``coefficient``: g in [0, 1], the share of
@@ -95,9 +95,9 @@ class VPU(Method[Config]):
                 order = torch.randperm(len(p.x), generator=run.generator).to(run.device)
                 z_mixed = self.net(mix(x.x, p.x[order], coefficient))
                 loss = variational_loss(z_p, z_x)
-                regulariser = mixup_regulariser(z_x, z_mixed, coefficient)
-                report = {"variational": loss, "regulariser": regulariser}
-                run.step(loss + c.weight_regulariser * regulariser, optimizer, report=report)
+                regularizer = mixup_regularizer(z_x, z_mixed, coefficient)
+                report = {"variational": loss, "regularizer": regularizer}
+                run.step(loss + c.weight_regularizer * regularizer, optimizer, report=report)
 
     def finalize(self, data: PUData, run: Run[Config]) -> None:
         self.threshold = float(decision_logit(run.scores(self.net, data.unlabeled_rows)))

@@ -1,4 +1,4 @@
-"""Metrics from positive and unlabelled data: what they are. The formulas are in :mod:`pubench_metrics_pu.proxy`."""
+"""Metrics from positive and unlabeled data: what they are. The formulas are in :mod:`pubench_metrics_pu.proxy`."""
 
 from pubench_core import MetricInfo, Reference, hookimpl
 

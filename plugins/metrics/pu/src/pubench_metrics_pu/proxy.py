@@ -1,4 +1,4 @@
-"""PA, PAUC and OA (Wang et al.) on labelled positives P' and unlabelled rows U' of the validation part.
+"""PA, PAUC and OA (Wang et al.) on labeled positives P' and unlabeled rows U' of the validation part.
 
 Two forms, by how the data were sampled: where U' alone is a draw from the population (case-control), and where P' and
 U' together are (single-training-set). Both raise Undefined without a row that they need.
@@ -42,11 +42,11 @@ def oa(view: MetricView) -> float:
 
 def _labeled(view: MetricView) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     if not len(view.labeled):
-        raise Undefined("no labelled validation positive")
+        raise Undefined("no labeled validation positive")
     return view.labeled
 
 
 def _unlabeled(view: MetricView) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     if not len(view.unlabeled):
-        raise Undefined("no unlabelled validation row")
+        raise Undefined("no unlabeled validation row")
     return view.unlabeled
