@@ -30,11 +30,12 @@ from torchvision import transforms
 from pubench_core.backbones.networks import lenet
 from pubench_core.engine.problem import Problem
 from pubench_core.engine.train import train
-from pubench_core.execute import computing, prepare
-from pubench_core.listeners import Listeners
-from pubench_core.registry import registry
-from pubench_core.resolve import Layer, resolve
-from pubench_core.risks import pu_risk
+from pubench_core.execution.compute import computing
+from pubench_core.execution.run import prepare
+from pubench_core.formulas.risks import pu_risk
+from pubench_core.plugins.listeners import Listeners
+from pubench_core.plugins.registry import registry
+from pubench_core.request import Layer, resolve
 
 
 class Rows(Dataset[tuple[torch.Tensor, int, int]]):

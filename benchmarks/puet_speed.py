@@ -25,9 +25,9 @@ import torch
 from pubench_puet.method import PUET, Config
 from sklearn.datasets import make_classification
 
-from pubench_core.data.views import Features, PUData, PUPart
-from pubench_core.engine.run import Run
 from pubench_core.specs import Scheme
+from pubench_core.training.run import Run
+from pubench_core.training.views import Features, PUData, PUPart
 
 #: (n_P, n_U): seconds and test accuracy of the official code
 OFFICIAL = {(1_000, 4_000): (28.0, 0.886), (4_000, 16_000): (212.0, 0.913)}

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pubench_cli.describe import describe
-from pubench_core.registry import registry
+from pubench_core.plugins.registry import registry
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig

@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.console import Console
 
 from pubench_cli import console, results
-from pubench_core.registry import registry
+from pubench_core.plugins.registry import registry
 
 #: A terminal window without rich's web font: the viewer's own monospace font is used.
 FRAME = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xml:space="preserve"

@@ -27,7 +27,9 @@ def pubench_methods():
 METHOD = """
 import os
 import torch
-from pubench_core.method import Field, Method, MethodConfig
+from pubench_core.specs.fields import Field
+from pubench_core.method import Method
+from pubench_core.specs.config import MethodConfig
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
 class Config(MethodConfig):

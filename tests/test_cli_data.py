@@ -20,9 +20,9 @@ import numpy as np
 import pytest
 import torch
 
-from pubench_core.execute import prepare
-from pubench_core.registry import GROUP, Registry
-from pubench_core.resolve import Layer, resolve
+from pubench_core.execution.run import prepare
+from pubench_core.plugins.registry import GROUP, Registry
+from pubench_core.request import Layer, resolve
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Make = Callable[..., Path]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pubench_core.conformance import Subject
-from pubench_core.info import MechanismInfo, MethodInfo
-from pubench_core.registry import registry
+from pubench_core.plugins.info import MechanismInfo, MethodInfo
+from pubench_core.plugins.registry import registry
 
 METHODS = [info.key for info in registry().infos(MethodInfo)]
 MECHANISMS = [info.key for info in registry().infos(MechanismInfo)]

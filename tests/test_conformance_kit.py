@@ -12,8 +12,8 @@ from pubench_core.conformance import CHECKS, UNDECLARABLE, Subject, check_method
 from pubench_core.conformance.report import check_one
 from pubench_core.conformance.subject import SAMPLES
 from pubench_core.engine import train
-from pubench_core.info import MethodInfo
-from pubench_core.registry import GROUP, Registry
+from pubench_core.plugins.info import MethodInfo
+from pubench_core.plugins.registry import GROUP, Registry
 
 OURS = EntryPoint("nonconforming", "pubench_nonconforming", GROUP)
 

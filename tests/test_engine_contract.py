@@ -14,9 +14,10 @@ from safetensors import safe_open
 
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError
-from pubench_core.execute import Outcome, choose_device, execute, prepare
-from pubench_core.registry import GROUP, Registry
-from pubench_core.resolve import Layer, resolve
+from pubench_core.execution.compute import choose_device
+from pubench_core.execution.run import Outcome, execute, prepare
+from pubench_core.plugins.registry import GROUP, Registry
+from pubench_core.request import Layer, resolve
 from pubench_core.specs import RunSpec
 
 CPU = torch.device("cpu")

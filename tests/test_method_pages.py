@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 
 from pubench_cli.describe import describe
-from pubench_core.registry import Entry, registry
+from pubench_core.plugins.registry import Entry, registry
 
 HOOK = Path(__file__).parents[1] / "docs" / "method_pages.py"
 METHODS = [entry for entry in registry().entries("method") if entry.status == "ok"]

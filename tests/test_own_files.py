@@ -20,10 +20,10 @@ import pytest
 import yaml
 from sklearn.datasets import load_breast_cancer
 
-from pubench_core.execute import Outcome, execute
-from pubench_core.records import RecordStore
-from pubench_core.registry import registry
-from pubench_core.resolve import Layer, resolve
+from pubench_core.execution.run import Outcome, execute
+from pubench_core.plugins.registry import registry
+from pubench_core.records.store import RecordStore
+from pubench_core.request import Layer, resolve
 from pubench_core.specs import RunSpec
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]

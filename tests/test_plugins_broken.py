@@ -154,7 +154,8 @@ import warnings
 import torch
 from torch.nn import functional as F
 
-from pubench_core.method import Method, MethodConfig
+from pubench_core.method import Method
+from pubench_core.specs.config import MethodConfig
 
 
 class Tiny(Method[MethodConfig]):

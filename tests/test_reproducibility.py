@@ -23,9 +23,9 @@ from scipy.stats import rankdata
 
 from pubench_core.engine.problem import Problem
 from pubench_core.engine.train import Trained, train
-from pubench_core.execute import execute, prepare
-from pubench_core.registry import Registry, registry
-from pubench_core.resolve import Layer, resolve
+from pubench_core.execution.run import execute, prepare
+from pubench_core.plugins.registry import Registry, registry
+from pubench_core.request import Layer, resolve
 from pubench_core.specs import RunSpec
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TextColumn
 
 from pubench_cli.progress import LiveLine, PlainLines, listener
-from pubench_core.events import EpochFinished, RunStarted
+from pubench_core.plugins.events import EpochFinished, RunStarted
 
 
 def epoch(stage: str, in_stage: int, of: int, value: float | None = 0.5) -> EpochFinished:

@@ -10,7 +10,7 @@ import pytest
 
 from pubench_cli import results
 from pubench_cli.console import out
-from pubench_core.registry import registry
+from pubench_core.plugins.registry import registry
 
 MEASURES = {"accuracy": 0.75, "precision": 0.5, "recall": 1.0, "f1": 2 / 3, "macro-f1": 0.7, "auc": 0.875, "mcc": 0.1}
 

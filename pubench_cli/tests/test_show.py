@@ -27,10 +27,10 @@ from pubench_core.data.generator import generate
 from pubench_core.data.source import DataSource
 from pubench_core.engine.problem import Problem
 from pubench_core.errors import RequestError
-from pubench_core.execute import prepare
-from pubench_core.hooks import hookimpl
-from pubench_core.info import DatasetInfo, MechanismInfo, MethodInfo
-from pubench_core.registry import GROUP, Registry, registry
+from pubench_core.execution.run import prepare
+from pubench_core.plugins.hooks import hookimpl
+from pubench_core.plugins.info import DatasetInfo, MechanismInfo, MethodInfo
+from pubench_core.plugins.registry import GROUP, Registry, registry
 from pubench_core.specs import Scheme
 
 SCHEMES: tuple[Scheme, ...] = ("case-control", "single-training-set")

@@ -11,8 +11,8 @@ import torch
 
 from pubench_core.data.dataset import PNDataset
 from pubench_core.data.generator import Split, generate
-from pubench_core.data.views import Features
 from pubench_core.engine.problem import Problem
+from pubench_core.training.views import Features
 
 Counts = tuple[int, int]
 

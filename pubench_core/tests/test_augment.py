@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from pubench_core.engine.augment import _cutout, strong, weak
+from pubench_core.formulas.augmentation import _cutout, strong, weak
 
 View = Callable[[Tensor, torch.Generator], Tensor]
 

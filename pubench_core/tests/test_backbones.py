@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from pubench_core.backbones import pubench_backbones
 from pubench_core.backbones.base import Backbone, Normalize
 from pubench_core.errors import RequestError
-from pubench_core.info import BackboneInfo
-from pubench_core.registry import load
+from pubench_core.plugins.info import BackboneInfo
+from pubench_core.plugins.registry import load
 
 INFOS = {info.key: info for info in pubench_backbones()}
 

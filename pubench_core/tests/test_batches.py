@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from pubench_core.backbones.networks import mlp_wang
-from pubench_core.config import MethodConfig
-from pubench_core.data.views import Features, PUData, PUPart
-from pubench_core.engine.run import LOOK_EVERY, Batch, Run
 from pubench_core.errors import RunFailed
+from pubench_core.specs.config import MethodConfig
+from pubench_core.training.batches import Batch
+from pubench_core.training.run import LOOK_EVERY, Run
+from pubench_core.training.views import Features, PUData, PUPart
 
 
 class Listening:

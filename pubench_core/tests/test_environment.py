@@ -8,8 +8,7 @@ from importlib.metadata import version
 import numpy as np
 import torch
 
-from pubench_core.engine.resources import PeakMemory
-from pubench_core.environment import capture
+from pubench_core.execution.environment import capture
 
 CPU = torch.device("cpu")
 
@@ -26,11 +25,11 @@ def test_the_environment_is_plain_data_with_versions_and_processor() -> None:
 def test_peak_memory_counts_from_where_it_was_created() -> None:
     big = np.ones(60_000_000)  # 480 MB, released before measuring starts
     del big
-    before = PeakMemory(CPU)
-    low = before.read()["bytes"]
+    before = PeakMemoryMeter(CPU)
+    low = before.read().bytes
     held = np.ones(25_000_000)  # 200 MB
-    high = before.read()["bytes"]
+    high = before.read().bytes
     assert held.nbytes * 0.9 < high - low < held.nbytes * 1.5
     del held
-    if before.read()["what"] == "peak resident during the run":
-        assert PeakMemory(CPU).read()["bytes"] < high - 100_000_000
+    if before.read().what == "peak resident during the run":
+        assert PeakMemoryMeter(CPU).read().bytes < high - 100_000_000

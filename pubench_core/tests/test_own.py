@@ -11,15 +11,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pubench_core.data.own import MAX_CATEGORIES, Column, OwnData, as_plain, encode, from_plain, read_own
+from pubench_core.data.encoding import MAX_CATEGORIES, Column, as_plain, encode, from_plain
 from pubench_core.data.tables import sha256_of
+from pubench_core.data.user_table import UserTable, read_user_table
 from pubench_core.errors import RequestError
-from pubench_core.specs import OwnFile
+from pubench_core.specs import UserTableSpec
 
 N, N_LABELED = 30, 6
 LABELED = (np.arange(N) < N_LABELED).astype(int)
 
-Read = Callable[..., OwnData]
+Read = Callable[..., UserTable]
 
 
 def plain_columns() -> dict[str, Any]:
@@ -43,14 +44,14 @@ def read(tmp_path: Path) -> Read:
             frame.to_csv(path, index=False)
         return path
 
-    def do(*, _suffix: str = "csv", _test: dict[str, Any] | None = None, **given: Any) -> OwnData:
+    def do(*, _suffix: str = "csv", _test: dict[str, Any] | None = None, **given: Any) -> UserTable:
         asked = {name[1:]: value for name, value in given.items() if name.startswith("_")}
         columns = {name: value for name, value in given.items() if not name.startswith("_")}
         path = write(f"my.{_suffix}", {**plain_columns(), "s": LABELED, **columns})
         if _test is not None:
             test = write(f"my_test.{_suffix}", _test)
             asked |= {"test": test, "test_sha256": sha256_of(test)}
-        return read_own(OwnFile(**{"path": path, "sha256": sha256_of(path), "label_col": "s", **asked}))
+        return read_user_table(UserTableSpec(**{"path": path, "sha256": sha256_of(path), "label_col": "s", **asked}))
 
     return do
 
@@ -62,13 +63,13 @@ def complaint(read: Read, **given: Any) -> str:
     return str(caught.value)
 
 
-def note(own: OwnData, word: str) -> str:
+def note(own: UserTable, word: str) -> str:
     """The one note with this word."""
     (found,) = [text for text in own.notes if word in text]
     return found
 
 
-def names(own: OwnData) -> list[str]:
+def names(own: UserTable) -> list[str]:
     return [column.name for column in own.columns]
 
 
@@ -220,7 +221,7 @@ class TestNamedColumns:
         path = tmp_path / "my.npz"
         x = np.random.default_rng(0).normal(size=(N, 3))
         np.savez(path, x=x, s=LABELED, row=np.arange(N))
-        own = read_own(OwnFile(path=path, sha256=sha256_of(path), label_col="s", features="x_*"))
+        own = read_user_table(UserTableSpec(path=path, sha256=sha256_of(path), label_col="s", features="x_*"))
         assert names(own) == ["x_0", "x_1", "x_2"]
         assert np.array_equal(own.x, x.astype(np.float32))
 
@@ -268,7 +269,7 @@ class TestFeatures:
         np.savez(tmp_path / "my.npz", **columns)
         path = tmp_path / "my.npz"
         every = [read(**columns), read(**columns, _suffix="parquet")]
-        every.append(read_own(OwnFile(path=path, sha256=sha256_of(path), label_col="s")))
+        every.append(read_user_table(UserTableSpec(path=path, sha256=sha256_of(path), label_col="s")))
         assert len({own.x.tobytes() for own in every}) == 1
         assert every[0].columns == every[1].columns
         assert {c.name: c.features for c in every[0].columns} == {c.name: c.features for c in every[2].columns}
@@ -280,7 +281,7 @@ class TestFeatures:
 
 
 class TestLeftOut:
-    def left_out(self, own: OwnData, name: str) -> str:
+    def left_out(self, own: UserTable, name: str) -> str:
         assert name not in names(own)
         return note(own, f"'{name}' (").split(f"'{name}' (", 1)[1].split(")", 1)[0]
 

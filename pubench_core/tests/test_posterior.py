@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from pubench_core.posterior import SOLVER, auxiliary_logit
+from pubench_core.data.posterior import SOLVER, auxiliary_logit
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from pubench_core.errors import RecordError, RequestError
-from pubench_core.records import RESULT, RecordStore, write_json, write_rows
+from pubench_core.records.files import RESULT, write_json, write_rows
+from pubench_core.records.store import RecordStore
 
 RUN = "0123456789abcdef"
 #: Above any process id that Linux or macOS hands out.

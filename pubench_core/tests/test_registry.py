@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from pubench_core.errors import PluginError, RequestError
-from pubench_core.info import DatasetInfo, MethodInfo, MetricInfo
-from pubench_core.registry import GROUP, Entry, Registry, load
+from pubench_core.plugins.info import DatasetInfo, MethodInfo, MetricInfo
+from pubench_core.plugins.registry import GROUP, Entry, Registry, load
 
 Install = Callable[..., None]
 Discover = Callable[[], Registry]

@@ -14,23 +14,18 @@ from typing import Any
 import pytest
 import yaml
 
-from pubench_core import (
-    DatasetInfo,
-    MechanismInfo,
-    MethodInfo,
-    MetricInfo,
-    Preset,
-    PriorInfo,
-    hookimpl,
-)
-from pubench_core.data.views import PUData
-from pubench_core.engine.run import Run
+from pubench_core import DatasetInfo, MechanismInfo, MethodInfo, MetricInfo, Preset, PriorInfo, hookimpl
 from pubench_core.errors import PluginError, RequestError
-from pubench_core.method import Field, Method, MethodConfig
+from pubench_core.method import Method
 from pubench_core.metric import MetricView
-from pubench_core.registry import GROUP, Registry
-from pubench_core.resolve import Layer, parse_set, read_yaml, resolve
-from pubench_core.specs import RunSpec, parse_prior
+from pubench_core.plugins.registry import GROUP, Registry
+from pubench_core.request import Layer, parse_assignment, read_yaml, resolve
+from pubench_core.specs import RunSpec
+from pubench_core.specs.config import MethodConfig
+from pubench_core.specs.fields import Field
+from pubench_core.specs.run import parse_prior
+from pubench_core.training.run import Run
+from pubench_core.training.views import PUData
 
 
 class Config(MethodConfig):
@@ -118,7 +113,7 @@ def ask(plugins: Registry, write: Write) -> Ask:
     def ask(*sets: str, file: str = "data: toy\nmethod: tiny\n") -> RunSpec:
         flags = Layer()
         for text in sets:
-            path, value = parse_set(text)
+            path, value = parse_assignment(text)
             flags.put(path, value, f"--set {text}")
         return resolve([write(file), flags], plugins)
 
@@ -384,16 +379,16 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
 def test_a_setting_without_a_value_is_refused() -> None:
     for text in ("lr", "=3", " =3"):
         with pytest.raises(RequestError, match="write name=value"):
-            parse_set(text)
+            parse_assignment(text)
     with pytest.raises(RequestError, match="not valid YAML"):
-        parse_set("lr=[1")
+        parse_assignment("lr=[1")
 
 
 def test_a_plain_name_is_a_field_of_the_method_and_a_dotted_one_of_the_run() -> None:
-    assert parse_set("lr=0.1") == (("method", "config", "lr"), 0.1)
-    assert parse_set("mechanism.variant=released") == (("mechanism", "variant"), "released")
-    assert parse_set("seed=3") == (("seed",), 3)
-    assert parse_set("loss=a=b") == (("method", "config", "loss"), "a=b")
+    assert parse_assignment("lr=0.1") == (("method", "config", "lr"), 0.1)
+    assert parse_assignment("mechanism.variant=released") == (("mechanism", "variant"), "released")
+    assert parse_assignment("seed=3") == (("seed",), 3)
+    assert parse_assignment("loss=a=b") == (("method", "config", "loss"), "a=b")
 
 
 # ---------------------------------------------------------------- run ids

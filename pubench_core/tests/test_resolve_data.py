@@ -11,9 +11,9 @@ from pydantic import ValidationError
 
 from pubench_core.data.tables import sha256_of
 from pubench_core.errors import RequestError
-from pubench_core.info import DatasetInfo
-from pubench_core.resolve_data import choose_classes, own_file, own_info
-from pubench_core.specs import DataSpec, OwnFile
+from pubench_core.plugins.info import DatasetInfo
+from pubench_core.request.data import choose_classes, own_file, own_info
+from pubench_core.specs import DataSpec, UserTableSpec
 
 FARM = DatasetInfo(
     key="farm",
@@ -109,7 +109,7 @@ def own_refusal(file: Path, *sections: Any, **given: Any) -> str:
     return str(caught.value)
 
 
-class TestOwnFile:
+class TestUserTableSpec:
     def test_its_labels_are_given_and_its_rows_are_one_sample(self, file: Path) -> None:
         fields, data, mechanism = own(file)
         assert (data["key"], data["scheme"]) == ("my.csv", "one-sample")
@@ -207,7 +207,7 @@ class TestNoFile:
 
 
 def test_a_file_is_a_data_set_of_two_classes(file: Path) -> None:
-    info = own_info(OwnFile(path=file, sha256="0", label_col="s"))
+    info = own_info(UserTableSpec(path=file, sha256="0", label_col="s"))
     assert (info.name, info.classes, info.positive, info.negative) == ("my.csv", ("negative", "positive"), (1,), (0,))
     assert (info.modality, info.backbone, info.preprocess) == ("tabular", "mlp", "standardize")
 

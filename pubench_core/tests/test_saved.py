@@ -20,19 +20,22 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from pubench_core import MethodInfo, hookimpl
-from pubench_core.data.own import Column, read_own
-from pubench_core.data.views import PUData
+from pubench_core.data.encoding import Column
+from pubench_core.data.user_table import read_user_table
+from pubench_core.engine.model_file import VERSION, SavedModel, load_model
 from pubench_core.engine.problem import Problem
-from pubench_core.engine.run import Run
-from pubench_core.engine.saved import VERSION, SavedModel, load_model, save_model
-from pubench_core.engine.scoring import modules_of, score_rows
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import PluginError, PubenchError, RecordError, RequestError
-from pubench_core.execute import prepare
-from pubench_core.method import Field, Method, MethodConfig
-from pubench_core.registry import GROUP, Registry
-from pubench_core.resolve import Layer, resolve
+from pubench_core.execution.run import prepare
+from pubench_core.method import Method
+from pubench_core.plugins.registry import GROUP, Registry
+from pubench_core.request import Layer, resolve
 from pubench_core.specs import RunSpec
+from pubench_core.specs.config import MethodConfig
+from pubench_core.specs.fields import Field
+from pubench_core.training.run import Run
+from pubench_core.training.scoring import modules_of, score_rows
+from pubench_core.training.views import PUData
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -220,7 +223,7 @@ class TestContent:
         assert model.spec == spec
         assert model.shape == (3,)
         assert model.columns == (Column("a", "number"), Column("color", "category", ("blue", "red")))
-        assert model.columns == read_own(spec.data.own).columns
+        assert model.columns == read_user_table(spec.data.own).columns
         assert (
             model.preprocessing.arrays().keys()
             == problem.preprocessing.arrays().keys()

@@ -12,9 +12,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pubench_core.data.dataset import PNDataset
-from pubench_core.data.views import Features, PUData, PUPart, is_one_sample, unlabeled_prior
 from pubench_core.engine.problem import Problem
 from pubench_core.errors import PluginError
+from pubench_core.specs import is_one_sample, unlabeled_prior
+from pubench_core.training.views import Features, PUData, PUPart
 
 Maker = Callable[..., PNDataset]
 Builder = Callable[..., Problem]

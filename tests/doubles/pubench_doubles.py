@@ -14,15 +14,12 @@ from torch import Tensor
 from torch.func import functional_call
 from torch.nn import functional as F
 
+from pubench.method import Field, Method, PUData, PUPart, Run, Scorer, TrainingConfig, masked_mean, pu_risk
 from pubench_core import MethodInfo, PriorInfo, hookimpl
-from pubench_core.data.views import PUData, PUPart
-from pubench_core.engine.run import Run
-from pubench_core.method import Field, Method, MethodConfig, Scorer
 from pubench_core.prior import PriorEstimate, PriorEstimator
-from pubench_core.risks import masked_mean, pu_risk
 
 
-class Config(MethodConfig):
+class Config(TrainingConfig):
     batch_size: int = Field(128, ge=1, description="rows per batch")
     epochs: int = Field(3, ge=1, description="epochs")
 
@@ -82,7 +79,7 @@ class Students(Method[Config]):
         positive = (-direction).clamp(min=0) + 1e-10
         return positive / positive.sum()
 
-    def score(self, x: Tensor) -> Tensor:
+    def decision_function(self, x: Tensor) -> Tensor:
         return self.students[0](x)
 
     def candidates(self) -> dict[str, Scorer]:
@@ -113,7 +110,7 @@ class Threshold(Method[Config]):
         self.threshold = float(scores.quantile(1 - data.prior))
         self.refreshed += 1
 
-    def score(self, x: Tensor) -> Tensor:
+    def decision_function(self, x: Tensor) -> Tensor:
         return self.net(x) - self.threshold
 
     def selection_score(self, validation: PUPart, score: Scorer, run: Run[Config]) -> float:
@@ -149,7 +146,7 @@ class NoNetwork(Method[Config]):
             jitter = run.numpy_rng.normal(size=x.shape[1]) * 1e-3
             self.centroids = Centroids(x[labeled].mean(axis=0) + jitter, x[~labeled].mean(axis=0))
 
-    def score(self, x: Tensor) -> Tensor:
+    def decision_function(self, x: Tensor) -> Tensor:
         rows = x.numpy().reshape(len(x), -1)
         c = self.centroids
         distances = [((rows - center) ** 2).sum(axis=1) for center in (c.unlabeled, c.positive)]

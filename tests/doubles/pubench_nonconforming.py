@@ -11,14 +11,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from pubench.method import Field, Method, PUData, Run, TrainingConfig, pu_risk
 from pubench_core import MethodInfo, hookimpl
-from pubench_core.data.views import PUData
-from pubench_core.engine.run import Run
-from pubench_core.method import Field, Method, MethodConfig
-from pubench_core.risks import pu_risk
 
 
-class Config(MethodConfig):
+class Config(TrainingConfig):
     epochs: int = Field(2, ge=1, description="epochs")
 
 
@@ -36,7 +33,7 @@ class Sound(Method[Config]):
             for batch in run.joint_batches():
                 run.step(pu_risk(self.net(batch.x), batch.labeled, data.prior).objective, optimizer)
 
-    def score(self, x: Tensor) -> Tensor:
+    def decision_function(self, x: Tensor) -> Tensor:
         return self.net(x)
 
 
@@ -56,8 +53,8 @@ class Peeks(Sound):
 class Relative(Sound):
     """Centers scores over whatever rows it is given."""
 
-    def score(self, x: Tensor) -> Tensor:
-        z = super().score(x)
+    def decision_function(self, x: Tensor) -> Tensor:
+        z = super().decision_function(x)
         return z - z.mean()
 
 
@@ -73,7 +70,7 @@ class Restless(Sound):
 class Stubborn(Sound):
     """Scores without having learned or drawn anything."""
 
-    def score(self, x: Tensor) -> Tensor:
+    def decision_function(self, x: Tensor) -> Tensor:
         return x.flatten(1).mean(dim=1) - 0.3
 
 
@@ -89,8 +86,8 @@ class Meddling(Sound):
 class Lost(Sound):
     """Gives no number for one row."""
 
-    def score(self, x: Tensor) -> Tensor:
-        return super().score(x).log()
+    def decision_function(self, x: Tensor) -> Tensor:
+        return super().decision_function(x).log()
 
 
 class Brittle(Sound):
@@ -133,7 +130,7 @@ class Unsavable(Sound):
     def finalize(self, data: PUData, run: Run[Config]) -> None:
         self.heads = TwoHeads(self.net)
 
-    def score(self, x: Tensor) -> Tensor:
+    def decision_function(self, x: Tensor) -> Tensor:
         scores: Tensor = self.heads(x)
         return scores
 

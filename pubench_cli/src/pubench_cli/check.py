@@ -8,8 +8,8 @@ from rich.table import Table
 
 from pubench_core.conformance import CHECKS, Finding, Subject, check_method
 from pubench_core.errors import PluginError, unknown
-from pubench_core.info import MethodInfo
-from pubench_core.registry import Entry, registry
+from pubench_core.plugins.info import MethodInfo
+from pubench_core.plugins.registry import Entry, registry
 
 from .console import err, out
 

@@ -36,7 +36,7 @@ def keys(kind: str) -> Callable[[str], list[str]]:
     """Completion of a plugin's key."""
 
     def complete(incomplete: str) -> list[str]:
-        from pubench_core.registry import registry
+        from pubench_core.plugins.registry import registry
 
         return [e.key for e in registry().entries(kind) if e.status == "ok" and e.key.startswith(incomplete)]
 

@@ -12,18 +12,11 @@ from rich.table import Table
 
 from pubench_core.data.copies import folders_of_copies, verify_copy
 from pubench_core.data.dataset import DataRoot
-from pubench_core.data.inventory import Present, look
 from pubench_core.data.roots import data_root
-from pubench_core.data.store import (
-    asked,
-    located,
-    open_dataset,
-    remove_copies,
-    source_of,
-)
+from pubench_core.data.store import located, open_dataset, remove_copies, source_of
 from pubench_core.errors import PluginError, RequestError
-from pubench_core.info import DatasetInfo
-from pubench_core.registry import registry
+from pubench_core.plugins.info import DatasetInfo
+from pubench_core.plugins.registry import registry
 from pubench_core.specs import ExecutionSpec
 
 from .console import err, out
@@ -35,7 +28,7 @@ COLUMNS = ("key", "state", "size", "rows", "test", "classes", "prior", "license"
 def print_list(given: Path | None, format: str) -> None:
     """One row per installed data set."""
     root = _root(given)
-    found = [_row(look(info, root)) for info in registry().infos(DatasetInfo)]
+    found = [_row(availability_of(info, root)) for info in registry().infos(DatasetInfo)]
     if format == "json":
         print(json.dumps(found, indent=2))
     elif format == "csv":
@@ -54,7 +47,7 @@ def print_list(given: Path | None, format: str) -> None:
         )
 
 
-def _row(here: Present) -> dict[str, Any]:
+def _row(here: Availability) -> dict[str, Any]:
     train, test = here.counts("y"), here.counts("y_test")
     return {
         "key": here.info.key,
@@ -72,7 +65,7 @@ def _row(here: Present) -> dict[str, Any]:
 def print_one(key: str, given: Path | None, *, as_json: bool) -> None:
     """Everything about one data set."""
     info, root = registry().find(DatasetInfo, key), _root(given)
-    here = look(info, root)
+    here = availability_of(info, root)
     train, test = here.counts("y"), here.counts("y_test")
     facts: dict[str, Any] = {
         **_row(here),
@@ -143,7 +136,7 @@ def fetch(keys: list[str], given: Path | None, encoder: Path | None, offline: bo
             if offline:  # held here for every plugin, whatever its source does
                 raise RequestError(f"{absent}; nothing is downloaded with --offline") from absent
             err().print(f"{info.key}: fetching", markup=False)
-            with asked(info, "fetched"):
+            with blamed(info, "fetched"):
                 source.fetch(root)
         opened = open_dataset(info, root, preprocess=info.preprocess)
         rows = len(opened.data.x) + (len(opened.data.x_test) if opened.data.x_test is not None else 0)
@@ -178,7 +171,7 @@ def verify(keys: list[str], given: Path | None) -> None:
 def print_path(key: str, given: Path | None) -> None:
     """The folder of the prepared copy, or of the source files. Raises RequestError where there is neither."""
     info, root = registry().find(DatasetInfo, key), _root(given)
-    here = look(info, root)
+    here = availability_of(info, root)
     if here.state == "broken":
         raise PluginError(here.reason)
     if here.state in ("absent", "damaged"):

@@ -8,8 +8,8 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from pubench_core.errors import PluginError, unknown
-from pubench_core.info import MethodInfo
-from pubench_core.registry import Entry, registry
+from pubench_core.plugins.info import MethodInfo
+from pubench_core.plugins.registry import Entry, registry
 
 _LEFT_OUT = {"key", "name", "presets", "reference", "aliases", "load"}
 
@@ -71,7 +71,7 @@ def _plain(value: Any) -> Any:
 
 
 def _hyper_parameters(info: MethodInfo) -> list[dict[str, Any]]:
-    from pubench_core.resolve import bounds, method_class
+    from pubench_core.request import bounds, method_class
 
     return [
         {

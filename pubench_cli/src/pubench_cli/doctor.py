@@ -7,8 +7,8 @@ import traceback
 import typer
 
 from pubench_core.errors import PluginError, unknown
-from pubench_core.info import MethodInfo
-from pubench_core.registry import Entry, load, registry
+from pubench_core.plugins.info import MethodInfo
+from pubench_core.plugins.registry import Entry, load, registry
 
 
 def check_all() -> None:
@@ -16,7 +16,7 @@ def check_all() -> None:
     import torch
 
     from pubench_core.data.roots import data_root
-    from pubench_core.environment import capture
+    from pubench_core.execution.environment import capture
     from pubench_core.specs import ExecutionSpec
 
     facts = capture(torch.device("cpu"))
@@ -57,7 +57,7 @@ def problem(entry: Entry) -> str:
         return entry.traceback or entry.reason
     try:
         if isinstance(entry.info, MethodInfo):
-            from pubench_core.resolve import method_class
+            from pubench_core.request import method_class
 
             method_class(entry.info)
         else:

@@ -7,16 +7,8 @@ import json
 import sys
 from typing import Any
 
-from pubench_core.info import (
-    BackboneInfo,
-    DatasetInfo,
-    Info,
-    MechanismInfo,
-    MethodInfo,
-    MetricInfo,
-    PriorInfo,
-)
-from pubench_core.registry import Entry, registry
+from pubench_core.plugins.info import BackboneInfo, DatasetInfo, Info, MechanismInfo, MethodInfo, MetricInfo, PriorInfo
+from pubench_core.plugins.registry import Entry, registry
 
 
 def rows(kind: str) -> list[dict[str, Any]]:

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pubench_core.data.own import encode, texts_of
+from pubench_core.data.encoding import encode, texts_of
 from pubench_core.data.tables import read_table
-from pubench_core.engine.report import MODEL, write_predictions
-from pubench_core.engine.saved import SavedModel, load_model
+from pubench_core.engine.model_file import SavedModel, load_model
 from pubench_core.errors import RequestError, RunFailed
-from pubench_core.records import RecordStore
-from pubench_core.registry import registry
+from pubench_core.plugins.registry import registry
+from pubench_core.records.files import MODEL, write_predictions
+from pubench_core.records.store import RecordStore
 
 from .console import err
 

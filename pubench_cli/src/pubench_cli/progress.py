@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from pubench_core.events import EpochFinished, RunStarted
+from pubench_core.plugins.events import EpochFinished, RunStarted
 
 from .console import err
 

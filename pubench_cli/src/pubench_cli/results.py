@@ -8,8 +8,8 @@ from typing import Any
 
 from rich.table import Table
 
-from pubench_core.info import MetricInfo
-from pubench_core.registry import Registry
+from pubench_core.plugins.info import MetricInfo
+from pubench_core.plugins.registry import Registry
 
 from .console import out
 

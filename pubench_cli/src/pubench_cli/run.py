@@ -12,9 +12,9 @@ from typing import Any
 import yaml
 
 from pubench_core.errors import RecordError
-from pubench_core.execute import execute
-from pubench_core.registry import registry
-from pubench_core.resolve import Layer, read_yaml, resolve
+from pubench_core.execution.run import execute
+from pubench_core.plugins.registry import registry
+from pubench_core.request import Layer, read_yaml, resolve
 from pubench_core.specs import RunSpec
 
 from .console import err

@@ -17,9 +17,10 @@ import numpy.typing as npt
 from pubench_core.data.dataset import DataRoot, IntArray
 from pubench_core.data.roots import data_root as root_of
 from pubench_core.errors import PluginError, RequestError
-from pubench_core.info import DatasetInfo, MechanismInfo, MethodInfo
-from pubench_core.registry import Registry, registry
-from pubench_core.resolve import Layer, method_class, resolve
+from pubench_core.plugins.info import DatasetInfo, MechanismInfo, MethodInfo
+from pubench_core.plugins.registry import Registry, registry
+from pubench_core.request import Layer, resolve
+from pubench_core.request.resolve import method_class
 from pubench_core.specs import RunSpec
 
 from .console import err
@@ -213,7 +214,7 @@ def class_counts(problem: Problem, info: DatasetInfo, y: IntArray) -> tuple[Clas
 
 def posterior(problem: Problem, cache: Path | None) -> Posterior:
     """The auxiliary posterior, fitted on the training pool as the mechanisms that need it have it fitted."""
-    from pubench_core.posterior import auxiliary_logit
+    from pubench_core.data.posterior import auxiliary_logit
 
     train, y = problem.split.train, problem.data.y
     assert y is not None

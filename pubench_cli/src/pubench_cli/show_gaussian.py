@@ -14,8 +14,8 @@ from pydantic import ValidationError
 
 from pubench_core.data.generator import label_count
 from pubench_core.errors import RequestError
-from pubench_core.info import MechanismInfo
-from pubench_core.resolve import bounds
+from pubench_core.plugins.info import MechanismInfo
+from pubench_core.request import bounds
 from pubench_core.specs import MechanismSpec
 
 if TYPE_CHECKING:

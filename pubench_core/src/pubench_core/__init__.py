@@ -3,8 +3,8 @@
 Importing this package is cheap: it brings in no torch. Method authors import from :mod:`pubench_core.method`.
 """
 
-from .hooks import hookimpl
-from .info import (
+from .plugins.hooks import hookimpl
+from .plugins.info import (
     BackboneInfo,
     DatasetInfo,
     MechanismInfo,

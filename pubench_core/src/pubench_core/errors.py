@@ -1,39 +1,66 @@
-"""What can go wrong, sorted by whose turn it is.
+"""What can go wrong, by who can mend it: the caller, a plugin, the machine, the method.
 
-The command line turns these into one line on stderr and an exit code; a Python caller catches them by class.
-Anything else that is raised is a defect of pubench or of a plugin and keeps its traceback.
+Core knows neither flags nor sub-commands. A message names fields of the spec by their path (``data.own.truth_col``) and
+gives a value to set as ``path=value``; :class:`Hint` names what else would help. Whoever talks to the user (the command
+line, a notebook) puts both into its own words. Anything else that is raised is a defect of pubench or of a plugin and
+keeps its traceback.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Literal
+
+#: What kind of failure ended a run. ``refused``: the request cannot be met on this split (an undefined criterion, say).
+Cause = Literal["refused", "out-of-memory", "non-finite", "worker-died", "error"]
+
+
+@dataclass(frozen=True)
+class Hint:
+    """Something that the user can do beside changing the request.
+
+    ``list``: see every plugin of the kind ``subject``. ``describe``, ``diagnose``: read about one plugin, or why it
+    does not work. ``fetch``: download the data set ``subject``. ``prepare again``: remove its prepared copy. ``run
+    again``: although a result is stored.
+    """
+
+    action: Literal["list", "describe", "diagnose", "fetch", "prepare again", "run again"]
+    subject: str = ""
 
 
 class PubenchError(Exception):
-    """Base of every error whose message is written for the user: what was given, what is right, what to do."""
+    """Base of every error whose message is written for the user: what was given, what is right, what to do.
+
+    ``field``: path of the field of the spec that is wrong, where it is one; ``value``: what it was given.
+    """
 
     exit_code = 1
 
+    def __init__(self, message: str, *, field: str = "", value: Any = None, hint: Hint | None = None) -> None:
+        super().__init__(message)
+        self.field, self.value, self.hint = field, value, hint
+
 
 class RequestError(PubenchError):
-    """The request cannot be carried out as it stands (unknown key, value out of bounds, missing files)."""
+    """The request cannot be met as it stands (unknown key, value out of bounds, missing files)."""
 
     exit_code = 2
 
 
 class PluginError(PubenchError):
-    """A plugin that was asked for cannot be used: it fails to import, or breaks the contract."""
+    """A plugin that is needed cannot be used: it fails to import, or breaks the contract."""
 
 
 class RecordError(PubenchError):
     """A record could not be written or read (disk full, permissions, damaged file).
 
-    ``result`` is what a finished run would have recorded: it can still be shown, and must be.
+    ``result``: the :class:`~pubench_core.results.Result` of a run that finished and could not be stored; it can still
+    be shown, and must be.
     """
 
-    result: Mapping[str, Any] | None = None
+    result: Any = None
 
 
 class RunFailed(PubenchError):
@@ -43,9 +70,15 @@ class RunFailed(PubenchError):
     """
 
     def __init__(
-        self, reason: str, *, stage: str | None = None, epoch: int | None = None, batch: int | None = None
+        self,
+        reason: str,
+        *,
+        cause: Cause = "error",
+        stage: str | None = None,
+        epoch: int | None = None,
+        batch: int | None = None,
     ) -> None:
-        self.reason, self.stage, self.epoch, self.batch = reason, stage, epoch, batch
+        self.reason, self.cause, self.stage, self.epoch, self.batch = reason, cause, stage, epoch, batch
         places = [
             f"{name} {value}"
             for name, value in (("stage", stage), ("epoch", epoch), ("batch", batch))
@@ -58,14 +91,38 @@ class Undefined(Exception):
     """A metric has no value on the data it was given; the text says why. Never a number, never NaN."""
 
 
-def unknown(kind: str, given: str, known: Iterable[str], *, listing: str = "") -> RequestError:
+class Notice(str):
+    """A line for the user that is no error, with what could be done about it."""
+
+    hint: Hint | None
+
+    def __new__(cls, text: str, hint: Hint | None = None) -> Notice:
+        made = super().__new__(cls, text)
+        made.hint = hint
+        return made
+
+
+def unknown(
+    kind: str, given: str, known: Iterable[str], *, field: str = "", where: str = "", hint: Hint | None = None
+) -> RequestError:
     """The error for a name that does not exist, with the nearest spelling that does.
 
-    >>> str(unknown("method", "nnpuu", ["nnpu", "upu"], listing="pubench list methods"))
-    "unknown method 'nnpuu'; did you mean 'nnpu'? (pubench list methods)"
+    ``where``: place of the wrong name in the user's own words, put first.
+
+    >>> str(unknown("method", "nnpuu", ["nnpu", "upu"]))
+    "unknown method 'nnpuu'; did you mean 'nnpu'?"
+    """
+    message = f"unknown {kind} '{given}'; {nearest(given, known)}"
+    return RequestError(f"{where}: {message}" if where else message, field=field, value=given, hint=hint)
+
+
+def nearest(given: str, known: Iterable[str]) -> str:
+    """The nearest known spelling as a question, or all that are known.
+
+    >>> nearest("lrr", ["lr", "epochs"])
+    "did you mean 'lr'?"
     """
     names = sorted(known)
     near = get_close_matches(given.lower(), names, n=1, cutoff=0.5)
     everything = f"known: {', '.join(names)}" if names else "none is installed"
-    hint = f"did you mean '{near[0]}'?" if near else everything
-    return RequestError(f"unknown {kind} '{given}'; {hint}" + (f" ({listing})" if listing else ""))
+    return f"did you mean '{near[0]}'?" if near else everything

@@ -1,25 +1,22 @@
 """The contract of a PU method: hyper-parameters, training, scores.
 
 A method's file holds its algorithm and nothing else. Data loading, devices, batching, evaluation, choice of epoch,
-logging and records are the engine's (:class:`pubench_core.engine.run.Run`).
+logging and records are the engine's (:class:`pubench_core.training.run.Run`). Authors import from
+:mod:`pubench.method`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_args
+from typing import Any, ClassVar, Generic, TypeVar, get_args
 
 from torch import Tensor
 
-from .config import Choice, Field, LogUniform, MethodConfig, PowerOfTwo, Uniform
-
-if TYPE_CHECKING:
-    from .backbones.base import Backbone
-    from .data.views import PUData, PUPart
-    from .engine.run import Run
-
-__all__ = ["Choice", "Field", "LogUniform", "Method", "MethodConfig", "PowerOfTwo", "Scorer", "Uniform"]
+from .backbones.base import Backbone
+from .specs.config import MethodConfig
+from .training.run import Run
+from .training.views import PUData, PUPart
 
 #: (B, *shape) float32 rows -> (B,) real-valued scores, positive iff above 0.
 Scorer = Callable[[Tensor], Tensor]
@@ -29,9 +26,9 @@ ConfigT = TypeVar("ConfigT", bound=MethodConfig)
 class Method(ABC, Generic[ConfigT]):
     """A PU learning method.
 
-    Networks, teachers and stored numbers are plain attributes. ``scored_by`` names the attributes that ``score`` (or
-    ``candidates``) reads: modules, tensors, arrays, numbers, or objects with ``state_dict``/``load_state_dict``. Only
-    those are kept when an epoch is the best so far.
+    Networks, teachers and stored numbers are plain attributes. ``scored_by`` names the attributes that
+    ``decision_function`` (or ``candidates``) reads: modules, tensors, arrays, numbers, or objects with
+    ``state_dict``/``load_state_dict``. Only those are kept when an epoch is the best so far.
     """
 
     Config: ClassVar[type[MethodConfig]] = MethodConfig
@@ -66,8 +63,8 @@ class Method(ABC, Generic[ConfigT]):
         """Trains on the table LP ‖ U; epochs are turns of ``run.epochs``."""
 
     @abstractmethod
-    def score(self, x: Tensor) -> Tensor:
-        """(B, *shape) -> (B,) real-valued scores; the engine decides positive iff score > 0."""
+    def decision_function(self, x: Tensor) -> Tensor:
+        """(B, *shape) -> (B,) real-valued scores; the engine decides positive iff above 0."""
 
     def finalize(self, data: PUData, run: Run[ConfigT]) -> None:
         """Refreshes stored numbers (thresholds, normalizers) before an epoch is scored."""
@@ -75,7 +72,7 @@ class Method(ABC, Generic[ConfigT]):
 
     def candidates(self) -> dict[str, Scorer]:
         """The scorers among which the best is chosen, where the result is the best of several networks."""
-        return {"": self.score}
+        return {"": self.decision_function}
 
     def selection_score(self, validation: PUPart, score: Scorer, run: Run[ConfigT]) -> float:
         """The method's own PU-only criterion (``native``), higher is better. Override it to make it selectable."""

@@ -1,43 +1,56 @@
-"""The contract of a metric, and the view of scores that it is given."""
+"""The contract of a metric, the view of scores that it is given, and how metrics are applied. No torch."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from .data.views import is_one_sample
-from .errors import PluginError
-from .info import MetricInfo
-from .specs import Scheme
+from .errors import PluginError, Undefined
+from .plugins.info import MetricInfo
+from .results import Measure
+from .specs import Scheme, is_one_sample
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Scored:
-    """Scores of one part, and what is known of its rows. Absent knowledge is None.
+class Knowledge:
+    """What is known of the rows of one part, beside their scores. Absent knowledge is None.
 
-    ``scores``: (n,) one per instance; ``decisions``: (n,) True iff score > 0 (decided by the engine, once).
-    ``truth``: (n,) 0/1 true labels. ``labeled``/``unlabeled``: positions of P' and U' among the n rows; in
-    case-control U' contains P'. ``prior``: π as the method was told it.
+    ``truth``: (n,) 0/1 true labels. ``labeled``/``unlabeled``: positions of P' and U' among the n rows; in case-control
+    U' contains P'. ``prior``: π as the method was given it.
     """
 
-    scores: FloatArray
-    decisions: BoolArray
     truth: npt.NDArray[np.int8] | None = None
     labeled: npt.NDArray[np.int64] | None = None
     unlabeled: npt.NDArray[np.int64] | None = None
     prior: float | None = None
     scheme: Scheme | None = None
 
+    @property
+    def known(self) -> frozenset[str]:
+        """What a metric may need that is known here."""
+        return frozenset(name for name in ("truth", "labeled", "prior", "scheme") if getattr(self, name) is not None)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """``scores``: (n,) one per instance; ``decisions``: (n,) True iff score > 0 (decided by the engine, once)."""
+
+    scores: FloatArray
+    decisions: BoolArray
+    knowledge: Knowledge
+
     @classmethod
-    def of(cls, scores: FloatArray, **known: Any) -> Scored:
-        """Scores with the engine's decision: positive iff score > 0."""
-        return cls(scores=scores, decisions=scores > 0, **known)
+    def of(cls, scores: FloatArray, knowledge: Knowledge | None = None, **known: Any) -> Scored:
+        """Scores with the engine's decision; what is known of the rows as an object or field by field."""
+        return cls(scores, scores > 0, knowledge or Knowledge(**known))
 
 
 class MetricView:
@@ -66,45 +79,62 @@ class MetricView:
     @property
     def truth(self) -> npt.NDArray[np.int8]:
         """(n,) true labels, 1 positive and 0 negative."""
-        value: npt.NDArray[np.int8] = self._declared("truth", self._scored.truth)
+        value: npt.NDArray[np.int8] = self._declared("truth", self._scored.knowledge.truth)
         return value
 
     @property
     def labeled(self) -> npt.NDArray[np.int64]:
         """Positions of the labeled positives P'."""
-        value: npt.NDArray[np.int64] = self._declared("labeled", self._scored.labeled)
+        value: npt.NDArray[np.int64] = self._declared("labeled", self._scored.knowledge.labeled)
         return value
 
     @property
     def unlabeled(self) -> npt.NDArray[np.int64]:
         """Positions of the unlabeled rows U'."""
-        value: npt.NDArray[np.int64] = self._declared("labeled", self._scored.unlabeled)
+        value: npt.NDArray[np.int64] = self._declared("labeled", self._scored.knowledge.unlabeled)
         return value
 
     @property
     def prior(self) -> float:
-        """π as the method was told it."""
-        return float(self._declared("prior", self._scored.prior))
+        """π as the method was given it."""
+        return float(self._declared("prior", self._scored.knowledge.prior))
 
     @property
     def one_sample(self) -> bool:
         """P' and U' together are one draw from the population (rather than U' alone)."""
-        return is_one_sample(self._declared("scheme", self._scored.scheme))
+        return is_one_sample(self._declared("scheme", self._scored.knowledge.scheme))
 
 
 @dataclass(frozen=True)
 class MetricValue:
-    """A value, an interval where the metric gives one, and warnings for the reader."""
+    """A value, an interval where the metric gives one, warnings for the reader, and further results by name.
+
+    ``details`` is recorded as it is: numbers, texts, arrays, and lists and mappings of them.
+    """
 
     value: float
     interval: tuple[float, float] | None = None
-    warnings: tuple[str, ...] = field(default=())
+    warnings: tuple[str, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Metric(Protocol):
     """A callable view -> value. Raises :class:`~pubench_core.errors.Undefined` where the measure has none."""
 
     def __call__(self, view: MetricView) -> MetricValue | float: ...
+
+
+@dataclass(frozen=True)
+class MetricPlugin:
+    """``code``: hash of the function and of what it refers to."""
+
+    info: MetricInfo
+    function: Metric
+    code: str
+
+    def fits(self, knowledge: Knowledge) -> bool:
+        """Whether enough is known of the rows of a part."""
+        return self.info.needs <= knowledge.known
 
 
 def measure(metric: Metric, info: MetricInfo, scored: Scored) -> MetricValue:
@@ -114,3 +144,55 @@ def measure(metric: Metric, info: MetricInfo, scored: Scored) -> MetricValue:
     if not np.isfinite(value.value):
         raise PluginError(f"metric '{info.key}' returned {value.value}; it must raise Undefined where it has no value")
     return value
+
+
+class Measurer:
+    """Applies metrics for one run. A metric that fails loses its own values and is not applied again.
+
+    The criterion that names the result, ``indispensable``, is different: its failure is the run's. ``failed``: metric
+    -> why, in words for the reader.
+    """
+
+    def __init__(self, metrics: Mapping[str, MetricPlugin], indispensable: str = "") -> None:
+        self.metrics = metrics
+        self.failed: dict[str, str] = {}
+        self._indispensable = indispensable
+
+    def measure(self, name: str, scored: Scored) -> Measure:
+        """One metric."""
+        if name in self.failed:
+            return Measure(undefined=self.failed[name])
+        plugin = self.metrics[name]
+        try:
+            found = measure(plugin.function, plugin.info, scored)
+            return Measure(
+                value=found.value,
+                interval=found.interval,
+                warnings=found.warnings,
+                details=_plain(found.details),
+            )
+        except Undefined as reason:
+            return Measure(undefined=str(reason))
+        # A stranger's metric may raise anything; the run goes on without its value.
+        except Exception as error:
+            if name == self._indispensable:
+                raise
+            self.failed[name] = f"metric '{name}' failed and has no value: {type(error).__name__}: {error}"
+            return Measure(undefined=self.failed[name])
+
+    def measure_all(self, names: Iterable[str], scored: Scored) -> dict[str, Measure]:
+        """Every metric for which enough is known of these rows."""
+        return {name: self.measure(name, scored) for name in names if self.metrics[name].fits(scored.knowledge)}
+
+
+def _plain(value: Any) -> Any:
+    """What JSON holds: lists instead of arrays, numbers instead of numpy's scalars, None for what is not finite."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _plain(value.tolist())
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if isinstance(value, (bool, int, str)) or value is None else str(value)

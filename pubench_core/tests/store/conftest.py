@@ -17,7 +17,7 @@ from pubench_core.data.copies import Prepared
 from pubench_core.data.dataset import DataRoot
 from pubench_core.data.store import open_dataset
 from pubench_core.errors import RequestError
-from pubench_core.info import DatasetInfo
+from pubench_core.plugins.info import DatasetInfo
 
 Open = Callable[..., Prepared]
 
@@ -31,7 +31,7 @@ import numpy as np
 
 from pubench_core.data.dataset import ClassData
 from pubench_core.data.source import DataSource
-from pubench_core.info import DatasetInfo
+from pubench_core.plugins.info import DatasetInfo
 
 
 class Gray(DataSource):

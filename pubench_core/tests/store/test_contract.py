@@ -16,7 +16,7 @@ from pubench_core.data.copies import Prepared
 from pubench_core.data.dataset import ClassData
 from pubench_core.data.store import source_of
 from pubench_core.errors import PluginError, RequestError
-from pubench_core.info import DatasetInfo
+from pubench_core.plugins.info import DatasetInfo
 
 Open = Callable[..., Prepared]
 Refused = Callable[..., str]

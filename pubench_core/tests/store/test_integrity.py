@@ -17,7 +17,7 @@ from pubench_core.data import copies, store
 from pubench_core.data.copies import Prepared, folders_of_copies, prepared, verify_copy
 from pubench_core.data.dataset import DataRoot
 from pubench_core.data.store import open_dataset, remove_copies
-from pubench_core.info import DatasetInfo
+from pubench_core.plugins.info import DatasetInfo
 
 Open = Callable[..., Prepared]
 Refused = Callable[..., str]

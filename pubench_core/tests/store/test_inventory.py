@@ -12,9 +12,8 @@ import pytest
 
 from pubench_core.data.copies import MANIFEST, Prepared
 from pubench_core.data.dataset import DataRoot
-from pubench_core.data.inventory import look
 from pubench_core.errors import RequestError
-from pubench_core.info import DatasetInfo
+from pubench_core.plugins.info import DatasetInfo
 
 Open = Callable[..., Prepared]
 
@@ -22,12 +21,12 @@ Open = Callable[..., Prepared]
 class TestWhatIsThere:
     def test_nothing(self, info: DatasetInfo, root: DataRoot, rows: Path) -> None:
         rows.unlink()
-        here = look(info, root)
+        here = availability_of(info, root)
         assert (here.state, here.files, here.folder, here.source_bytes, here.prior) == ("absent", (), None, 0, None)
         assert here.reason.startswith("gray: no rows.bin in ")
 
     def test_files_alone(self, info: DatasetInfo, root: DataRoot, rows: Path, reads: Callable[[], int]) -> None:
-        here = look(info, root)
+        here = availability_of(info, root)
         assert (here.state, here.files, here.source_bytes) == ("files", (rows,), 225)
         assert (here.prepared_bytes, here.counts("y"), here.prior) == (0, None, None)
         assert reads() == 0
@@ -36,7 +35,7 @@ class TestWhatIsThere:
         self, opened: Open, info: DatasetInfo, root: DataRoot, reads: Callable[[], int]
     ) -> None:
         folder, unit = opened().folder, opened(preprocess="l2").folder
-        here = look(info, root)
+        here = availability_of(info, root)
         assert (here.state, here.folder, reads()) == ("prepared", folder, 2)
         assert {f for f, _ in here.copies} == {folder, unit}
         assert here.prepared_bytes == sum(p.stat().st_size for f in (folder, unit) for p in f.glob("*.npy"))
@@ -47,17 +46,17 @@ class TestWhatIsThere:
         self, opened: Open, info: DatasetInfo, root: DataRoot
     ) -> None:
         folder = opened(preprocess="l2").folder
-        assert look(info, root).state == "files"
-        assert look(dataclasses.replace(info, preprocess="l2"), root).folder == folder
+        assert availability_of(info, root).state == "files"
+        assert availability_of(dataclasses.replace(info, preprocess="l2"), root).folder == folder
 
     def test_what_comes_with_its_package(self, info: DatasetInfo, root: DataRoot) -> None:
-        here = look(dataclasses.replace(info, load="acme_gray:Packaged"), root)
+        here = availability_of(dataclasses.replace(info, load="acme_gray:Packaged"), root)
         assert (here.state, here.files, here.folder) == ("packaged", (), None)
 
     def test_a_damaged_manifest(self, opened: Open, info: DatasetInfo, root: DataRoot) -> None:
         path = opened().folder / MANIFEST
         path.write_text("{")
-        here = look(info, root)
+        here = availability_of(info, root)
         assert (here.state, here.copies) == ("damaged", [])
         assert str(path) in here.reason
 
@@ -65,7 +64,7 @@ class TestWhatIsThere:
         self, info: DatasetInfo, root: DataRoot, gray: ModuleType, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(gray.Gray, "locate", lambda self, root: 1 // 0)
-        here = look(info, root)
+        here = availability_of(info, root)
         assert (here.state, here.reason.split(": ", 1)[1]) == (
             "broken",
             "ZeroDivisionError: integer division or modulo by zero",
@@ -80,7 +79,7 @@ class TestWhatIsThere:
             raise AssertionError("downloading the encoder")
 
         monkeypatch.setattr(gray.Gray, "variant", variant)
-        here = look(info, root)
+        here = availability_of(info, root)
         assert (here.state, here.files, here.reason) == (
             "files",
             (rows,),

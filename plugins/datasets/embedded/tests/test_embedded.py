@@ -14,9 +14,9 @@ from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.source import DataSource
 from pubench_core.data.store import source_of
 from pubench_core.engine.problem import Problem
-from pubench_core.execute import prepare
-from pubench_core.registry import load, registry
-from pubench_core.resolve import Layer, resolve
+from pubench_core.execution.run import prepare
+from pubench_core.plugins.registry import load, registry
+from pubench_core.request import Layer, resolve
 
 NOWHERE = DataRoot(Path("/nowhere"), "a test")
 INFOS = {info.key: info for info in pubench_datasets()}

@@ -21,9 +21,9 @@ from pubench_datasets_text.source import EMBEDDINGS, TextSource
 from pubench_core.data.dataset import ClassData, DataRoot, user_cache
 from pubench_core.data.store import open_dataset, source_of
 from pubench_core.errors import RequestError
-from pubench_core.execute import prepare
-from pubench_core.registry import registry
-from pubench_core.resolve import Layer, parse_set, resolve
+from pubench_core.execution.run import prepare
+from pubench_core.plugins.registry import registry
+from pubench_core.request import Layer, parse_assignment, resolve
 from pubench_core.testing import reference_folder
 
 INFOS = {info.key: info for info in pubench_datasets()}
@@ -105,7 +105,7 @@ class TestRealSets:
             "mechanism.c=0.1",
             "validation.fraction=0.01",
         ):
-            path, value = parse_set(text)
+            path, value = parse_assignment(text)
             layer.put(path, value, text)
         facts = prepare(resolve([layer], registry()), registry(), torch.device("cpu")).facts()
         train, labeled = facts["train"], int(row["pu_labeled"])

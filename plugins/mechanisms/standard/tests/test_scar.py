@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pubench_core.info import MechanismInfo
 from pubench_core.mechanism import Mechanism
-from pubench_core.registry import load, registry
+from pubench_core.plugins.info import MechanismInfo
+from pubench_core.plugins.registry import load, registry
 
 INFO = registry().find(MechanismInfo, "scar")
 

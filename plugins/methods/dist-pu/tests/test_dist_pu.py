@@ -8,11 +8,11 @@ import torch
 from pubench_dist_pu.method import DistPU, clipped, distribution_risk, entropy, mixup_loss, stored_targets
 
 from pubench_core.engine.train import Trained, train
-from pubench_core.execute import prepare
-from pubench_core.info import MethodInfo
-from pubench_core.registry import registry
-from pubench_core.resolve import Layer, resolve
-from pubench_core.risks import masked_mean
+from pubench_core.execution.run import prepare
+from pubench_core.formulas.risks import masked_mean
+from pubench_core.plugins.info import MethodInfo
+from pubench_core.plugins.registry import registry
+from pubench_core.request import Layer, resolve
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

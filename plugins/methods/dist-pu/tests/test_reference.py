@@ -26,9 +26,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.optim.lr_scheduler import CosineAnnealingLR
 
-from pubench_core.engine.run import Batch
-from pubench_core.risks import masked_mean
+from pubench_core.formulas.risks import masked_mean
 from pubench_core.testing import reference_arrays, reference_cases
+from pubench_core.training.batches import Batch
 
 pytestmark = pytest.mark.reference
 

@@ -19,12 +19,12 @@ from pubench_lbe_pu.method import (
 )
 
 from pubench_core.backbones.networks import mlp_wang
-from pubench_core.engine.run import Batch
 from pubench_core.engine.train import Trained, train
-from pubench_core.execute import prepare
-from pubench_core.info import MethodInfo
-from pubench_core.registry import registry
-from pubench_core.resolve import Layer, resolve
+from pubench_core.execution.run import prepare
+from pubench_core.plugins.info import MethodInfo
+from pubench_core.plugins.registry import registry
+from pubench_core.request import Layer, resolve
+from pubench_core.training.batches import Batch
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

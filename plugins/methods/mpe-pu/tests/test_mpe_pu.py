@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pubench_mpe_pu.method import LARGEST_SHARE, MPEPU, cvir_loss, discriminator_threshold, provisional_negatives
 
-from pubench_core.bbe import best_bin
-from pubench_core.engine.run import Run
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError
-from pubench_core.execute import prepare
-from pubench_core.registry import registry
-from pubench_core.resolve import Layer, resolve
+from pubench_core.execution.run import prepare
+from pubench_core.formulas.bbe import best_bin
+from pubench_core.plugins.registry import registry
+from pubench_core.request import Layer, resolve
+from pubench_core.training.run import Run
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -11,8 +11,8 @@ from pubench_mpe_pu.method import cvir_loss, discriminator_threshold, provisiona
 from torch import Tensor
 from torch.nn import functional as F
 
-from pubench_core.bbe import best_bin
-from pubench_core.risks import masked_mean
+from pubench_core.formulas.bbe import best_bin
+from pubench_core.formulas.risks import masked_mean
 from pubench_core.testing import reference_cases
 
 pytestmark = pytest.mark.reference

@@ -8,10 +8,10 @@ import torch
 from pubench_nnpu_ga.method import NNPUGA
 
 from pubench_core.engine.train import Trained, train
-from pubench_core.execute import prepare
-from pubench_core.registry import registry
-from pubench_core.resolve import Layer, resolve
-from pubench_core.risks import SURROGATES, Surrogate, pu_risk
+from pubench_core.execution.run import prepare
+from pubench_core.formulas.risks import SURROGATES, Surrogate, pu_risk
+from pubench_core.plugins.registry import registry
+from pubench_core.request import Layer, resolve
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from pubench_core.risks import SURROGATES, Correction, PURisk, Surrogate, pu_risk
+from pubench_core.formulas.risks import SURROGATES, Correction, PURisk, Surrogate, pu_risk
 from pubench_core.testing import reference_cases
 
 pytestmark = pytest.mark.reference

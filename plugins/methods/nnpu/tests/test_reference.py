@@ -10,7 +10,7 @@ import torch
 from pubench_nnpu.method import NNPU
 from torch import Tensor
 
-from pubench_core.risks import SURROGATES, PURisk, Surrogate, pu_risk
+from pubench_core.formulas.risks import SURROGATES, PURisk, Surrogate, pu_risk
 from pubench_core.testing import reference_cases
 
 pytestmark = pytest.mark.reference

@@ -10,9 +10,9 @@ from pubench_p3mix_c.method import forward_mixed
 from pubench_core.backbones.networks import lenet, mlp
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError
-from pubench_core.execute import prepare
-from pubench_core.registry import registry
-from pubench_core.resolve import Layer, resolve
+from pubench_core.execution.run import prepare
+from pubench_core.plugins.registry import registry
+from pubench_core.request import Layer, resolve
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

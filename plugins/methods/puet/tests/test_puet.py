@@ -18,11 +18,11 @@ from pubench_puet.trees import NODE, Limits, Risk, grow, is_pure, node_label, no
 from safetensors.torch import load_file
 from scipy import stats
 
-from pubench_core.data.views import Features, PUData, PUPart
-from pubench_core.engine.run import Run
-from pubench_core.execute import execute
-from pubench_core.registry import GROUP, Registry
-from pubench_core.resolve import Layer, parse_set, resolve
+from pubench_core.execution.run import execute
+from pubench_core.plugins.registry import GROUP, Registry
+from pubench_core.request import Layer, parse_assignment, resolve
+from pubench_core.training.run import Run
+from pubench_core.training.views import Features, PUData, PUPart
 
 Array = np.ndarray
 NO_LIMIT = 10**9
@@ -451,7 +451,7 @@ def test_a_run_does_not_depend_on_threads_and_its_saved_forest_scores_the_same(t
             "execution.save_model=true",
             "execution.tracking=false",
         ):
-            path, value = parse_set(text)
+            path, value = parse_assignment(text)
             layer.put(path, value, text)
         results.append(execute(resolve([layer], registry), registry=registry))
     one, two = (np.load(outcome.folder / "scores.npz") for outcome in results)

@@ -10,10 +10,10 @@ import torch
 from pubench_pulda.method import PULDA, Averages, alignment_loss, distance, two_way_loss
 
 from pubench_core.engine.train import Trained, train
-from pubench_core.execute import prepare
-from pubench_core.info import MethodInfo
-from pubench_core.registry import registry
-from pubench_core.resolve import Layer, resolve
+from pubench_core.execution.run import prepare
+from pubench_core.plugins.info import MethodInfo
+from pubench_core.plugins.registry import registry
+from pubench_core.request import Layer, resolve
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -25,10 +25,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from pubench_core.backbones.networks import mlp_wang
-from pubench_core.data.views import Features, PUData, PUPart
-from pubench_core.engine.run import Run
-from pubench_core.risks import masked_mean
+from pubench_core.formulas.risks import masked_mean
 from pubench_core.testing import reference_arrays, reference_cases
+from pubench_core.training.run import Run
+from pubench_core.training.views import Features, PUData, PUPart
 
 pytestmark = pytest.mark.reference
 

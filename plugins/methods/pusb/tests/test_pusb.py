@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from pubench_pusb.method import PUSB, pusb_risk, quantile_rank, quantile_threshold
 
 from pubench_core.engine.train import Trained, train
-from pubench_core.execute import prepare
-from pubench_core.registry import registry
-from pubench_core.resolve import Layer, resolve
+from pubench_core.execution.run import prepare
+from pubench_core.plugins.registry import registry
+from pubench_core.request import Layer, resolve
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

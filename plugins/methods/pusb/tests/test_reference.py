@@ -11,7 +11,7 @@ from pubench_pusb.method import PUSB, pusb_risk, quantile_rank, quantile_thresho
 from sklearn.metrics import accuracy_score, precision_score, recall_score
 from torch import Tensor
 
-from pubench_core.risks import masked_mean, pu_risk
+from pubench_core.formulas.risks import masked_mean, pu_risk
 from pubench_core.testing import reference_cases
 
 pytestmark = pytest.mark.reference

@@ -10,7 +10,7 @@ import torch
 from pubench_upu.method import UPU
 from torch import Tensor
 
-from pubench_core.risks import SURROGATES, Surrogate, pu_risk
+from pubench_core.formulas.risks import SURROGATES, Surrogate, pu_risk
 from pubench_core.testing import reference_cases
 
 pytestmark = pytest.mark.reference

@@ -10,9 +10,9 @@ from pubench_metrics_oracle import pubench_metrics
 from pubench_metrics_oracle.measures import counts
 
 from pubench_core.errors import Undefined
-from pubench_core.info import MetricInfo
 from pubench_core.metric import MetricView, Scored, measure
-from pubench_core.registry import load, registry
+from pubench_core.plugins.info import MetricInfo
+from pubench_core.plugins.registry import load, registry
 from pubench_core.testing import reference_arrays, reference_cases
 
 pytestmark = pytest.mark.reference

@@ -15,7 +15,7 @@ from scipy.stats import norm
 
 from pubench_core.errors import Undefined
 from pubench_core.metric import Scored, measure
-from pubench_core.registry import load
+from pubench_core.plugins.registry import load
 
 INFOS = {info.key: info for info in pubench_metrics()}
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from pubench_metrics_pu import pubench_metrics
 
-from pubench_core.data.views import unlabeled_prior
 from pubench_core.metric import Scored, measure
-from pubench_core.registry import load
+from pubench_core.plugins.registry import load
+from pubench_core.specs import unlabeled_prior
 from pubench_core.testing import reference_arrays, reference_cases
 
 pytestmark = pytest.mark.reference

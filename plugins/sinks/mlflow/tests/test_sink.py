@@ -12,10 +12,10 @@ import pytest
 from mlflow.tracking import MlflowClient
 from pubench_mlflow import sink
 
-from pubench_core.events import RunFinished
-from pubench_core.listeners import Listeners
-from pubench_core.records import RESULT
-from pubench_core.registry import registry
+from pubench_core.plugins.events import RunFinished
+from pubench_core.plugins.listeners import Listeners
+from pubench_core.plugins.registry import registry
+from pubench_core.records.files import RESULT
 
 pytestmark = pytest.mark.filterwarnings("ignore:The ``noload``", "ignore::DeprecationWarning")
 PUBENCH = Path(sys.executable).with_name("pubench")

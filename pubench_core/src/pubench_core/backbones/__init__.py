@@ -1,7 +1,7 @@
 """The networks of the published benchmarks (tables B and D of PU-Bench, Wang et al.), and a size-agnostic CNN."""
 
-from ..hooks import hookimpl
-from ..info import BackboneInfo, Reference
+from ..plugins.hooks import hookimpl
+from ..plugins.info import BackboneInfo, Reference
 
 _PUBENCH = Reference(
     authors="PU-Bench authors",

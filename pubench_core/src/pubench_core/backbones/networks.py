@@ -129,7 +129,8 @@ def _expect(name: str, shape: Shape, expected: Shape) -> None:
     if shape != expected:
         raise RequestError(
             f"backbone {name} takes rows of shape {_text(expected)}, given {_text(shape)}; "
-            f"use {'cnn' if len(shape) == 3 else 'mlp'} (--backbone)"
+            f"use backbone.key={'cnn' if len(shape) == 3 else 'mlp'}",
+            field="backbone.key",
         )
 
 
@@ -137,7 +138,8 @@ def _image(name: str, shape: Shape, at_least: int) -> int:
     if len(shape) != 3 or min(shape[1:]) < at_least:
         raise RequestError(
             f"backbone {name} takes images of at least {at_least}x{at_least}, given {_text(shape)}; "
-            "use mlp (--backbone)"
+            "use backbone.key=mlp",
+            field="backbone.key",
         )
     return shape[0]
 

@@ -15,9 +15,9 @@ import numpy as np
 import torch
 from pydantic import ValidationError
 
-from ..engine.saved import load_model, save_model
+from ..engine.model_file import load_model, model_bytes
 from ..errors import PubenchError
-from ..resolve import method_class
+from ..request.resolve import method_class
 from .subject import Subject, assert_finite, assert_same, caller_state
 
 Check = Callable[[Subject], None]
@@ -82,11 +82,22 @@ def config(subject: Subject) -> None:
     assert not silent, f"fields without a description: {', '.join(silent)}"
 
 
+@_check("needs")
+def needs(subject: Subject) -> None:
+    """The info record names exactly what ``requires`` says of the default configuration."""
+    kind = method_class(subject.info)
+    required = kind.requires(kind.Config())
+    said = ", ".join(sorted(subject.info.needs)) or "nothing"
+    assert required == subject.info.needs, (
+        f"the info record needs {said}, requires(config) says {', '.join(sorted(required)) or 'nothing'}"
+    )
+
+
 @_check("two-epochs-in-seconds")
 def two_epochs_in_seconds(subject: Subject) -> None:
     """Two epochs on 200 rows."""
     started = time.perf_counter()
-    subject.train(subject.spec())
+    subject.train(subject.plan())
     seconds = time.perf_counter() - started
     assert seconds < PATIENCE, f"two epochs on 200 rows took {seconds:.0f} s"
 
@@ -94,9 +105,9 @@ def two_epochs_in_seconds(subject: Subject) -> None:
 @_check("finite-scores")
 def finite_scores(subject: Subject) -> None:
     """One finite score per row, on every part, under every criterion; not all equal."""
-    spec = subject.spec()
-    problem = subject.problem(spec)
-    scores = subject.scores(spec, problem)
+    plan = subject.plan()
+    problem = subject.problem(plan)
+    scores = subject.scores(plan, problem)
     assert_finite(scores, "scores")
     for name, values in scores.items():
         n = len(problem.split.test_rows) if name.endswith("test") else len(problem.split.validation.rows)
@@ -107,9 +118,9 @@ def finite_scores(subject: Subject) -> None:
 @_check("order-of-rows")
 def order_of_rows(subject: Subject) -> None:
     """A row's score depends neither on its position nor on the rows beside it."""
-    spec = subject.spec()
-    problem = subject.problem(spec)
-    trained = subject.train(spec, problem)
+    plan = subject.plan()
+    problem = subject.problem(plan)
+    trained = subject.train(plan, problem)
     features, rows, _ = problem.part("test")
     fn, place = trained.method.candidates()[trained.selection.tracks["last"].candidate], {"stage": "check"}
     straight = trained.evaluator.scores(fn, features, rows, place)
@@ -126,15 +137,15 @@ def order_of_rows(subject: Subject) -> None:
 @_check("same-seed-same-scores")
 def same_seed_same_scores(subject: Subject) -> None:
     """Bit for bit."""
-    spec = subject.spec()
-    assert_same(subject.scores(spec), subject.scores(spec), "the same seed twice")
+    plan = subject.plan()
+    assert_same(subject.scores(plan), subject.scores(plan), "the same seed twice")
 
 
 @_check("other-seed-other-scores")
 def other_seed_other_scores(subject: Subject) -> None:
     """On one split, two seeds do not give one result."""
-    problem = subject.problem(subject.spec(seed=2))
-    one, other = (subject.scores(subject.spec(seed=seed), problem)["last/test"] for seed in (2, 25))
+    problem = subject.problem(subject.plan(seed=2))
+    one, other = (subject.scores(subject.plan(seed=seed), problem)["last/test"] for seed in (2, 25))
     assert not np.array_equal(one, other), "seeds 2 and 25 give the same scores"
 
 
@@ -145,8 +156,8 @@ def hidden_labels(subject: Subject) -> None:
         raise NotApplicable("an oracle: it is granted the true labels")
     rng = np.random.default_rng(0)
     for scheme in ("case-control", "single-training-set"):
-        spec = subject.spec(scheme=scheme)
-        problem = subject.problem(spec)
+        plan = subject.plan(scheme=scheme)
+        problem = subject.problem(plan)
         hidden = {}
         for name, part in (("truth_train", problem.split.train), ("truth_validation", problem.split.validation)):
             truth = getattr(problem, name).copy()
@@ -154,20 +165,20 @@ def hidden_labels(subject: Subject) -> None:
             assert not np.array_equal(truth, getattr(problem, name))
             hidden[name] = truth
         changed = dataclasses.replace(problem, **hidden)
-        assert_same(subject.scores(spec, problem), subject.scores(spec, changed), f"hidden labels permuted ({scheme})")
+        assert_same(subject.scores(plan, problem), subject.scores(plan, changed), f"hidden labels permuted ({scheme})")
 
 
 @_check("save-and-load")
 def save_and_load(subject: Subject) -> None:
     """A saved model scores as the method that was saved."""
-    spec = subject.spec()
-    problem = subject.problem(spec)
-    trained = subject.train(spec, problem)
+    plan = subject.plan()
+    problem = subject.problem(plan)
+    trained = subject.train(plan, problem)
     rows = problem.split.test_rows
     with tempfile.TemporaryDirectory(prefix="pubench-check-") as folder:
         path = Path(folder, "model.safetensors")
         try:
-            save_model(path, spec, problem, trained.method, trained.selection.tracks["last"].candidate)
+            path.write_bytes(model_bytes(plan, problem, trained.method, trained.selection.tracks["last"].candidate))
             scores = load_model(path, subject.registry).scores(np.asarray(problem.data.x[rows]))
         except PubenchError as error:
             raise AssertionError(str(error)) from error
@@ -180,14 +191,14 @@ def save_and_load(subject: Subject) -> None:
 def both_schemes(subject: Subject) -> None:
     """case-control and single-training-set both give finite scores."""
     for scheme in ("case-control", "single-training-set"):
-        assert_finite(subject.scores(subject.spec(scheme=scheme)), scheme)
+        assert_finite(subject.scores(subject.plan(scheme=scheme)), scheme)
 
 
 @_check("image-text-tabular")
 def image_text_tabular(subject: Subject) -> None:
     """Images, text vectors and tables all give finite scores."""
     for modality in ("image", "text", "tabular"):
-        assert_finite(subject.scores(subject.spec(modality=modality)), modality)
+        assert_finite(subject.scores(subject.plan(modality=modality)), modality)
 
 
 @_check("calibration")
@@ -197,12 +208,12 @@ def calibration(subject: Subject) -> None:
         raise NotApplicable("an oracle: it does not look at who is labeled")
     found = {}
     for calibrate in ("on", "off"):
-        spec = subject.spec(f"method.calibrate={calibrate}", scheme="single-training-set")
-        problem = subject.problem(spec)
+        plan = subject.plan(f"method.calibrate={calibrate}", scheme="single-training-set")
+        problem = subject.problem(plan)
         view = problem.view(frozenset({"prior"}))
         expected = len(problem.split.train.rows) - (0 if calibrate == "on" else view.n_labeled)
         assert view.n_unlabeled == expected, f"calibrate {calibrate}: U has {view.n_unlabeled} rows, not {expected}"
-        found[calibrate] = subject.scores(spec, problem)
+        found[calibrate] = subject.scores(plan, problem)
         assert_finite(found[calibrate], f"calibrate {calibrate}")
     assert not np.array_equal(found["on"]["last/test"], found["off"]["last/test"]), "calibrate on and off score alike"
 
@@ -210,34 +221,36 @@ def calibration(subject: Subject) -> None:
 @_check("small-batches")
 def small_batches(subject: Subject) -> None:
     """Batches of two rows and batches larger than the data: a result, or one clear error."""
+    if "batch_size" not in method_class(subject.info).Config.model_fields:
+        raise NotApplicable("it has no batches")
     for size in (2, 4096):
-        subject.runs_or_refuses(subject.spec(f"batch_size={size}", "steps_per_epoch=8"), f"batch_size {size}")
+        subject.runs_or_refuses(subject.plan(f"batch_size={size}", "steps_per_epoch=8"), f"batch_size {size}")
 
 
 @_check("one-label")
 def one_label(subject: Subject) -> None:
     """A c so small that one positive is labeled: a result, or one clear error."""
     for scheme in ("case-control", "single-training-set"):
-        spec = subject.spec("mechanism.c=0.03", "validation.fraction=0.4", scheme=scheme)
-        labeled = subject.problem(spec).split.train.n_labeled
+        plan = subject.plan("mechanism.c=0.03", "validation.fraction=0.4", scheme=scheme)
+        labeled = subject.problem(plan).split.train.n_labeled
         assert labeled == 1, f"the sample problem labels {labeled} rows"
-        subject.runs_or_refuses(spec, f"one labeled positive, {scheme}")
+        subject.runs_or_refuses(plan, f"one labeled positive, {scheme}")
 
 
 @_check("prior-near-0-and-1")
 def prior_near_0_and_1(subject: Subject) -> None:
     """Told priors of .001 and .999: a result, or one clear error."""
     for prior in (0.001, 0.999):
-        subject.runs_or_refuses(subject.spec(f"prior={prior}"), f"prior {prior}")
+        subject.runs_or_refuses(subject.plan(f"prior={prior}"), f"prior {prior}")
 
 
 @_check("callers-random-state")
 def callers_random_state(subject: Subject) -> None:
     """The global generators of python, numpy and torch neither influence a result nor are changed."""
-    spec, found = subject.spec(), []
+    plan, found = subject.plan(), []
     for seed in (1, 2):
         with caller_state(seed) as state:
-            found.append(subject.scores(spec))
+            found.append(subject.scores(plan))
         changed = [name for name, same in state.items() if not same]
         assert not changed, f"the caller's random state was changed: {', '.join(changed)}"
     assert_same(found[0], found[1], "the caller's random state")
@@ -258,15 +271,15 @@ def _watch(event: str, arguments: tuple[object, ...]) -> None:
 def writes_nothing(subject: Subject) -> None:
     """Training opens no file for writing, byte-code and compiler caches apart: the engine writes what is recorded."""
     global _written
-    spec = subject.spec()
-    problem = subject.problem(spec)
-    subject.train(spec, problem)  # compilers fill their caches on first use
+    plan = subject.plan()
+    problem = subject.problem(plan)
+    subject.train(plan, problem)  # compilers fill their caches on first use
     if not getattr(sys, "_pubench_watches", False):
         sys.addaudithook(_watch)  # hooks cannot be taken away again; this one is idle unless a check runs
         sys._pubench_watches = True  # type: ignore[attr-defined]
     _written = []
     try:
-        subject.train(spec, problem)
+        subject.train(plan, problem)
     finally:
         written, _written = _written, None
     written = [path for path in written if "__pycache__" not in path and not path.startswith(("/proc/", "/dev/"))]
@@ -281,7 +294,7 @@ def cuda(subject: Subject) -> None:
     if not torch.cuda.is_available():
         raise NotApplicable("no CUDA device is here")
     there = subject.on(torch.device("cuda", 0))
-    spec = there.spec(modality="image")
-    one = there.scores(spec)
+    plan = there.plan(modality="image")
+    one = there.scores(plan)
     assert_finite(one, "cuda")
-    assert_same(one, there.scores(spec), "the same seed twice on cuda")
+    assert_same(one, there.scores(plan), "the same seed twice on cuda")

@@ -54,8 +54,8 @@ def check_one(subject: Subject, name: str) -> Finding:
     return found("passed") if declared is None else found("passes although declared", declared)
 
 
-def check_method(subject: Subject, tell: Callable[[Finding], None] = lambda finding: None) -> list[Finding]:
-    """All checks in order; ``tell`` hears of each as it ends."""
+def check_method(subject: Subject, report: Callable[[Finding], None] = lambda finding: None) -> list[Finding]:
+    """All checks in order; ``report`` is called with each finding as it is made."""
     unknown = sorted(set(subject.info.declared_failures) - set(CHECKS))
     findings = [
         Finding(name, "may not be declared", f"there is no such check; checks are {', '.join(CHECKS)}", 0.0)
@@ -63,5 +63,5 @@ def check_method(subject: Subject, tell: Callable[[Finding], None] = lambda find
     ]
     for name in CHECKS:
         findings.append(check_one(subject, name))
-        tell(findings[-1])
+        report(findings[-1])
     return findings

@@ -11,8 +11,8 @@ import numpy as np
 
 from ..data.dataset import ClassData, DataRoot
 from ..data.source import DataSource
-from ..hooks import hookimpl
-from ..info import DatasetInfo
+from ..plugins.hooks import hookimpl
+from ..plugins.info import DatasetInfo
 
 ROWS = 200
 BACKBONES = {"tabular": "mlp", "text": "mlp", "image": "cnn"}

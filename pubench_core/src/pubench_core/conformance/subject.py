@@ -1,4 +1,4 @@
-"""A method under examination, and the short runs that the checks ask of it."""
+"""A method under examination, and the short runs that the checks make of it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from ..engine.problem import Problem
+from ..engine.problem import Problem, build_problem
 from ..engine.train import Trained, train
 from ..errors import RequestError
-from ..execute import prepare
-from ..info import MethodInfo
-from ..registry import GROUP, Registry
-from ..resolve import Layer, method_class, resolve
-from ..specs import RunSpec
+from ..plugins.info import MethodInfo
+from ..plugins.registry import GROUP, Registry
+from ..request import Layer, Plan, resolve
+from ..request.resolve import method_class
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -37,7 +36,7 @@ def registry_with_samples() -> Registry:
 
 @dataclass(frozen=True)
 class Subject:
-    """``sets``: what shortens the method for a check, as ``--set`` takes it, beside two epochs of batches of 64."""
+    """``sets``: what shortens the method for a check (``warm_up=1``), beside two epochs of batches of 64."""
 
     info: MethodInfo
     registry: Registry
@@ -55,7 +54,7 @@ class Subject:
         """Whether it is granted the true labels."""
         return "truth" in self.info.needs
 
-    def spec(self, *sets: str, modality: str = "tabular", scheme: str = "case-control", seed: int = 2) -> RunSpec:
+    def plan(self, *sets: str, modality: str = "tabular", scheme: str = "case-control", seed: int = 2) -> Plan:
         """A short run: preset ``quick`` where the method has one, two epochs, labels at c = 0.3."""
         preset = [f"method.preset={'quick' if 'quick' in self.info.presets else 'null'}"]
         known = method_class(self.info).Config.model_fields
@@ -80,25 +79,25 @@ class Subject:
             self.registry,
         )
 
-    def problem(self, spec: RunSpec) -> Problem:
-        """The labeled problem of a spec, on the subject's device."""
-        return prepare(spec, self.registry, self.device)
+    def problem(self, plan: Plan) -> Problem:
+        """The labeled problem of a plan, on the subject's device."""
+        return build_problem(plan, self.device)
 
-    def train(self, spec: RunSpec, problem: Problem | None = None) -> Trained:
+    def train(self, plan: Plan, problem: Problem | None = None) -> Trained:
         """Trains without listeners and without a record."""
-        return train(spec, problem or self.problem(spec), self.registry)
+        return train(plan, problem or self.problem(plan))
 
-    def scores(self, spec: RunSpec, problem: Problem | None = None) -> dict[str, FloatArray]:
+    def scores(self, plan: Plan, problem: Problem | None = None) -> dict[str, FloatArray]:
         """criterion/part -> scores, under the criteria that no true label enters."""
-        found = self.train(spec, problem).scores
+        found = self.train(plan, problem).scores
         return {f"{name}/{part}": scores for name, parts in found.items() for part, scores in parts.items()}
 
-    def runs_or_refuses(self, spec: RunSpec, what: str) -> None:
+    def runs_or_refuses(self, plan: Plan, what: str) -> None:
         """A result of finite scores, or one clear refusal (RequestError); anything else fails the check."""
         from ..errors import PluginError, RunFailed
 
         try:
-            scores = self.scores(spec)
+            scores = self.scores(plan)
         except RequestError:
             return  # one line that says what would do
         except (RunFailed, PluginError) as error:

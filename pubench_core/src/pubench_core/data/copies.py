@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import RequestError
+from ..errors import Hint, RequestError
 from .dataset import ClassData
 
 MANIFEST = "manifest.json"
@@ -28,10 +28,7 @@ _FIELDS = frozenset({"layout", "key", "made_at", "sources", "arrays", "classes",
 
 @dataclass(frozen=True)
 class Prepared:
-    """``digest``: SHA-256 (16 digits) over the arrays. ``folder``: the copy.
-
-    Both are empty for a set that comes with its package: the package's code is what identifies it.
-    """
+    """``digest``: SHA-256 (16 digits) over the arrays. ``folder``: the copy; None for a set without files."""
 
     data: ClassData
     digest: str
@@ -50,43 +47,43 @@ def prepared(key: str, cache: Path) -> list[tuple[Path, dict[str, Any]]]:
     return [(folder, manifest) for folder, manifest in found if manifest is not None]
 
 
-def verify_copy(folder: Path) -> list[str]:
+def verify_copy(folder: Path) -> list[RequestError]:
     """What is wrong with a copy and its sources, with what to do, every byte read; empty if nothing is."""
     try:
         manifest = manifest_of(folder)
     except RequestError as error:
-        return [str(error)]
+        return [error]
     if manifest is None:  # removed in the meantime
         return []
     wrong = []
-    of_source, of_array = _remedies(manifest["key"])
-    entries = [(entry, of_source) for entry in manifest["sources"]]
-    entries += [(entry, of_array) for entry in array_entries(folder, manifest)]
+    entries = [(entry, _SOURCE_REMEDY) for entry in manifest["sources"]]
+    entries += [(entry, _ARRAY_REMEDY) for entry in array_entries(folder, manifest)]
+    hint = Hint("prepare again", manifest["key"])
     for entry, remedy in entries:
         path = Path(entry["path"])
         try:
             now = sha256_of(path)
         except OSError as error:
-            wrong.append(f"{path} cannot be read: {error.strerror or error}; {remedy}")
+            wrong.append(RequestError(f"{path} cannot be read: {error.strerror or error}; {remedy}", hint=hint))
             continue
         if now != entry["sha256"]:
-            told = f"sha256 {now[:16]} now, {entry['sha256'][:16]} when prepared"
-            wrong.append(f"{path} is not what it was: {told}; {remedy}")
+            differ = f"sha256 {now[:16]} now, {entry['sha256'][:16]} when prepared"
+            wrong.append(RequestError(f"{path} is not what it was: {differ}; {remedy}", hint=hint))
     return wrong
 
 
 def manifest_of(folder: Path) -> dict[str, Any] | None:
     """What a complete copy says of itself; None if there is none. Raises RequestError if it is damaged."""
     path = folder / MANIFEST
-    remedy = f"pubench data remove {folder.parent.name} makes room for a new copy"
+    remedy, hint = "remove it to make room for a new copy", Hint("prepare again", folder.parent.name)
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
-        raise RequestError(f"{path} cannot be read ({error}); {remedy}") from error
+        raise RequestError(f"{path} cannot be read ({error}); {remedy}", hint=hint) from error
     if not isinstance(found, dict) or not found.keys() >= _FIELDS:
-        raise RequestError(f"{path} is not the manifest of a prepared copy; {remedy}")
+        raise RequestError(f"{path} is not the manifest of a prepared copy; {remedy}", hint=hint)
     return found
 
 
@@ -105,11 +102,10 @@ def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
 def check(folder: Path, manifest: dict[str, Any]) -> None:
     """Cheap where sizes and times are as they were; a file whose time alone changed is hashed, and noted."""
     noted = False
-    of_source, of_array = _remedies(manifest["key"])
     for entry in manifest["sources"]:
-        noted |= _same(Path(entry["path"]), entry, of_source)
+        noted |= _same(Path(entry["path"]), entry, _SOURCE_REMEDY, manifest["key"])
     for entry in array_entries(folder, manifest):
-        noted |= _same(Path(entry["path"]), manifest["arrays"][entry["name"]], of_array)
+        noted |= _same(Path(entry["path"]), manifest["arrays"][entry["name"]], _ARRAY_REMEDY, manifest["key"])
     if noted:
         try:
             write_manifest(folder, manifest)
@@ -117,24 +113,25 @@ def check(folder: Path, manifest: dict[str, Any]) -> None:
             return
 
 
-def _remedies(key: str) -> tuple[str, str]:
-    """What to do about a source file that is not what it was, and about an array."""
-    again = f"pubench data remove {key}"
-    return f"put the original back, or take it as it is: {again}", f"have the copy made again: {again}"
+#: What to do about a source file that is not what it was, and about an array.
+_SOURCE_REMEDY, _ARRAY_REMEDY = "put the original back, or take it as it is", "have the copy made again"
 
 
-def _same(path: Path, entry: dict[str, Any], remedy: str) -> bool:
+def _same(path: Path, entry: dict[str, Any], remedy: str, key: str) -> bool:
     """False if size and time are as stored, True (entry updated) if only the time changed; else RequestError."""
+    hint = Hint("prepare again", key)
     try:
         now = stat_of(path)
     except OSError as error:
-        raise RequestError(f"{path} cannot be read: {error.strerror or error}; {remedy}") from error
+        raise RequestError(f"{path} cannot be read: {error.strerror or error}; {remedy}", hint=hint) from error
     if now == {name: entry[name] for name in now}:
         return False
     if now["bytes"] != entry["bytes"]:
-        raise RequestError(f"{path} has {now['bytes']} bytes, {entry['bytes']} when it was prepared; {remedy}")
+        raise RequestError(
+            f"{path} has {now['bytes']} bytes, {entry['bytes']} when it was prepared; {remedy}", hint=hint
+        )
     if sha256_of(path) != entry["sha256"]:
-        raise RequestError(f"{path} was altered since it was prepared (its sha256 differs); {remedy}")
+        raise RequestError(f"{path} was altered since it was prepared (its sha256 differs); {remedy}", hint=hint)
     entry.update(now)
     return True
 
@@ -151,7 +148,7 @@ def opened(folder: Path, manifest: dict[str, Any]) -> Prepared:
             arrays[name] = np.load(path, mmap_mode="c", allow_pickle=False)
         except (OSError, ValueError) as error:
             raise RequestError(
-                f"{path} cannot be opened ({error}); pubench data remove {manifest['key']} and run again"
+                f"{path} cannot be opened ({error}); {_ARRAY_REMEDY}", hint=Hint("prepare again", manifest["key"])
             ) from error
     mean, std = manifest["mean"], manifest["std"]
     data = ClassData(**arrays, mean=tuple(mean) if mean else None, std=tuple(std) if std else None)

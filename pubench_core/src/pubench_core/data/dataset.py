@@ -14,7 +14,7 @@ import numpy.typing as npt
 import platformdirs
 
 from ..errors import RequestError
-from ..info import DatasetInfo, Modality
+from ..plugins.info import DatasetInfo, Modality
 
 IntArray = npt.NDArray[np.int64]
 
@@ -118,7 +118,7 @@ def silent(label: str, total: int) -> Iterator[Callable[[int], None]]:
 
 @dataclass(frozen=True)
 class DataRoot:
-    """Where data files are looked for: ``--data-root``, else ``PUBENCH_DATA``, else ``data`` in the user's cache.
+    """Where data files are looked for; ``said_by``: what decided that.
 
     ``cache``: for what is derived from data; a data root may be read-only. ``offline``: the network is not touched.
     ``encoder``: folder of the sentence encoder, where the user named one. ``say`` takes a line for the user.
@@ -141,5 +141,6 @@ class DataRoot:
         places = " and ".join(str(p) for p in looked_in)
         return RequestError(
             f"{info.key}: no {', '.join(files)} in {places} (data root from {self.said_by}); get them from "
-            f"{info.source} and put them there, or name another root with --data-root"
+            f"{info.source} and put them there, or name another folder (execution.data_root)",
+            field="execution.data_root",
         )

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import PluginError, RequestError
-from ..info import DatasetInfo
+from ..plugins.info import DatasetInfo
 from .copies import manifest_of, prepared
 from .dataset import DataRoot
 from .store import class_counts, folder_of, located, source_of
 
 
 @dataclass(frozen=True)
-class Present:
+class Availability:
     """``state``: ``prepared`` (the copy that a run would open), ``files`` (sources only), ``packaged`` (comes with its
     package), ``absent``, ``damaged`` (a copy's manifest) or ``broken`` (its plugin). ``reason`` says what is absent or
     wrong. ``copies``: every prepared copy, older ones too.
@@ -55,23 +55,23 @@ class Present:
         return positive / kept if kept else None
 
 
-def look(info: DatasetInfo, root: DataRoot) -> Present:
+def availability_of(info: DatasetInfo, root: DataRoot) -> Availability:
     """What there is of one data set; nothing is read but manifests, and nothing is downloaded."""
     root = replace(root, offline=True)
     try:
         copies = prepared(info.key, root.cache)
     except RequestError as error:
-        return Present(info, "damaged", (), None, None, [], str(error))
+        return Availability(info, "damaged", (), None, None, [], str(error))
     files: tuple[Path, ...] = ()
     try:
         source = source_of(info)
-        files = located(info, source, root)
+        files = located(source, root)
         folder = folder_of(info, source, files, root, info.preprocess) if files else None
     except RequestError as error:  # files absent, or what reads them
-        return Present(info, "files" if files else "absent", files, None, None, copies, str(error))
+        return Availability(info, "files" if files else "absent", files, None, None, copies, str(error))
     except PluginError as error:
-        return Present(info, "broken", files, None, None, copies, str(error))
+        return Availability(info, "broken", files, None, None, copies, str(error))
     if folder is None:
-        return Present(info, "packaged", (), None, {"classes": class_counts(info, source.read((), root))}, copies)
+        return Availability(info, "packaged", (), None, {"classes": class_counts(info, source.read((), root))}, copies)
     manifest = manifest_of(folder)
-    return Present(info, "files" if manifest is None else "prepared", files, folder, manifest, copies)
+    return Availability(info, "files" if manifest is None else "prepared", files, folder, manifest, copies)

@@ -1,4 +1,4 @@
-"""Feature-wise preprocessing, fitted on the training pool and on nothing else."""
+"""All that ``data.preprocess`` does to features: row by row, or fitted on the training pool and on nothing else."""
 
 from __future__ import annotations
 
@@ -13,25 +13,40 @@ import numpy.typing as npt
 from .dataset import IntArray
 
 FloatArray = npt.NDArray[np.float64]
+#: Kinds that need no other row: they are carried out once, when a data set's prepared copy is made.
+ROW_WISE = frozenset({"l2"})
+
+
+def row_wise(x: npt.NDArray[Any], kind: str) -> npt.NDArray[Any]:
+    """(n, *shape) after the part of ``kind`` that looks at one row at a time; the same array where there is none.
+
+    ``l2``: float32, every row scaled to Euclidean length 1 (rows of zeros stay).
+    """
+    if kind not in ROW_WISE:
+        return x
+    values = x.astype(np.float32) / np.float32(255) if x.dtype == np.uint8 else x.astype(np.float32)
+    norm = np.linalg.norm(values.reshape(len(values), -1), axis=1).clip(min=1e-12)
+    return np.asarray(values / norm.reshape(-1, *[1] * (values.ndim - 1)), dtype=np.float32)
 
 
 @dataclass(frozen=True)
 class Preprocessing:
     """``fill``: per feature, what stands for a missing value (the pool's median); None where none can be missing.
 
-    It is there although the pool has no gap: the rows of a test file or of ``pubench predict`` may have one.
+    It is there although the pool has no gap: the rows of a test file or those that a saved model scores may have one.
     ``mean``/``deviation``: per feature, of the pool after filling; None where features are not standardized.
     """
 
+    kind: str = "none"
     fill: FloatArray | None = None
     mean: FloatArray | None = None
     deviation: FloatArray | None = None
 
     @classmethod
     def fit(cls, x: npt.NDArray[Any], pool: IntArray, kind: str) -> Preprocessing:
-        """``kind``: ``standardize`` takes mean and deviation; row-wise kinds (``l2``) need nothing here.
+        """``x``: rows after :func:`row_wise`. ``standardize`` takes mean and deviation of the pool.
 
-        A feature that is missing in the whole pool is filled with 0; a constant one is centerd and not scaled.
+        A feature that is missing in the whole pool is filled with 0; a constant one is centered and not scaled.
         """
         fill = mean = deviation = None
         may_miss = _may_miss(x, kind)
@@ -45,10 +60,10 @@ class Preprocessing:
             values = reference.astype(np.float64) / (255 if x.dtype == np.uint8 else 1)
             mean, deviation = values.mean(axis=0), values.std(axis=0)
             deviation[deviation == 0] = 1.0
-        return cls(fill, mean, deviation)
+        return cls(kind, fill, mean, deviation)
 
     def apply(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """(n, *shape), the same array where nothing is to be done; float32 otherwise."""
+        """(n, *shape) from rows after :func:`row_wise`; the same array where nothing is to be done, else float32."""
         if self.fill is not None:
             x = _filled(x, self.fill)
         if self.mean is None or self.deviation is None:
@@ -56,20 +71,24 @@ class Preprocessing:
         values = x.astype(np.float32) / np.float32(255 if x.dtype == np.uint8 else 1)
         return np.asarray((values - self.mean) / self.deviation, dtype=np.float32)
 
+    def apply_to_raw(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """(n, *shape) from rows as they were read."""
+        return self.apply(row_wise(x, self.kind))
+
     def arrays(self) -> dict[str, FloatArray]:
         """The fitted numbers by name, for a saved model."""
         named = {"fill": self.fill, "mean": self.mean, "deviation": self.deviation}
         return {name: value for name, value in named.items() if value is not None}
 
     @classmethod
-    def of(cls, arrays: Mapping[str, FloatArray]) -> Preprocessing:
-        """What :meth:`arrays` described."""
-        return cls(arrays.get("fill"), arrays.get("mean"), arrays.get("deviation"))
+    def of(cls, kind: str, arrays: Mapping[str, FloatArray]) -> Preprocessing:
+        """What ``kind`` and :meth:`arrays` described."""
+        return cls(kind, arrays.get("fill"), arrays.get("mean"), arrays.get("deviation"))
 
 
 def _may_miss(x: npt.NDArray[Any], kind: str) -> bool:
     """Only tables have gaps; rows are scaled to length 1 in data sets alone, which are refused with one."""
-    return x.dtype.kind == "f" and x.ndim == 2 and kind != "l2"
+    return x.dtype.kind == "f" and x.ndim == 2 and kind not in ROW_WISE
 
 
 def _filled(x: npt.NDArray[Any], fill: FloatArray) -> npt.NDArray[Any]:

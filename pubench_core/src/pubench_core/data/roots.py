@@ -12,16 +12,16 @@ from .dataset import DataRoot, user_cache
 
 
 def data_root(given: ExecutionSpec, say: Callable[[str], None] = lambda text: None, **more: Any) -> DataRoot:
-    """``--data-root``, else ``PUBENCH_DATA``, else ``data`` in the user's cache folder, with the other ways to read.
+    """``data_root`` of the spec, else ``PUBENCH_DATA``, else ``data`` in the user's cache folder.
 
-    The encoder is ``--encoder``, else ``PUBENCH_ENCODER``, else found by who needs it.
+    The encoder is the spec's, else ``PUBENCH_ENCODER``, else found by the data set that needs it.
     """
     if given.data_root is not None:
-        path, said_by = given.data_root, "--data-root"
+        path, said_by = given.data_root, "execution.data_root"
     elif from_environment := os.environ.get("PUBENCH_DATA"):
         path, said_by = Path(from_environment), "PUBENCH_DATA"
     else:
         path, said_by = user_cache() / "data", "the user cache"
-    told = os.environ.get("PUBENCH_ENCODER")
-    encoder = given.encoder or (Path(told) if told else None)
+    from_environment = os.environ.get("PUBENCH_ENCODER")
+    encoder = given.encoder or (Path(from_environment) if from_environment else None)
     return DataRoot(path, said_by, offline=given.offline, encoder=encoder, say=say, **more)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 
 from ..errors import RequestError
-from ..info import DatasetInfo
+from ..plugins.info import DatasetInfo
 from .dataset import ClassData, DataRoot
 
 

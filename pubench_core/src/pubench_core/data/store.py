@@ -22,11 +22,11 @@ import filelock
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import PluginError, PubenchError, RequestError
-from ..identity import hash_package
-from ..info import DatasetInfo
-from ..registry import load
-from ..specs import canonical_json
+from ..errors import Hint, PluginError, PubenchError, RequestError
+from ..plugins.info import DatasetInfo
+from ..plugins.registry import load
+from ..plugins.source_code import hash_package
+from ..specs.canonical import short_hash
 from .copies import (
     ARRAYS,
     INCOMING,
@@ -41,6 +41,7 @@ from .copies import (
     write_manifest,
 )
 from .dataset import ClassData, DataRoot
+from .preprocess import ROW_WISE, row_wise
 from .source import DataSource
 
 #: Raised when the layout of a prepared copy or the conversion changes.
@@ -52,13 +53,13 @@ def source_of(info: DatasetInfo) -> DataSource:
     found = load(info)
     if not (isinstance(found, type) and issubclass(found, DataSource)):
         raise PluginError(f"dataset '{info.key}': {info.load} is not a subclass of pubench_core.data.source.DataSource")
-    with asked(info, "set up"):
+    with blamed(info, "set up"):
         return found(info)
 
 
 @contextmanager
-def asked(info: DatasetInfo, what: str) -> Iterator[None]:
-    """Around a call of a data source, which may raise anything: PluginError names it, with its cause attached."""
+def blamed(info: DatasetInfo, what: str) -> Iterator[None]:
+    """A block that calls a data source, which may raise anything: PluginError names it, with its cause attached."""
     try:
         yield
     except PubenchError:
@@ -67,42 +68,53 @@ def asked(info: DatasetInfo, what: str) -> Iterator[None]:
         raise PluginError(f"dataset '{info.key}' could not be {what}: {type(error).__name__}: {error}") from error
 
 
-def located(info: DatasetInfo, source: DataSource, root: DataRoot) -> tuple[Path, ...]:
+def located(source: DataSource, root: DataRoot) -> tuple[Path, ...]:
     """The files of a data set. Raises RequestError if one is absent, PluginError if its source fails."""
-    fetch = f"pubench data fetch {info.key}"
+    info = source.info
     try:
-        with asked(info, "located"):
+        with blamed(info, "located"):
             return tuple(source.locate(root))
     except RequestError as error:
-        if type(source).fetch is DataSource.fetch or fetch in str(error):
+        if type(source).fetch is DataSource.fetch or error.hint is not None:
             raise
-        raise RequestError(f"{error}; {fetch} downloads what is missing") from error
+        raise RequestError(
+            f"{error}; what is missing can be downloaded", field=error.field, hint=Hint("fetch", info.key)
+        ) from error
 
 
-def open_dataset(info: DatasetInfo, root: DataRoot, *, preprocess: str = "none") -> Prepared:
+def open_dataset(source: DataSource, root: DataRoot, *, preprocess: str = "none") -> Prepared:
     """The arrays of a data set, from its prepared copy, which is made if there is none.
 
-    ``preprocess``: ``l2`` opens a copy with rows of unit length; everything else leaves values as read.
+    ``preprocess``: its row-wise part has been carried out; whatever needs the training pool has not.
 
     Raises RequestError if files are missing, damaged, or changed since the copy was made.
     """
-    source = source_of(info)
-    files = located(info, source, root)
+    info, files = source.info, located(source, root)
     if not files:
-        data = _read(info, source, files, root)
-        data = unit_rows(data) if preprocess == "l2" else data
-        return Prepared(data, "", None)
+        data = _with_row_wise(_read(info, source, files, root), preprocess)
+        return Prepared(data, _identity_of(data, _digest_of(data)), None)
     folder = folder_of(info, source, files, root, preprocess)
     manifest = manifest_of(folder)
     if manifest is None:
-        return _prepare(info, source, files, root, preprocess, folder)
+        return _identified(_prepare(info, source, files, root, preprocess, folder))
     check(folder, manifest)
-    return opened(folder, manifest)
+    return _identified(opened(folder, manifest))
 
 
-def unit_rows(data: ClassData) -> ClassData:
-    """The data with every row of ``x`` and ``x_test`` scaled to Euclidean length 1 (rows of zeros stay)."""
-    return replace(data, x=unit(data.x), x_test=unit(data.x_test) if data.x_test is not None else None)
+def _identified(found: Prepared) -> Prepared:
+    return replace(found, digest=_identity_of(found.data, found.digest))
+
+
+def _identity_of(data: ClassData, digest: str) -> str:
+    """The digest of the arrays, with the channels' means and deviations where networks normalize with them."""
+    return digest if data.mean is None and data.std is None else short_hash([digest, data.mean, data.std])
+
+
+def _with_row_wise(data: ClassData, preprocess: str) -> ClassData:
+    if preprocess not in ROW_WISE:
+        return data
+    x_test = row_wise(data.x_test, preprocess) if data.x_test is not None else None
+    return replace(data, x=row_wise(data.x, preprocess), x_test=x_test)
 
 
 def remove_copies(key: str, cache: Path) -> int:
@@ -126,7 +138,7 @@ def remove_copies(key: str, cache: Path) -> int:
 
 def folder_of(info: DatasetInfo, source: DataSource, files: tuple[Path, ...], root: DataRoot, preprocess: str) -> Path:
     """Where the copy of these files, read by this code, is kept."""
-    with asked(info, "identified"):
+    with blamed(info, "identified"):
         variant = source.variant(root, files)
     parents = {parent: str(parent.resolve()) for parent in {f.parent for f in files}}  # not each of 50,000 files
     identity = {
@@ -134,10 +146,9 @@ def folder_of(info: DatasetInfo, source: DataSource, files: tuple[Path, ...], ro
         "code": hash_package(info.package),
         "files": [f"{parents[f.parent]}{os.sep}{f.name}" for f in files],
         "variant": variant,
-        "preprocess": preprocess if preprocess == "l2" else "none",
+        "preprocess": preprocess if preprocess in ROW_WISE else "none",
     }
-    name = hashlib.sha256(canonical_json(identity).encode()).hexdigest()[:16]
-    return root.cache / "prepared" / info.key / name
+    return root.cache / "prepared" / info.key / short_hash(identity)
 
 
 def _prepare(
@@ -153,9 +164,7 @@ def _prepare(
                 return opened(folder, manifest)
             started = time.perf_counter()
             sources = [source_entry(f) for f in files]
-            data = _read(info, source, files, root)
-            if preprocess == "l2":
-                data = unit_rows(data)
+            data = _with_row_wise(_read(info, source, files, root), preprocess)
             for stale in (folder, *folder.parent.glob(f"{folder.name}.*{INCOMING}")):  # of a process that was killed
                 _delete(stale)
             aside.mkdir()
@@ -194,12 +203,12 @@ def _written(
     return {
         "layout": LAYOUT,
         "key": info.key,
-        "preprocess": preprocess if preprocess == "l2" else "none",
+        "preprocess": preprocess if preprocess in ROW_WISE else "none",
         "made_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "sources": sources,
         "arrays": arrays,
         "classes": class_counts(info, data),
-        "digest": _digest({name: _fingerprint(array) for name, array in _arrays(data)}),
+        "digest": _digest_of(data),
         "mean": data.mean,
         "std": data.std,
     }
@@ -219,7 +228,7 @@ def _delete(folder: Path) -> None:
 
 
 def _read(info: DatasetInfo, source: DataSource, files: tuple[Path, ...], root: DataRoot) -> ClassData:
-    with asked(info, "read"):
+    with blamed(info, "read"):
         return _checked(info, source.read(files, root))
 
 
@@ -273,13 +282,6 @@ def _arrays(data: ClassData) -> Iterator[tuple[str, npt.NDArray[Any]]]:
             yield name, array
 
 
-def unit(x: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
-    """(n, *shape) float32: every row scaled to Euclidean length 1."""
-    values = x.astype(np.float32) / np.float32(255) if x.dtype == np.uint8 else x.astype(np.float32)
-    norm = np.linalg.norm(values.reshape(len(values), -1), axis=1).clip(min=1e-12)
-    return np.asarray(values / norm.reshape(-1, *[1] * (values.ndim - 1)), dtype=np.float32)
-
-
 def _lock(folder: Path) -> filelock.BaseFileLock:
     return filelock.FileLock(folder.with_name(f"{folder.name}.lock"))
 
@@ -290,5 +292,5 @@ def _fingerprint(array: npt.NDArray[Any]) -> str:
     return digest.hexdigest()
 
 
-def _digest(fingerprints: dict[str, str]) -> str:
-    return hashlib.sha256(canonical_json(fingerprints).encode()).hexdigest()[:16]
+def _digest_of(data: ClassData) -> str:
+    return short_hash({name: _fingerprint(array) for name, array in _arrays(data)})

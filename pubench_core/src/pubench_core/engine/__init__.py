@@ -1,1 +1,1 @@
-"""Training, selection and evaluation: everything around a method's algorithm."""
+"""What happens with a plan: the problem is built, the method trained, every epoch evaluated, the best states kept."""

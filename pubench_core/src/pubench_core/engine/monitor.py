@@ -8,132 +8,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor, nn
+from torch import nn
 
-from ..data.views import Features, PUPart
-from ..errors import PluginError, RunFailed, Undefined
-from ..events import EpochFinished
-from ..info import MetricInfo
-from ..method import AnyMethod, Scorer
-from ..metric import FloatArray, Metric, Scored, measure
-from ..randomness import isolated, torch_seed
-from .problem import Problem
-from .scoring import modules_of, score_rows
+from ..errors import RunFailed
+from ..isolation import isolated
+from ..metric import Scored
+from ..plugins.events import EpochFinished
+from ..randomness import torch_seed
+from ..training.run import Epoch, Run
+from ..training.scoring import modules_of
+from ..training.views import PUPart
+from .evaluation import Evaluator
 from .selection import Selection
 from .snapshot import Snapshot
 
-if TYPE_CHECKING:
-    from .run import Epoch, Run
-
-Measures = dict[str, tuple[MetricInfo, Metric]]
-
-
-class Evaluator:
-    """Scores parts of a problem and measures them against what is known of their rows."""
-
-    def __init__(
-        self,
-        problem: Problem,
-        method: AnyMethod,
-        measures: Measures,
-        *,
-        criterion: str,
-        seed: int,
-        device: torch.device,
-    ) -> None:
-        self.problem, self.method, self.measures = problem, method, measures
-        self.failed: dict[str, str] = {}
-        self._seed, self._device, self._indispensable = seed, device, criterion
-
-    def scores(self, fn: Scorer, features: Features, rows: Tensor, place: dict[str, Any]) -> FloatArray:
-        """(n,) scores. Raises RunFailed if there is not one finite number per row, PluginError on a wrong shape."""
-        with isolated(torch_seed(self._seed, "scoring"), self._device):
-            found = score_rows(fn, features, rows, modules_of(self.method))
-        if found.shape != (len(rows),):
-            raise PluginError(
-                f"{type(self.method).__name__} returned scores of shape {tuple(found.shape)} for {len(rows)} rows; "
-                f"({len(rows)},) is right"
-            )
-        scores: FloatArray = found.double().cpu().numpy()
-        if not np.isfinite(scores).all():
-            bad = int(np.flatnonzero(~np.isfinite(scores))[0])
-            raise RunFailed(f"the score of row {bad} is {scores[bad]}", **place)
-        return scores
-
-    def auxiliary(self, features: Features, rows: Tensor) -> dict[str, FloatArray]:
-        """The method's further outputs by name, (n,) each; empty for most methods."""
-        with isolated(torch_seed(self._seed, "scoring"), self._device):
-            names = list(self.method.auxiliary_scores(features.take(rows[:1])))
-            found = {
-                name: score_rows(
-                    lambda x, name=name: self.method.auxiliary_scores(x)[name],  # type: ignore[misc]
-                    features,
-                    rows,
-                    modules_of(self.method),
-                )
-                for name in names
-            }
-        return {name: values.double().cpu().numpy() for name, values in found.items()}
-
-    def validation(self, scores: FloatArray) -> Scored:
-        """Validation scores with everything that is known of these rows; a metric sees what it declared."""
-        part = self.problem.split.validation
-        return Scored.of(
-            scores,
-            truth=self.problem.truth_validation,
-            labeled=np.flatnonzero(part.labeled),
-            unlabeled=part.unlabeled(self.problem.scheme),
-            prior=self.problem.prior,
-            scheme=self.problem.scheme,
-        )
-
-    def value(self, name: str, scored: Scored) -> float | None:
-        """One metric, None where it is undefined or failed."""
-        return self._ask(name, scored)[0]
-
-    def undefined(self, names: tuple[str, ...]) -> dict[str, str]:
-        """Criteria without a value on this split, with the reason; found by asking each with constant scores."""
-        part = self.problem.split.validation
-        scored = self.validation(np.zeros(len(part.rows)))
-        reasons = {}
-        for name in names:
-            if name == "last":
-                continue
-            if not len(part.rows):
-                reasons[name] = "there is no validation part"
-            elif name == "native":
-                if not part.n_labeled:
-                    reasons[name] = "no labeled validation positive"
-            elif reason := self._ask(name, scored)[1]:
-                reasons[name] = reason
-        return reasons
-
-    def _ask(self, name: str, scored: Scored) -> tuple[float | None, str]:
-        """(value, why there is none). A metric that fails is noted and not asked again in this run.
-
-        The criterion that names the result is different: its failure is the run's.
-        """
-        if name in self.failed:
-            return None, self.failed[name]
-        info, metric = self.measures[name]
-        try:
-            return measure(metric, info, scored).value, ""
-        except Undefined as reason:
-            return None, str(reason)
-        # A stranger's metric may raise anything; it costs its own value and not the run.
-        except Exception as error:
-            if name == self._indispensable:
-                raise
-            self.failed[name] = f"metric '{name}' failed and has no value: {type(error).__name__}: {error}"
-            return None, self.failed[name]
-
 
 class Monitor:
-    """Ends every epoch: finalize, score the validation part, update all criteria, trace, tell the listeners."""
+    """Ends every epoch: finalize, score the validation part, update all criteria, trace, report what happened."""
 
     def __init__(
         self,
@@ -145,12 +39,12 @@ class Monitor:
         trace: tuple[str, ...],
         trace_metrics: tuple[str, ...],
         run_id: str,
-        tell: Callable[[EpochFinished], None],
+        report: Callable[[EpochFinished], None],
     ) -> None:
         self.evaluator, self.selection, self.criterion = evaluator, selection, criterion
         self.epochs: list[EpochFinished] = []
         self._validation, self._trace, self._trace_metrics = validation, trace, trace_metrics
-        self._run_id, self._tell = run_id, tell
+        self._run_id, self._report = run_id, report
         self._context: tuple[Any, Run[Any]] | None = None
 
     def attach(self, data: Any, run: Run[Any]) -> None:
@@ -162,9 +56,9 @@ class Monitor:
         """No criterion can still change."""
         return self.selection.exhausted
 
-    def begin_stage(self) -> None:
-        """A new training loop begins: patience counts from here."""
-        self.selection.begin_stage()
+    def start_stage(self) -> None:
+        """A new training loop: patience counts from here."""
+        self.selection.start_stage()
 
     def modules(self) -> list[nn.Module]:
         """The method's modules."""
@@ -186,14 +80,13 @@ class Monitor:
         place = {"stage": epoch.stage, "epoch": number}
         method = self.evaluator.method
         criteria: dict[str, float | None] = {}
-        if selectable or self._trace:
-            self.refresh()
+        self.refresh()  # whether or not anybody scores: what is traced must not change what is trained
         if selectable:
             by_criterion = self._criteria(place)
             self.selection.update(number, by_criterion, patience, lambda: Snapshot.take(method))
             criteria = {
-                name: max((v for v in by_name.values() if v is not None), default=None)
-                for name, by_name in by_criterion.items()
+                name: self.selection.tracks[name].best_of(by_candidate)[1]
+                for name, by_candidate in by_criterion.items()
             }
         values = {**values, **self._traced(place)}
         event = EpochFinished(
@@ -209,7 +102,7 @@ class Monitor:
             values=values,
         )
         self.epochs.append(event)
-        self._tell(event)
+        self._report(event)
 
     def refresh(self) -> None:
         """Lets the method refresh stored numbers before it is scored."""
@@ -250,8 +143,7 @@ class Monitor:
                 continue
             fn = next(iter(self.evaluator.method.candidates().values()))
             scored = Scored.of(self.evaluator.scores(fn, features, rows, place), truth=truth)
-            for name in self._trace_metrics:
-                value = self.evaluator.value(name, scored)
-                if value is not None:
-                    values[f"{part}-{name}"] = value
+            for name, measure in self.evaluator.measurer.measure_all(self._trace_metrics, scored).items():
+                if measure.value is not None:
+                    values[f"{part}-{name}"] = measure.value
         return values

@@ -1,74 +1,82 @@
-"""The class prior that a method is told: true, a number, the true one scaled, or an estimate."""
+"""The class prior that a method is given: true, a number, the true one scaled, or an estimate."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import PluginError, RequestError
-from ..info import PriorInfo
-from ..prior import PriorEstimator
+from ..errors import RequestError
 from ..randomness import stream
-from ..registry import Registry, load
-from ..specs import NO_TRUE_PRIOR
+from ..request.plan import EstimatorChoice
+from ..results import Estimate
 
 FOLDS = 5
+Samples = Callable[[], tuple[npt.NDArray[Any], npt.NDArray[Any]]]
 
 
-def told_prior(
+def given_prior(
     wanted: float | str,
     true: float | None,
     *,
-    registry: Registry,
-    samples: Callable[[], tuple[npt.NDArray[Any], npt.NDArray[Any]]],
+    estimator: EstimatorChoice | None,
+    samples: Samples,
     one_sample: bool,
     seed: int,
-) -> float:
-    """π in (0, 1). ``true``: None where it is not known. ``samples`` gives P and U, for estimators only.
+) -> tuple[float, Estimate | None]:
+    """π in (0, 1), and the estimate behind it, if there is one. ``samples`` gives P and U, for estimators only.
 
-    Raises RequestError if a scaled or estimated prior leaves the interval, or if the true one is asked for and unknown.
+    ``true``: None where it is not known; then neither it nor a multiple of it may be wanted.
+
+    Raises RequestError if a scaled or estimated prior leaves the interval.
     """
     if isinstance(wanted, float):
-        return wanted
+        return wanted, None
     word, _, rest = wanted.partition(":")
-    if true is None and word in ("true", "scaled"):
-        raise RequestError(NO_TRUE_PRIOR.format(wanted))
-    if word == "true":
-        assert true is not None
-        return true
-    if word == "scaled":
-        assert true is not None
-        prior = true * float(rest)
-        how = f"{true:.4g} x {rest}"
+    estimate = None
+    if estimator is not None:
+        estimate, prior = _estimated(estimator, *samples(), one_sample, seed)
+        how = f"estimated by {estimator.info.key}"
     else:
-        prior = _estimate(registry.find(PriorInfo, rest), *samples(), one_sample, seed)
-        how = f"estimated by {rest}"
+        assert true is not None  # a plan without truth never wants the true prior
+        if word == "true":
+            return true, None
+        prior, how = true * float(rest), f"{true:.4g} x {rest}"
     if not 0 < prior < 1:
-        raise RequestError(f"prior {wanted} gives {prior:.4g} ({how}), outside (0, 1); give a number (--prior 0.4)")
-    return prior
+        raise RequestError(
+            f"prior {wanted} gives {prior:.4g} ({how}), outside (0, 1); give a number (prior=0.4)",
+            field="prior",
+            value=wanted,
+        )
+    return prior, estimate
 
 
-def _estimate(
-    info: PriorInfo,
+def _estimated(
+    choice: EstimatorChoice,
     positive: npt.NDArray[Any],
     unlabeled: npt.NDArray[Any],
     one_sample: bool,
     seed: int,
-) -> float:
-    """π from an estimator's share of positives in U: equal in case-control, (N_l + share n_U) / n otherwise."""
-    estimator = load(info)()
-    if not isinstance(estimator, PriorEstimator):
-        raise PluginError(f"prior '{info.key}': {info.load} is not a pubench_core.prior.PriorEstimator")
+) -> tuple[Estimate, float]:
+    """What the estimator says, and π: its share of U in case-control, (N_l + share n_U) / n otherwise."""
+    started = time.perf_counter()
     rng = stream(seed, "prior")
-    if info.inputs == "scores":
+    if choice.info.inputs == "scores":
         positive, unlabeled = held_out_scores(positive, unlabeled, rng)
-    share = estimator.estimate(positive, unlabeled, rng).share
+    found = choice.estimator.estimate(positive, unlabeled, rng)
+    estimate = Estimate(
+        estimator=choice.info.key,
+        share=found.share,
+        interval=found.interval,
+        diagnostics=dict(found.diagnostics),
+        seconds=round(time.perf_counter() - started, 4),
+    )
     if not one_sample:
-        return share
-    return (len(positive) + share * len(unlabeled)) / (len(positive) + len(unlabeled))
+        return estimate, found.share
+    return estimate, (len(positive) + found.share * len(unlabeled)) / (len(positive) + len(unlabeled))
 
 
 def held_out_scores(

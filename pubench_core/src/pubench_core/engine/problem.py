@@ -12,20 +12,32 @@ import torch
 from torch import Tensor
 
 from ..data.dataset import DataRoot, IntArray, PNDataset, binarize
+from ..data.encoding import Column, as_plain
 from ..data.generator import Part, Split, generate, given_split
-from ..data.own import Column, OwnData, as_plain, read_own
+from ..data.posterior import auxiliary_logit
 from ..data.preprocess import Preprocessing
+from ..data.roots import data_root
 from ..data.store import open_dataset
-from ..data.views import Features, PUData, PUPart, is_one_sample, unlabeled_prior
-from ..errors import PluginError, RequestError
-from ..info import DatasetInfo, MechanismInfo, MethodInfo
-from ..mechanism import Mechanism
-from ..posterior import auxiliary_logit
-from ..registry import Registry, load
-from ..specs import OwnFile, RunSpec, Scheme
-from .priors import told_prior
+from ..data.user_table import UserTable
+from ..errors import RequestError
+from ..metric import Knowledge
+from ..request.plan import MechanismChoice, Plan
+from ..results import DataFacts, Estimate, PartFacts, PriorFacts
+from ..specs import RunSpec, Scheme, is_one_sample, unlabeled_prior
+from ..training.views import Features, PUData, PUPart
+from .priors import given_prior
 
 Truth = npt.NDArray[np.int8]
+
+
+@dataclass(frozen=True)
+class OpenedData:
+    """The data of a plan before anything is split. ``digest``: of the arrays; empty for a user's table."""
+
+    data: PNDataset
+    digest: str = ""
+    columns: tuple[Column, ...] | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -33,25 +45,28 @@ class Problem:
     """``truth_*``: 0/1 labels of the rows of the split's parts, in order; None where the truth is not known.
 
     ``prior_true`` is |P| / n of the pool (of its unlabeled rows, where those alone are a draw from the population and
-    the labels are given); None without truth. ``digest`` identifies the arrays that were read from files.
+    the labels are given); None without truth. ``prior`` is what the method is given.
     """
 
-    data: PNDataset
+    opened: OpenedData
     split: Split
     scheme: Scheme
     seed: int
     calibrated: bool
     prior_true: float | None
     prior: float
+    estimate: Estimate | None
     features: Features
     features_test: Features
     truth_train: Truth | None
     truth_validation: Truth | None
     truth_test: Truth | None
     preprocessing: Preprocessing = field(default_factory=Preprocessing)
-    digest: str = ""
-    columns: tuple[Column, ...] | None = None
-    notes: tuple[str, ...] = ()
+
+    @property
+    def data(self) -> PNDataset:
+        """The arrays as read."""
+        return self.opened.data
 
     @property
     def device(self) -> torch.device:
@@ -63,10 +78,26 @@ class Problem:
         return torch.from_numpy(index).to(self.device)
 
     def part(self, name: str) -> tuple[Features, Tensor, Truth | None]:
-        """Features, rows and truth of the training pool (each instance once) or of the test part."""
+        """Features, rows and truth of ``train`` (the pool, each instance once), ``validation`` or ``test``."""
         if name == "train":
             return self.features, self.rows(self.split.train.rows), self.truth_train
+        if name == "validation":
+            return self.features, self.rows(self.split.validation.rows), self.truth_validation
         return self.features_test, self.rows(self.split.test_rows), self.truth_test
+
+    def knowledge(self, name: str) -> Knowledge:
+        """What is known of the rows of a part, for metrics."""
+        truth = self.part(name)[2]
+        if name == "test":
+            return Knowledge(truth=truth)
+        part = self.split.train if name == "train" else self.split.validation
+        return Knowledge(
+            truth=truth,
+            labeled=np.flatnonzero(part.labeled),
+            unlabeled=part.unlabeled(self.scheme),
+            prior=self.prior,
+            scheme=self.scheme,
+        )
 
     @property
     def unlabeled_rows(self) -> IntArray | None:
@@ -101,86 +132,93 @@ class Problem:
             torch.from_numpy(truth[positions].astype(np.float32)).to(self.device) if truth is not None else None,
         )
 
-    def facts(self) -> dict[str, Any]:
-        """Counts and priors for the record; what needs true labels is absent where there are none."""
+    def facts(self) -> DataFacts:
+        """Counts and priors for the record."""
         train, validation = self.split.train, self.split.validation
         unlabeled = train.unlabeled(self.scheme)
-        counts: dict[str, dict[str, int]] = {
-            "train": {"labeled": train.n_labeled, "unlabeled": len(unlabeled)},
-            "validation": {"labeled": validation.n_labeled, "rows": len(validation.rows)},
-            **({"test": {"rows": len(self.split.test_rows)}} if self.truth_test is not None else {}),
-        }
-        for part, truth in (
-            ("train", self.truth_train),
-            ("validation", self.truth_validation),
-            ("test", self.truth_test),
-        ):
-            if truth is not None:
-                counts[part] |= {"positive": int(truth.sum()), "negative": int(len(truth) - truth.sum())}
-        if self.truth_train is not None:
-            hidden = self.truth_train[unlabeled]
-            counts["train"] |= {
-                "unlabeled_positive": int(hidden.sum()),
-                "unlabeled_negative": int(len(hidden) - hidden.sum()),
-            }
-        return {
-            "modality": self.data.modality,
-            "shape": list(self.data.shape),
-            "dropped": self.data.dropped,
-            **counts,
-            "prior": {"told": self.prior, **({} if self.prior_true is None else {"true": self.prior_true})},
-            "calibrated": self.calibrated,
-            **({"digest": self.digest} if self.digest else {}),
-            **({"encoding": as_plain(self.columns)} if self.columns is not None else {}),
-            **({"notes": list(self.notes)} if self.notes else {}),
-        }
+        hidden = self.truth_train[unlabeled] if self.truth_train is not None else None
+        return DataFacts(
+            modality=self.data.modality,
+            shape=self.data.shape,
+            dropped=self.data.dropped,
+            train=PartFacts(
+                rows=len(train.rows),
+                labeled=train.n_labeled,
+                unlabeled=len(unlabeled),
+                **_classes(self.truth_train),
+                **{f"unlabeled_{name}": count for name, count in _classes(hidden).items()},
+            ),
+            validation=PartFacts(
+                rows=len(validation.rows), labeled=validation.n_labeled, **_classes(self.truth_validation)
+            ),
+            test=(
+                PartFacts(rows=len(self.split.test_rows), **_classes(self.truth_test))
+                if self.truth_test is not None
+                else None
+            ),
+            prior=PriorFacts(given=self.prior, true=self.prior_true, estimate=self.estimate),
+            calibrated=self.calibrated,
+            digest=self.opened.digest,
+            encoding=tuple(as_plain(self.opened.columns)) if self.opened.columns is not None else None,
+            notes=self.opened.notes,
+        )
+
+
+def _classes(truth: Truth | None) -> dict[str, int]:
+    if truth is None:
+        return {}
+    return {"positive": int(truth.sum()), "negative": int(len(truth) - truth.sum())}
+
+
+# -------------------------------------------------------------------- building
+
+
+def open_data(plan: Plan, root: DataRoot) -> OpenedData:
+    """The arrays of a plan as a binary problem. Raises RequestError for files that are missing or damaged."""
+    table, spec = plan.data.table, plan.spec
+    if table is not None:
+        for note in table.notes:
+            root.say(note)
+        return OpenedData(_dataset_of(spec, table), columns=table.columns, notes=table.notes)
+    assert plan.data.source is not None
+    opened = open_dataset(plan.data.source, root, preprocess=spec.data.preprocess)
+    data = binarize(plan.data.info, opened.data, spec.data.positive, spec.data.negative)
+    if data.dropped:
+        root.say(f"{data.key}: {data.dropped} rows of classes in neither list are left out")
+    return OpenedData(data, opened.digest)
 
 
 def build_problem(
-    spec: RunSpec, registry: Registry, root: DataRoot, device: torch.device, granted: frozenset[str]
+    plan: Plan,
+    device: torch.device | None = None,
+    *,
+    opened: OpenedData | None = None,
+    root: DataRoot | None = None,
 ) -> Problem:
-    """Loads, binarizes, splits and labels the data of a spec.
+    """Splits and labels the data of a plan.
+
+    ``device``: the CPU by default. ``opened``: the data, where they were opened already. ``root``: where data lie; by
+    default what the plan's spec and the environment say.
 
     Raises RequestError for missing files, a c that labels nobody, a prior that contradicts the counts, or a method that
-    needs true labels which a user's file does not have.
+    needs true labels which a user's table does not have.
     """
-    if spec.data.own is not None:
-        table = read_own(spec.data.own)
-        data, columns, notes, digest = _own(spec.data.own, table, root), table.columns, table.notes, ""
-        if "truth" in granted and data.y is None:
-            raise RequestError(f"{spec.method.key} needs true labels and {data.key} has none (--truth-col COLUMN)")
-        split = given_split(
-            data,
-            scheme=spec.data.scheme,
-            validation_fraction=spec.validation.fraction,
-            test_fraction=spec.data.test_fraction,
-            seed=spec.seed,
+    spec, root = plan.spec, root or data_root(plan.spec.execution)
+    opened = opened or open_data(plan, root)
+    data, device = opened.data, device or torch.device("cpu")
+    if "truth" in plan.method.requires and data.y is None:
+        raise RequestError(
+            f"{spec.method.key} needs true labels and {data.key} has none; data.own.truth_col=COLUMN names them",
+            field="data.own.truth_col",
         )
-        preprocessing = Preprocessing.fit(data.x, split.train.rows, spec.data.preprocess)
-    else:
-        info, columns, notes = registry.find(DatasetInfo, spec.data.key), None, ()
-        opened = open_dataset(info, root, preprocess=spec.data.preprocess)
-        data, digest = binarize(info, opened.data, spec.data.positive, spec.data.negative), opened.digest
-        if data.dropped:
-            root.say(f"{data.key}: {data.dropped} rows of classes in neither list are left out")
-        split, preprocessing = _split(spec, registry, data, root.cache / "posterior")
+    split, preprocessing = _split(plan, data, root.cache / "posterior")
     train_x = preprocessing.apply(data.x)
-
     truth = data.y[split.train.rows] if data.y is not None else None
-    n, n_labeled = len(split.train.rows), split.train.n_labeled
-    prior_true = None
-    if truth is not None:
-        population = truth[split.train.unlabeled("two-sample")] if spec.data.scheme == "two-sample" else truth
-        prior_true = int(population.sum()) / len(population)
-    method = registry.find(MethodInfo, spec.method.key)
-    calibrate = spec.method.calibrate
-    calibrated = is_one_sample(spec.data.scheme) and (
-        calibrate == "on" or (calibrate == "auto" and method.setting == "two-sample")
-    )
-    prior = told_prior(
+    prior_true = _true_prior(spec, split, truth)
+    prior, estimate = given_prior(
         spec.prior,
         prior_true,
-        registry=registry,
+        estimator=plan.estimator,
         samples=lambda: (
             train_x[split.train.rows[split.train.labeled]],
             train_x[split.train.rows[split.train.unlabeled(spec.data.scheme)]],
@@ -188,41 +226,53 @@ def build_problem(
         one_sample=is_one_sample(spec.data.scheme),
         seed=spec.seed,
     )
-    if "prior" in granted and is_one_sample(spec.data.scheme) and unlabeled_prior(prior, n_labeled, n) <= 0:
-        raise RequestError(
-            f"prior {prior:g} contradicts the labels: {n_labeled} of {n} rows are labeled positives, so it must be "
-            f"above {n_labeled / n:.4g}"
-        )
+    if "prior" in plan.method.requires:
+        _refuse_contradiction(spec, prior, split)
     features = features_test = Features(torch.from_numpy(train_x).to(device))
     if data.x_test is not None:
         features_test = Features(torch.from_numpy(preprocessing.apply(data.x_test)).to(device))
     y_test = data.y if data.x_test is None else data.y_test
     return Problem(
-        data=data,
+        opened=opened,
         split=split,
         scheme=spec.data.scheme,
         seed=spec.seed,
-        calibrated=calibrated,
+        calibrated=is_one_sample(spec.data.scheme) and spec.method.calibrate == "on",
         prior_true=prior_true,
         prior=prior,
+        estimate=estimate,
         features=features,
         features_test=features_test,
         truth_train=truth,
         truth_validation=data.y[split.validation.rows] if data.y is not None else None,
         truth_test=y_test[split.test_rows] if y_test is not None else None,
         preprocessing=preprocessing,
-        digest=digest,
-        columns=columns,
-        notes=notes,
     )
 
 
-def _own(own: OwnFile, table: OwnData, root: DataRoot) -> PNDataset:
-    """A user's file as a binary problem; what was read is said."""
-    for note in table.notes:
-        root.say(note)
+def _true_prior(spec: RunSpec, split: Split, truth: Truth | None) -> float | None:
+    if truth is None:
+        return None
+    population = truth[split.train.unlabeled("two-sample")] if spec.data.scheme == "two-sample" else truth
+    return int(population.sum()) / len(population)
+
+
+def _refuse_contradiction(spec: RunSpec, prior: float, split: Split) -> None:
+    """RequestError where more rows are labeled than the prior allows to be positive."""
+    n, n_labeled = len(split.train.rows), split.train.n_labeled
+    if is_one_sample(spec.data.scheme) and unlabeled_prior(prior, n_labeled, n) <= 0:
+        raise RequestError(
+            f"prior {prior:g} contradicts the labels: {n_labeled} of {n} rows are labeled positives, so it must be "
+            f"above {n_labeled / n:.4g}",
+            field="prior",
+            value=prior,
+        )
+
+
+def _dataset_of(spec: RunSpec, table: UserTable) -> PNDataset:
+    """A user's table as a binary problem."""
     return PNDataset(
-        key=own.path.name,
+        key=spec.data.key,
         modality="tabular",
         x=table.x,
         y=table.truth,
@@ -236,16 +286,26 @@ def _own(own: OwnFile, table: OwnData, root: DataRoot) -> PNDataset:
     )
 
 
-def _split(spec: RunSpec, registry: Registry, data: PNDataset, cache: Path) -> tuple[Split, Preprocessing]:
+def _split(plan: Plan, data: PNDataset, cache: Path) -> tuple[Split, Preprocessing]:
     """The labeled split, and the preprocessing fitted on its training pool."""
-    info = registry.find(MechanismInfo, spec.mechanism.key)
-    mechanism = load(info)(spec.mechanism.variant)
-    if not isinstance(mechanism, Mechanism):
-        raise PluginError(f"mechanism '{info.key}': {info.load} is not a pubench_core.mechanism.Mechanism")
+    spec = plan.spec
+    if plan.mechanism is not None:
+        return _simulated(plan.mechanism, spec, data, cache)
+    split = given_split(
+        data,
+        scheme=spec.data.scheme,
+        validation_fraction=spec.validation.fraction,
+        test_fraction=spec.data.test_fraction,
+        seed=spec.seed,
+    )
+    return split, Preprocessing.fit(data.x, split.train.rows, spec.data.preprocess)
+
+
+def _simulated(choice: MechanismChoice, spec: RunSpec, data: PNDataset, cache: Path) -> tuple[Split, Preprocessing]:
+    """A split that a mechanism labels; it sees the preprocessed features of the pool."""
     assert data.y is not None
     assert spec.mechanism.c is not None
     y = data.y
-
     fitted: list[tuple[Preprocessing, npt.NDArray[Any]]] = []  # both parts are labeled on the same pool
 
     def choose(pool: IntArray, positives: IntArray, n: int, rng: np.random.Generator) -> IntArray:
@@ -253,8 +313,8 @@ def _split(spec: RunSpec, registry: Registry, data: PNDataset, cache: Path) -> t
             preprocessing = Preprocessing.fit(data.x, pool, spec.data.preprocess)
             fitted.append((preprocessing, preprocessing.apply(data.x)))
         x = fitted[0][1]
-        logit = auxiliary_logit(x, y, pool, positives, cache) if info.needs_posterior else None
-        return mechanism.choose(x[positives], logit, n, rng)
+        logit = auxiliary_logit(x, y, pool, positives, cache) if choice.info.needs_posterior else None
+        return choice.mechanism.choose(x[positives], logit, n, rng)
 
     split = generate(
         data,

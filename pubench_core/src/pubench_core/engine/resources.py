@@ -5,15 +5,16 @@ from __future__ import annotations
 import resource
 import sys
 from pathlib import Path
-from typing import Any
 
 import torch
+
+from ..results import PeakMemory
 
 _STATUS = Path("/proc/self/status")
 _CLEAR = Path("/proc/self/clear_refs")
 
 
-class PeakMemory:
+class PeakMemoryMeter:
     """Starts measuring when created."""
 
     def __init__(self, device: torch.device) -> None:
@@ -28,16 +29,14 @@ class PeakMemory:
             except OSError:
                 pass  # not permitted in this container: the peak since the process started is reported, as such
 
-    def read(self) -> dict[str, Any]:
-        """``bytes`` and ``what`` they are."""
+    def read(self) -> PeakMemory:
+        """The peak since this object was made."""
         if self._device.type == "cuda":
-            return {
-                "bytes": torch.cuda.max_memory_allocated(self._device),
-                "what": "peak allocated on the GPU",
-            }
+            peak = torch.cuda.max_memory_allocated(self._device)
+            return PeakMemory(bytes=peak, what="peak allocated on the GPU")
         if self._resettable:
             line = next(row for row in _STATUS.read_text().splitlines() if row.startswith("VmHWM:"))
-            return {"bytes": int(line.split()[1]) * 1024, "what": "peak resident during the run"}
+            return PeakMemory(bytes=int(line.split()[1]) * 1024, what="peak resident during the run")
         unit = 1 if sys.platform == "darwin" else 1024
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-        return {"bytes": peak, "what": "peak resident since the process started"}
+        return PeakMemory(bytes=peak, what="peak resident since the process started")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from ..data.generator import fraction_that_labels
@@ -13,11 +12,12 @@ from .snapshot import Snapshot
 
 @dataclass
 class Track:
-    """One criterion: its best epoch so far (first maximum), and how long it has waited for a better one."""
+    """One criterion: its best epoch so far (the first of equal ones), and how long it has waited for a better one."""
 
     name: str
     undefined: str = ""
-    best: float = -math.inf
+    higher_is_better: bool = True
+    best: float | None = None
     epoch: int | None = None
     candidate: str = ""
     snapshot: Snapshot | None = None
@@ -29,19 +29,35 @@ class Track:
         """Whether it can still change."""
         return not self.undefined and self.stopped_at is None
 
+    def better(self, value: float, than: float | None) -> bool:
+        """Whether a value is strictly better than another; than none, any is."""
+        if than is None:
+            return True
+        return value > than if self.higher_is_better else value < than
+
+    def best_of(self, by_candidate: Mapping[str, float | None]) -> tuple[str, float | None]:
+        """(candidate, value) of the best one, the first of equal ones; ("", None) if none has a value."""
+        found: tuple[str, float | None] = ("", None)
+        for candidate, value in by_candidate.items():
+            if value is not None and self.better(value, found[1]):
+                found = candidate, value
+        return found
+
 
 class Selection:
     """All criteria of a run. ``last`` has no value: it is the state after every planned epoch."""
 
-    def __init__(self, names: tuple[str, ...], undefined: Mapping[str, str]) -> None:
-        self.tracks = {name: Track(name, undefined.get(name, "")) for name in names}
+    def __init__(
+        self, names: tuple[str, ...], undefined: Mapping[str, str], lower_is_better: Collection[str] = ()
+    ) -> None:
+        self.tracks = {name: Track(name, undefined.get(name, ""), name not in lower_is_better) for name in names}
 
     @property
     def exhausted(self) -> bool:
         """No criterion can still change: training may end."""
         return not any(track.active for track in self.tracks.values())
 
-    def begin_stage(self) -> None:
+    def start_stage(self) -> None:
         """Patience counts within a stage: what a criterion waited for in an earlier one is forgotten."""
         for track in self.tracks.values():
             track.waited = 0
@@ -59,11 +75,10 @@ class Selection:
             track = self.tracks[name]
             if not track.active:
                 continue
-            defined = {candidate: v for candidate, v in by_candidate.items() if v is not None}
-            best = max(defined, key=defined.__getitem__, default=None)
-            if best is not None and defined[best] > track.best:
+            candidate, value = track.best_of(by_candidate)
+            if value is not None and track.better(value, track.best):
                 snapshot = snapshot or take()
-                track.best, track.epoch, track.candidate = defined[best], epoch, best
+                track.best, track.epoch, track.candidate = value, epoch, candidate
                 track.snapshot, track.waited = snapshot, 0
             else:
                 track.waited += 1
@@ -94,11 +109,11 @@ def refuse_undefined(
     if not reason:
         return
     fraction = fraction_that_labels(counts, c) if counts is not None and c is not None else None
-    remedies = (
-        [f"a validation fraction of {fraction:g} would do (--set validation.fraction={fraction:g})"] if fraction else []
-    )
+    remedies = [f"validation.fraction={fraction:g} would do"] if fraction else []
     defined = [name for name in known if name not in undefined]
-    remedies.append(f"defined here: {', '.join(defined)} (--select)")
+    remedies.append(f"selection.criterion can be {', '.join(defined)} here")
     raise RequestError(
-        f"selection criterion '{criterion}' is undefined on this split: {reason}; {'; or '.join(remedies)}"
+        f"selection criterion '{criterion}' is undefined on this split: {reason}; {'; or '.join(remedies)}",
+        field="selection.criterion",
+        value=criterion,
     )

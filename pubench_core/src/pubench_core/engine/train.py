@@ -1,93 +1,98 @@
-"""Training one method on one problem, and scoring the test part under every criterion."""
+"""Training one method on one problem, and scoring every part under every criterion."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 
-from ..backbones.base import Backbone, Normalize
-from ..errors import PluginError, PubenchError, RunFailed
-from ..events import EpochFinished
-from ..info import BackboneInfo, MethodInfo, MetricInfo
-from ..listeners import Listeners
+from ..errors import Cause, PluginError, PubenchError, RunFailed
+from ..isolation import isolated
 from ..method import AnyMethod
 from ..metric import FloatArray
-from ..randomness import isolated, torch_seed
-from ..registry import Registry, load
-from ..resolve import method_class
-from ..specs import RunSpec
-from .monitor import Evaluator, Measures, Monitor
+from ..plugins.events import EpochFinished
+from ..randomness import torch_seed
+from ..request.plan import Plan
+from ..results import PeakMemory, Seconds
+from ..training.networks import NetworkBuilder
+from ..training.run import Run
+from .evaluation import Evaluator
+from .monitor import Monitor
 from .problem import Problem
-from .resources import PeakMemory
-from .run import Run
-from .selection import Selection, refuse_undefined
+from .resources import PeakMemoryMeter
+from .selection import Selection, Track, refuse_undefined
 from .snapshot import Snapshot
+
+#: What is raised where memory runs out, of the machine or of a GPU.
+OUT_OF_MEMORY = (MemoryError, torch.OutOfMemoryError)
+
+
+@dataclass(frozen=True)
+class State:
+    """Scores of one distinct state of a method.
+
+    ``scores``: part (test, validation, and unlabeled for a user's table) -> (n,) scores; ``auxiliary``: the method's
+    further outputs on the test part.
+    """
+
+    name: str
+    scores: dict[str, FloatArray]
+    auxiliary: dict[str, FloatArray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Trained:
-    """What training left behind: the method in its chosen state, per criterion its epoch and scores, the costs.
-
-    ``scores``: criterion -> part (test, validation) -> scores; ``auxiliary``: the method's further outputs on the
-    test part, and ``unlabeled``: scores of the unlabeled rows of a user's own table, both in its chosen state.
-    """
+    """What training left behind: the method in its chosen state, per criterion its epoch and state, the costs."""
 
     method: AnyMethod
     evaluator: Evaluator
     selection: Selection
     epochs: list[EpochFinished]
-    scores: dict[str, dict[str, FloatArray]]
-    auxiliary: dict[str, FloatArray]
-    unlabeled: FloatArray | None
-    seconds: dict[str, float]
-    memory: dict[str, Any]
+    states: dict[str, State]
+    state_of: dict[str, str]
+    seconds: Seconds
+    memory: PeakMemory
+
+    @property
+    def scores(self) -> dict[str, dict[str, FloatArray]]:
+        """criterion -> part -> scores."""
+        return {name: self.states[state].scores for name, state in self.state_of.items()}
+
+
+def network_builder(plan: Plan, problem: Problem) -> NetworkBuilder:
+    """Makes the networks of a plan for rows as the problem has them."""
+    data = problem.data
+    return NetworkBuilder(plan.backbone.info.key, plan.backbone.factory, data.shape, data.mean, data.std)
 
 
 def train(
-    spec: RunSpec,
+    plan: Plan,
     problem: Problem,
-    registry: Registry,
-    listeners: Listeners | None = None,
-    memory: PeakMemory | None = None,
+    *,
+    memory: PeakMemoryMeter | None = None,
     started: Callable[[], None] = lambda: None,
+    report: Callable[[EpochFinished], None] = lambda event: None,
 ) -> Trained:
-    """Trains the method of a spec on a problem and scores the test part under every criterion.
+    """Trains the method of a plan on a problem and scores every part under every criterion.
 
-    ``started`` is called when everything was checked and training begins.
+    ``started`` is called when everything was checked and training starts, ``report`` after every epoch.
 
     Raises RequestError if the criterion that names the result is undefined on this split.
     """
-    told, device = listeners or Listeners(), problem.device
-    memory = memory or PeakMemory(device)
-    begun = time.perf_counter()
-    method = _method(spec, registry)
-    evaluator = Evaluator(
-        problem,
-        method,
-        _measures(spec, registry),
-        criterion=spec.selection.criterion,
-        seed=spec.seed,
-        device=device,
-    )
-    undefined = evaluator.undefined(spec.selection.criteria)
-    refuse_undefined(
-        spec.selection.criterion,
-        undefined,
-        counts=_before_validation(problem),
-        c=spec.mechanism.c,
-        known=spec.selection.criteria,
-    )
-    selection = Selection(spec.selection.criteria, undefined)
-    build = _backbone_builder(spec, problem, registry)
+    spec, device = plan.spec, problem.device
+    memory = memory or PeakMemoryMeter(device)
+    started_at = time.perf_counter()
+    method = plan.method.new()
+    evaluator = Evaluator(problem, method, plan.metrics, criterion=spec.selection.criterion, seed=spec.seed)
+    selection = _selection(plan, evaluator)
+    build = network_builder(plan, problem)
     with isolated(0, torch.device("cpu")):
-        build(1)  # a network that does not fit the data is refused before anything is announced
+        build(1)  # a network that does not fit the data is refused before the run is announced
     started()
-    data = problem.view(method.requires(method.config))
+    data = problem.view(plan.method.requires)
     monitor = Monitor(
         evaluator=evaluator,
         selection=selection,
@@ -95,8 +100,8 @@ def train(
         validation=data.validation,
         trace=spec.evaluation.trace,
         trace_metrics=spec.evaluation.metrics,
-        run_id=spec.run_id,
-        tell=lambda event: told.tell("pubench_epoch_finished", event),
+        run_id=plan.run_id,
+        report=report,
     )
     run = Run(
         config=method.config,
@@ -105,7 +110,7 @@ def train(
         device=device,
         threads=torch.get_num_threads(),
         build=build,
-        monitor=monitor,
+        epoch_end=monitor,
     )
     monitor.attach(data, run)
     with isolated(torch_seed(spec.seed, "fit"), device):
@@ -115,51 +120,40 @@ def train(
             raise
         # Whatever else a method raises is a failure of the run, at the place it had reached.
         except Exception as error:
-            raise RunFailed(f"{type(error).__name__}: {error}", **run.position) from error
+            cause: Cause = "out-of-memory" if isinstance(error, OUT_OF_MEMORY) else "error"
+            raise RunFailed(f"{type(error).__name__}: {error}", cause=cause, **run.position) from error
     if not monitor.epochs:
         raise PluginError(f"{type(method).__name__}.fit never went through run.epochs")
     monitor.refresh()
     selection.close(len(monitor.epochs), Snapshot.take(method), next(iter(method.candidates())))
     trained_at = time.perf_counter()
-    scores = _scores_by_criterion(selection, evaluator, spec.selection.criterion)
-    unlabeled = None
-    if problem.unlabeled_rows is not None:
-        candidate = method.candidates()[selection.tracks[spec.selection.criterion].candidate]
-        rows = problem.rows(problem.unlabeled_rows)
-        unlabeled = evaluator.scores(candidate, problem.features, rows, {"stage": "evaluation"})
+    states, state_of = _scored_states(selection, evaluator, spec.selection.criterion)
+    ended_at, epochs = time.perf_counter(), monitor.epochs
     return Trained(
         method=method,
         evaluator=evaluator,
         selection=selection,
-        epochs=monitor.epochs,
-        scores=scores,
-        auxiliary=evaluator.auxiliary(*problem.part("test")[:2]) if problem.truth_test is not None else {},
-        unlabeled=unlabeled,
-        seconds={
-            "total": time.perf_counter() - begun,
-            "training": sum(e.seconds for e in monitor.epochs),
-            "evaluation": sum(e.evaluation_seconds for e in monitor.epochs) + time.perf_counter() - trained_at,
-            "per_epoch": sum(e.seconds + e.evaluation_seconds for e in monitor.epochs) / len(monitor.epochs),
-            "per_epoch_training": sum(e.seconds for e in monitor.epochs) / len(monitor.epochs),
-        },
+        epochs=epochs,
+        states=states,
+        state_of=state_of,
+        seconds=_seconds(epochs, ended_at - started_at, ended_at - trained_at),
         memory=memory.read(),
     )
 
 
-def granted(spec: RunSpec, registry: Registry) -> frozenset[str]:
-    """What the method of a spec, as configured, is given beside features and labels."""
-    method = _method(spec, registry)
-    return method.requires(method.config)
-
-
-def _method(spec: RunSpec, registry: Registry) -> AnyMethod:
-    implementation = method_class(registry.find(MethodInfo, spec.method.key))
-    return implementation(implementation.Config.model_validate(spec.method.config))
-
-
-def _measures(spec: RunSpec, registry: Registry) -> Measures:
-    wanted = {*spec.evaluation.metrics, *spec.selection.criteria}
-    return {info.key: (info, load(info)) for info in registry.infos(MetricInfo) if info.key in wanted}
+def _selection(plan: Plan, evaluator: Evaluator) -> Selection:
+    """All criteria; RequestError if the one that names the result has no value on this split."""
+    chosen, problem = plan.spec.selection, evaluator.problem
+    undefined = evaluator.undefined(chosen.criteria)
+    refuse_undefined(
+        chosen.criterion,
+        undefined,
+        counts=_before_validation(problem),
+        c=plan.spec.mechanism.c,
+        known=chosen.criteria,
+    )
+    lower = {name for name in chosen.criteria if name in plan.metrics and not plan.metrics[name].info.higher_is_better}
+    return Selection(chosen.criteria, undefined, lower)
 
 
 def _before_validation(problem: Problem) -> tuple[int, int] | None:
@@ -170,44 +164,60 @@ def _before_validation(problem: Problem) -> tuple[int, int] | None:
     return int((truth == 0).sum()), int((truth == 1).sum())
 
 
-def _backbone_builder(spec: RunSpec, problem: Problem, registry: Registry) -> Callable[[int], Backbone]:
-    info = registry.find(BackboneInfo, spec.backbone.key)
-    factory, data = load(info), problem.data
-
-    def build(outputs: int) -> Backbone:
-        network = factory(data.shape, outputs)
-        if not isinstance(network, Backbone):
-            raise PluginError(f"backbone '{info.key}': {info.load} returned {type(network).__name__}, not a Backbone")
-        if data.mean is not None and data.std is not None:
-            network.normalize = Normalize(data.mean, data.std)
-        return network
-
-    return build
+def _seconds(epochs: list[EpochFinished], total: float, final_scoring: float) -> Seconds:
+    training, evaluation = sum(e.seconds for e in epochs), sum(e.evaluation_seconds for e in epochs)
+    return Seconds(
+        total=round(total, 4),
+        training=round(training, 4),
+        evaluation=round(evaluation + final_scoring, 4),
+        per_epoch=round((training + evaluation) / len(epochs), 4),
+        per_epoch_training=round(training / len(epochs), 4),
+    )
 
 
-def _scores_by_criterion(selection: Selection, evaluator: Evaluator, chosen: str) -> dict[str, dict[str, FloatArray]]:
-    """criterion -> part -> scores, each distinct snapshot scored once; ends with the chosen one restored."""
+# -------------------------------------------------------------------- scoring what was kept
+
+
+def _scored_states(selection: Selection, evaluator: Evaluator, chosen: str) -> tuple[dict[str, State], dict[str, str]]:
+    """Every distinct kept state by name, and criterion -> name; ends with the chosen one restored."""
+    states: dict[str, State] = {}
+    found: dict[str, str] = {}
+    kept = [track for track in selection.tracks.values() if track.snapshot is not None]
+    for track in sorted(kept, key=lambda track: track.name == chosen):
+        name = _state_name(track)
+        if name not in states or track.name == chosen:
+            assert track.snapshot is not None
+            track.snapshot.restore(evaluator.method)
+        if name not in states:
+            state = _score_state(name, track, evaluator)
+            name = next((other for other, known in states.items() if _same_scores(known, state)), name)
+            states.setdefault(name, state)
+        found[track.name] = name
+    return states, {track.name: found[track.name] for track in kept}
+
+
+def _state_name(track: Track) -> str:
+    """``last`` is apart: a method may still change after its last epoch."""
+    if track.name == "last":
+        return "last"
+    return f"epoch-{track.epoch}" + (f"-{track.candidate}" if track.candidate else "")
+
+
+def _score_state(name: str, track: Track, evaluator: Evaluator) -> State:
+    """The restored method's scores of every part."""
     problem, method = evaluator.problem, evaluator.method
-    found: dict[str, dict[str, FloatArray]] = {}
-    done: dict[tuple[int | None, str, bool], dict[str, FloatArray]] = {}
-    order = sorted(selection.tracks.values(), key=lambda track: track.name == chosen)
-    for track in order:
-        if track.snapshot is None:
-            continue
-        key = (track.epoch, track.candidate, track.name == "last")
-        if key not in done or track.name == chosen:
-            track.snapshot.restore(method)
-        if key not in done:
-            fn, place = method.candidates()[track.candidate], {"stage": "evaluation", "epoch": track.epoch}
-            done[key] = {
-                **(
-                    {"test": evaluator.scores(fn, *problem.part("test")[:2], place)}
-                    if problem.truth_test is not None
-                    else {}
-                ),
-                "validation": evaluator.scores(
-                    fn, problem.features, problem.rows(problem.split.validation.rows), place
-                ),
-            }
-        found[track.name] = done[key]
-    return {track.name: found[track.name] for track in selection.tracks.values() if track.name in found}
+    fn, place = method.candidates()[track.candidate], {"stage": "evaluation", "epoch": track.epoch}
+    parts = ["validation"] if problem.truth_test is None else ["test", "validation"]
+    scores = {part: evaluator.scores(fn, *problem.part(part)[:2], place) for part in parts}
+    if problem.unlabeled_rows is not None:
+        rows = problem.rows(problem.unlabeled_rows)
+        scores["unlabeled"] = evaluator.scores(fn, problem.features, rows, {"stage": "evaluation"})
+    auxiliary = evaluator.auxiliary(*problem.part("test")[:2]) if problem.truth_test is not None else {}
+    return State(name, scores, auxiliary)
+
+
+def _same_scores(one: State, other: State) -> bool:
+    return all(
+        ours.keys() == theirs.keys() and all(np.array_equal(ours[name], theirs[name]) for name in ours)
+        for ours, theirs in ((one.scores, other.scores), (one.auxiliary, other.auxiliary))
+    )

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import RequestError
-from pubench_core.info import DatasetInfo
+from pubench_core.plugins.info import DatasetInfo
 
 from .cells import Cells, damaged
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from pubench_core.data.archives import one_line
 from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import RequestError
-from pubench_core.info import DatasetInfo
+from pubench_core.plugins.info import DatasetInfo
 
 
 def fetch_into_root(info: DatasetInfo, root: DataRoot, download: Callable[[Path], list[Path]]) -> None:

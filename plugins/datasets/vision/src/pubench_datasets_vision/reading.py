@@ -11,7 +11,7 @@ from typing import IO, Any
 
 from pubench_core.data.archives import DAMAGE, damaged, one_line, unreadable
 from pubench_core.data.dataset import ClassData, DataRoot
-from pubench_core.info import DatasetInfo
+from pubench_core.plugins.info import DatasetInfo
 
 _OPENERS: dict[str, Callable[..., IO[Any]]] = {".gz": gzip.open, ".bz2": bz2.open}
 

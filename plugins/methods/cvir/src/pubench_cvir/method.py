@@ -23,14 +23,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from pubench_core.data.views import PUData
-from pubench_core.engine.run import Run
-from pubench_core.errors import RequestError
-from pubench_core.method import Field, LogUniform, Method, MethodConfig, PowerOfTwo
-from pubench_core.risks import masked_mean
+from pubench.method import Field, LogUniform, Method, PowerOfTwo, PUData, RequestError, Run, TrainingConfig, masked_mean
 
 
-class Config(MethodConfig):
+class Config(TrainingConfig):
     lr: float = Field(3e-4, gt=0, description="learning rate", search=LogUniform(10**-4.5, 10**-2.5))
     weight_decay: float = Field(1e-4, ge=0, description="L2 penalty added to the gradient")
     batch_size: int = Field(128, ge=1, description="rows of P per batch", search=PowerOfTwo(5, 8))
@@ -97,5 +93,5 @@ class CVIR(Method[Config]):
                 labeled = torch.arange(len(x), device=run.device) < len(p.x)
                 run.step(cvir_loss(scores, labeled, weight), optimizer)
 
-    def score(self, x: Tensor) -> Tensor:
+    def decision_function(self, x: Tensor) -> Tensor:
         return self.net(x)

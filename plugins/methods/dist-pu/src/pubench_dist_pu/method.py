@@ -26,16 +26,13 @@ from torch.nn import functional as F
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
-from pubench_core.data.views import PUData
-from pubench_core.engine.run import Batch, Run
-from pubench_core.method import Field, LogUniform, Method, MethodConfig, PowerOfTwo
-from pubench_core.risks import masked_mean
+from pubench.method import Batch, Field, LogUniform, Method, PowerOfTwo, PUData, Run, TrainingConfig, masked_mean
 
 #: The second stage's learning rate ends at this share of itself.
 LAST_RATE = 0.7
 
 
-class Config(MethodConfig):
+class Config(TrainingConfig):
     lr: float = Field(
         5e-5, gt=0, description="learning rate of the second stage", search=LogUniform(10**-4.5, 10**-2.5)
     )
@@ -177,5 +174,5 @@ class DistPU(Method[Config]):
         falls = self.config.schedule == "cosine"
         return LambdaLR(optimizer, lambda epoch: cosine(epoch, epochs, last) if falls else 1.0)
 
-    def score(self, x: Tensor) -> Tensor:
+    def decision_function(self, x: Tensor) -> Tensor:
         return self.net(x)

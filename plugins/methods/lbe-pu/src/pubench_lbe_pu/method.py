@@ -25,13 +25,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.optim import Optimizer
 
-from pubench_core.data.generator import exact
-from pubench_core.data.views import PUData
-from pubench_core.engine.run import Batch, Run
-from pubench_core.method import Field, LogUniform, Method, MethodConfig
+from pubench.method import Batch, Field, LogUniform, Method, PUData, Run, TrainingConfig, exact
 
 
-class Config(MethodConfig):
+class Config(TrainingConfig):
     lr: float = Field(5e-4, gt=0, description="learning rate", search=LogUniform(10**-4.5, 10**-2.5))
     weight_decay: float = Field(1e-4, ge=0, description="L2 penalty added to the gradient")
     batch_size: int = Field(512, ge=1, description="rows of one forward pass; a step over more adds up their gradients")
@@ -171,7 +168,7 @@ class LBEPU(Method[Config]):
         """The rows in random order."""
         return rows[torch.randperm(len(rows), generator=run.generator).to(run.device)]
 
-    def score(self, x: Tensor) -> Tensor:
+    def decision_function(self, x: Tensor) -> Tensor:
         return self.net(x)
 
     def auxiliary_scores(self, x: Tensor) -> dict[str, Tensor]:

@@ -24,18 +24,24 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from pubench_core.bbe import best_bin
-from pubench_core.data.views import PUData
-from pubench_core.engine.run import Run
-from pubench_core.errors import RequestError
-from pubench_core.method import Field, LogUniform, Method, MethodConfig, PowerOfTwo
-from pubench_core.risks import masked_mean
+from pubench.method import (
+    Field,
+    LogUniform,
+    Method,
+    PowerOfTwo,
+    PUData,
+    RequestError,
+    Run,
+    TrainingConfig,
+    best_bin,
+    masked_mean,
+)
 
 #: Estimates are cut here: were all of U ignored, no step would be taken and no later estimate could differ.
 LARGEST_SHARE = 0.99
 
 
-class Config(MethodConfig):
+class Config(TrainingConfig):
     lr: float = Field(3e-4, gt=0, description="learning rate", search=LogUniform(10**-4.5, 10**-2.5))
     weight_decay: float = Field(1e-4, ge=0, description="L2 penalty added to the gradient")
     batch_size: int = Field(128, ge=1, description="rows of P per batch", search=PowerOfTwo(5, 8))
@@ -133,5 +139,5 @@ class MPEPU(Method[Config]):
         found = best_bin(positive, unlabeled, delta=self.config.delta, gamma=self.config.gamma)
         return min(found.share, LARGEST_SHARE)
 
-    def score(self, x: Tensor) -> Tensor:
+    def decision_function(self, x: Tensor) -> Tensor:
         return self.net(x) - self.threshold

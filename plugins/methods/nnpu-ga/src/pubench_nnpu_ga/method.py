@@ -20,13 +20,10 @@ from typing import Literal
 
 from torch import Tensor
 
-from pubench_core.data.views import PUData
-from pubench_core.engine.run import Run
-from pubench_core.method import Field, LogUniform, Method, MethodConfig, PowerOfTwo
-from pubench_core.risks import pu_risk
+from pubench.method import Field, LogUniform, Method, PowerOfTwo, PUData, Run, TrainingConfig, pu_risk
 
 
-class Config(MethodConfig):
+class Config(TrainingConfig):
     lr: float = Field(3e-4, gt=0, description="learning rate", search=LogUniform(10**-4.5, 10**-2.5))
     weight_decay: float = Field(1e-4, ge=0, description="L2 penalty added to the gradient")
     batch_size: int = Field(
@@ -55,5 +52,5 @@ class NNPUGA(Method[Config]):
                 # The value is what is traced: the objective, its absolute value, would hide that the risk is negative.
                 run.step(risk.objective, optimizer, report={"risk": risk.value})
 
-    def score(self, x: Tensor) -> Tensor:
+    def decision_function(self, x: Tensor) -> Tensor:
         return self.net(x)

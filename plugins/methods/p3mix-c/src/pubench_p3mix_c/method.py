@@ -19,17 +19,24 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.optim.lr_scheduler import MultiStepLR
 
-from pubench_core.backbones.base import Backbone
-from pubench_core.data.views import PUData
-from pubench_core.engine.run import Batch, Run
-from pubench_core.errors import RequestError
-from pubench_core.method import Field, LogUniform, Method, MethodConfig, PowerOfTwo
+from pubench.method import (
+    Backbone,
+    Batch,
+    Field,
+    LogUniform,
+    Method,
+    PowerOfTwo,
+    PUData,
+    RequestError,
+    Run,
+    TrainingConfig,
+)
 
 #: Probabilities are clipped to [CLIP, 1 - CLIP] before the logarithm; no gradient flows outside.
 CLIP = 1e-4
 
 
-class Config(MethodConfig):
+class Config(TrainingConfig):
     lr: float = Field(1e-3, gt=0, description="learning rate", search=LogUniform(10**-4.5, 10**-2.5))
     weight_decay: float = Field(1e-6, ge=0, description="L2 penalty added to the gradient")
     batch_size: int = Field(256, ge=1, description="rows of P and of U per batch", search=PowerOfTwo(5, 8))
@@ -151,5 +158,5 @@ class P3MixC(Method[Config]):
         logits = forward_mixed(self.net, batch.x, partners.x, coefficient, c.mix_layer)
         return mixup_losses(logits, mix(targets, partners.target, coefficient), batch.labeled)
 
-    def score(self, x: Tensor) -> Tensor:
+    def decision_function(self, x: Tensor) -> Tensor:
         return self.net(x)

@@ -13,12 +13,10 @@ from __future__ import annotations
 from torch import Tensor
 from torch.nn import functional as F
 
-from pubench_core.data.views import PUData
-from pubench_core.engine.run import Run
-from pubench_core.method import Field, Method, MethodConfig
+from pubench.method import Field, Method, PUData, Run, TrainingConfig
 
 
-class Config(MethodConfig):
+class Config(TrainingConfig):
     lr: float = Field(5e-4, gt=0, description="learning rate")
     weight_decay: float = Field(1e-5, ge=0, description="L2 penalty added to the gradient")
     batch_size: int = Field(128, ge=1, description="rows per batch")
@@ -46,5 +44,5 @@ class PN(Method[Config]):
                 risk = pn_risk(self.net(batch.x), data.truth[batch.row])
                 run.step(risk, optimizer)
 
-    def score(self, x: Tensor) -> Tensor:
+    def decision_function(self, x: Tensor) -> Tensor:
         return self.net(x)

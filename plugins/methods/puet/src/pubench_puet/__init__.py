@@ -26,14 +26,14 @@ def pubench_methods() -> list[MethodInfo]:
             "and vote; stopping is decided on integer counts, and a posterior orders rows with equally many votes",
             presets={
                 "official": Preset(
-                    values={"trees": 100, "max_depth": None},
+                    values={"n_estimators": 100, "max_depth": None},
                     note="the official code's defaults",
                 ),
                 "pubench": Preset(
-                    values={"trees": 30, "max_depth": 30},
+                    values={"n_estimators": 30, "max_depth": 30},
                     note="PU-Bench, all data sets",
                 ),
-                "quick": Preset(values={"trees": 10}, note="a first look"),
+                "quick": Preset(values={"n_estimators": 10}, note="a first look"),
             },
         )
     ]

@@ -4,10 +4,9 @@ Paper: Wilton, Koay, Ko, Xu, Ye, NeurIPS 2022. Official code: jonathanwilton/PUE
 Follows the official algorithm: every tree sees all of P and U; a node is cut at the best of a few random thresholds,
 the one whose children have the smallest summed risk, until its risk cannot fall; the trees vote, and a tie is negative.
 Differs in three places. Whether a node is pure is decided on integer counts, where a rounded risk just above 0 lets the
-official code grow needless branches. The vote, which has only ``trees`` + 1 values, is refined by the mean posterior,
+official code grow needless branches. The vote, which has only ``n_estimators`` + 1 values, is refined by the mean posterior,
 so that the score ranks. Trees are grown on slices of row numbers rather than on masks over the whole table.
-``risk`` and ``loss`` choose the estimator; there is no gradient, so optimizer, learning rate, batch size, epochs and
-patience, which every configuration has, mean nothing here.
+``risk`` and ``loss`` choose the estimator of the risk; there is no gradient, hence no optimizer and no epochs.
 Measured (benchmarks/puet_speed.py, 50 features, 100 trees, one CPU thread, five seeds): 5,000 rows accuracy
 0.879 ± 0.003 in 0.14 s (official code 0.886, 28 s), 20,000 rows 0.905 ± 0.006 in 0.63 s (0.913, 212 s); the first
 forest after an installation compiles for 5 s. Preset pubench, seed 2: MNIST 95.71 (PU-Bench prints 95.08 ± 2.12),
@@ -23,19 +22,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pubench_core.data.views import PUData
-from pubench_core.engine.run import Run
-from pubench_core.method import Field, Method, MethodConfig
+from pubench.method import Field, Method, MethodConfig, PUData, Run
 
 from .trees import Array, Forest, Limits, Risk
 
 
 class Config(MethodConfig):
-    trees: int = Field(100, ge=1, description="number of trees")
+    n_estimators: int = Field(100, ge=1, description="number of trees")
     risk: Literal["nnpu", "upu"] = Field("nnpu", description="risk estimator: non-negative, or unbiased")
     loss: Literal["quadratic", "logistic"] = Field("quadratic", description="loss in the risk")
     max_depth: int | None = Field(None, ge=1, description="cuts above a leaf at most; none: no limit")
-    min_samples_leaf: int = Field(1, ge=1, description="a node of at most this many rows is not cut")
+    min_samples_split: int = Field(2, ge=2, description="a node of fewer rows is not cut")
     max_features: int | None = Field(None, ge=1, description="features tried per cut; none: square root, rounded up")
     max_candidates: int = Field(1, ge=1, description="random thresholds tried per feature")
 
@@ -64,14 +61,14 @@ class PUET(Method[Config]):
         risk = Risk(data.n_labeled, data.n_unlabeled, data.prior, c.risk == "nnpu", c.loss == "logistic")
         limits = Limits(
             max_depth=len(data) if c.max_depth is None else c.max_depth,
-            min_samples_leaf=c.min_samples_leaf,
+            min_samples_split=c.min_samples_split,
             max_features=math.ceil(math.sqrt(len(columns))) if c.max_features is None else c.max_features,
             max_candidates=c.max_candidates,
         )
         for _ in run.epochs(1, patience=None):
-            seeds = run.numpy_rng.integers(2**63, size=c.trees)
+            seeds = run.numpy_rng.integers(2**63, size=c.n_estimators)
             self.forest = Forest.grow(columns, risk, limits, seeds, run.threads)
 
-    def score(self, x: Tensor) -> Tensor:
+    def decision_function(self, x: Tensor) -> Tensor:
         positive, posterior = self.forest.votes(x.flatten(1).contiguous().numpy())
         return torch.from_numpy(vote_score(positive, posterior, len(self.forest)))

@@ -38,10 +38,10 @@ class Risk(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """How far and how freely a tree grows. ``min_samples_leaf`` stops splitting; children may be smaller."""
+    """How far and how freely a tree grows. A node of fewer than ``min_samples_split`` rows is a leaf."""
 
     max_depth: int
-    min_samples_leaf: int
+    min_samples_split: int
     max_features: int
     max_candidates: int
 
@@ -292,7 +292,7 @@ def grow(columns: Array, risk: Risk, limits: Limits, rng: np.random.Generator) -
         index, start, stop, n_constant = stack[height]
         depth, k_p, k_u = nodes[index].depth, nodes[index].k_p, nodes[index].k_u
         cut = Cut(-1, 0.0, 0, 0, 0.0, n_constant)
-        if not (is_pure(k_p, k_u, risk) or depth >= limits.max_depth or stop - start <= limits.min_samples_leaf):
+        if not (is_pure(k_p, k_u, risk) or depth >= limits.max_depth or stop - start < limits.min_samples_split):
             cut = best_cut(columns, rows[start:stop], k_p, features, n_constant, risk, limits, values, rng)
         if cut.feature < 0:
             if nodes[index].label == 0:

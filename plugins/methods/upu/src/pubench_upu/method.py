@@ -15,13 +15,10 @@ from typing import Literal
 
 from torch import Tensor
 
-from pubench_core.data.views import PUData
-from pubench_core.engine.run import Run
-from pubench_core.method import Field, LogUniform, Method, MethodConfig, PowerOfTwo
-from pubench_core.risks import pu_risk
+from pubench.method import Field, LogUniform, Method, PowerOfTwo, PUData, Run, TrainingConfig, pu_risk
 
 
-class Config(MethodConfig):
+class Config(TrainingConfig):
     lr: float = Field(3e-4, gt=0, description="learning rate", search=LogUniform(10**-4.5, 10**-2.5))
     weight_decay: float = Field(1e-4, ge=0, description="L2 penalty added to the gradient")
     batch_size: int = Field(256, ge=1, description="rows per batch", search=PowerOfTwo(5, 8))
@@ -46,5 +43,5 @@ class UPU(Method[Config]):
                 risk = pu_risk(self.net(batch.x), batch.labeled, data.prior, surrogate=c.surrogate)
                 run.step(risk.objective, optimizer)
 
-    def score(self, x: Tensor) -> Tensor:
+    def decision_function(self, x: Tensor) -> Tensor:
         return self.net(x)

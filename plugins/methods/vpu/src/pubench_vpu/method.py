@@ -22,15 +22,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from pubench_core.data.views import PUData, PUPart
-from pubench_core.engine.run import Run
-from pubench_core.method import Field, LogUniform, Method, MethodConfig, PowerOfTwo, Scorer
+from pubench.method import Field, LogUniform, Method, PowerOfTwo, PUData, PUPart, Run, Scorer, TrainingConfig
 
 #: Adam's decay rates in the official code.
 BETAS = (0.5, 0.99)
 
 
-class Config(MethodConfig):
+class Config(TrainingConfig):
     lr: float = Field(3e-4, gt=0, description="learning rate", search=LogUniform(10**-4.5, 10**-2.5))
     weight_decay: float = Field(1e-4, ge=0, description="L2 penalty added to the gradient")
     batch_size: int = Field(256, ge=1, description="rows of P and of X per batch", search=PowerOfTwo(5, 8))
@@ -102,7 +100,7 @@ class VPU(Method[Config]):
     def finalize(self, data: PUData, run: Run[Config]) -> None:
         self.threshold = float(decision_logit(run.scores(self.net, data.unlabeled_rows)))
 
-    def score(self, x: Tensor) -> Tensor:
+    def decision_function(self, x: Tensor) -> Tensor:
         return self.net(x) - self.threshold
 
     def selection_score(self, validation: PUPart, score: Scorer, run: Run[Config]) -> float:

@@ -12,7 +12,6 @@ def _info(key: str, name: str, summary: str, *, criterion: bool = False, headlin
         summary=summary,
         family="oracle",
         load=f"{_HERE}:{key.replace('-', '_')}",
-        tag="oracle",
         needs=frozenset({"truth"}),
         criterion=criterion,
         headline=headline,

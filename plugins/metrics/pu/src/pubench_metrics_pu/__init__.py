@@ -21,8 +21,8 @@ def pubench_metrics() -> list[MetricInfo]:
             family="proxy",
             reference=_WANG,
             load=f"{_HERE}:pa",
-            tag="needs prior",
             needs=frozenset({"labeled", "prior", "scheme"}),
+            assumes=frozenset({"prior", "SCAR"}),
             criterion=True,
         ),
         MetricInfo(
@@ -32,8 +32,8 @@ def pubench_metrics() -> list[MetricInfo]:
             family="proxy",
             reference=_WANG,
             load=f"{_HERE}:pauc",
-            tag="needs SCAR",
             needs=frozenset({"labeled"}),
+            assumes=frozenset({"SCAR"}),
             criterion=True,
         ),
         MetricInfo(
@@ -43,7 +43,6 @@ def pubench_metrics() -> list[MetricInfo]:
             family="proxy",
             reference=_WANG,
             load=f"{_HERE}:oa",
-            tag="oracle",
             needs=frozenset({"labeled", "scheme", "truth"}),
             criterion=True,
         ),

@@ -1,7 +1,7 @@
 """MLflow sink: a listener of finished runs. The sending is in :mod:`pubench_mlflow.sink`, which imports mlflow."""
 
 from pubench_core import hookimpl
-from pubench_core.events import RunFinished
+from pubench_core.plugins.events import RunFinished
 
 
 @hookimpl

@@ -27,7 +27,8 @@ from mlflow.entities import Metric, Param, Run, RunTag
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
-from pubench_core.records import RESULT, RecordStore
+from pubench_core.records.files import RESULT
+from pubench_core.records.store import RecordStore
 
 #: What MLflow takes in one call.
 METRICS_PER_CALL = 1000

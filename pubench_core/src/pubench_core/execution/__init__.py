@@ -1,0 +1,1 @@
+"""Carrying out a plan: coverage by a stored record, computing, publishing."""

@@ -1,0 +1,245 @@
+"""Carrying a plan out: from opened data to everything that its record holds, as data.
+
+What :func:`compute` returns can be stored by this process, by another one, or on another machine.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from ..data.dataset import DataRoot
+from ..engine.model_file import model_bytes
+from ..engine.problem import OpenedData, Problem, build_problem
+from ..engine.resources import PeakMemoryMeter
+from ..engine.selection import Track
+from ..engine.train import State, Trained, train
+from ..errors import RequestError
+from ..metric import FloatArray
+from ..plugins.events import EpochFinished, RunStarted
+from ..plugins.listeners import Listeners
+from ..records.files import Arrays
+from ..records.measures import measures_of
+from ..records.scores import scores_name
+from ..request.plan import Plan
+from ..results import RECORD_VERSION, Code, CriterionResult, Environment, Result, SavedModelFacts
+from .environment import capture
+
+
+@dataclass(frozen=True)
+class Finished:
+    """Everything that the record of a finished run holds, as plain data.
+
+    ``trace``: one row per epoch; ``arrays``: the content of ``scores.npz``; None where they are not to be kept.
+    ``predictions``: (rows, scores) of the unlabeled rows of a user's table. ``model``: content of the model's file.
+    """
+
+    result: Result
+    environment: Environment
+    trace: list[dict[str, Any]] | None = None
+    arrays: Arrays | None = None
+    predictions: tuple[npt.NDArray[np.int64], FloatArray] | None = None
+    model: bytes | None = field(default=None, repr=False)
+
+
+def compute(plan: Plan, opened: OpenedData, root: DataRoot, device: torch.device, listeners: Listeners) -> Finished:
+    """Trains, selects, scores and measures.
+
+    Raises RequestError if the request cannot be met on this split, RunFailed if training fails, PluginError if a plugin
+    breaks its contract.
+    """
+    code = plan.code_reading(opened.digest)
+    with computing(plan, device):
+        environment = capture(device)
+        memory = PeakMemoryMeter(device)
+        problem = build_problem(plan, device, opened=opened, root=root)
+
+        def started() -> None:
+            event = RunStarted(plan.run_id, code.hash, plan.spec, str(device), problem.facts())
+            listeners.notify("pubench_run_started", event)
+
+        def report(event: EpochFinished) -> None:
+            listeners.notify("pubench_epoch_finished", event)
+
+        trained = train(plan, problem, memory=memory, started=started, report=report)
+        return finished(plan, problem, trained, code, environment)
+
+
+def finished(plan: Plan, problem: Problem, trained: Trained, code: Code, environment: Environment) -> Finished:
+    """What is recorded of a trained method."""
+    spec = plan.spec
+    model = None
+    if spec.execution.save_model:
+        candidate = trained.selection.tracks[spec.selection.criterion].candidate
+        model = model_bytes(plan, problem, trained.method, candidate)
+    predictions = None
+    if problem.unlabeled_rows is not None:
+        scores = trained.scores[spec.selection.criterion]["unlabeled"]
+        predictions = (problem.unlabeled_rows, scores)
+    return Finished(
+        result=_result(plan, problem, trained, code, environment, with_model=model is not None),
+        environment=environment,
+        trace=[_trace_row(event) for event in trained.epochs] if "trace" in spec.execution.artifacts else None,
+        arrays=_arrays(problem, trained) if "scores" in spec.execution.artifacts else None,
+        predictions=predictions,
+        model=model,
+    )
+
+
+# -------------------------------------------------------------------- the result
+
+
+def _result(
+    plan: Plan, problem: Problem, trained: Trained, code: Code, environment: Environment, *, with_model: bool
+) -> Result:
+    spec, names = plan.spec, plan.spec.evaluation.metrics
+    criteria = {name: _criterion(plan, problem, trained, track) for name, track in trained.selection.tracks.items()}
+    chosen = trained.state_of[spec.selection.criterion]
+    return Result(
+        record_version=RECORD_VERSION,
+        run_id=plan.run_id,
+        code=code,
+        spec=spec,
+        oracle="truth" in plan.method.requires,
+        selected=spec.selection.criterion,
+        criteria=criteria,
+        metrics={name: plan.metrics[name].code for name in names},
+        data=problem.facts(),
+        epochs=len(trained.epochs),
+        seconds=trained.seconds,
+        peak_memory=trained.memory,
+        model=SavedModelFacts(snapshot=chosen) if with_model else None,
+        warnings=tuple(trained.evaluator.measurer.failed.values()),
+        device=environment.device,
+        threads=environment.threads,
+        finished_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    )
+
+
+def _criterion(plan: Plan, problem: Problem, trained: Trained, track: Track) -> CriterionResult:
+    plugin = plan.metrics.get(track.name)
+    oracle, code = plugin is not None and plugin.info.oracle, plan.criterion_code(track.name)
+    if track.snapshot is None:
+        reason = track.undefined or "it had no value at any epoch"
+        return CriterionResult(oracle=oracle, undefined=reason, code=code)
+    state = trained.states[trained.state_of[track.name]]
+    return CriterionResult(
+        oracle=oracle,
+        epoch=track.epoch,
+        value=track.best,
+        candidate=track.candidate,
+        stopped_at=track.stopped_at,
+        snapshot=state.name,
+        code=code,
+        warnings=_one_sided(state),
+        measures=measures_of(
+            state.scores, _knowledge(problem), plan.spec.evaluation.metrics, trained.evaluator.measurer
+        ),
+    )
+
+
+def _knowledge(problem: Problem) -> dict[str, Any]:
+    return {part: problem.knowledge(part) for part in ("test", "validation")}
+
+
+def _one_sided(state: State) -> tuple[str, ...]:
+    """A line for decisions that are all the same: the accuracy is then the share of a class, no more."""
+    part = next((name for name in ("test", "unlabeled") if name in state.scores), None)
+    if part is None:
+        return ()
+    scores = state.scores[part]
+    positive = scores > 0
+    if not len(scores) or (positive.any() and not positive.all()):
+        return ()
+    side = "positive" if positive.any() else "negative"
+    return (
+        f"all {len(scores)} {part} rows are decided {side} (scores from {scores.min():.4g} to {scores.max():.4g}, "
+        "decided at 0): the order of the scores may mean something, the decisions do not",
+    )
+
+
+def _trace_row(event: EpochFinished) -> dict[str, Any]:
+    return {
+        "stage": event.stage,
+        "epoch": event.epoch,
+        "in_stage": event.in_stage,
+        "seconds": round(event.seconds, 4),
+        "evaluation_seconds": round(event.evaluation_seconds, 4),
+        **event.values,
+        **{f"criterion-{name}": value for name, value in event.criteria.items()},
+    }
+
+
+def _arrays(problem: Problem, trained: Trained) -> Arrays:
+    """The content of ``scores.npz``; see :mod:`pubench_core.records.scores`."""
+    validation = problem.split.validation
+    known = {
+        "test_rows": problem.split.test_rows if problem.truth_test is not None else None,
+        "test_labels": problem.truth_test,
+        "validation_rows": validation.rows,
+        "validation_labeled": validation.labeled,
+        "validation_labels": problem.truth_validation,
+        "unlabeled_rows": problem.unlabeled_rows,
+    }
+    arrays: Arrays = {name: values for name, values in known.items() if values is not None}
+    for name, state in trained.states.items():
+        arrays |= {scores_name(part, name): scores for part, scores in state.scores.items()}
+        arrays |= {f"test_auxiliary_{output}_{name}": values for output, values in state.auxiliary.items()}
+    return arrays
+
+
+# -------------------------------------------------------------------- the machine
+
+
+def choose_device(plan: Plan) -> torch.device:
+    """The device of a run; raises RequestError if it does not exist or the method cannot use it."""
+    wanted, info = plan.spec.execution.device, plan.method.info
+    if wanted == "auto":
+        return torch.device("cuda" if "cuda" in info.devices and torch.cuda.is_available() else "cpu")
+    device, field_name = torch.device(wanted), "execution.device"
+    if device.type == "cuda":
+        if not torch.cuda.is_available():
+            raise RequestError(
+                f"execution.device={wanted}: no CUDA device is available here; use cpu or auto",
+                field=field_name,
+                value=wanted,
+            )
+        if (device.index or 0) >= torch.cuda.device_count():
+            raise RequestError(
+                f"execution.device={wanted}: this machine has {torch.cuda.device_count()} CUDA device(s)",
+                field=field_name,
+                value=wanted,
+            )
+        device = torch.device("cuda", device.index or 0)
+    if device.type not in info.devices:
+        raise RequestError(
+            f"execution.device={wanted}: {info.key} runs on {', '.join(info.devices)} only; use auto",
+            field=field_name,
+            value=wanted,
+        )
+    return device
+
+
+@contextmanager
+def computing(plan: Plan, device: torch.device) -> Iterator[None]:
+    """Thread count and deterministic kernels for the duration of a run; restored afterwards."""
+    threads, deterministic = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
+    if plan.spec.execution.threads is not None:
+        torch.set_num_threads(plan.spec.execution.threads)
+    if device.type == "cuda":
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when cuBLAS is first used
+        torch.use_deterministic_algorithms(True, warn_only=True)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+        torch.use_deterministic_algorithms(deterministic, warn_only=warn_only)

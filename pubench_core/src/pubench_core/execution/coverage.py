@@ -1,0 +1,140 @@
+"""Whether a stored record answers a request, and what is missing where it does not. Imports no torch of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..metric import Measurer
+from ..records.files import MODEL, SCORES, TRACE, read_scores
+from ..records.measures import Measures, measures_of
+from ..records.scores import knowledge_of, scores_of
+from ..records.store import OtherFormat, Record, RecordStore
+from ..request.plan import Plan
+from ..results import Code, CriterionResult, Result
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """``record``: answers the request; None where there is none. ``reason``: why a stored one does not answer it.
+
+    ``plan``: what to carry out then. It keeps what the stored record of the same code has beside what is asked for, so
+    that no request loses what an earlier one has computed.
+    """
+
+    record: Record | None
+    reason: str
+    plan: Plan
+
+
+def stored_record(plan: Plan, store: RecordStore) -> Record | str | None:
+    """The record of a plan's run id; a reason where it cannot be read by this version; None where there is none."""
+    try:
+        return store.find(plan.run_id)
+    except OtherFormat as error:
+        return f"the stored record is of format {error.version}, which this version of pubench does not read"
+
+
+def coverage(plan: Plan, record: Record, code: Code) -> Coverage:
+    """Whether a record of the plan's run id answers the plan. ``code``: that would run now, data included."""
+    if record.result.code.hash != code.hash:
+        changed = ", ".join(code.changed_since(record.result.code))
+        return Coverage(None, f"the stored result is of other code (changed: {changed})", plan)
+    missing = list(_missing(plan, record))
+    if missing:
+        return Coverage(None, f"the stored record has {', '.join(missing)}", _widened(plan, record))
+    return Coverage(record, "", plan)
+
+
+def _missing(plan: Plan, record: Record) -> Iterator[str]:
+    """What is asked for and cannot be had from the record, in words that follow 'the stored record has'."""
+    spec, result = plan.spec, record.result
+    for name in spec.selection.criteria:
+        if name not in result.criteria:
+            yield f"no criterion {name}"
+        elif result.criteria[name].code != plan.criterion_code(name):
+            yield f"criterion {name} by other code"
+    has_scores = (record.folder / SCORES).exists()
+    if "scores" in spec.execution.artifacts and not has_scores:
+        yield "no scores"
+    if "trace" in spec.execution.artifacts and not (record.folder / TRACE).exists():
+        yield "no trace"
+    for part in spec.evaluation.trace:
+        if part not in result.spec.evaluation.trace:
+            yield f"no trace of the {part} part"
+    chosen = result.criteria.get(spec.selection.criterion)
+    if chosen is None:
+        return
+    if chosen.undefined:
+        yield f"no value of criterion {spec.selection.criterion}"
+    if spec.execution.save_model and not _has_model(record, chosen):
+        yield "no model of this criterion's epoch"
+    if not has_scores:
+        if unmeasured := _unmeasured(plan, result):
+            yield f"no measure {', '.join(unmeasured)} and no scores to measure"
+        if plan.data.table is not None and chosen.snapshot != result.chosen.snapshot:
+            yield "no predictions of this criterion's epoch"
+
+
+def _has_model(record: Record, chosen: CriterionResult) -> bool:
+    model = record.result.model
+    return model is not None and model.snapshot == chosen.snapshot and (record.folder / MODEL).exists()
+
+
+def _unmeasured(plan: Plan, result: Result) -> list[str]:
+    """Metrics that were not measured yet, or by other code."""
+    return [name for name in plan.spec.evaluation.metrics if result.metrics.get(name) != plan.metrics[name].code]
+
+
+def _widened(plan: Plan, record: Record) -> Plan:
+    """The plan with what the record has beside it: criteria, metrics, artifacts, traced parts, a model."""
+    spec, stored = plan.spec, record.result.spec
+    known = {*plan.metrics, "native", "last"}
+    criteria = dict.fromkeys([*spec.selection.criteria, *(name for name in record.result.criteria if name in known)])
+    metrics = dict.fromkeys([*spec.evaluation.metrics, *(m for m in record.result.metrics if m in plan.metrics)])
+    evaluation = {
+        "metrics": tuple(metrics),
+        "trace": tuple(dict.fromkeys([*spec.evaluation.trace, *stored.evaluation.trace])),
+    }
+    execution = {
+        "artifacts": tuple(dict.fromkeys([*spec.execution.artifacts, *stored.execution.artifacts])),
+        "save_model": spec.execution.save_model or record.result.model is not None,
+    }
+    return plan.with_spec(
+        spec.model_copy(
+            update={
+                "selection": spec.selection.model_copy(update={"criteria": tuple(criteria)}),
+                "evaluation": spec.evaluation.model_copy(update=evaluation),
+                "execution": spec.execution.model_copy(update=execution),
+            }
+        )
+    )
+
+
+def answer(plan: Plan, record: Record) -> Result:
+    """The record's result as the plan asks for it: under its criterion, with metrics that were not measured yet.
+
+    Nothing is trained: what is new is measured from the stored scores.
+    """
+    result, names = record.result, _unmeasured(plan, record.result)
+    selected = plan.spec.selection.criterion
+    if not names:
+        return result if result.selected == selected else result.model_copy(update={"selected": selected})
+    arrays, measurer = read_scores(record.folder), Measurer(plan.metrics)
+    knowledge = knowledge_of(arrays, prior=result.data.prior.given, scheme=result.spec.data.scheme)
+    criteria = {}
+    for name, criterion in result.criteria.items():
+        measured = measures_of(scores_of(arrays, criterion.snapshot), knowledge, names, measurer)
+        criteria[name] = criterion.model_copy(update={"measures": _joined(criterion.measures, measured)})
+    return result.model_copy(
+        update={
+            "selected": selected,
+            "criteria": criteria,
+            "metrics": {**result.metrics, **{name: plan.metrics[name].code for name in names}},
+            "warnings": tuple(dict.fromkeys([*result.warnings, *measurer.failed.values()])),
+        }
+    )
+
+
+def _joined(old: Measures, new: Measures) -> Measures:
+    return {part: {**old.get(part, {}), **new.get(part, {})} for part in {**old, **new}}

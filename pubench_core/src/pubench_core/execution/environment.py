@@ -1,0 +1,68 @@
+"""What a run ran on: versions, source revision, processor, threads."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from functools import cache
+from importlib.metadata import distributions
+from pathlib import Path
+
+import torch
+
+from ..results import Environment
+
+#: Packages whose version can change numbers; pubench's own are added.
+NOTED = ("torch", "torchvision", "numpy", "scipy", "scikit-learn", "numba", "sentence-transformers", "openml")
+
+
+def capture(device: torch.device) -> Environment:
+    """What the present process runs on."""
+    commit, dirty = _git()
+    return Environment(
+        python=platform.python_version(),
+        platform=platform.platform(),
+        packages=_versions(),
+        git_commit=commit,
+        git_dirty=dirty,
+        cpu=_cpu_model(),
+        cpu_count=os.cpu_count(),
+        threads=torch.get_num_threads(),
+        device=str(device),
+        gpu=torch.cuda.get_device_name(device) if device.type == "cuda" else None,
+        cuda=torch.version.cuda if device.type == "cuda" else None,
+    )
+
+
+@cache
+def _versions() -> dict[str, str]:
+    found = {d.name: d.version for d in distributions()}
+    return {n: v for n, v in sorted(found.items()) if n in NOTED or n.startswith("pubench")}
+
+
+@cache
+def _git() -> tuple[str | None, bool | None]:
+    """(commit, whether anything is uncommitted) of the source tree that core was imported from; None where it is not a
+    checkout or git is absent.
+    """
+    here = Path(__file__).parent
+    try:
+        commit = _output("git", "-C", str(here), "rev-parse", "HEAD")
+        return commit, bool(_output("git", "-C", str(here), "status", "--porcelain"))
+    except (OSError, subprocess.SubprocessError):
+        return None, None
+
+
+def _output(*command: str) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+
+
+@cache
+def _cpu_model() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()

@@ -1,0 +1,108 @@
+"""Writing records: of what was computed, of what failed or was refused, of what was derived later."""
+
+from __future__ import annotations
+
+import io
+import time
+import traceback
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from ..engine.train import OUT_OF_MEMORY
+from ..errors import Cause, PubenchError, RecordError, RequestError, RunFailed
+from ..records.files import (
+    ENVIRONMENT,
+    MODEL,
+    PREDICTIONS,
+    RESULT,
+    SCORES,
+    SPEC,
+    TRACE,
+    read_scores,
+    replace_text,
+    write_json,
+    write_predictions,
+    write_rows,
+    write_yaml,
+)
+from ..records.scores import scores_name
+from ..records.store import Record, RecordStore, result_text
+from ..request.plan import Plan
+from ..results import Code, Failure, Result
+from .compute import Finished
+from .environment import capture
+
+
+def publish(store: RecordStore, done: Finished) -> Record:
+    """Stores a finished run. Raises RecordError, with the result, if it cannot be written."""
+    result = done.result
+    try:
+        with store.write(result.run_id) as folder:
+            _fill(folder, done)
+    except RecordError as error:
+        error.result = result
+        raise
+    return Record(store.folder(result.run_id), result)
+
+
+def _fill(folder: Path, done: Finished) -> None:
+    """Writes a record; ``result.json`` last."""
+    write_yaml(folder / SPEC, done.result.spec.model_dump(mode="json"))
+    write_json(folder / ENVIRONMENT, done.environment.model_dump(mode="json"))
+    if done.trace is not None:
+        write_rows(folder / TRACE, done.trace)
+    if done.arrays is not None:
+        np.savez_compressed(folder / SCORES, allow_pickle=False, **done.arrays)
+    if done.predictions is not None:
+        write_predictions(folder / PREDICTIONS, *done.predictions)
+    if done.model is not None:
+        (folder / MODEL).write_bytes(done.model)
+    (folder / RESULT).write_text(result_text(done.result), encoding="utf-8")
+
+
+def publish_answer(store: RecordStore, record: Record, result: Result) -> Record:
+    """Stores what an answer says beyond its record: measures derived from its scores, another chosen criterion.
+
+    Raises RecordError if it cannot be written; the record is then as it was, and the result can be shown all the same.
+    """
+    if (record.folder / PREDICTIONS).exists() and result.chosen.snapshot != record.result.chosen.snapshot:
+        arrays, text = read_scores(record.folder), io.StringIO()
+        write_predictions(text, arrays["unlabeled_rows"], arrays[scores_name("unlabeled", result.chosen.snapshot)])
+        try:
+            replace_text(record.folder / PREDICTIONS, text.getvalue())
+        except OSError as error:
+            raise RecordError(
+                f"{record.folder / PREDICTIONS} could not be written: {error.strerror or error}"
+            ) from error
+    return store.update(record, result)
+
+
+def failure_of(plan: Plan, code: Code, error: Exception, device: torch.device) -> Failure:
+    """What is recorded of a run that was refused after its data were opened, or that failed."""
+    failed = error if isinstance(error, RunFailed) else RunFailed(_reason(error), cause=_cause(error))
+    return Failure(
+        failure_version=1,
+        run_id=plan.run_id,
+        cause=failed.cause,
+        reason=failed.reason,
+        stage=failed.stage,
+        epoch=failed.epoch,
+        batch=failed.batch,
+        code=code,
+        spec=plan.spec,
+        traceback="".join(traceback.format_exception(error)),
+        environment=capture(device),
+        failed_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    )
+
+
+def _reason(error: Exception) -> str:
+    return str(error) if isinstance(error, PubenchError) else f"{type(error).__name__}: {error}"
+
+
+def _cause(error: Exception) -> Cause:
+    if isinstance(error, RequestError):
+        return "refused"
+    return "out-of-memory" if isinstance(error, OUT_OF_MEMORY) else "error"

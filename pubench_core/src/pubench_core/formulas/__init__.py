@@ -1,0 +1,1 @@
+"""Pure functions that several methods need: risks, best bin estimation, augmented views."""

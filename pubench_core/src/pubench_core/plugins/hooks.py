@@ -1,0 +1,82 @@
+"""Hook specifications (pluggy). A plugin marks its functions with :data:`hookimpl`; entry-point group ``pubench``.
+
+Registration hooks return lists of info records and import nothing heavy. Lifecycle hooks are for listeners (a
+tracking server, a notifier): each hook has many, all receive the same event, and one that fails is reported once and
+left out for the rest of the run.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pluggy
+
+from .info import BackboneInfo, DatasetInfo, MechanismInfo, MethodInfo, MetricInfo, PriorInfo
+
+if TYPE_CHECKING:  # events hold results, whose import takes longer than listing every plugin
+    from .events import EpochFinished, RunFinished, RunStarted
+
+PROJECT = "pubench"
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+
+
+class Registration:
+    """What a plugin offers."""
+
+    @hookspec
+    def pubench_methods(self) -> list[MethodInfo]:
+        """PU learning methods."""
+        raise NotImplementedError
+
+    @hookspec
+    def pubench_datasets(self) -> list[DatasetInfo]:
+        """Data sets with class labels, and how they are binarized by default."""
+        raise NotImplementedError
+
+    @hookspec
+    def pubench_mechanisms(self) -> list[MechanismInfo]:
+        """Labeling mechanisms: which positives get a label."""
+        raise NotImplementedError
+
+    @hookspec
+    def pubench_metrics(self) -> list[MetricInfo]:
+        """Measures of scores and decisions."""
+        raise NotImplementedError
+
+    @hookspec
+    def pubench_priors(self) -> list[PriorInfo]:
+        """Class-prior estimators."""
+        raise NotImplementedError
+
+    @hookspec
+    def pubench_backbones(self) -> list[BackboneInfo]:
+        """Networks that methods train."""
+        raise NotImplementedError
+
+
+class Lifecycle:
+    """What happens in a run. Events are frozen; a listener cannot change a run."""
+
+    @hookspec
+    def pubench_run_started(self, event: RunStarted) -> None:
+        """A run has its data, split and device; training starts."""
+
+    @hookspec
+    def pubench_epoch_finished(self, event: EpochFinished) -> None:
+        """One epoch was trained and, if selectable, scored."""
+
+    @hookspec
+    def pubench_run_finished(self, event: RunFinished) -> None:
+        """A run ended and its record, or the record of its failure or refusal, is on disk."""
+
+
+#: Registration hook of each kind, in the order in which they are listed.
+REGISTRATION = {
+    "method": "pubench_methods",
+    "dataset": "pubench_datasets",
+    "mechanism": "pubench_mechanisms",
+    "metric": "pubench_metrics",
+    "prior": "pubench_priors",
+    "backbone": "pubench_backbones",
+}

@@ -1,0 +1,185 @@
+"""Info records: what a plugin says about itself without importing anything heavy.
+
+Entry-point modules hold these records and nothing else; ``load`` is an import string, resolved only when the thing
+is used. Listing every installed plugin therefore imports neither torch nor scikit-learn.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
+
+_KEY = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_IMPORT_STRING = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+Setting = Literal["two-sample", "one-sample", "either"]
+Modality = Literal["image", "text", "tabular"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reference:
+    """Where a method, data set or measure was published."""
+
+    authors: str
+    title: str
+    venue: str
+    year: int
+    url: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.authors}, {self.title}, {self.venue} {self.year}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset:
+    """Named hyper-parameter values that replace a Config's defaults, with overrides for single data sets."""
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+    per_data: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    note: str = ""
+
+    def resolve(self, data_key: str) -> dict[str, Any]:
+        """The values for one data set."""
+        return {**self.values, **self.per_data.get(data_key, {})}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Info:
+    """What every plugin says of itself.
+
+    Raises ValueError on a key that is not lower-case words joined by hyphens, or a ``load`` that is not
+    ``package.module:attribute``.
+    """
+
+    kind: ClassVar[str]
+
+    key: str
+    name: str
+    summary: str
+    load: str
+    family: str = ""
+    reference: Reference | None = None
+    follows: str = ""
+    aliases: tuple[str, ...] = ()
+    presets: Mapping[str, Preset] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __post_init__(self) -> None:
+        for key in (self.key, *self.aliases):
+            if not isinstance(key, str) or not _KEY.fullmatch(key):
+                raise ValueError(
+                    f"key {key!r} must be lower-case letters and digits, words joined by hyphens (macro-f1)"
+                )
+        if not isinstance(self.load, str) or not _IMPORT_STRING.fullmatch(self.load):
+            raise ValueError(f"load of '{self.key}' is {self.load!r}; it must read 'package.module:attribute'")
+
+    @property
+    def package(self) -> str:
+        """Top-level import name of the code behind this record."""
+        return self.load.split(":")[0].split(".")[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodInfo(Info):
+    """``needs``: what the default configuration requires (prior, truth); ``devices``: what its tensors may live on.
+
+    ``declared_failures``: conformance checks that the method fails by its nature, with the reason.
+    """
+
+    kind: ClassVar[str] = "method"
+    needs: frozenset[str] = frozenset()
+    setting: Setting = "either"
+    devices: tuple[str, ...] = ("cpu", "cuda")
+    declared_failures: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetInfo(Info):
+    """``classes`` in index order; ``positive`` and ``negative`` are the default binarization, as class indices.
+
+    ``binarizations``: named others, (positive, negative) each. ``source``: where the files come from, in words.
+    ``license``: license or terms of use.
+    """
+
+    kind: ClassVar[str] = "dataset"
+    modality: Modality
+    classes: tuple[str, ...]
+    positive: tuple[int, ...]
+    negative: tuple[int, ...]
+    backbone: str
+    preprocess: Literal["none", "standardize", "l2"] = "none"
+    source: str = ""
+    license: str = ""
+    binarizations: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MechanismInfo(Info):
+    """``assumption``: SCAR or SAR; ``variants``: named readings of the mechanism, the first is the default."""
+
+    kind: ClassVar[str] = "mechanism"
+    assumption: Literal["SCAR", "SAR"]
+    needs_posterior: bool = False
+    variants: tuple[str, ...] = ("paper",)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricInfo(Info):
+    """``needs``: the fields of the view that the metric reads, beside scores and decisions.
+
+    ``assumes``: what must hold for its value to mean what it says: ``prior`` (the prior that was given is right),
+    ``SCAR`` (labeled positives are a random draw of all). ``criterion``: it may be used to choose an epoch.
+    ``headline``: it has a column in the result table.
+    """
+
+    kind: ClassVar[str] = "metric"
+    needs: frozenset[str] = frozenset()
+    assumes: frozenset[str] = frozenset()
+    higher_is_better: bool = True
+    criterion: bool = False
+    headline: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        extra = set(self.needs) - {"truth", "labeled", "prior", "scheme"}
+        if extra:
+            raise ValueError(f"metric '{self.key}' needs {sorted(extra)}; a view has truth, labeled, prior and scheme")
+        if strange := sorted(set(self.assumes) - {"prior", "SCAR"}):
+            raise ValueError(f"metric '{self.key}' assumes {strange}; prior and SCAR are what can be assumed")
+        if "prior" in self.needs and "prior" not in self.assumes:
+            raise ValueError(f"metric '{self.key}' reads the prior and must say that it assumes it")
+
+    @property
+    def oracle(self) -> bool:
+        """Whether it reads true labels."""
+        return "truth" in self.needs
+
+
+@dataclass(frozen=True, kw_only=True)
+class PriorInfo(Info):
+    """``inputs``: what the estimator reads, raw features or the scores of a held-out P-versus-U classifier."""
+
+    kind: ClassVar[str] = "prior"
+    inputs: Literal["scores", "features"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackboneInfo(Info):
+    """``inputs``: vector for (d,) rows, image for (channels, height, width) rows."""
+
+    kind: ClassVar[str] = "backbone"
+    inputs: Literal["vector", "image"]
+
+
+INFO_TYPES: tuple[type[Info], ...] = (
+    MethodInfo,
+    DatasetInfo,
+    MechanismInfo,
+    MetricInfo,
+    PriorInfo,
+    BackboneInfo,
+)

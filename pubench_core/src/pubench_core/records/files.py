@@ -1,0 +1,89 @@
+"""Writing the files of a record, and reading the scores back."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+import numpy.typing as npt
+import yaml
+
+#: Files of a run folder. ``result.json`` is written last: a folder without it is not a record.
+RESULT = "result.json"
+SPEC = "spec.yaml"
+ENVIRONMENT = "environment.json"
+TRACE = "trace.csv"
+SCORES = "scores.npz"
+PREDICTIONS = "predictions.csv"
+MODEL = "model.safetensors"
+FAILURE = "failure.json"
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    """Indented JSON without NaN."""
+    path.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def write_yaml(path: Path, value: Mapping[str, Any]) -> None:
+    """YAML in the given order."""
+    path.write_text(yaml.safe_dump(dict(value), sort_keys=False), encoding="utf-8")
+
+
+def write_rows(target: Path | TextIO, rows: Iterable[Mapping[str, Any]]) -> None:
+    """CSV with the union of all columns, in order of appearance; absent values are empty."""
+    if isinstance(target, Path):
+        with target.open("w", newline="", encoding="utf-8") as file:
+            write_rows(file, rows)
+        return
+    rows = list(rows)
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    writer = csv.DictWriter(target, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+
+
+def write_predictions(target: Path | TextIO, rows: npt.NDArray[np.int64], scores: npt.NDArray[np.float64]) -> None:
+    """``row`` (counted from 0, the header left out), ``score``, ``rank`` (1 is the highest score; equal scores share
+    the better rank) and ``decision`` (1 positive: score above 0), in the order of the rows.
+    """
+    from scipy.stats import rankdata
+
+    ranks = rankdata(-scores, method="min").astype(int)
+    lines = [
+        {"row": int(row), "score": float(score), "rank": int(rank), "decision": int(score > 0)}
+        for row, score, rank in zip(rows, scores, ranks, strict=True)
+    ]
+    write_rows(target, lines)
+
+
+def read_scores(folder: Path) -> Arrays:
+    """The arrays of a record's ``scores.npz``."""
+    with np.load(folder / SCORES, allow_pickle=False) as stored:
+        return dict(stored)
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Replaces a file as a whole: a reader finds the older text or the newer, never half of one."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        aside.write_text(text, encoding="utf-8")
+        sync(aside)
+        aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def sync(path: Path) -> None:
+    """Waits until a file or folder is on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

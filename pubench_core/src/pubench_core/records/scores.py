@@ -1,0 +1,45 @@
+"""The layout of ``scores.npz``: which array is what.
+
+``test_rows``, ``test_labels``; ``validation_rows``, ``validation_labeled``, ``validation_labels``; ``unlabeled_rows``
+(a user's table). Per distinct state of the method, named by ``CriterionResult.snapshot``: ``test_scores_<state>``,
+``validation_scores_<state>``, ``unlabeled_scores_<state>``, ``test_auxiliary_<output>_<state>``. What is not known is
+not there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..metric import FloatArray, Knowledge
+from ..specs import Scheme
+from .files import Arrays
+
+#: Parts that metrics can be measured on.
+MEASURED = ("test", "validation")
+
+
+def scores_name(part: str, state: str) -> str:
+    """Name of the array of one part's scores in one state."""
+    return f"{part}_scores_{state}"
+
+
+def scores_of(arrays: Arrays, state: str) -> dict[str, FloatArray]:
+    """part -> scores of one state, of all parts that have them."""
+    found = {part: arrays.get(scores_name(part, state)) for part in (*MEASURED, "unlabeled")}
+    return {part: np.asarray(scores, dtype=np.float64) for part, scores in found.items() if scores is not None}
+
+
+def knowledge_of(arrays: Arrays, *, prior: float, scheme: Scheme) -> dict[str, Knowledge]:
+    """What is known of the rows of the test and of the validation part."""
+    labeled = arrays["validation_labeled"]
+    everybody = np.arange(len(labeled))
+    return {
+        "test": Knowledge(truth=arrays.get("test_labels")),
+        "validation": Knowledge(
+            truth=arrays.get("validation_labels"),
+            labeled=np.flatnonzero(labeled),
+            unlabeled=everybody if scheme == "case-control" else np.flatnonzero(~labeled),
+            prior=prior,
+            scheme=scheme,
+        ),
+    }

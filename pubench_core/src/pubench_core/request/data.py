@@ -1,0 +1,231 @@
+"""What data a request means: classes by index or name, named binarizations, a user's own table, who gets a label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from ..data.store import source_of
+from ..data.tables import is_table_path, read_table, sha256_of
+from ..data.user_table import read_user_table
+from ..errors import PluginError, RequestError, unknown
+from ..mechanism import Mechanism
+from ..plugins.info import DatasetInfo, MechanismInfo
+from ..plugins.registry import Registry, load
+from ..specs import GIVEN, UserTableSpec
+from .explain import explain
+from .layers import FieldPath
+from .merged import Request
+from .plan import DataChoice, MechanismChoice
+
+#: How rows of a user's table can have come about (Wang et al.); the first is the default.
+TABLE_SCHEMES = ("one-sample", "two-sample")
+#: What a resolved spec of a user's table says of classes.
+_TABLE_CLASSES: dict[str, Any] = {"positive": [1], "negative": [0], "binarization": None}
+
+
+@dataclass(frozen=True)
+class DataSections:
+    """The choice of data and mechanism, and the two sections of the spec that say so."""
+
+    data: dict[str, Any]
+    mechanism: dict[str, Any]
+    choice: DataChoice
+    mechanism_choice: MechanismChoice | None
+
+
+def choose_data(request: Request, registry: Registry) -> DataSections:
+    """A user's table or an installed data set. Raises RequestError for what contradicts itself or does not exist."""
+    given = request.sections["data"].get("own")
+    if given is not None:
+        return _user_table(request, given)
+    mechanism_section = request.sections["mechanism"]
+    if mechanism_section.get("key") == GIVEN:
+        raise RequestError(
+            f"mechanism {GIVEN} is for a table of your own; data.own.path=my.csv and data.own.label_col=COLUMN name it",
+            field="mechanism.key",
+            value=GIVEN,
+        )
+    info = request.find(registry, DatasetInfo, "data", request.key(DatasetInfo, "data"))
+    section = {"preprocess": info.preprocess, **request.sections["data"], "key": info.key}
+    section |= _classes(request, info)
+    mechanism = request.find(registry, MechanismInfo, "mechanism", mechanism_section.get("key", "scar"))
+    variant = str(mechanism_section.get("variant", mechanism.variants[0]))
+    if variant not in mechanism.variants:
+        raise unknown(f"variant of mechanism {mechanism.key}", variant, mechanism.variants, field="mechanism.variant")
+    return DataSections(
+        section,
+        {**mechanism_section, "key": mechanism.key, "variant": variant},
+        DataChoice(info, source_of(info), None),
+        MechanismChoice(mechanism, _mechanism(mechanism, variant)),
+    )
+
+
+def _mechanism(info: MechanismInfo, variant: str) -> Mechanism:
+    made = load(info)
+    if not (isinstance(made, type) and issubclass(made, Mechanism)):
+        raise PluginError(f"mechanism '{info.key}': {info.load} is not a subclass of pubench_core.mechanism.Mechanism")
+    return made(variant)
+
+
+# -------------------------------------------------------------------- a user's table
+
+
+def _user_table(request: Request, own: Any) -> DataSections:
+    """The table that a request names, read; labels are its own, so the mechanism is ``given``."""
+    data, mechanism = request.sections["data"], request.sections["mechanism"]
+    if not isinstance(own, dict) or "path" not in own:
+        named = ", ".join(f"data.own.{name}" for name in own) if isinstance(own, dict) else "data.own"
+        raise RequestError(f"{named}: only a table of your own has columns to name; data.own.path=my.csv names it")
+    path = Path(str(own["path"]))
+    _refuse_contradictions(request, path)
+    spec = _table_spec(own, path, request.origins)
+    scheme = data.get("scheme", TABLE_SCHEMES[0])
+    if scheme not in TABLE_SCHEMES:
+        raise RequestError(
+            f"scheme {scheme}: the rows of {path.name} are one-sample (all of them one draw, some labeled) or "
+            "two-sample (the unlabeled rows alone are a draw, the labeled come from elsewhere)",
+            field="data.scheme",
+            value=scheme,
+        )
+    info = table_info(spec)
+    section = {"preprocess": info.preprocess, **data, "own": spec, "key": path.name, "scheme": scheme}
+    section |= {"positive": list(info.positive), "negative": list(info.negative)}
+    choice = DataChoice(info, None, read_user_table(spec))
+    return DataSections(section, {**mechanism, "key": GIVEN, "c": None}, choice, None)
+
+
+def _refuse_contradictions(request: Request, path: Path) -> None:
+    """A data set beside the table, a simulated labeling or classes of a table that has its labels, row-wise scaling."""
+    data, mechanism = request.sections["data"], request.sections["mechanism"]
+    if "key" in data and not is_table_path(str(data["key"])) and str(data["key"]) != path.name:
+        raise RequestError(
+            f"{request.where('data', 'key')}: the data are a data set ({data['key']}) or a file ({path}), not both",
+            field="data.key",
+            value=data["key"],
+        )
+    if data.get("preprocess") == "l2":
+        raise RequestError(f"data.preprocess l2: for {path.name} it is standardize or none", field="data.preprocess")
+    given = [
+        ("mechanism", name) for name, absent in (("key", GIVEN), ("c", None)) if mechanism.get(name, absent) != absent
+    ]
+    given += [("data", name) for name, usual in _TABLE_CLASSES.items() if _plain(data.get(name, usual)) != usual]
+    if given:
+        raise RequestError(
+            f"{request.where(*given[0])}: {path.name} comes with its own labels, so nobody simulates them; leave out "
+            "mechanism.key, mechanism.c and class lists",
+            field=".".join(given[0]),
+        )
+
+
+def _plain(given: Any) -> Any:
+    return list(given) if isinstance(given, (list, tuple)) else given
+
+
+def _table_spec(own: Mapping[str, Any], path: Path, origins: Mapping[FieldPath, str]) -> UserTableSpec:
+    """The fields of a table with the checksums of its files. Raises RequestError if they are not those it asks for."""
+    if not own.get("label_col"):
+        columns = list(read_table(path).columns)
+        listed = ", ".join(columns if len(columns) <= 12 else [*columns[:6], "...", *columns[-6:]])
+        raise RequestError(
+            f"{path.name}: say which column holds the labels, data.own.label_col=COLUMN; its columns are {listed}",
+            field="data.own.label_col",
+        )
+    checked = {**own, "path": path, "sha256": sha256_of(path)}
+    if own.get("test") is not None:
+        checked |= {"test": Path(str(own["test"])), "test_sha256": sha256_of(Path(str(own["test"])))}
+    for name, file in (("sha256", path), ("test_sha256", checked.get("test"))):
+        if own.get(name) not in (None, checked.get(name)):
+            raise RequestError(
+                f"{file} is not the file this spec was written for: sha256 {str(checked.get(name))[:16]}, "
+                f"{str(own[name])[:16]} in the spec; leave {name} out to take the file as it is",
+                field=f"data.own.{name}",
+                value=own[name],
+            )
+    try:
+        return UserTableSpec.model_validate(checked)
+    except ValidationError as error:
+        raise explain(error, UserTableSpec, ("data", "own"), origins, owner="data.own") from None
+
+
+def table_info(own: UserTableSpec) -> DatasetInfo:
+    """What a user's table is, in the words of a data set plugin. Nothing is loaded by its import string."""
+    return DatasetInfo(
+        key="own",
+        name=own.path.name,
+        summary="a table of the user's own",
+        load="pubench_core.data.user_table:read_user_table",
+        modality="tabular",
+        classes=("negative", "positive"),
+        positive=(1,),
+        negative=(0,),
+        backbone="mlp",
+        preprocess="standardize",
+    )
+
+
+# -------------------------------------------------------------------- classes
+
+
+def _classes(request: Request, info: DatasetInfo) -> dict[str, list[Any]]:
+    """``positive`` and ``negative`` as lists of class indices.
+
+    Either may be given as indices or class names, in a list or joined by commas; one given alone leaves every other
+    class to the other side. ``binarization`` names a pair of lists that the data set declares.
+    """
+    data = request.sections["data"]
+    name = data.get("binarization")
+    lists = {side: _indices(request, info, side) for side in ("positive", "negative") if side in data}
+    if name is not None:
+        if name not in info.binarizations:
+            raise unknown(f"binarization of {info.key}", str(name), info.binarizations, field="data.binarization")
+        declared = dict(zip(("positive", "negative"), map(list, info.binarizations[name]), strict=True))
+        for side, indices in lists.items():
+            if indices != declared[side]:
+                raise RequestError(
+                    f"data.binarization={name} says which classes are {side}; leave out data.{side}",
+                    field=f"data.{side}",
+                    value=data[side],
+                )
+        return declared
+    if not lists:
+        return {"positive": list(info.positive), "negative": list(info.negative)}
+    for side, other in (("positive", "negative"), ("negative", "positive")):
+        if side not in lists:
+            lists[side] = [k for k in range(len(info.classes)) if k not in lists[other]]
+    return lists
+
+
+def _indices(request: Request, info: DatasetInfo, side: str) -> list[Any]:
+    """Class indices; what is neither an index nor a name is refused, what is no scalar is left to the schema."""
+    given = request.sections["data"][side]
+    items: Iterable[Any] = given.split(",") if isinstance(given, str) else given
+    if not isinstance(items, (list, tuple)):
+        items = [items]
+    return [_index(request, info, side, item) for item in items]
+
+
+def _index(request: Request, info: DatasetInfo, side: str, item: Any) -> Any:
+    by_name = {name.lower(): k for k, name in enumerate(info.classes)}
+    if isinstance(item, str) and item.strip().lower() in by_name:
+        return by_name[item.strip().lower()]
+    if isinstance(item, bool):
+        return item  # refused by the schema, with what the field accepts
+    try:
+        index = int(item)
+    except (TypeError, ValueError, OverflowError):
+        if not isinstance(item, str):
+            return item  # refused by the schema, with what the field accepts
+        index = -1
+    if not 0 <= index < len(info.classes):
+        raise RequestError(
+            f"{request.origins.get(('data', side), side)}: {info.key} has no class {str(item).strip()}; its classes "
+            f"are 0 to {len(info.classes) - 1} ({', '.join(info.classes)})",
+            field=f"data.{side}",
+            value=item,
+        )
+    return item if isinstance(item, float) else index

@@ -1,0 +1,144 @@
+"""Which criteria a run tracks and which metrics are measured on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import Hint, PluginError, RequestError, unknown
+from ..method import Method
+from ..metric import MetricPlugin
+from ..plugins.info import MetricInfo
+from ..plugins.registry import Registry, load
+from ..plugins.source_code import hash_function
+from .merged import Request
+from .plan import DataChoice, MethodChoice
+
+#: Tracked unless other criteria are given, as far as they are installed: PU-only ones, oracle ones, the last epoch.
+DEFAULT_CRITERIA = ("pa", "pauc", "native", "oa", "f1", "macro-f1", "last")
+
+
+@dataclass(frozen=True)
+class Installed:
+    """``usable``: every metric that loads; ``broken``: why the others do not, by key."""
+
+    usable: Mapping[str, MetricPlugin]
+    broken: Mapping[str, PluginError]
+
+    @classmethod
+    def of(cls, registry: Registry) -> Installed:
+        """All metrics of a registry."""
+        usable: dict[str, MetricPlugin] = {}
+        broken: dict[str, PluginError] = {}
+        for info in registry.infos(MetricInfo):
+            try:
+                usable[info.key] = MetricPlugin(info, load(info), hash_function(info.load))
+            except PluginError as error:
+                broken[info.key] = error
+        return cls(usable, broken)
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """What is known of the rows of each part. ``of``: the data's name."""
+
+    of: str
+    test: frozenset[str]
+    validation: frozenset[str]
+    truth_in_pool: bool
+
+    @classmethod
+    def known(cls, data: DataChoice) -> _Parts:
+        pool = data.table is None or data.table.truth is not None
+        test = data.table is None or data.table.can_be_tested
+        observed = frozenset({"labeled", "prior", "scheme"})
+        return cls(
+            data.info.name,
+            frozenset({"truth"}) if test else frozenset(),
+            observed | ({"truth"} if pool else frozenset()),
+            pool,
+        )
+
+    def lack_truth(self, what: str, field: str) -> RequestError:
+        return RequestError(
+            f"{what} needs true labels and {self.of} has none; data.own.truth_col=COLUMN names them", field=field
+        )
+
+
+def choose_selection(request: Request, method: MethodChoice, data: DataChoice, installed: Installed) -> dict[str, Any]:
+    """The section ``selection``: the criterion that names the result, and all that are tracked.
+
+    What needs true labels is left out by default where there are none, and refused where it is named.
+    """
+    section, parts = request.sections["selection"], _Parts.known(data)
+    known = _criteria(method, installed)
+    criterion, given = section.get("criterion", "pa"), section.get("criteria", "all")
+    if not isinstance(criterion, str):
+        raise unknown("selection criterion", str(criterion), known, field="selection.criterion")
+    named = (criterion,) if given == "all" else (criterion, *names(given))
+    for name in named:
+        if name in installed.broken:
+            raise installed.broken[name]
+        if name == "native" and name not in known:
+            raise RequestError(
+                f"method '{method.info.key}' has no selection score of its own ('native')", field="selection.criterion"
+            )
+        if name not in known:
+            raise unknown("selection criterion", str(name), known, field="selection.criterion")
+        if not parts.truth_in_pool and _reads_truth(installed, name):
+            raise parts.lack_truth(f"criterion '{name}'", "selection.criterion")
+    if given != "all":
+        return {**section, "criterion": criterion, "criteria": given}
+    usable = [name for name in DEFAULT_CRITERIA if name in known]
+    tracked = [name for name in usable if parts.truth_in_pool or not _reads_truth(installed, name)]
+    if criterion not in tracked:
+        tracked.insert(len(tracked) - 1, criterion)
+    return {**section, "criterion": criterion, "criteria": tuple(tracked)}
+
+
+def _criteria(method: MethodChoice, installed: Installed) -> tuple[str, ...]:
+    """Every criterion that can choose an epoch for this method, the default ones first."""
+    found = [key for key, plugin in installed.usable.items() if plugin.info.criterion]
+    if method.implementation.selection_score is not Method.selection_score:
+        found.append("native")
+    found.append("last")
+    usual = [name for name in DEFAULT_CRITERIA if name in found]
+    return (*usual, *(name for name in found if name not in usual))
+
+
+def _reads_truth(installed: Installed, name: str) -> bool:
+    return name in installed.usable and installed.usable[name].info.oracle
+
+
+def choose_evaluation(request: Request, data: DataChoice, installed: Installed) -> dict[str, Any]:
+    """The section ``evaluation``: metrics to measure, by default all for which some part knows enough."""
+    section, parts = request.sections["evaluation"], _Parts.known(data)
+    trace = names(section.get("trace", ()))
+    if "train" in trace and not parts.truth_in_pool:
+        raise parts.lack_truth("evaluation.trace: tracing training rows", "evaluation.trace")
+    if "test" in trace and not parts.test:
+        raise parts.lack_truth("evaluation.trace: tracing test rows", "evaluation.trace")
+    measurable = [
+        key
+        for key, plugin in installed.usable.items()
+        if plugin.info.needs <= parts.test or plugin.info.needs <= parts.validation
+    ]
+    given = section.get("metrics", "all")
+    if given == "all":
+        return {**section, "metrics": tuple(measurable)}
+    for name in names(given):
+        if name in installed.broken:
+            raise installed.broken[name]
+        if name in installed.usable and name not in measurable:
+            raise parts.lack_truth(f"metric '{name}'", "evaluation.metrics")
+        if name not in installed.usable:
+            raise unknown(
+                "metric", str(name), installed.usable, field="evaluation.metrics", hint=Hint("list", "metric")
+            )
+    return {**section, "metrics": given}
+
+
+def names(value: Any) -> tuple[Any, ...]:
+    """A value that may stand for a list of one."""
+    return tuple(value) if isinstance(value, (list, tuple)) else (value,)

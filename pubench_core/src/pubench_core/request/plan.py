@@ -1,0 +1,107 @@
+"""A request that has been understood: everything a run needs, looked up, loaded and validated once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from ..backbones.base import Backbone
+from ..data.source import DataSource
+from ..data.user_table import UserTable
+from ..mechanism import Mechanism
+from ..method import AnyMethod
+from ..metric import MetricPlugin
+from ..plugins.info import BackboneInfo, DatasetInfo, MechanismInfo, MethodInfo, PriorInfo
+from ..prior import PriorEstimator
+from ..results import Code
+from ..specs import RunSpec, SelectionSpec
+from ..specs.config import MethodConfig
+
+#: (shape of one row, outputs) -> network.
+BackboneFactory = Callable[[tuple[int, ...], int], Backbone]
+
+
+@dataclass(frozen=True)
+class MethodChoice:
+    """``config``: validated; ``requires``: what the method, so configured, is granted beside features and labels."""
+
+    info: MethodInfo
+    implementation: type[AnyMethod]
+    config: MethodConfig
+    requires: frozenset[str]
+
+    def new(self) -> AnyMethod:
+        """An untrained method."""
+        return self.implementation(self.config)
+
+
+@dataclass(frozen=True)
+class DataChoice:
+    """``source``: reads a data set; ``table``: a user's own table, which has been read. One of them is None."""
+
+    info: DatasetInfo
+    source: DataSource | None
+    table: UserTable | None
+
+
+@dataclass(frozen=True)
+class MechanismChoice:
+    """A labeling mechanism in one of its variants."""
+
+    info: MechanismInfo
+    mechanism: Mechanism
+
+
+@dataclass(frozen=True)
+class BackboneChoice:
+    """A network's factory."""
+
+    info: BackboneInfo
+    factory: BackboneFactory
+
+
+@dataclass(frozen=True)
+class EstimatorChoice:
+    """A class-prior estimator."""
+
+    info: PriorInfo
+    estimator: PriorEstimator
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run that can be carried out without asking any registry.
+
+    ``metrics``: every installed metric that loads, whether the spec names it or not. ``mechanism``: None where the
+    labels are given. ``estimator``: None where the prior is not estimated. ``code``: what computes, but for the data,
+    whose digest is known when they have been opened.
+    """
+
+    spec: RunSpec
+    run_id: str
+    data: DataChoice
+    mechanism: MechanismChoice | None
+    method: MethodChoice
+    backbone: BackboneChoice
+    estimator: EstimatorChoice | None
+    metrics: Mapping[str, MetricPlugin]
+    code: Code
+
+    def code_reading(self, digest: str) -> Code:
+        """The code with the digest of the arrays that it reads; a user's table counts by its SHA-256 in the run id."""
+        if not digest:
+            return self.code
+        return Code.of({**self.code.parts, f"data {self.data.info.key}": digest}, self.code.versions)
+
+    def criterion_code(self, name: str) -> str:
+        """Hash of a criterion's code; empty for ``native``, which is the method's, and ``last``."""
+        return "" if name in ("native", "last") else self.metrics[name].code
+
+    def with_spec(self, spec: RunSpec) -> Plan:
+        """The same run, looked at or carried out differently."""
+        return replace(self, spec=spec)
+
+    def tracking(self, criterion: str, criteria: tuple[str, ...]) -> Plan:
+        """The same run with other criteria."""
+        selection = SelectionSpec(criterion=criterion, criteria=criteria)
+        return self.with_spec(self.spec.model_copy(update={"selection": selection}))

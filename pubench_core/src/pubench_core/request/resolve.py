@@ -1,0 +1,170 @@
+"""From what a user said to a :class:`~pubench_core.request.plan.Plan`, in one place.
+
+Hyper-parameters resolve in this order: Config defaults < preset < layers in the order given (a run file, then flags).
+Every error names where the value came from, what was given and what would be right. Behind this function nobody asks
+the registry again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from ..errors import Hint, PluginError, RequestError, unknown
+from ..method import AnyMethod, Method
+from ..plugins.info import BackboneInfo, Info, MethodInfo, PriorInfo
+from ..plugins.registry import Registry, load
+from ..prior import PriorEstimator
+from ..specs import RunSpec, is_one_sample
+from ..specs.run import run_id
+from .data import DataSections, choose_data
+from .explain import explain
+from .identity import code_of
+from .layers import Layer
+from .merged import Request
+from .metrics import Installed, choose_evaluation, choose_selection
+from .plan import BackboneChoice, EstimatorChoice, MethodChoice, Plan
+
+
+def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], None] = lambda text: None) -> Plan:
+    """The run that the layers describe, later ones winning.
+
+    A metric that cannot be loaded and was not named is left out, which ``warn`` is called with.
+
+    Raises RequestError for an unknown key, field, preset or criterion and for a value out of bounds; PluginError if
+    something that was named is broken.
+    """
+    request = Request.of(layers)
+    data = choose_data(request, registry)
+    method = _method(request, registry, data.choice.info.key)
+    backbone = _backbone(request, registry, data.choice.info.backbone)
+    installed = Installed.of(registry)
+    sections: dict[str, Any] = {
+        **request.sections,
+        "data": data.data,
+        "mechanism": data.mechanism,
+        "method": {
+            **request.sections["method"],
+            "key": method.info.key,
+            "config": method.config.model_dump(mode="json"),
+        },
+        "backbone": {**request.sections["backbone"], "key": backbone.info.key},
+        "selection": choose_selection(request, method, data.choice, installed),
+        "evaluation": choose_evaluation(request, data.choice, installed),
+    }
+    _warn_of_broken(request, installed, warn)
+    try:
+        spec = RunSpec.model_validate({**request.rest, **sections})
+    except ValidationError as error:
+        raise explain(error, RunSpec, (), request.origins) from None
+    spec = _calibrated(spec, method.info)
+    spec, estimator = _prior(spec, registry, data)
+    return Plan(
+        spec=spec,
+        run_id=run_id(spec, method.config),
+        data=data.choice,
+        mechanism=data.mechanism_choice,
+        method=method,
+        backbone=backbone,
+        estimator=estimator,
+        metrics=installed.usable,
+        code=code_of(_computing(data, method, backbone, estimator), registry),
+    )
+
+
+def _computing(
+    data: DataSections, method: MethodChoice, backbone: BackboneChoice, estimator: EstimatorChoice | None
+) -> list[Info]:
+    """The plugins whose code decides the scores; a data set counts by its arrays."""
+    found: list[Info] = [method.info, backbone.info]
+    if data.mechanism_choice is not None:
+        found.append(data.mechanism_choice.info)
+    if estimator is not None:
+        found.append(estimator.info)
+    return found
+
+
+# -------------------------------------------------------------------- method and backbone
+
+
+def _method(request: Request, registry: Registry, data_key: str) -> MethodChoice:
+    info = request.find(registry, MethodInfo, "method", request.key(MethodInfo, "method"))
+    implementation = method_class(info)
+    section = request.sections["method"]
+    preset, given = section.get("preset"), section.get("config") or {}
+    values: Mapping[str, Any] = {}
+    if preset is not None:
+        if str(preset) not in info.presets:
+            raise unknown(f"preset of {info.key}", str(preset), info.presets, field="method.preset")
+        values = info.presets[str(preset)].resolve(data_key)
+    if not isinstance(given, Mapping):
+        raise RequestError(
+            f"method.config must be a mapping of {info.key}'s fields, given {given!r}", field="method.config"
+        )
+    try:
+        config = implementation.Config.model_validate({**values, **given})
+    except ValidationError as error:
+        prefix, hint = ("method", "config"), Hint("describe", info.key)
+        raise explain(error, implementation.Config, prefix, request.origins, info.key, hint) from None
+    return MethodChoice(info, implementation, config, implementation.requires(config))
+
+
+def method_class(info: MethodInfo) -> type[AnyMethod]:
+    """The method behind an info record; PluginError if it is not a :class:`Method`."""
+    found = load(info)
+    if not (isinstance(found, type) and issubclass(found, Method)):
+        raise PluginError(f"method '{info.key}': {info.load} is not a subclass of pubench_core.method.Method")
+    return found
+
+
+def _backbone(request: Request, registry: Registry, default: str) -> BackboneChoice:
+    info = request.find(registry, BackboneInfo, "backbone", request.sections["backbone"].get("key", default))
+    return BackboneChoice(info, load(info))
+
+
+# -------------------------------------------------------------------- what depends on the validated spec
+
+
+def _calibrated(spec: RunSpec, method: MethodInfo) -> RunSpec:
+    """Calibration decided: on or off under one-sample data, where it means something."""
+    wanted = spec.method.calibrate
+    if not is_one_sample(spec.data.scheme):
+        wanted = "auto"
+    elif wanted == "auto":
+        wanted = "on" if method.setting == "two-sample" else "off"
+    return spec.model_copy(update={"method": spec.method.model_copy(update={"calibrate": wanted})})
+
+
+def _prior(spec: RunSpec, registry: Registry, data: DataSections) -> tuple[RunSpec, EstimatorChoice | None]:
+    """The estimator that the spec names, if any; RequestError for a true prior where the truth is not known."""
+    word, _, rest = str(spec.prior).partition(":")
+    table = data.choice.table
+    if word in ("true", "scaled") and table is not None and table.truth is None:
+        ways = "give what you believe (prior=0.3)"
+        if registry.infos(PriorInfo):
+            ways += " or have it estimated (prior=estimated:KEY)"
+        raise RequestError(
+            f"prior {spec.prior}: without true labels the true class prior is not known; {ways}",
+            field="prior",
+            value=spec.prior,
+        )
+    if word != "estimated":
+        return spec, None
+    info = registry.find(PriorInfo, rest)
+    made = load(info)
+    if not (isinstance(made, type) and issubclass(made, PriorEstimator)):
+        raise PluginError(f"prior '{info.key}': {info.load} is not a subclass of pubench_core.prior.PriorEstimator")
+    return spec.model_copy(update={"prior": f"estimated:{info.key}"}), EstimatorChoice(info, made())
+
+
+def _warn_of_broken(request: Request, installed: Installed, warn: Callable[[str], None]) -> None:
+    """Says which metrics are left out, where all were meant."""
+    everything = (
+        request.sections["selection"].get("criteria", "all"),
+        request.sections["evaluation"].get("metrics", "all"),
+    )
+    if "all" in everything:
+        for error in installed.broken.values():
+            warn(f"left out: {error}")

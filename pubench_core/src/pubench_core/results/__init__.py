@@ -1,0 +1,35 @@
+"""What a run leaves behind, as typed objects: results, failures, the environment. No torch, no files."""
+
+from .failure import Failure
+from .result import (
+    RECORD_VERSION,
+    Code,
+    CriterionResult,
+    DataFacts,
+    Environment,
+    Estimate,
+    Measure,
+    PartFacts,
+    PeakMemory,
+    PriorFacts,
+    Result,
+    SavedModelFacts,
+    Seconds,
+)
+
+__all__ = [
+    "RECORD_VERSION",
+    "Code",
+    "CriterionResult",
+    "DataFacts",
+    "Environment",
+    "Estimate",
+    "Failure",
+    "Measure",
+    "PartFacts",
+    "PeakMemory",
+    "PriorFacts",
+    "Result",
+    "SavedModelFacts",
+    "Seconds",
+]

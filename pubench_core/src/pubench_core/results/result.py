@@ -1,0 +1,199 @@
+"""The result of a finished run: the content of ``result.json``, field by field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_serializer
+
+from ..specs import RunSpec
+from ..specs.canonical import short_hash
+
+#: Raised when the meaning of a field of ``result.json`` changes or one goes; a record of another version is not read.
+RECORD_VERSION = 4
+
+
+class Stored(BaseModel):
+    """Base of what is written to records: unknown fields and numbers that JSON cannot hold are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class _Compact(Stored):
+    """Left out of the JSON where a field is at its default."""
+
+    @model_serializer(mode="wrap")
+    def _without_defaults(self, handler: Any) -> dict[str, Any]:
+        plain: dict[str, Any] = handler(self)
+        fields = type(self).model_fields
+        return {
+            name: value
+            for name, value in plain.items()
+            if fields[name].is_required() or getattr(self, name) != fields[name].get_default(call_default_factory=True)
+        }
+
+
+class Measure(_Compact):
+    """One metric on one part. It has a value, or says why it is undefined."""
+
+    value: float | None = Field(None, description="the value; none where it is undefined")
+    undefined: str = Field("", description="why there is no value")
+    interval: tuple[float, float] | None = Field(None, description="lower and upper end, where the metric gives them")
+    warnings: tuple[str, ...] = Field((), description="what a reader of the value must know")
+    details: dict[str, Any] = Field(default_factory=dict, description="whatever else the metric says, as plain data")
+
+
+class CriterionResult(_Compact):
+    """What one selection criterion chose, and what was measured there."""
+
+    oracle: bool = Field(description="whether the criterion reads true labels")
+    undefined: str = Field("", description="why the criterion has no value on this split")
+    epoch: int | None = Field(None, description="chosen epoch, from 1 over all stages")
+    value: float | None = Field(None, description="value of the criterion there; none for last")
+    candidate: str = Field("", description="chosen network, where the method offers several")
+    stopped_at: int | None = Field(None, description="epoch at which its patience ran out")
+    snapshot: str = Field("", description="name of the state in scores.npz: test_scores_<snapshot> and so on")
+    code: str = Field("", description="hash of the criterion's code; empty for native (the method's) and last")
+    warnings: tuple[str, ...] = Field((), description="what a reader of its decisions must know")
+    measures: dict[str, dict[str, Measure]] = Field(
+        default_factory=dict, description="part (test, validation) -> metric -> measure"
+    )
+
+
+class Code(Stored):
+    """Which code computed the scores."""
+
+    hash: str = Field(description="16 digits over the parts; a record answers for this code only")
+    parts: dict[str, str] = Field(description="what computes (method nnpu, data digits, engine ...) -> hash of it")
+    versions: dict[str, str] = Field(description="distribution -> version; recorded, not hashed")
+
+    @classmethod
+    def of(cls, parts: Mapping[str, str], versions: Mapping[str, str]) -> Code:
+        """The code with these parts."""
+        return cls(hash=short_hash(dict(parts)), parts=dict(parts), versions=dict(versions))
+
+    def changed_since(self, older: Code) -> list[str]:
+        """Names of the parts in which the two differ."""
+        return sorted(name for name in {*self.parts, *older.parts} if self.parts.get(name) != older.parts.get(name))
+
+
+class PartFacts(_Compact):
+    """Counts of one part of the split. What needs true labels is absent where there are none."""
+
+    rows: int = Field(description="instances")
+    labeled: int | None = Field(None, description="labeled positives; none in the test part")
+    unlabeled: int | None = Field(None, description="rows of U (training part)")
+    positive: int | None = Field(None, description="positive instances")
+    negative: int | None = Field(None, description="negative instances")
+    unlabeled_positive: int | None = Field(None, description="positives in U (training part)")
+    unlabeled_negative: int | None = Field(None, description="negatives in U (training part)")
+
+
+class Estimate(_Compact):
+    """What a class-prior estimator said."""
+
+    estimator: str = Field(description="its key")
+    share: float = Field(description="estimated share of positives in U")
+    interval: tuple[float, float] | None = Field(None, description="of the share, where the estimator gives one")
+    diagnostics: dict[str, Any] = Field(default_factory=dict, description="whatever else it says, as plain data")
+    seconds: float = Field(description="time it took")
+
+
+class PriorFacts(_Compact):
+    """The class prior π = p(y = 1) of the training pool."""
+
+    given: float = Field(description="what the method was given")
+    true: float | None = Field(None, description="|P| / n of the pool, where the truth is known")
+    estimate: Estimate | None = Field(None, description="where the given one was estimated")
+
+
+class DataFacts(_Compact):
+    """The labeled problem in numbers."""
+
+    modality: str = Field(description="image, text or tabular")
+    shape: tuple[int, ...] = Field(description="shape of one row")
+    dropped: int = Field(description="rows of classes in neither list")
+    train: PartFacts = Field(description="the training pool")
+    validation: PartFacts = Field(description="the validation part")
+    test: PartFacts | None = Field(None, description="the test part; none where nothing can be tested")
+    prior: PriorFacts = Field(description="class priors")
+    calibrated: bool = Field(description="whether U ∪ P was the unlabeled table under one-sample data")
+    digest: str = Field("", description="hash of the arrays that were read; empty for a user's table")
+    encoding: tuple[dict[str, Any], ...] | None = Field(None, description="what became of a user's columns")
+    notes: tuple[str, ...] = Field((), description="what was read in a user's file and what looked odd")
+
+
+class Seconds(Stored):
+    """Wall-clock time."""
+
+    total: float = Field(description="everything between the first and the last instruction of the run's own work")
+    training: float = Field(description="inside epochs, scoring apart")
+    evaluation: float = Field(description="scoring and measuring")
+    per_epoch: float = Field(description="mean of training and evaluation per epoch")
+    per_epoch_training: float = Field(description="mean of training per epoch")
+
+
+class PeakMemory(Stored):
+    """The most memory that the run took."""
+
+    bytes: int
+    what: str = Field(description="allocated on the GPU, resident during the run, or since the process started")
+
+
+class SavedModelFacts(Stored):
+    """Which state ``model.safetensors`` holds."""
+
+    snapshot: str = Field(description="the same name as in criteria")
+
+
+class Environment(_Compact):
+    """What a run ran on; the content of ``environment.json``."""
+
+    python: str
+    platform: str
+    packages: dict[str, str] = Field(description="distribution -> version, of those that can change numbers")
+    git_commit: str | None = Field(None, description="of the source tree that core was imported from")
+    git_dirty: bool | None = Field(None, description="whether that tree had uncommitted changes")
+    cpu: str
+    cpu_count: int | None
+    threads: int = Field(description="threads that torch used on the CPU")
+    device: str
+    gpu: str | None = None
+    cuda: str | None = None
+
+
+class Result(_Compact):
+    """Everything a reader of results needs about one finished run."""
+
+    record_version: Literal[4] = Field(description="version of this format")
+    run_id: str = Field(description="hash of what decides the scores; name of the record's folder")
+    code: Code = Field(description="which code computed the scores")
+    spec: RunSpec = Field(description="the resolved spec that was carried out")
+    oracle: bool = Field(description="whether the method was granted true labels")
+    selected: str = Field(description="the criterion that names the result")
+    criteria: dict[str, CriterionResult] = Field(description="what each tracked criterion chose")
+    metrics: dict[str, str] = Field(description="metric -> hash of the code that measured it")
+    data: DataFacts = Field(description="the labeled problem in numbers")
+    epochs: int = Field(description="epochs that were trained")
+    seconds: Seconds = Field(description="wall-clock time")
+    peak_memory: PeakMemory = Field(description="the most memory that the run took")
+    model: SavedModelFacts | None = Field(None, description="which state was saved, where one was")
+    warnings: tuple[str, ...] = Field((), description="what a reader of the result must know")
+    device: str = Field(description="where it was computed")
+    threads: int = Field(description="CPU threads; another number may round differently")
+    finished_at: str = Field(description="UTC, ISO 8601")
+
+    @property
+    def chosen(self) -> CriterionResult:
+        """What the criterion that names the result chose."""
+        return self.criteria[self.selected]
+
+    @property
+    def test(self) -> dict[str, float | None]:
+        """metric -> value on the test part, under the criterion that names the result; empty without true labels."""
+        return {name: measure.value for name, measure in self.chosen.measures.get("test", {}).items()}
+
+    def plain(self) -> dict[str, Any]:
+        """The content of ``result.json``."""
+        return self.model_dump(mode="json")

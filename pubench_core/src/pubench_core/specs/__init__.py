@@ -1,0 +1,33 @@
+"""What is asked for, as validated models without any machinery: run specs, hyper-parameters, sampling schemes."""
+
+from .run import (
+    GIVEN,
+    BackboneSpec,
+    DataSpec,
+    EvaluationSpec,
+    ExecutionSpec,
+    MechanismSpec,
+    MethodSpec,
+    RunSpec,
+    SelectionSpec,
+    UserTableSpec,
+    ValidationSpec,
+)
+from .schemes import Scheme, is_one_sample, unlabeled_prior
+
+__all__ = [
+    "GIVEN",
+    "BackboneSpec",
+    "DataSpec",
+    "EvaluationSpec",
+    "ExecutionSpec",
+    "MechanismSpec",
+    "MethodSpec",
+    "RunSpec",
+    "Scheme",
+    "SelectionSpec",
+    "UserTableSpec",
+    "ValidationSpec",
+    "is_one_sample",
+    "unlabeled_prior",
+]

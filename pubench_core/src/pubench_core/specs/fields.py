@@ -1,0 +1,146 @@
+"""Pydantic fields with a meaning, bounds, a search range and a place in a run's identity."""
+
+from __future__ import annotations
+
+import types
+from dataclasses import dataclass
+from typing import Any, Literal, Union, get_args, get_origin
+
+import pydantic
+from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
+from pydantic.fields import FieldInfo
+
+
+@dataclass(frozen=True)
+class LogUniform:
+    """Drawn as exp(U(log low, log high))."""
+
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"log-uniform, {self.low:.3g} to {self.high:.3g}"
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Drawn uniformly from [low, high]."""
+
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"uniform, {self.low:g} to {self.high:g}"
+
+
+@dataclass(frozen=True)
+class PowerOfTwo:
+    """Drawn as the integer part of 2 ** U(low, high)."""
+
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"2^U({self.low:g}, {self.high:g})"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of the listed values, all equally likely."""
+
+    values: tuple[Any, ...]
+
+    def __str__(self) -> str:
+        return "one of " + ", ".join(str(value) for value in self.values)
+
+
+Search = LogUniform | Uniform | PowerOfTwo | Choice
+
+
+class _NoNeutralValue:
+    """Marks a field that is in the run id whatever its value."""
+
+
+_NONE = _NoNeutralValue()
+
+
+def Field(
+    default: Any = ...,
+    *,
+    description: str,
+    search: Search | None = None,
+    neutral: Any = _NONE,
+    identifies: bool = True,
+    accepts: str = "",
+    **bounds: Any,
+) -> Any:
+    """A pydantic field whose meaning is obligatory.
+
+    ``search``: range for hyper-parameter draws. ``neutral``: the value at which the field is left out of the run id; a
+    field that is added later declares the value that computes what was computed before, so that no stored id changes.
+    It is declared once and never follows the default. ``identifies``: whether the field is in the run id at all.
+    ``accepts``: the values it accepts, in words, where bounds do not say it well.
+    """
+    extra: dict[str, Any] = {}
+    if search is not None:
+        extra["search"] = search
+    if not isinstance(neutral, _NoNeutralValue):
+        extra["neutral"] = neutral
+    if not identifies:
+        extra["identifies"] = False
+    if accepts:
+        extra["accepts"] = accepts
+    return pydantic.Field(default, description=description, json_schema_extra=extra or None, **bounds)
+
+
+def about(field: FieldInfo, name: str, default: Any = None) -> Any:
+    """What :func:`Field` was given beside bounds and description (``search``, ``neutral``, ``accepts`` ...)."""
+    extra = field.json_schema_extra
+    return extra.get(name, default) if isinstance(extra, dict) else default
+
+
+def identity_of(model: BaseModel) -> dict[str, Any]:
+    """The fields of a model that decide a run id, as plain data; those at their neutral value are left out."""
+    plain = model.model_dump(mode="json")
+    found: dict[str, Any] = {}
+    for name, field in type(model).model_fields.items():
+        value = getattr(model, name)
+        if about(field, "identifies", True) is False:
+            continue
+        neutral = about(field, "neutral", _NONE)
+        if not isinstance(neutral, _NoNeutralValue) and value == neutral and type(value) is type(neutral):
+            continue
+        found[name] = identity_of(value) if isinstance(value, BaseModel) else plain[name]
+    return found
+
+
+class Strict(BaseModel):
+    """Refuses unknown fields, infinities, and a truth value where a number is meant."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, validate_default=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_bool_for_number(cls, value: Any, info: ValidationInfo) -> Any:
+        annotation = cls.model_fields[info.field_name or ""].annotation
+        if isinstance(value, (list, tuple)) and any(isinstance(item, bool) for item in value):
+            raise ValueError(f"{info.field_name}: a list with a truth value in it; {_name(annotation)} is right")
+        if not isinstance(value, bool) or _takes_bool(annotation):
+            return value
+        words = get_args(annotation) if get_origin(annotation) is Literal else ()
+        word = "on" if value else "off"  # what YAML reads as a truth value
+        if word in words:
+            return word
+        raise ValueError(f"{info.field_name}: {str(value).lower()} is a truth value, not {_name(annotation)}")
+
+
+def _takes_bool(annotation: Any) -> bool:
+    if get_origin(annotation) in (Union, types.UnionType):
+        return any(_takes_bool(a) for a in get_args(annotation))
+    return annotation in (bool, Any) or (get_origin(annotation) is Literal and True in get_args(annotation))
+
+
+def _name(annotation: Any) -> str:
+    if get_origin(annotation) is Literal:
+        return "one of " + ", ".join(str(word) for word in get_args(annotation))
+    return {int: "a whole number", float: "a number", str: "a text"}.get(annotation, str(annotation))

@@ -1,0 +1,248 @@
+"""What a run is: a validated, complete, hashable description.
+
+Flags, YAML files and the Python API all build a :class:`RunSpec` through :mod:`pubench_core.request`. The run id hashes
+what decides the trained scores and nothing else: what only looks at a run (``selection``, ``evaluation``), where and
+how it is carried out (``execution``) and how values came about (``method.preset``, ``data.binarization``) are not in
+it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import field_validator, model_validator
+
+from .canonical import short_hash
+from .fields import Field, Strict, identity_of
+from .schemes import Scheme, is_one_sample
+
+Artifact = Literal["scores", "trace"]
+Preprocess = Literal["none", "standardize", "l2"]
+
+#: Key of the mechanism of a user's own file: its labels are taken as they are.
+GIVEN = "given"
+
+
+class UserTableSpec(Strict):
+    """A user's own table: which column says who is labeled, which columns are features.
+
+    The checksums of the files decide the run, their places do not.
+    """
+
+    path: Path = Field(description="the file", identifies=False)
+    sha256: str = Field(description="SHA-256 of the file")
+    label_col: str = Field(description="column that says who is labeled")
+    truth_col: str | None = Field(None, description="column of true labels, for measuring only", neutral=None)
+    positive_value: tuple[str, ...] = Field(
+        (), description="texts that mean positive, where columns are not 1/0, 1/-1 or true/false", neutral=()
+    )
+    drop: tuple[str, ...] = Field((), description="columns to leave out", neutral=())
+    features: tuple[str, ...] = Field(
+        (), description="columns to use, as shell patterns; empty: all that are not something else", neutral=()
+    )
+    test: Path | None = Field(None, description="file of test rows", identifies=False)
+    test_sha256: str | None = Field(None, description="SHA-256 of the file of test rows", neutral=None)
+
+    @field_validator("positive_value", "drop", "features", mode="before")
+    @classmethod
+    def _list(cls, given: Any) -> Any:
+        """``a,b`` means the list of a and b."""
+        if isinstance(given, (list, tuple)):
+            return tuple(str(word) for word in given)
+        return tuple(word.strip() for word in str(given).split(","))
+
+
+class DataSpec(Strict):
+    """The binary problem. Classes in neither list are dropped."""
+
+    key: str = Field(description="the data set, or the name of the user's file")
+    own: UserTableSpec | None = Field(None, description="the user's own table, where the data are one", neutral=None)
+    binarization: str | None = Field(None, description="name of the two lists of classes", identifies=False)
+    positive: tuple[int, ...] = Field(description="indices of the positive classes")
+    negative: tuple[int, ...] = Field(description="indices of the negative classes")
+    scheme: Scheme = Field("case-control", description="how labeled and unlabeled rows were sampled")
+    preprocess: Preprocess = Field("none", description="what is done to features before a network sees them")
+    test_fraction: float = Field(
+        0.2, gt=0, lt=1, description="share held out where a data set has no test part", accepts="a number in (0, 1)"
+    )
+
+    @field_validator("positive", "negative")
+    @classmethod
+    def _in_order(cls, given: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(sorted(set(given)))  # the same classes written differently are the same run
+
+    @model_validator(mode="after")
+    def _two_disjoint_classes(self) -> DataSpec:
+        if not self.positive or not self.negative:
+            raise ValueError("positive and negative must each name at least one class")
+        if both := set(self.positive) & set(self.negative):
+            raise ValueError(f"class {min(both)} is both positive and negative")
+        return self
+
+
+class MechanismSpec(Strict):
+    """Who gets a label."""
+
+    key: str = Field("scar", description="the labeling mechanism")
+    c: float | None = Field(
+        0.1,
+        gt=0,
+        le=1,
+        description="label frequency p(labeled | positive); none where labels are given",
+        accepts="a number in (0, 1]",
+    )
+    variant: str = Field("paper", description="which reading of the mechanism")
+
+    @model_validator(mode="after")
+    def _c_unless_given(self) -> MechanismSpec:
+        if (self.c is None) != (self.key == GIVEN):
+            raise ValueError("c is a number in (0, 1], and absent where the labels are given")
+        return self
+
+
+class ValidationSpec(Strict):
+    """The validation part, split off (stratified) before anything is labeled."""
+
+    fraction: float = Field(0.2, ge=0, lt=1, description="share of the training part")
+
+
+class MethodSpec(Strict):
+    """The method and its complete configuration."""
+
+    key: str = Field(description="the method")
+    preset: str | None = Field(None, description="named values that the configuration started from", identifies=False)
+    calibrate: Literal["auto", "on", "off"] = Field(
+        "auto",
+        description="whether a two-sample method gets U ∪ P as its unlabeled rows under one-sample data (Wang et al.); "
+        "resolved to on or off there, auto where the scheme leaves nothing to calibrate",
+        neutral="auto",
+    )
+    config: dict[str, Any] = Field(default_factory=dict, description="hyper-parameters")
+
+
+class BackboneSpec(Strict):
+    """The network that ``run.backbone`` builds."""
+
+    key: str = Field(description="the backbone")
+
+
+class SelectionSpec(Strict):
+    """All ``criteria`` are tracked, each with its own best epoch and patience; one of them names the result.
+
+    ``last`` means the state after every planned epoch: a run that tracks it never ends early.
+    """
+
+    criterion: str = Field("pa", description="the criterion that names the result")
+    criteria: tuple[str, ...] = Field(description="the criteria that are tracked")
+
+    @field_validator("criteria")
+    @classmethod
+    def _each_once(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(given))
+
+    @model_validator(mode="after")
+    def _tracked(self) -> SelectionSpec:
+        if self.criterion not in self.criteria:
+            raise ValueError(f"criterion '{self.criterion}' is not tracked; criteria are {', '.join(self.criteria)}")
+        return self
+
+
+class EvaluationSpec(Strict):
+    """What is measured on the scores of a run."""
+
+    metrics: tuple[str, ...] = Field(description="metrics, measured on every part of which enough is known")
+    trace: tuple[Literal["train", "test"], ...] = Field(
+        (), description="parts that are scored after every epoch as well, for the trace only"
+    )
+
+    @field_validator("metrics", "trace")
+    @classmethod
+    def _each_once(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(given))
+
+
+class ExecutionSpec(Strict):
+    """Where and how a run is carried out. Recorded, never hashed."""
+
+    device: str = Field("auto", pattern=r"^(auto|cpu|cuda(:\d+)?)$", description="auto, cpu or cuda:0")
+    threads: int | None = Field(None, ge=1, description="CPU threads; none: torch's own choice")
+    results: Path = Field(Path("results"), description="folder of records")
+    data_root: Path | None = Field(None, description="folder of data files")
+    encoder: Path | None = Field(None, description="folder of the sentence encoder for text data sets")
+    offline: bool = Field(False, description="never touch the network")
+    artifacts: tuple[Artifact, ...] = Field(("scores", "trace"), description="files that are kept beside the result")
+    save_model: bool = Field(False, description="keep what scores with: model.safetensors")
+    tracking: bool = Field(True, description="tell tracking plugins of the run when it is over")
+    tracking_uri: str | None = Field(None, description="server or database of the tracking plugin")
+
+
+class RunSpec(Strict):
+    """One run: data, labels, method, network, choice of epoch, measures, seed."""
+
+    data: DataSpec = Field(description="the binary problem")
+    mechanism: MechanismSpec = Field(description="who gets a label")
+    prior: float | str = Field("true", description="class prior that the method is given")
+    validation: ValidationSpec = Field(ValidationSpec(), description="the validation part")
+    method: MethodSpec = Field(description="the method")
+    backbone: BackboneSpec = Field(description="the network")
+    selection: SelectionSpec = Field(description="choice of epoch", identifies=False)
+    evaluation: EvaluationSpec = Field(description="measures", identifies=False)
+    seed: int = Field(2, ge=0, lt=2**63, description="seed of split, labels, initialization and batches")
+    execution: ExecutionSpec = Field(ExecutionSpec(), description="where and how", identifies=False)
+
+    @field_validator("prior", mode="before")  # runs before Strict looks for truth values
+    @classmethod
+    def _prior(cls, given: Any) -> float | str:
+        return parse_prior(given)
+
+    def identity(self, config: Strict | None = None) -> dict[str, Any]:
+        """The part that decides the trained scores, as plain data.
+
+        ``config``: the method's validated configuration, which knows the neutral values of its fields; without it,
+        every hyper-parameter counts.
+        """
+        found = identity_of(self)
+        if self.data.own is not None:
+            del found["data"]["key"]  # the name of a file
+        if config is not None:
+            found["method"]["config"] = identity_of(config)
+        return found
+
+    @property
+    def one_sample(self) -> bool:
+        """Whether P and U together are one draw from the population."""
+        return is_one_sample(self.data.scheme)
+
+
+def run_id(spec: RunSpec, config: Strict) -> str:
+    """First 16 hexadecimal digits of the SHA-256 of :meth:`RunSpec.identity`."""
+    return short_hash(spec.identity(config))
+
+
+def parse_prior(given: Any) -> float | str:
+    """``true``, a number in (0, 1), ``scaled:FACTOR`` or ``estimated:KEY``; raises ValueError on anything else."""
+    if given is True or given == "true":
+        return "true"
+    form = "a prior is 'true', a number between 0 and 1, 'scaled:1.2' or 'estimated:KEY'"
+    if isinstance(given, str) and ":" in given:
+        word, rest = given.split(":", 1)
+        if word == "estimated" and rest:
+            return given
+        if word == "scaled":
+            factor = _number(rest, form)
+            if not 0 < factor < float("inf"):
+                raise ValueError(f"a scaled prior needs a factor above 0; {form}")
+            return f"scaled:{factor!r}"
+        raise ValueError(form)
+    number = _number(given, form)
+    if not 0 < number < 1:
+        raise ValueError(f"{number:g} is outside (0, 1); {form}")
+    return number
+
+
+def _number(given: Any, form: str) -> float:
+    try:
+        return float(given)
+    except (TypeError, ValueError):
+        raise ValueError(form) from None

@@ -1,0 +1,29 @@
+"""Making the networks of a run: the backbone's factory, with the data set's normalization as first layer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..backbones.base import Backbone, Normalize
+from ..errors import PluginError
+
+
+@dataclass(frozen=True)
+class NetworkBuilder:
+    """``shape``: of one row as the network gets it. ``mean``, ``std``: per channel; None: nothing is normalized."""
+
+    key: str
+    factory: Callable[[tuple[int, ...], int], Backbone]
+    shape: tuple[int, ...]
+    mean: tuple[float, ...] | None = None
+    std: tuple[float, ...] | None = None
+
+    def __call__(self, outputs: int) -> Backbone:
+        """An untrained network. Raises RequestError if it cannot take rows of this shape, PluginError if it is none."""
+        network = self.factory(self.shape, outputs)
+        if not isinstance(network, Backbone):
+            raise PluginError(f"backbone '{self.key}' returned {type(network).__name__}, not a Backbone")
+        if self.mean is not None and self.std is not None:
+            network.normalize = Normalize(self.mean, self.std)
+        return network
