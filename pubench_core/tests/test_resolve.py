@@ -1,4 +1,4 @@
-"""What a user asks for becomes one complete spec: the same request the same run id, a wrong one a sentence that helps.
+"""What a user said becomes one complete plan: the same request the same run id, a wrong one a sentence that helps.
 
 This module is also the plugin that the tests resolve against.
 """
@@ -7,28 +7,34 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from dataclasses import FrozenInstanceError
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from pydantic import ValidationError
 
 from pubench_core import DatasetInfo, MechanismInfo, MethodInfo, MetricInfo, Preset, PriorInfo, hookimpl
-from pubench_core.errors import PluginError, RequestError
+from pubench_core.data.source import DataSource
+from pubench_core.errors import Hint, PluginError, RequestError
+from pubench_core.mechanism import Mechanism
 from pubench_core.method import Method
 from pubench_core.metric import MetricView
 from pubench_core.plugins.registry import GROUP, Registry
-from pubench_core.request import Layer, parse_assignment, read_yaml, resolve
-from pubench_core.specs import RunSpec
-from pubench_core.specs.config import MethodConfig
+from pubench_core.prior import PriorEstimate, PriorEstimator
+from pubench_core.request import Layer, Plan, parse_assignment, read_yaml, resolve
+from pubench_core.request.metrics import DEFAULT_CRITERIA
+from pubench_core.specs import ExecutionSpec
+from pubench_core.specs.config import TrainingConfig
 from pubench_core.specs.fields import Field
 from pubench_core.specs.run import parse_prior
 from pubench_core.training.run import Run
 from pubench_core.training.views import PUData
 
 
-class Config(MethodConfig):
+class Config(TrainingConfig):
     epochs: int = Field(40, ge=1, description="epochs")
     loss: str = Field("sigmoid", description="surrogate")
 
@@ -37,7 +43,22 @@ class Tiny(Method[Config]):
     def fit(self, data: PUData, run: Run[Config]) -> None:
         raise NotImplementedError
 
-    def score(self, x: Any) -> Any:
+    def decision_function(self, x: Any) -> Any:
+        raise NotImplementedError
+
+
+class Rows(DataSource):
+    def read(self, files: Any, root: Any) -> Any:
+        raise NotImplementedError
+
+
+class Labeling(Mechanism):
+    def choose(self, x_pos: Any, posterior_logit: Any, n: int, rng: Any) -> Any:
+        raise NotImplementedError
+
+
+class Guess(PriorEstimator):
+    def estimate(self, positive: Any, unlabeled: Any, rng: Any) -> PriorEstimate:
         raise NotImplementedError
 
 
@@ -53,8 +74,8 @@ def about(key: str, implementation: str, *aliases: str) -> dict[str, Any]:
 def pubench_datasets() -> list[DatasetInfo]:
     classes: dict[str, Any] = {"classes": ("cat", "dog", "cow"), "positive": (0,), "negative": (1, 2)}
     return [
-        DatasetInfo(**about("toy", "zero", "toys"), **classes, modality="tabular", backbone="mlp"),
-        DatasetInfo(**about("pixels", "zero"), **classes, modality="image", backbone="cnn"),
+        DatasetInfo(**about("toy", "Rows", "toys"), **classes, modality="tabular", backbone="mlp"),
+        DatasetInfo(**about("pixels", "Rows"), **classes, modality="image", backbone="cnn"),
     ]
 
 
@@ -66,21 +87,27 @@ def pubench_methods() -> list[MethodInfo]:
 
 @hookimpl
 def pubench_mechanisms() -> list[MechanismInfo]:
-    return [MechanismInfo(**about("scar", "zero", "s1"), assumption="SCAR", variants=("paper", "released"))]
+    return [MechanismInfo(**about("scar", "Labeling", "s1"), assumption="SCAR", variants=("paper", "released"))]
 
 
 @hookimpl
 def pubench_metrics() -> list[MetricInfo]:
     return [
-        MetricInfo(**about("pa", "zero"), tag="needs prior", needs=frozenset({"labeled", "prior"}), criterion=True),
-        MetricInfo(**about("f1", "zero"), tag="oracle", needs=frozenset({"truth"}), criterion=True),
-        MetricInfo(**about("auc", "zero"), tag="oracle", needs=frozenset({"truth"})),
+        MetricInfo(
+            **about("pa", "zero"),
+            needs=frozenset({"labeled", "prior"}),
+            assumes=frozenset({"prior", "SCAR"}),
+            criterion=True,
+        ),
+        MetricInfo(**about("f1", "zero"), needs=frozenset({"truth"}), criterion=True),
+        MetricInfo(**about("auc", "zero"), needs=frozenset({"truth"})),
+        MetricInfo(**about("rank", "zero"), needs=frozenset({"labeled"}), criterion=True),
     ]
 
 
 @hookimpl
 def pubench_priors() -> list[PriorInfo]:
-    return [PriorInfo(**about("bbe", "zero", "best-bin"), inputs="scores")]
+    return [PriorInfo(**about("bbe", "Guess", "best-bin"), inputs="scores")]
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +118,7 @@ def plugins() -> Registry:
     return found
 
 
-Ask = Callable[..., RunSpec]
+Ask = Callable[..., Plan]
 Write = Callable[[str], Layer]
 
 
@@ -108,14 +135,10 @@ def write(tmp_path: Path) -> Write:
 
 @pytest.fixture
 def ask(plugins: Registry, write: Write) -> Ask:
-    """``ask("lr=1", file="...")``: the spec of a run file (by default the toy data and method) and of ``--set``s."""
+    """``ask("lr=1", file="...")``: the plan of a run file (by default the toy data and method) and of assignments."""
 
-    def ask(*sets: str, file: str = "data: toy\nmethod: tiny\n") -> RunSpec:
-        flags = Layer()
-        for text in sets:
-            path, value = parse_assignment(text)
-            flags.put(path, value, f"--set {text}")
-        return resolve([write(file), flags], plugins)
+    def ask(*sets: str, file: str = "data: toy\nmethod: tiny\n") -> Plan:
+        return resolve([write(file), Layer.of(*sets, prefix="--set ")], plugins)
 
     return ask
 
@@ -149,12 +172,12 @@ def test_defaults_give_way_to_a_preset_that_to_a_file_and_that_to_flags(
     file = "data: toy\nmethod:\n  key: tiny\n"
     file += f"  preset: {preset}\n" if preset else ""
     file += f"  config: {{lr: {in_file}}}\n" if in_file else ""
-    assert ask(*flag, file=file).method.config["lr"] == expected
+    assert ask(*flag, file=file).spec.method.config["lr"] == expected
 
 
 def test_what_a_later_layer_does_not_name_stays(ask: Ask) -> None:
     file = "data: toy\nmethod: {key: tiny, preset: fast, config: {loss: logistic, momentum: 0.5}}\n"
-    config = ask("momentum=0.25", file=file).method.config
+    config = ask("momentum=0.25", file=file).spec.method.config
     assert {name: config[name] for name in ("loss", "epochs", "lr", "momentum", "batch_size")} == {
         "loss": "logistic",
         "epochs": 7,
@@ -166,26 +189,81 @@ def test_what_a_later_layer_does_not_name_stays(ask: Ask) -> None:
 
 def test_a_preset_that_a_flag_names_does_not_overrule_what_the_file_says(ask: Ask) -> None:
     file = "data: toy\nmethod: {key: tiny, config: {lr: 0.02}}\n"
-    config = ask("method.preset=fast", file=file).method.config
+    config = ask("method.preset=fast", file=file).spec.method.config
     assert (config["lr"], config["epochs"]) == (0.02, 7)
 
 
 def test_a_preset_has_values_of_its_own_for_single_data_sets(ask: Ask) -> None:
-    on_pixels = ask("data.key=pixels", "method.preset=fast").method.config
+    on_pixels = ask("data.key=pixels", "method.preset=fast").spec.method.config
     assert (on_pixels["lr"], on_pixels["epochs"]) == (0.5, 7)
-    assert ask("data.key=pixels", "method.preset=fast", "lr=0.6").method.config["lr"] == 0.6
-    assert ask("method.preset=fast").method.config["lr"] == 0.01
+    assert ask("data.key=pixels", "method.preset=fast", "lr=0.6").spec.method.config["lr"] == 0.6
+    assert ask("method.preset=fast").spec.method.config["lr"] == 0.01
 
 
 def test_what_nobody_gave_comes_from_the_plugins(ask: Ask) -> None:
-    spec = ask()
+    spec = ask().spec
     assert (spec.backbone.key, spec.data.positive, spec.data.negative) == ("mlp", (0,), (1, 2))
-    assert ask("data.key=pixels").backbone.key == "cnn"
+    assert ask("data.key=pixels").spec.backbone.key == "cnn"
     assert (spec.mechanism.key, spec.mechanism.variant, spec.mechanism.c) == ("scar", "paper", 0.1)
     assert spec.selection.criterion == "pa"
     assert spec.selection.criteria == ("pa", "f1", "last")
-    assert set(spec.evaluation.metrics) == {"f1", "auc"}
+    assert set(spec.evaluation.metrics) == {"pa", "f1", "auc", "rank"}
     assert (spec.prior, spec.validation.fraction) == ("true", 0.2)
+
+
+def test_the_default_criteria_are_a_fixed_list_as_far_as_they_are_installed_and_no_list_of_what_is_installed(
+    ask: Ask,
+) -> None:
+    assert DEFAULT_CRITERIA == ("pa", "pauc", "native", "oa", "f1", "macro-f1", "last")
+    assert "rank" in ask().metrics
+    assert (
+        ask().spec.selection.criteria == ask("selection.criteria=all").spec.selection.criteria == ("pa", "f1", "last")
+    )
+
+
+def test_a_criterion_that_is_named_is_tracked_beside_the_default_ones(ask: Ask) -> None:
+    selection = ask("selection.criterion=rank").spec.selection
+    assert (selection.criterion, selection.criteria) == ("rank", ("pa", "f1", "rank", "last"))
+
+
+def test_a_metric_is_measured_wherever_some_part_knows_enough(ask: Ask) -> None:
+    assert ask("evaluation.metrics=pa").spec.evaluation.metrics == ("pa",)
+    assert ask("evaluation.metrics=[rank, auc]").spec.evaluation.metrics == ("rank", "auc")
+
+
+def test_a_plan_carries_what_the_spec_names(ask: Ask) -> None:
+    plan = ask("prior=estimated:best-bin", "mechanism.variant=released", "lr=0.02")
+    assert plan.method.implementation is Tiny
+    assert plan.method.config == Config(lr=0.02)
+    assert plan.method.requires == frozenset()
+    assert isinstance(plan.data.source, Rows)
+    assert plan.data.table is None
+    assert plan.mechanism is not None
+    assert isinstance(plan.mechanism.mechanism, Labeling)
+    assert plan.mechanism.mechanism.variant == "released"
+    assert plan.estimator is not None
+    assert isinstance(plan.estimator.estimator, Guess)
+    assert plan.spec.prior == "estimated:bbe"
+    assert set(plan.metrics) == {"pa", "f1", "auc", "rank"}
+    assert ask().estimator is None
+
+
+def test_a_plan_is_frozen(ask: Ask) -> None:
+    plan = ask()
+    with pytest.raises(FrozenInstanceError):
+        plan.run_id = "another"  # type: ignore[misc]
+    with pytest.raises(ValidationError, match="frozen"):
+        plan.spec.seed = 3
+    with pytest.raises(ValidationError, match="frozen"):
+        plan.method.config.lr = 1.0  # type: ignore[attr-defined]
+
+
+def test_a_plan_that_tracks_other_criteria_is_the_same_run(ask: Ask) -> None:
+    plan = ask()
+    other = plan.tracking("rank", ("rank", "last"))
+    assert (other.run_id, other.code) == (plan.run_id, plan.code)
+    assert (other.spec.selection.criterion, other.spec.selection.criteria) == ("rank", ("rank", "last"))
+    assert plan.spec.selection.criteria == ("pa", "f1", "last")
 
 
 def test_resolving_changes_no_layer_so_that_one_may_serve_many_runs(plugins: Registry, write: Write) -> None:
@@ -194,19 +272,20 @@ def test_resolving_changes_no_layer_so_that_one_may_serve_many_runs(plugins: Reg
     flags = Layer()
     flags.put(("method", "config", "epochs"), 3, "--set epochs=3")
     flags.put(("data", "scheme"), "single-training-set", "--scheme")
-    assert resolve([file, flags], plugins).method.config["epochs"] == 3
+    assert resolve([file, flags], plugins).spec.method.config["epochs"] == 3
     assert file.values == before
-    assert resolve([file], plugins).method.config["epochs"] == 40
+    assert resolve([file], plugins).spec.method.config["epochs"] == 40
 
 
 # ---------------------------------------------------------------- errors
 
 
 def test_an_unknown_field_is_refused_with_where_it_was_written_and_the_nearest_spelling(ask: Ask) -> None:
-    message = refusal(ask, "batchsize=3")
-    assert message == (
-        "--set batchsize=3: tiny has no field 'batchsize'; did you mean 'batch_size'? (pubench info tiny)"
-    )
+    with pytest.raises(RequestError) as refused:
+        ask("batchsize=3")
+    assert str(refused.value) == "--set batchsize=3: tiny has no field 'batchsize'; did you mean 'batch_size'?"
+    assert (refused.value.field, refused.value.value) == ("method.config.batchsize", 3)
+    assert refused.value.hint == Hint("describe", "tiny")
     assert "mechanism has no field 'cc'" in refusal(ask, "mechanism.cc=0.1")
     assert "'scheme'" in refusal(ask, "data.schema=case-control")
     assert "did you mean 'mechanism'" in refusal(ask, file="data: toy\nmethod: tiny\nmechansim: scar\n")
@@ -290,8 +369,39 @@ def test_a_criterion_is_one_name(ask: Ask, given: str) -> None:
 
 
 def test_data_and_method_must_be_given(ask: Ask) -> None:
-    assert "no data given; say for example --data" in refusal(ask, file="method: tiny\n")
-    assert "no method given; say for example --method" in refusal(ask, file="data: toy\n")
+    for missing, file in (("data", "method: tiny\n"), ("method", "data: toy\n")):
+        with pytest.raises(RequestError) as refused:
+            ask(file=file)
+        assert str(refused.value) == f"no {missing} given; {missing}.key=KEY is needed"
+        assert refused.value.field == f"{missing}.key"
+        assert refused.value.hint == Hint("list", "dataset" if missing == "data" else "method")
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "value"),
+    [
+        ("lr=0", "method.config.lr", 0),
+        ("mechanism.c=7", "mechanism.c", 7),
+        ("mechanism.cc=7", "mechanism.cc", 7),
+        ("data.positive=[0, 3]", "data.positive", 3),
+        ("data.scheme=cc", "data.scheme", "cc"),
+        ("validation=0.2", "validation", 0.2),
+        ("selection.criterion=f2", "selection.criterion", "f2"),
+        ("method.preset=fats", "method.preset", "fats"),
+        ("execution.device=gpu", "execution.device", "gpu"),
+        ("prior=1.5", "prior", 1.5),
+    ],
+)
+def test_an_error_carries_the_path_of_its_field_and_what_was_given(
+    plugins: Registry, given: str, field: str, value: Any
+) -> None:
+    section, _, raw = given.partition("=")
+    layer = Layer.of("data.key=toy", "method.key=tiny", *([given] if section != "validation" else []))
+    if section == "validation":  # a section is no field: only a file can give it a plain value
+        layer.put(("validation",), yaml.safe_load(raw), "run.yaml, line 1")
+    with pytest.raises(RequestError) as refused:
+        resolve([layer], plugins)
+    assert (refused.value.field, refused.value.value) == (field, value)
 
 
 def test_a_method_that_is_none_is_the_plugins_fault(write: Write) -> None:
@@ -408,11 +518,11 @@ def test_a_plain_name_is_a_field_of_the_method_and_a_dotted_one_of_the_run() -> 
     ],
 )
 def test_what_a_dry_run_prints_is_a_run_file_for_the_same_run(ask: Ask, sets: tuple[str, ...]) -> None:
-    spec = ask(*sets)
-    printed = yaml.safe_dump(spec.model_dump(mode="json"), sort_keys=False)
+    plan = ask(*sets)
+    printed = yaml.safe_dump(plan.spec.model_dump(mode="json"), sort_keys=False)
     again = ask(file=printed)
-    assert again == spec
-    assert again.run_id == spec.run_id
+    assert again.spec == plan.spec
+    assert again.run_id == plan.run_id
 
 
 def test_the_run_id_does_not_depend_on_where_and_how_a_run_is_carried_out(ask: Ask) -> None:
@@ -428,7 +538,7 @@ def test_the_run_id_does_not_depend_on_where_and_how_a_run_is_carried_out(ask: A
         "tracking": "false",
         "tracking_uri": "'sqlite:///x.db'",
     }
-    assert set(execution) == set(type(ask().execution).model_fields)
+    assert set(execution) == set(ExecutionSpec.model_fields)
     for name, value in execution.items():
         assert ask(f"execution.{name}={value}").run_id == ask().run_id
 
@@ -452,18 +562,54 @@ def test_the_run_id_depends_on_values_and_not_on_the_preset_they_came_from(ask: 
         "prior=scaled:1.2",
         "prior=estimated:bbe",
         "validation.fraction=0.1",
-        "method.calibrate='on'",
+        "data.scheme=single-training-set|method.calibrate='on'",
         "lr=0.002",
         "patience=null",
         "loss=logistic",
         "backbone.key=mlp-wang",
-        "selection.criterion=f1",
-        "evaluation.metrics=[f1]",
         "seed=3",
     ],
 )
-def test_everything_else_makes_another_run(ask: Ask, given: str) -> None:
+def test_what_decides_the_trained_scores_makes_another_run(ask: Ask, given: str) -> None:
     assert ask(*given.split("|")).run_id != ask().run_id
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "selection.criterion=f1",
+        "selection.criterion=rank",
+        "selection.criteria=[pa]",
+        "evaluation.metrics=[f1]",
+        "evaluation.metrics=[]",
+        "evaluation.trace=[train, test]",
+    ],
+)
+def test_what_only_looks_at_a_run_makes_no_other_run(ask: Ask, given: str) -> None:
+    assert ask(given).run_id == ask().run_id
+
+
+def test_calibration_is_resolved_and_decides_the_run_where_there_is_something_to_calibrate(ask: Ask) -> None:
+    assert ask("method.calibrate='on'").run_id == ask("method.calibrate='off'").run_id == ask().run_id
+    assert ask("method.calibrate='on'").spec.method.calibrate == "auto"
+    one_sample = "data.scheme=single-training-set"
+    on, off, auto = (ask(one_sample, f"method.calibrate='{value}'") for value in ("on", "off", "auto"))
+    assert (on.spec.method.calibrate, off.spec.method.calibrate, auto.spec.method.calibrate) == ("on", "off", "off")
+    assert on.run_id != off.run_id == auto.run_id
+
+
+def test_what_only_looks_at_a_run_is_no_part_of_its_code(ask: Ask) -> None:
+    assert ask("selection.criterion=rank", "evaluation.metrics=[f1]").code == ask().code
+    assert set(ask().code.parts) == {"engine", "method tiny", "backbone mlp", "mechanism scar"}
+    assert set(ask("prior=estimated:bbe").code.parts) - set(ask().code.parts) == {"prior bbe"}
+
+
+def test_the_code_counts_the_arrays_that_are_read(ask: Ask) -> None:
+    plan = ask()
+    assert plan.code_reading("") == plan.code
+    one, other = plan.code_reading("1" * 16), plan.code_reading("2" * 16)
+    assert one.changed_since(other) == ["data toy"]
+    assert len({plan.code.hash, one.hash, other.hash}) == 3
 
 
 @pytest.mark.parametrize(
@@ -512,8 +658,8 @@ def test_a_default_that_is_spelled_out_is_the_same_run(ask: Ask) -> None:
 
 def test_a_bare_key_is_a_section_with_that_key(ask: Ask) -> None:
     mapping = ask(file="data: {key: toy}\nmethod: {key: tiny}\nmechanism: {key: scar}\nbackbone: {key: mlp}\n")
-    assert ask(file="data: toy\nmethod: tiny\nmechanism: scar\nbackbone: mlp\n") == mapping
-    flagged = ask("data.scheme=single-training-set")
+    assert ask(file="data: toy\nmethod: tiny\nmechanism: scar\nbackbone: mlp\n").spec == mapping.spec
+    flagged = ask("data.scheme=single-training-set").spec
     assert (flagged.data.key, flagged.data.scheme) == ("toy", "single-training-set")
 
 
@@ -555,4 +701,4 @@ def test_anything_else_is_refused_with_the_forms_that_are_right(given: Any) -> N
 
 
 def test_true_is_the_true_prior_in_a_file_too(ask: Ask) -> None:
-    assert ask(file="data: toy\nmethod: tiny\nprior: true\n").prior == "true"
+    assert ask(file="data: toy\nmethod: tiny\nprior: true\n").spec.prior == "true"

@@ -18,7 +18,7 @@ STYLES = {"passed": "green", "declared": "yellow", "not applicable": "dim"}
 
 def check(name: str, *, as_json: bool) -> None:
     """Prints one row per check. Raises PluginError if a method does not conform, RequestError for an unknown name."""
-    found = {key: check_method(Subject.of(key), lambda finding: _tell(finding)) for key in methods_of(name)}
+    found = {key: check_method(Subject.of(key), _print_line) for key in methods_of(name)}
     if as_json:
         plain = {key: [{**vars(f), "ok": f.ok} for f in findings] for key, findings in found.items()}
         print(json.dumps(plain, indent=2))
@@ -45,7 +45,7 @@ def methods_of(name: str) -> list[str]:
     return [registry().find(MethodInfo, name).key]
 
 
-def _tell(finding: Finding) -> None:
+def _print_line(finding: Finding) -> None:
     err().print(f"{finding.check}: {finding.verdict} ({finding.seconds:.1f} s)", markup=False)
 
 

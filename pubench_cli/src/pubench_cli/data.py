@@ -12,14 +12,16 @@ from rich.table import Table
 
 from pubench_core.data.copies import folders_of_copies, verify_copy
 from pubench_core.data.dataset import DataRoot
+from pubench_core.data.inventory import Availability, availability_of
 from pubench_core.data.roots import data_root
-from pubench_core.data.store import located, open_dataset, remove_copies, source_of
-from pubench_core.errors import PluginError, RequestError
+from pubench_core.data.store import blamed, located, open_dataset, remove_copies, source_of
+from pubench_core.errors import Hint, PluginError, RequestError
 from pubench_core.plugins.info import DatasetInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.specs import ExecutionSpec
 
 from .console import err, out
+from .messages import in_flags, said
 from .progress import data_progress
 
 COLUMNS = ("key", "state", "size", "rows", "test", "classes", "prior", "license", "citation")
@@ -43,7 +45,8 @@ def print_list(given: Path | None, format: str) -> None:
             table.add_row(*(_cell(name, row[name]) for name in COLUMNS))
         out().print(table)
         out().print(
-            f"files: {root.path} (from {root.said_by}); prepared copies: {root.cache / 'prepared'}", markup=False
+            f"files: {root.path} (from {in_flags(root.said_by)}); prepared copies: {root.cache / 'prepared'}",
+            markup=False,
         )
 
 
@@ -89,7 +92,7 @@ def print_one(key: str, given: Path | None, *, as_json: bool) -> None:
             {"folder": str(f), "bytes": sum(a["bytes"] for a in m["arrays"].values()), "made_at": m["made_at"]}
             for f, m in here.copies
         ],
-        "missing": here.reason,
+        "missing": in_flags(here.reason),
     }
     if as_json:
         print(json.dumps(facts, indent=2))
@@ -122,7 +125,7 @@ def print_one(key: str, given: Path | None, *, as_json: bool) -> None:
     for copy in facts["copies"]:
         console.print(f"copy: {copy['folder']} ({_size(copy['bytes'])}, {copy['made_at']})", markup=False)
     if here.reason:
-        console.print(here.reason, style="yellow", markup=False)
+        console.print(in_flags(here.reason), style="yellow", markup=False)
 
 
 def fetch(keys: list[str], given: Path | None, encoder: Path | None, offline: bool) -> None:
@@ -131,14 +134,14 @@ def fetch(keys: list[str], given: Path | None, encoder: Path | None, offline: bo
     for info in [registry().find(DatasetInfo, key) for key in keys]:
         source = source_of(info)
         try:
-            located(info, source, root)
+            located(source, root)
         except RequestError as absent:
             if offline:  # held here for every plugin, whatever its source does
-                raise RequestError(f"{absent}; nothing is downloaded with --offline") from absent
+                raise RequestError(f"{absent}; nothing is downloaded with execution.offline") from absent
             err().print(f"{info.key}: fetching", markup=False)
             with blamed(info, "fetched"):
                 source.fetch(root)
-        opened = open_dataset(info, root, preprocess=info.preprocess)
+        opened = open_dataset(source, root, preprocess=info.preprocess)
         rows = len(opened.data.x) + (len(opened.data.x_test) if opened.data.x_test is not None else 0)
         err().print(f"{info.key}: ready, {rows} rows, {opened.folder or 'comes with its package'}", markup=False)
 
@@ -149,23 +152,23 @@ def verify(keys: list[str], given: Path | None) -> None:
     folders = [] if keys else folders_of_copies(None, root.cache)
     for info in [registry().find(DatasetInfo, key) for key in keys]:
         found = folders_of_copies(info.key, root.cache)
-        if not found and not located(info, source_of(info), root):
+        if not found and not located(source_of(info), root):
             raise RequestError(f"{info.key} comes with its package and has no prepared copy to verify")
         if not found:
-            raise RequestError(f"{info.key} has no prepared copy to verify (pubench data fetch {info.key} makes one)")
+            raise RequestError(f"{info.key} has no prepared copy to verify", hint=Hint("fetch", info.key))
         folders += found
     wrong = []
     for folder in folders:
         differences = verify_copy(folder)
-        told = f"{len(differences)} of its files differ" if differences else "as prepared"
-        out().print(f"{folder.parent.name}: {folder}: {told}", markup=False)
+        outcome = f"{len(differences)} of its files differ" if differences else "as prepared"
+        out().print(f"{folder.parent.name}: {folder}: {outcome}", markup=False)
         wrong += differences
     if not folders:
         out().print(f"no prepared copies in {root.cache / 'prepared'}", markup=False)
-    for text in wrong[1:]:
-        err().print(f"error: {text}", markup=False)
+    for error in wrong[1:]:
+        err().print(f"error: {said(error)}", markup=False)
     if wrong:
-        raise PluginError(wrong[0])
+        raise PluginError(str(wrong[0]), hint=wrong[0].hint)
 
 
 def print_path(key: str, given: Path | None) -> None:
@@ -194,7 +197,7 @@ def remove(keys: list[str], given: Path | None) -> None:
 
 def _root(given: Path | None, *, encoder: Path | None = None, offline: bool = False) -> DataRoot:
     execution = ExecutionSpec(data_root=given, encoder=encoder, offline=offline)
-    return data_root(execution, lambda text: err().print(text, markup=False), progress=data_progress)
+    return data_root(execution, lambda text: err().print(said(text), markup=False), progress=data_progress)
 
 
 def _cell(name: str, value: Any) -> str:

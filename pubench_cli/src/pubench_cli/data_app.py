@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from .choices import Format, ListFormat, keys
+from .options import Given, option, takes
 
 data_app = typer.Typer(
     name="data",
@@ -18,12 +19,9 @@ data_app = typer.Typer(
 
 Key = Annotated[str, typer.Argument(help="Data set key or alias.", autocompletion=keys("dataset"))]
 Keys = Annotated[list[str] | None, typer.Argument(help="Data set keys. (default: all that are prepared)")]
-Root = Annotated[
-    Path | None,
-    typer.Option("--data-root", help="Folder of data files. (default: PUBENCH_DATA, else the user cache)"),
-]
-Encoder = Annotated[Path | None, typer.Option(help="Folder of the sentence encoder for text data sets.")]
-Offline = Annotated[bool, typer.Option("--offline", help="Never touch the network.")]
+Root = Annotated[Path | None, typer.Option("--data-root", help=option("--data-root").help)]
+Encoder = Annotated[Path | None, typer.Option("--encoder", help=option("--encoder").help)]
+Offline = Annotated[bool, typer.Option("--offline", help=option("--offline").help)]
 
 
 @data_app.command("list", epilog="Example: pubench data list")
@@ -85,18 +83,13 @@ def remove(keys: Annotated[list[str], typer.Argument(help="Data set keys.")], da
 
 
 @data_app.command(epilog="Example: pubench data show mnist --mech s2 --c 0.1")
+@takes("--mech", "--c", "--scheme", "--seed", "--data-root", "--encoder", "--offline")
 def show(
+    given: Given,
     key: Annotated[str, typer.Argument(help="Data set key, or toy-gaussian.")],
-    mech: Annotated[str, typer.Option(help="Labeling mechanism.")] = "scar",
-    c: Annotated[str, typer.Option(help="Label frequency.")] = "0.1",
-    scheme: Annotated[str, typer.Option(help="case-control or single-training-set.")] = "case-control",
-    seed: Annotated[int, typer.Option(help="Seed of split and labels.")] = 2,
     out: Annotated[Path | None, typer.Option(help="PNG file. (default: KEY-MECH.png)")] = None,
-    data_root: Root = None,
-    encoder: Encoder = None,
-    offline: Offline = False,
 ) -> None:
     """Write a PNG: who is labeled and who is hidden (images), or classes and propensities (text, tabular)."""
     from .show import show as draw
 
-    draw(key, mech=mech, c=c, scheme=scheme, seed=seed, out=out, data_root=data_root, offline=offline, encoder=encoder)
+    draw(key, given, out)

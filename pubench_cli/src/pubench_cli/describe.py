@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
-from pubench_core.errors import PluginError, unknown
+from pubench_core.errors import Hint, PluginError, unknown
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import Entry, registry
 
@@ -19,7 +19,7 @@ def print_info(key: str, *, as_json: bool) -> None:
     entries = registry().named(key)
     if not entries:
         known = {e.key for e in registry().all()}
-        raise unknown("key", key, known, listing="pubench list methods|datasets|mechanisms|metrics|priors|backbones")
+        raise unknown("key", key, known, hint=Hint("list", "method"))
     descriptions = [describe(entry) for entry in entries]
     if as_json:
         print(json.dumps(descriptions if len(descriptions) > 1 else descriptions[0], indent=2, default=list))
@@ -33,8 +33,8 @@ def describe(entry: Entry) -> dict[str, Any]:
     info = entry.info
     if info is None or entry.status != "ok":
         raise PluginError(
-            f"'{entry.key}' of {entry.distribution} {entry.version} is broken: {entry.reason} "
-            f"(pubench doctor {entry.key})"
+            f"'{entry.key}' of {entry.distribution} {entry.version} is broken: {entry.reason}",
+            hint=Hint("diagnose", entry.key),
         )
     facts = {f.name: getattr(info, f.name) for f in fields(info) if f.name not in _LEFT_OUT}
     described: dict[str, Any] = {
@@ -71,15 +71,17 @@ def _plain(value: Any) -> Any:
 
 
 def _hyper_parameters(info: MethodInfo) -> list[dict[str, Any]]:
-    from pubench_core.request import bounds, method_class
+    from pubench_core.request.explain import accepted
+    from pubench_core.request.resolve import method_class
+    from pubench_core.specs.fields import about
 
     return [
         {
             "name": name,
             "default": field.default,
-            "values": bounds(field),
+            "values": accepted(field),
             "meaning": field.description or "",
-            "search": str(field.json_schema_extra["search"]) if isinstance(field.json_schema_extra, dict) else None,
+            "search": str(search) if (search := about(field, "search")) is not None else None,
         }
         for name, field in method_class(info).Config.model_fields.items()
     ]

@@ -10,9 +10,11 @@ from pubench_core.errors import PluginError, unknown
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import Entry, load, registry
 
+from .messages import in_flags
+
 
 def check_all() -> None:
-    """Prints the environment and every plugin that does not load; exit code 0, because nothing was asked for."""
+    """Prints the environment and every plugin that does not load; exit code 0 whatever it finds."""
     import torch
 
     from pubench_core.data.roots import data_root
@@ -21,10 +23,12 @@ def check_all() -> None:
 
     facts = capture(torch.device("cpu"))
     root = data_root(ExecutionSpec())
-    print(f"python      {facts['python']} on {facts['platform']}")
-    print(f"processor   {facts['cpu']}, {facts['cpu_count']} logical, {facts['threads']} threads")
+    print(f"python      {facts.python} on {facts.platform}")
+    print(f"processor   {facts.cpu}, {facts.cpu_count} logical, {facts.threads} threads")
     print(f"torch       {torch.__version__}; CUDA " + (_gpus() if torch.cuda.is_available() else "not available"))
-    print(f"data root   {root.path} (from {root.said_by}){'' if root.path.is_dir() else ': no such folder yet'}")
+    print(
+        f"data root   {root.path} (from {in_flags(root.said_by)}){'' if root.path.is_dir() else ': no such folder yet'}"
+    )
     entries = registry().all()
     broken = [(entry, text) for entry in entries if (text := problem(entry))]
     print(f"plugins     {len(entries) - len(broken)} ok, {len(broken)} broken")
@@ -57,7 +61,7 @@ def problem(entry: Entry) -> str:
         return entry.traceback or entry.reason
     try:
         if isinstance(entry.info, MethodInfo):
-            from pubench_core.request import method_class
+            from pubench_core.request.resolve import method_class
 
             method_class(entry.info)
         else:

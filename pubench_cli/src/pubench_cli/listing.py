@@ -46,7 +46,12 @@ def _particulars(info: Info) -> dict[str, Any]:
         case MechanismInfo():
             return {"assumption": info.assumption, "variants": list(info.variants)}
         case MetricInfo():
-            return {"tag": info.tag, "criterion": info.criterion}
+            return {
+                "oracle": info.oracle,
+                "needs": sorted(info.needs),
+                "assumes": sorted(info.assumes),
+                "criterion": info.criterion,
+            }
         case PriorInfo() | BackboneInfo():
             return {"inputs": info.inputs}
         case _:

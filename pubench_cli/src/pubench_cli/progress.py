@@ -18,14 +18,11 @@ class PlainLines:
     """One line when training starts and one per epoch."""
 
     def pubench_run_started(self, event: RunStarted) -> None:
-        train, prior = event.facts["train"], event.facts["prior"]
+        train, prior = event.data.train, event.data.prior
+        true = f" (true {prior.true:.4f})" if prior.true is not None else ""
         print(
-            f"run {event.run_id} on {event.device}: {train['labeled']} labeled, {train['unlabeled']} unlabeled, "
-            + (
-                f"prior {prior['true']:.4f} (told {prior['told']:.4f})"
-                if "true" in prior
-                else f"prior {prior['told']:.4f}"
-            ),
+            f"run {event.run_id} on {event.device}: {train.labeled} labeled, {train.unlabeled} unlabeled, "
+            f"prior {prior.given:.4f}{true}",
             file=sys.stderr,
             flush=True,
         )

@@ -17,11 +17,11 @@ import numpy.typing as npt
 
 from pubench_core.errors import RequestError
 
+from .show_contents import Block, ClassCount, Posterior
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from .show import Block, ClassCount, Posterior
 
 #: Okabe and Ito's colors, which differ in hue and in lightness for every kind of color vision.
 LABELED, HIDDEN, NEGATIVE, UNLABELED = "#D55E00", "#F0B050", "#0072B2", "#7A7A7A"

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from pubench_core.data.generator import label_count
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import MechanismInfo
-from pubench_core.request import bounds
+from pubench_core.request.explain import accepted
 from pubench_core.specs import MechanismSpec
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def label_frequency(text: str) -> float:
     try:
         c = MechanismSpec.model_validate({"c": text}).c
     except ValidationError:
-        raise RequestError(f"--c: given {text!r}; c must be {bounds(MechanismSpec.model_fields['c'])}") from None
+        raise RequestError(f"--c: given {text!r}; c must be {accepted(MechanismSpec.model_fields['c'])}") from None
     assert c is not None
     return c
 

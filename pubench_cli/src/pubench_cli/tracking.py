@@ -9,6 +9,9 @@ from pathlib import Path
 
 from pubench_core.errors import PluginError, RequestError
 
+from .console import err
+from .messages import said
+
 
 def track(results: Path, uri: str | None) -> None:
     """Sends the records that MLflow lacks; says how many it sent and how many were there."""
@@ -23,7 +26,9 @@ def track(results: Path, uri: str | None) -> None:
     except (MlflowException, OSError) as error:
         reason = str(error).strip().splitlines()[0]
         raise PluginError(f"{where} did not take the records: {reason}; run 'pubench track' again later") from error
-    print(f"{done.sent} sent, {done.already_there} already there: {where}")
+    for damage in done.unreadable:
+        err().print(f"left out: {said(damage)}", markup=False)
+    print(f"{done.sent} sent, {done.already_there} already there, {len(done.unreadable)} left out: {where}")
 
 
 def open_page(results: Path, uri: str | None, port: int) -> None:

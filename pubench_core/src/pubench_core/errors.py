@@ -124,5 +124,5 @@ def nearest(given: str, known: Iterable[str]) -> str:
     """
     names = sorted(known)
     near = get_close_matches(given.lower(), names, n=1, cutoff=0.5)
-    everything = f"known: {', '.join(names)}" if names else "none is installed"
+    everything = f"known: {', '.join(names)}" if names else "there is none"
     return f"did you mean '{near[0]}'?" if near else everything

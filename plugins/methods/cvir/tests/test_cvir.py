@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pubench_cvir.method import CVIR, cvir_loss, n_ignored, provisional_negatives
 
+from pubench_core.engine.problem import build_problem
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError
-from pubench_core.execution.run import prepare
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, resolve
 from pubench_core.training.run import Run
@@ -23,8 +23,8 @@ LAST = ("selection.criteria=[last]", "selection.criterion=last")
 
 
 def trained(*sets: str) -> Trained:
-    spec = resolve([Layer.of("data.key=digits", "method.key=cvir", *sets)], registry())
-    return train(spec, prepare(spec, registry(), torch.device("cpu")), registry())
+    plan = resolve([Layer.of("data.key=digits", "method.key=cvir", *sets)], registry())
+    return train(plan, build_problem(plan))
 
 
 def test_it_learns() -> None:

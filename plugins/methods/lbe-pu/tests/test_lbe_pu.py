@@ -19,8 +19,8 @@ from pubench_lbe_pu.method import (
 )
 
 from pubench_core.backbones.networks import mlp_wang
+from pubench_core.engine.problem import build_problem
 from pubench_core.engine.train import Trained, train
-from pubench_core.execution.run import prepare
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, resolve
@@ -34,8 +34,8 @@ SHORT = ("pre_training=2", "epochs=2", "steps_per_epoch=3", "backbone.key=mlp-wa
 
 def trained(*sets: str) -> Trained:
     layer = Layer.of("data.key=digits", "method.key=lbe-pu", *sets)
-    spec = resolve([layer], registry())
-    return train(spec, prepare(spec, registry(), torch.device("cpu")), registry())
+    plan = resolve([layer], registry())
+    return train(plan, build_problem(plan))
 
 
 def last(*sets: str) -> np.ndarray:

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pubench_mpe_pu.method import LARGEST_SHARE, MPEPU, cvir_loss, discriminator_threshold, provisional_negatives
 
+from pubench_core.engine.problem import build_problem
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError
-from pubench_core.execution.run import prepare
 from pubench_core.formulas.bbe import best_bin
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, resolve
@@ -24,8 +24,8 @@ LAST = ("selection.criteria=[last]", "selection.criterion=last")
 
 
 def trained(*sets: str) -> Trained:
-    spec = resolve([Layer.of("data.key=digits", "method.key=mpe-pu", *sets)], registry())
-    return train(spec, prepare(spec, registry(), torch.device("cpu")), registry())
+    plan = resolve([Layer.of("data.key=digits", "method.key=mpe-pu", *sets)], registry())
+    return train(plan, build_problem(plan))
 
 
 def estimates(result: Trained) -> list[float]:

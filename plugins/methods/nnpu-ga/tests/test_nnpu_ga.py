@@ -7,8 +7,8 @@ import pytest
 import torch
 from pubench_nnpu_ga.method import NNPUGA
 
+from pubench_core.engine.problem import build_problem
 from pubench_core.engine.train import Trained, train
-from pubench_core.execution.run import prepare
 from pubench_core.formulas.risks import SURROGATES, Surrogate, pu_risk
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, resolve
@@ -18,8 +18,8 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 def trained(*sets: str) -> Trained:
     layer = Layer.of("data.key=digits", "method.key=nnpu-ga", *sets)
-    spec = resolve([layer], registry())
-    return train(spec, prepare(spec, registry(), torch.device("cpu")), registry())
+    plan = resolve([layer], registry())
+    return train(plan, build_problem(plan))
 
 
 def last(*sets: str) -> np.ndarray:

@@ -8,9 +8,9 @@ import torch
 from pubench_p3mix_c.method import forward_mixed
 
 from pubench_core.backbones.networks import lenet, mlp
+from pubench_core.engine.problem import build_problem
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError
-from pubench_core.execution.run import prepare
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, resolve
 
@@ -19,8 +19,8 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 def trained(*sets: str) -> Trained:
     layer = Layer.of("data.key=digits", "method.key=p3mix-c", "steps_per_epoch=3", *sets)
-    spec = resolve([layer], registry())
-    return train(spec, prepare(spec, registry(), torch.device("cpu")), registry())
+    plan = resolve([layer], registry())
+    return train(plan, build_problem(plan))
 
 
 def test_the_warm_up_is_never_cut_short_and_patience_counts_from_its_end() -> None:

@@ -20,7 +20,8 @@ from scipy import stats
 
 from pubench_core.execution.run import execute
 from pubench_core.plugins.registry import GROUP, Registry
-from pubench_core.request import Layer, parse_assignment, resolve
+from pubench_core.records.scores import scores_name
+from pubench_core.request import Layer, resolve
 from pubench_core.training.run import Run
 from pubench_core.training.views import Features, PUData, PUPart
 
@@ -30,7 +31,7 @@ ESTIMATORS = list(product((True, False), (False, True)))
 
 
 def limits(**values: int) -> Limits:
-    free = {"max_depth": NO_LIMIT, "min_samples_leaf": 1, "max_features": NO_LIMIT, "max_candidates": 1}
+    free = {"max_depth": NO_LIMIT, "min_samples_split": 2, "max_features": NO_LIMIT, "max_candidates": 1}
     return Limits(**(free | values))
 
 
@@ -69,7 +70,7 @@ def fitted(
 
 
 def scores(method: PUET, x: Array) -> Array:
-    return method.score(torch.from_numpy(x.astype(np.float32))).numpy()
+    return method.decision_function(torch.from_numpy(x.astype(np.float32))).numpy()
 
 
 def check(tree: Array, columns: Array, risk: Risk, limit: Limits) -> None:
@@ -87,7 +88,7 @@ def check(tree: Array, columns: Array, risk: Risk, limit: Limits) -> None:
         stops = (
             is_pure(k_p, k_u, risk)
             or depth >= limit.max_depth
-            or k_p + k_u <= limit.min_samples_leaf
+            or k_p + k_u < limit.min_samples_split
             or all(len(np.unique(column[inside])) == 1 for column in columns)
         )
         assert stops == (node["feature"] < 0)
@@ -116,7 +117,7 @@ def check(tree: Array, columns: Array, risk: Risk, limit: Limits) -> None:
 
 def test_the_same_seed_gives_the_same_forest_whatever_the_number_of_threads() -> None:
     positive, unlabeled, test, _ = blobs(60, 240)
-    one, two, five = (fitted(positive, unlabeled, threads=n, trees=20) for n in (1, 2, 5))
+    one, two, five = (fitted(positive, unlabeled, threads=n, n_estimators=20) for n in (1, 2, 5))
     for other in (two, five):
         for name, values in one.forest.state_dict().items():
             np.testing.assert_array_equal(values, other.forest.state_dict()[name])
@@ -130,7 +131,7 @@ def test_another_seed_gives_other_trees() -> None:
 
 def test_trees_of_one_forest_differ() -> None:
     positive, unlabeled, *_ = blobs(60, 240)
-    trees = fitted(positive, unlabeled, trees=10).forest.trees
+    trees = fitted(positive, unlabeled, n_estimators=10).forest.trees
     assert len({tree["threshold"][0] for tree in trees}) == 10
 
 
@@ -155,7 +156,7 @@ def test_every_node_of_a_grown_tree_is_what_its_rows_make_it(non_negative: bool,
     prior=st.one_of(st.sampled_from([1e-12, 0.25, 0.5, 1 - 1e-12]), st.floats(0.01, 0.99)),
     estimator=st.sampled_from(ESTIMATORS),
     max_depth=st.sampled_from([0, 1, 3, NO_LIMIT]),
-    min_samples_leaf=st.sampled_from([1, 2, 7]),
+    min_samples_split=st.sampled_from([2, 3, 8]),
 )
 @settings(deadline=None, max_examples=150)
 def test_any_small_table_of_ties_and_duplicates_gives_an_honest_tree(
@@ -167,11 +168,11 @@ def test_any_small_table_of_ties_and_duplicates_gives_an_honest_tree(
     prior: float,
     estimator: tuple[bool, bool],
     max_depth: int,
-    min_samples_leaf: int,
+    min_samples_split: int,
 ) -> None:
     rng = np.random.default_rng(seed)
     columns = rng.integers(levels, size=(d, n_p + n_u)).astype(np.float32)
-    limit = limits(max_depth=max_depth, min_samples_leaf=min_samples_leaf, max_features=2)
+    limit = limits(max_depth=max_depth, min_samples_split=min_samples_split, max_features=2)
     risk = Risk(n_p, n_u, prior, *estimator)
     check(grow(columns, risk, limit, rng), columns, risk, limit)
 
@@ -270,14 +271,14 @@ def test_no_child_is_empty_between_any_two_values(low: Any, high: Any) -> None:
 def test_max_depth_is_reached_and_not_exceeded() -> None:
     positive, unlabeled, *_ = blobs(100, 400)
     for depth in (1, 4):
-        assert fitted(positive, unlabeled, max_depth=depth, trees=5).forest.nodes["depth"].max() == depth
+        assert fitted(positive, unlabeled, max_depth=depth, n_estimators=5).forest.nodes["depth"].max() == depth
 
 
-def test_min_samples_leaf_stops_cutting_but_children_may_be_smaller() -> None:
+def test_min_samples_split_stops_cutting_but_children_may_be_smaller() -> None:
     positive, unlabeled, *_ = blobs(100, 400)
-    nodes = fitted(positive, unlabeled, min_samples_leaf=50, trees=20).forest.nodes
+    nodes = fitted(positive, unlabeled, min_samples_split=51, n_estimators=20).forest.nodes
     size = nodes["k_p"] + nodes["k_u"]
-    assert (size[nodes["feature"] >= 0] > 50).all()
+    assert (size[nodes["feature"] >= 0] >= 51).all()
     assert size.min() < 50
 
 
@@ -293,7 +294,7 @@ def test_depth_has_no_limit_of_its_own() -> None:
 def test_depth_has_no_limit_of_its_own_in_single_precision() -> None:
     steps = 2.0 ** np.arange(-149, 128, 0.25)
     x = np.kron(np.eye(8), steps[:, None])  # eight features, each of them as above and 0 elsewhere
-    method = fitted(np.zeros((1, 8)), x, 1e-4, trees=2, max_features=1)
+    method = fitted(np.zeros((1, 8)), x, 1e-4, n_estimators=2, max_features=1)
     assert method.forest.nodes["depth"].max() > 1000
     assert np.isfinite(scores(method, x)).all()
 
@@ -319,7 +320,7 @@ def test_a_table_without_any_difference_is_one_leaf_of_the_prior(prior: float, l
 
 
 def test_a_posterior_of_one_half_is_decided_by_a_fair_coin() -> None:
-    labels = fitted(np.ones((5, 3)), np.ones((9, 3)), 0.5, trees=2000).forest.nodes["label"]
+    labels = fitted(np.ones((5, 3)), np.ones((9, 3)), 0.5, n_estimators=2000).forest.nodes["label"]
     assert set(labels) == {-1, 1}
     assert stats.binomtest(int((labels > 0).sum()), 2000).pvalue > 1e-4
 
@@ -334,13 +335,13 @@ def test_one_labeled_positive_is_enough() -> None:
 
 def test_duplicated_rows_stay_together() -> None:
     positive, unlabeled, test, _ = blobs(40, 160)
-    thrice = fitted(np.tile(positive, (3, 1)), np.tile(unlabeled, (3, 1)), trees=10).forest.nodes
-    once = fitted(positive, unlabeled, trees=10).forest.nodes
+    thrice = fitted(np.tile(positive, (3, 1)), np.tile(unlabeled, (3, 1)), n_estimators=10).forest.nodes
+    once = fitted(positive, unlabeled, n_estimators=10).forest.nodes
     for name in ("feature", "threshold", "left", "right", "label"):
         np.testing.assert_array_equal(thrice[name], once[name])
     np.testing.assert_array_equal(thrice["k_u"], 3 * once["k_u"])
     # a labeled positive whose copy is unlabeled can never be told from it
-    both = fitted(positive, np.r_[unlabeled, positive], trees=10)
+    both = fitted(positive, np.r_[unlabeled, positive], n_estimators=10)
     assert (both.forest.nodes["k_u"] >= both.forest.nodes["k_p"]).all()
     assert np.isfinite(scores(both, test)).all()
 
@@ -359,7 +360,9 @@ def test_positives_grow_in_number_with_the_prior_up_to_its_extremes() -> None:
 
 def test_without_the_correction_trees_grow_on_until_nothing_is_unlabeled() -> None:
     positive, unlabeled, *_ = blobs(100, 400)
-    corrected, unbiased = (fitted(positive, unlabeled, risk=risk, trees=10).forest.nodes for risk in ("nnpu", "upu"))
+    corrected, unbiased = (
+        fitted(positive, unlabeled, risk=risk, n_estimators=10).forest.nodes for risk in ("nnpu", "upu")
+    )
     assert len(unbiased) > len(corrected)
     leaves = unbiased[unbiased["feature"] < 0]
     assert ((leaves["k_p"] == 0) | (leaves["k_u"] == 0)).all()
@@ -414,11 +417,11 @@ def test_features_that_tell_the_classes_apart_are_important() -> None:
 
 def test_a_forest_is_its_state() -> None:
     positive, unlabeled, test, _ = blobs(60, 240)
-    method = fitted(positive, unlabeled, trees=7, risk="upu")  # infinite posteriors and reductions among it
+    method = fitted(positive, unlabeled, n_estimators=7, risk="upu")  # infinite posteriors and reductions among it
     before, state = scores(method, test), method.forest.state_dict()
     assert all(type(v) is np.ndarray and v.flags.c_contiguous for v in state.values())
     assert set(NODE.names or ()) < set(state)
-    other = fitted(unlabeled, positive, trees=2)
+    other = fitted(unlabeled, positive, n_estimators=2)
     other.forest.load_state_dict(state)
     np.testing.assert_array_equal(scores(other, test), before)
     np.testing.assert_array_equal(other.forest.importances, method.forest.importances)
@@ -428,7 +431,7 @@ def test_a_forest_is_its_state() -> None:
 def test_images_are_trained_on_and_scored_as_rows() -> None:
     rng = np.random.default_rng(0)
     positive, unlabeled = rng.normal(1, 1, (40, 1, 4, 4)), rng.normal(0, 1, (80, 1, 4, 4))
-    method = fitted(positive, unlabeled, trees=5)
+    method = fitted(positive, unlabeled, n_estimators=5)
     assert len(method.forest.importances) == 16
     assert scores(method, unlabeled).shape == (80,)
     assert scores(method, unlabeled[:0]).shape == (0,)
@@ -441,23 +444,23 @@ def test_a_run_does_not_depend_on_threads_and_its_saved_forest_scores_the_same(t
     registry = Registry(entry_points(group=GROUP))
     results = []
     for threads in (1, 2):
-        layer = Layer()
-        for text in (
+        layer = Layer.of(
             "data.key=digits",
             "method.key=puet",
-            "trees=20",
+            "n_estimators=20",
             f"execution.results={tmp_path / str(threads)}",
             f"execution.threads={threads}",
             "execution.save_model=true",
             "execution.tracking=false",
-        ):
-            path, value = parse_assignment(text)
-            layer.put(path, value, text)
-        results.append(execute(resolve([layer], registry), registry=registry))
-    one, two = (np.load(outcome.folder / "scores.npz") for outcome in results)
-    np.testing.assert_array_equal(one["test_scores_last"], two["test_scores_last"])
-    assert results[0].result["epochs"] == 1
-    assert results[0].result["test"]["auc"] > 0.9
+        )
+        results.append(execute(resolve([layer], registry)))
+    one, two = (
+        np.load(outcome.folder / "scores.npz")[scores_name("test", outcome.result.criteria["last"].snapshot)]
+        for outcome in results
+    )
+    np.testing.assert_array_equal(one, two)
+    assert results[0].result.epochs == 1
+    assert results[0].result.test["auc"] > 0.9
     saved = load_file(results[0].folder / "model.safetensors")
     assert len(saved["forest.offsets"]) == 21
     assert {f"forest.{name}" for name in NODE.names or ()} < set(saved)

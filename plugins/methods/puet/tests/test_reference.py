@@ -124,7 +124,7 @@ class Replay:
         self.columns = np.ascontiguousarray(np.r_[a["P"], a["U"]].T)
         self.risk = risk_of(len(a["P"]), len(a["U"]), a["pi"], risk_name, loss)
         self.max_depth = math.inf if max_depth == "None" else int(max_depth)
-        self.min_samples_leaf = int(min_samples_leaf)
+        self.min_samples_split = int(min_samples_leaf) + 1  # of the official code: a node of at most so many is not cut
         self.tree = np.zeros(len(a["feature"]), NODE)
         self.tree["feature"], self.tree["left"], self.tree["right"] = a["feature"], a["left"], a["right"]
         self.tree["threshold"] = np.nan_to_num(a["threshold"])
@@ -190,7 +190,7 @@ def test_a_tree_is_cut_exactly_where_no_rule_stops_it(replay: Replay) -> None:
         stops = (
             is_pure(*replay.counts(rows), replay.risk)
             or depth >= replay.max_depth
-            or len(rows) <= replay.min_samples_leaf
+            or len(rows) < replay.min_samples_split
             or bool((np.ptp(replay.columns[:, rows], axis=1) == 0).all())
         )
         assert stops == (replay.tree["feature"][node] < 0)

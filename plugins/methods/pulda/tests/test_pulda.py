@@ -9,8 +9,8 @@ import pytest
 import torch
 from pubench_pulda.method import PULDA, Averages, alignment_loss, distance, two_way_loss
 
+from pubench_core.engine.problem import build_problem
 from pubench_core.engine.train import Trained, train
-from pubench_core.execution.run import prepare
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, resolve
@@ -23,8 +23,8 @@ SHORT = ("epochs=3", "warm_up=1", "steps_per_epoch=3", *LAST)
 
 def trained(*sets: str) -> Trained:
     layer = Layer.of("data.key=digits", "method.key=pulda", *sets)
-    spec = resolve([layer], registry())
-    return train(spec, prepare(spec, registry(), torch.device("cpu")), registry())
+    plan = resolve([layer], registry())
+    return train(plan, build_problem(plan))
 
 
 def last(*sets: str) -> np.ndarray:

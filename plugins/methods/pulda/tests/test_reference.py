@@ -174,7 +174,7 @@ def run_of(n_p: int, n_u: int, p_size: int, u_size: int) -> Run[Config]:
         device=torch.device("cpu"),
         threads=1,
         build=lambda outputs: mlp_wang((1,), outputs),
-        monitor=None,  # type: ignore[arg-type]
+        epoch_end=None,  # type: ignore[arg-type]
     )
 
 

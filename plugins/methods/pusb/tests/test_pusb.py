@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pubench_pusb.method import PUSB, pusb_risk, quantile_rank, quantile_threshold
 
+from pubench_core.engine.problem import build_problem
 from pubench_core.engine.train import Trained, train
-from pubench_core.execution.run import prepare
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, resolve
 
@@ -18,8 +18,8 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def trained(*sets: str, method: str = "pusb") -> Trained:
-    spec = resolve([Layer.of("data.key=digits", f"method.key={method}", *sets)], registry())
-    return train(spec, prepare(spec, registry(), torch.device("cpu")), registry())
+    plan = resolve([Layer.of("data.key=digits", f"method.key={method}", *sets)], registry())
+    return train(plan, build_problem(plan))
 
 
 def accuracy(result: Trained) -> float:
@@ -42,7 +42,7 @@ def test_as_many_unlabeled_rows_are_positive_as_the_prior_says(scheme: str, cali
     u = data.unlabeled_rows
     result.method.net.eval()
     with torch.inference_mode():
-        positive = int((result.method.score(data.take(u)) > 0).sum())
+        positive = int((result.method.decision_function(data.take(u)) > 0).sum())
     share = float(data.truth[u].mean())  # the told prior is the true one
     assert positive == pytest.approx(share * len(u), abs=2)
 

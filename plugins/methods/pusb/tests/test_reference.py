@@ -122,7 +122,7 @@ def test_decisions_are_the_official_ones(name: str, case: Case, rule: str) -> No
     scores = torch.from_numpy(case["scores"])
     # What finalize stores: a Python number.
     method.threshold = float(quantile_threshold(scores, float(case["prior"]))) if rule == "quantile" else 0.0
-    positive = (method.score(scores) > 0).numpy()
+    positive = (method.decision_function(scores) > 0).numpy()
     np.testing.assert_array_equal(positive, case[f"pred_{rule}"])
     precision = precision_score(case["labels"], positive, zero_division=0) if positive.any() else np.nan
     measured = accuracy_score(case["labels"], positive), precision, recall_score(case["labels"], positive)

@@ -111,7 +111,7 @@ def scorer() -> VPU:
 
 
 def test_decisions_accuracy_and_auc() -> None:
-    score = scorer().score(torch.from_numpy(EVALUATION["z_test"]))
+    score = scorer().decision_function(torch.from_numpy(EVALUATION["z_test"]))
     positive, y = (score > 0).numpy(), EVALUATION["y_test"]
     np.testing.assert_array_equal(positive, EVALUATION["pred"])
     close((positive == y).mean(), EVALUATION["test_acc"])
@@ -124,10 +124,10 @@ def test_the_score_is_the_logit_of_the_normalized_posterior() -> None:
     method, z_test = scorer(), torch.from_numpy(EVALUATION["z_test"])
     normalized = torch.from_numpy(EVALUATION["log_phi_normalised"])
     log_max = F.logsigmoid(torch.from_numpy(EVALUATION["z_train_x"])).max()
-    close(F.logsigmoid(method.score(z_test) + method.threshold) - log_max, normalized)
+    close(F.logsigmoid(method.decision_function(z_test) + method.threshold) - log_max, normalized)
     # A row with exactly half the largest φ lies on the boundary.
     half = log_max - np.log(2)
-    close(method.score(half - torch.log1p(-half.exp())), 0)
+    close(method.decision_function(half - torch.log1p(-half.exp())), 0)
 
 
 def test_the_validation_criterion() -> None:

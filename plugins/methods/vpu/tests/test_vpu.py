@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from pubench_vpu.method import VPU, decision_logit, mixup_regularizer, variational_loss
 from torch.nn import functional as F
 
+from pubench_core.engine.problem import build_problem
 from pubench_core.engine.train import Trained, train
-from pubench_core.execution.run import prepare
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, resolve
 from pubench_core.training.run import Run
@@ -24,8 +24,8 @@ SHORT = ("steps_per_epoch=3", "batch_size=64", "epochs=3", "mechanism.c=0.3")
 
 
 def trained(*sets: str) -> Trained:
-    spec = resolve([Layer.of("data.key=digits", "method.key=vpu", *sets)], registry())
-    return train(spec, prepare(spec, registry(), torch.device("cpu")), registry())
+    plan = resolve([Layer.of("data.key=digits", "method.key=vpu", *sets)], registry())
+    return train(plan, build_problem(plan))
 
 
 def test_it_learns() -> None:
@@ -42,7 +42,7 @@ def test_the_largest_posterior_of_the_training_rows_is_one_after_normalization(s
     method.net.eval()
     with torch.inference_mode():
         z = method.net(data.take(data.unlabeled_rows))
-        score = method.score(data.take(data.unlabeled_rows))
+        score = method.decision_function(data.take(data.unlabeled_rows))
     phi = torch.sigmoid(z) / torch.sigmoid(z).max()
     sure = (phi - 0.5).abs() > 1e-5
     np.testing.assert_array_equal((score > 0)[sure], (phi > 0.5)[sure])

@@ -1,4 +1,4 @@
-"""A prepared copy on disk: its manifest, opening it, and checking it against what it was.
+"""A prepared copy on disk: its manifest, opening it, and comparing it with what it was.
 
 Sizes and times of files are compared on every open, SHA-256 only where those changed, and all of it by
 :func:`verify_copy`.
@@ -12,67 +12,90 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
+import numpy.typing as npt
 
 from ..errors import Hint, RequestError
+from ..specs.canonical import short_hash
 from .dataset import ClassData
 
 MANIFEST = "manifest.json"
-ARRAYS = ("x", "y", "x_test", "y_test")
+#: Ending of a folder in which a copy is being made.
 INCOMING = ".incoming"
-#: What a manifest of this layout says, whatever else it says.
-_FIELDS = frozenset({"layout", "key", "made_at", "sources", "arrays", "classes", "digest", "mean", "std"})
+#: What to do about a source file that is not what it was, and about an array.
+_SOURCE_REMEDY, _ARRAY_REMEDY = "put the original back, or take it as it is", "have the copy made again"
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """``digest``: SHA-256 (16 digits) over the arrays. ``folder``: the copy; None for a set without files."""
+    """``digest``: see :func:`digest_of`. ``folder``: the copy; None for a set without files."""
 
     data: ClassData
     digest: str
     folder: Path | None
 
 
-def folders_of_copies(key: str | None, cache: Path) -> list[Path]:
-    """Folders of the complete copies of one data set, or of all."""
-    found = sorted((cache / "prepared").glob(f"{key or '*'}/*/{MANIFEST}"))
-    return [path.parent for path in found if path.parent.suffix != INCOMING]
+# -------------------------------------------------------------------- what identifies data
 
 
-def prepared(key: str, cache: Path) -> list[tuple[Path, dict[str, Any]]]:
-    """(folder, manifest) of the complete copies of one data set. Raises RequestError if a manifest is damaged."""
-    found = [(folder, manifest_of(folder)) for folder in folders_of_copies(key, cache)]
-    return [(folder, manifest) for folder, manifest in found if manifest is not None]
+def digest_of(data: ClassData) -> str:
+    """16 digits over the arrays, and over means and deviations of channels where networks normalize with them."""
+    arrays = short_hash({name: _fingerprint(array) for name, array in data.arrays().items()})
+    return arrays if data.mean is None and data.std is None else short_hash([arrays, data.mean, data.std])
 
 
-def verify_copy(folder: Path) -> list[RequestError]:
-    """What is wrong with a copy and its sources, with what to do, every byte read; empty if nothing is."""
-    try:
-        manifest = manifest_of(folder)
-    except RequestError as error:
-        return [error]
-    if manifest is None:  # removed in the meantime
-        return []
-    wrong = []
-    entries = [(entry, _SOURCE_REMEDY) for entry in manifest["sources"]]
-    entries += [(entry, _ARRAY_REMEDY) for entry in array_entries(folder, manifest)]
-    hint = Hint("prepare again", manifest["key"])
-    for entry, remedy in entries:
-        path = Path(entry["path"])
-        try:
-            now = sha256_of(path)
-        except OSError as error:
-            wrong.append(RequestError(f"{path} cannot be read: {error.strerror or error}; {remedy}", hint=hint))
-            continue
-        if now != entry["sha256"]:
-            differ = f"sha256 {now[:16]} now, {entry['sha256'][:16]} when prepared"
-            wrong.append(RequestError(f"{path} is not what it was: {differ}; {remedy}", hint=hint))
-    return wrong
+def _fingerprint(array: npt.NDArray[Any]) -> str:
+    digest = hashlib.sha256(f"{array.dtype} {array.shape}".encode())
+    digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
 
 
-def manifest_of(folder: Path) -> dict[str, Any] | None:
+# -------------------------------------------------------------------- the manifest
+
+
+class FileEntry(TypedDict):
+    """A file as it was when the copy was made."""
+
+    bytes: int
+    mtime_ns: int
+    sha256: str
+
+
+class SourceEntry(FileEntry):
+    """A file that the copy was made from."""
+
+    path: str
+
+
+class ArrayEntry(FileEntry):
+    """An array of the copy, which lies beside the manifest."""
+
+    shape: list[int]
+    dtype: str
+
+
+class Manifest(TypedDict):
+    """What a copy says of itself; written last, so that a folder without one is no copy.
+
+    ``classes``: rows of each class by array of labels (``y``, ``y_test``). ``seconds``: what making it took.
+    """
+
+    layout: int
+    key: str
+    preprocess: str
+    made_at: str
+    seconds: float
+    sources: list[SourceEntry]
+    arrays: dict[str, ArrayEntry]
+    classes: dict[str, list[int]]
+    digest: str
+    mean: tuple[float, ...] | None
+    std: tuple[float, ...] | None
+
+
+def manifest_of(folder: Path) -> Manifest | None:
     """What a complete copy says of itself; None if there is none. Raises RequestError if it is damaged."""
     path = folder / MANIFEST
     remedy, hint = "remove it to make room for a new copy", Hint("prepare again", folder.parent.name)
@@ -82,12 +105,13 @@ def manifest_of(folder: Path) -> dict[str, Any] | None:
         return None
     except (OSError, ValueError) as error:
         raise RequestError(f"{path} cannot be read ({error}); {remedy}", hint=hint) from error
-    if not isinstance(found, dict) or not found.keys() >= _FIELDS:
+    if not isinstance(found, dict) or not found.keys() >= Manifest.__required_keys__:
         raise RequestError(f"{path} is not the manifest of a prepared copy; {remedy}", hint=hint)
-    return found
+    return Manifest(**found)  # type: ignore[typeddict-item]
 
 
-def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Writes it in one step: a process that is killed leaves the old one or none."""
     aside = folder / f"{MANIFEST}.{os.getpid()}"
     try:
         with aside.open("w", encoding="utf-8") as stream:
@@ -99,51 +123,44 @@ def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
         aside.unlink(missing_ok=True)
 
 
-def check(folder: Path, manifest: dict[str, Any]) -> None:
-    """Cheap where sizes and times are as they were; a file whose time alone changed is hashed, and noted."""
-    noted = False
-    for entry in manifest["sources"]:
-        noted |= _same(Path(entry["path"]), entry, _SOURCE_REMEDY, manifest["key"])
-    for entry in array_entries(folder, manifest):
-        noted |= _same(Path(entry["path"]), manifest["arrays"][entry["name"]], _ARRAY_REMEDY, manifest["key"])
-    if noted:
-        try:
-            write_manifest(folder, manifest)
-        except OSError:  # a cache that cannot be written is opened all the same; the next run hashes again
-            return
-
-
-#: What to do about a source file that is not what it was, and about an array.
-_SOURCE_REMEDY, _ARRAY_REMEDY = "put the original back, or take it as it is", "have the copy made again"
-
-
-def _same(path: Path, entry: dict[str, Any], remedy: str, key: str) -> bool:
-    """False if size and time are as stored, True (entry updated) if only the time changed; else RequestError."""
-    hint = Hint("prepare again", key)
+def source_entry(path: Path) -> SourceEntry:
+    """A source file as it is now. Raises RequestError if it cannot be read."""
     try:
-        now = stat_of(path)
+        return {"path": str(path.resolve()), **_stat_of(path), "sha256": sha256_of(path)}
     except OSError as error:
-        raise RequestError(f"{path} cannot be read: {error.strerror or error}; {remedy}", hint=hint) from error
-    if now == {name: entry[name] for name in now}:
-        return False
-    if now["bytes"] != entry["bytes"]:
-        raise RequestError(
-            f"{path} has {now['bytes']} bytes, {entry['bytes']} when it was prepared; {remedy}", hint=hint
-        )
-    if sha256_of(path) != entry["sha256"]:
-        raise RequestError(f"{path} was altered since it was prepared (its sha256 differs); {remedy}", hint=hint)
-    entry.update(now)
-    return True
+        raise RequestError(f"cannot read {path}: {error.strerror or error}") from error
 
 
-def opened(folder: Path, manifest: dict[str, Any]) -> Prepared:
-    """Arrays mapped from their files: pages are shared between processes as long as nobody writes to them."""
+def array_entry(path: Path, array: npt.NDArray[Any]) -> ArrayEntry:
+    """An array and its file as it is now."""
+    return {"shape": list(array.shape), "dtype": str(array.dtype), **_stat_of(path), "sha256": sha256_of(path)}
+
+
+def array_path(folder: Path, name: str) -> Path:
+    """Where a copy keeps one of its arrays."""
+    return folder / f"{name}.npy"
+
+
+# -------------------------------------------------------------------- finding and opening
+
+
+def folders_of_copies(key: str | None, cache: Path) -> list[Path]:
+    """Folders of the complete copies of one data set, or of all."""
+    found = sorted((cache / "prepared").glob(f"{key or '*'}/*/{MANIFEST}"))
+    return [path.parent for path in found if path.parent.suffix != INCOMING]
+
+
+def copies_of(key: str, cache: Path) -> list[tuple[Path, Manifest]]:
+    """(folder, manifest) of the complete copies of one data set. Raises RequestError if a manifest is damaged."""
+    found = [(folder, manifest_of(folder)) for folder in folders_of_copies(key, cache)]
+    return [(folder, manifest) for folder, manifest in found if manifest is not None]
+
+
+def open_copy(folder: Path, manifest: Manifest) -> Prepared:
+    """Arrays mapped from their files: processes share the pages as long as none of them writes to them."""
     arrays: dict[str, Any] = {}
-    for name in ARRAYS:
-        if name not in manifest["arrays"]:
-            arrays[name] = None
-            continue
-        path = folder / f"{name}.npy"
+    for name in manifest["arrays"]:
+        path = array_path(folder, name)
         try:
             arrays[name] = np.load(path, mmap_mode="c", allow_pickle=False)
         except (OSError, ValueError) as error:
@@ -155,19 +172,82 @@ def opened(folder: Path, manifest: dict[str, Any]) -> Prepared:
     return Prepared(data, manifest["digest"], folder)
 
 
-def array_entries(folder: Path, manifest: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for name, entry in manifest["arrays"].items():
-        yield {**entry, "name": name, "path": str(folder / f"{name}.npy")}
+# -------------------------------------------------------------------- comparing with what it was
 
 
-def source_entry(path: Path) -> dict[str, Any]:
+def check_copy(folder: Path, manifest: Manifest) -> None:
+    """Compares sizes and times of sources and arrays, and the content of a file whose time alone changed.
+
+    That time is noted in the manifest. Raises RequestError naming the first file that is gone or another.
+    """
+    key = manifest["key"]
+    sources: list[SourceEntry] = [
+        {**entry, "mtime_ns": _time_of_same(Path(entry["path"]), entry, _SOURCE_REMEDY, key)}
+        for entry in manifest["sources"]
+    ]
+    arrays: dict[str, ArrayEntry] = {
+        name: {**entry, "mtime_ns": _time_of_same(array_path(folder, name), entry, _ARRAY_REMEDY, key)}
+        for name, entry in manifest["arrays"].items()
+    }
+    noted: Manifest = {**manifest, "sources": sources, "arrays": arrays}
+    if noted != manifest:
+        try:
+            write_manifest(folder, noted)
+        except OSError:  # a cache that cannot be written is opened all the same; the next run hashes again
+            return
+
+
+def verify_copy(folder: Path) -> list[RequestError]:
+    """What is wrong with a copy and its sources, with what to do, every byte read; empty if nothing is."""
     try:
-        return {"path": str(path.resolve()), **stat_of(path), "sha256": sha256_of(path)}
+        manifest = manifest_of(folder)
+    except RequestError as error:
+        return [error]
+    if manifest is None:  # removed in the meantime
+        return []
+    hint, wrong = Hint("prepare again", manifest["key"]), []
+    for path, entry, remedy in _files_of(folder, manifest):
+        try:
+            now = sha256_of(path)
+        except OSError as error:
+            wrong.append(RequestError(f"{path} cannot be read: {error.strerror or error}; {remedy}", hint=hint))
+            continue
+        if now != entry["sha256"]:
+            differ = f"sha256 {now[:16]} now, {entry['sha256'][:16]} when prepared"
+            wrong.append(RequestError(f"{path} is not what it was: {differ}; {remedy}", hint=hint))
+    return wrong
+
+
+def _files_of(folder: Path, manifest: Manifest) -> Iterator[tuple[Path, FileEntry, str]]:
+    """(path, what it was, what to do where it is another) of every source and every array."""
+    for source in manifest["sources"]:
+        yield Path(source["path"]), source, _SOURCE_REMEDY
+    for name, array in manifest["arrays"].items():
+        yield array_path(folder, name), array, _ARRAY_REMEDY
+
+
+def _time_of_same(path: Path, entry: FileEntry, remedy: str, key: str) -> int:
+    """The time of a file whose content is as it was; its SHA-256 is computed where the time is another."""
+    hint = Hint("prepare again", key)
+    try:
+        now = _stat_of(path)
     except OSError as error:
-        raise RequestError(f"cannot read {path}: {error.strerror or error}") from error
+        raise RequestError(f"{path} cannot be read: {error.strerror or error}; {remedy}", hint=hint) from error
+    if now["bytes"] != entry["bytes"]:
+        raise RequestError(
+            f"{path} has {now['bytes']} bytes, {entry['bytes']} when it was prepared; {remedy}", hint=hint
+        )
+    if now["mtime_ns"] != entry["mtime_ns"] and sha256_of(path) != entry["sha256"]:
+        raise RequestError(f"{path} was altered since it was prepared (its sha256 differs); {remedy}", hint=hint)
+    return now["mtime_ns"]
 
 
-def stat_of(path: Path) -> dict[str, int]:
+class _Stat(TypedDict):
+    bytes: int
+    mtime_ns: int
+
+
+def _stat_of(path: Path) -> _Stat:
     stat = path.stat()
     return {"bytes": stat.st_size, "mtime_ns": stat.st_mtime_ns}
 

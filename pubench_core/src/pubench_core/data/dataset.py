@@ -35,6 +35,11 @@ class ClassData:
     mean: tuple[float, ...] | None = None
     std: tuple[float, ...] | None = None
 
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The arrays by the names of their fields; without those of a test part where there is none."""
+        named = {"x": self.x, "y": self.y, "x_test": self.x_test, "y_test": self.y_test}
+        return {name: array for name, array in named.items() if array is not None}
+
 
 @dataclass(frozen=True)
 class PNDataset:
@@ -118,7 +123,7 @@ def silent(label: str, total: int) -> Iterator[Callable[[int], None]]:
 
 @dataclass(frozen=True)
 class DataRoot:
-    """Where data files are looked for; ``said_by``: what decided that.
+    """Where data files lie; ``said_by``: what decided that.
 
     ``cache``: for what is derived from data; a data root may be read-only. ``offline``: the network is not touched.
     ``encoder``: folder of the sentence encoder, where the user named one. ``say`` takes a line for the user.
@@ -136,11 +141,12 @@ class DataRoot:
         """``<root>/<key>`` and ``<root>/<alias>``, whether they exist or not."""
         return [self.path / name for name in (info.key, *info.aliases)]
 
-    def missing(self, info: DatasetInfo, files: list[str], looked_in: list[Path]) -> RequestError:
-        """The error for absent files: which, where they come from, where they were looked for."""
-        places = " and ".join(str(p) for p in looked_in)
+    def missing(self, info: DatasetInfo, files: list[str], places: list[Path]) -> RequestError:
+        """The error for files that are in none of these places: which, and where they come from."""
+        searched = " and ".join(str(place) for place in places)
         return RequestError(
-            f"{info.key}: no {', '.join(files)} in {places} (data root from {self.said_by}); get them from "
+            f"{info.key}: no {', '.join(files)} in {searched} (data root from {self.said_by}); get them from "
             f"{info.source} and put them there, or name another folder (execution.data_root)",
             field="execution.data_root",
+            value=self.path,
         )

@@ -28,6 +28,11 @@ class DataSource(ABC):
         """
         return ()
 
+    @property
+    def downloadable(self) -> bool:
+        """Whether :meth:`fetch` can get the files; by default, whether the source has a ``fetch`` of its own."""
+        return type(self).fetch is not DataSource.fetch
+
     def variant(self, root: DataRoot, files: tuple[Path, ...]) -> str:
         """What decides the content beside the files (the text encoder, say); empty if nothing does."""
         return ""

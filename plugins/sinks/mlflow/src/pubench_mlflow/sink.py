@@ -27,8 +27,10 @@ from mlflow.entities import Metric, Param, Run, RunTag
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
-from pubench_core.records.files import RESULT
-from pubench_core.records.store import RecordStore
+from pubench_core.errors import RecordError
+from pubench_core.records.files import ENVIRONMENT, TRACE
+from pubench_core.records.store import Record, RecordStore, read_record
+from pubench_core.results import Environment, Result
 
 #: What MLflow takes in one call.
 METRICS_PER_CALL = 1000
@@ -40,10 +42,11 @@ EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}
 
 @dataclass(frozen=True)
 class Sent:
-    """What :func:`track` did with the records of a folder."""
+    """What :func:`track` did with the records of a folder. ``unreadable``: why the others were left out."""
 
     sent: int
     already_there: int
+    unreadable: tuple[RecordError, ...] = ()
 
 
 def tracking_uri(results: Path, given: str | None) -> str:
@@ -53,20 +56,19 @@ def tracking_uri(results: Path, given: str | None) -> str:
 
 def send_record(folder: Path, uri: str | None = None) -> bool:
     """Sends one record; False if it was there already. Raises what mlflow raises if it cannot be sent."""
-    result = json.loads((folder / RESULT).read_text(encoding="utf-8"))
-    given = uri or result["spec"]["execution"]["tracking_uri"]
-    client = _client(tracking_uri(folder.parent, given))
-    return _send(client, folder, result)
+    record = read_record(folder)
+    client = _client(tracking_uri(folder.parent, uri or record.result.spec.execution.tracking_uri))
+    return _send(client, record)
 
 
 def track(results: Path, uri: str | None = None) -> Sent:
-    """Sends every record of a results folder that is not there yet."""
-    records = [(path, result) for path, result in RecordStore(results).all()]
-    if not records:
-        return Sent(0, 0)
+    """Sends every record of a results folder that is not there yet; one that cannot be read is left out."""
+    records = RecordStore(results).all()
+    if not records.readable:
+        return Sent(0, 0, records.unreadable)
     client = _client(tracking_uri(results, uri))
-    done = [_send(client, folder, result) for folder, result in records]
-    return Sent(sum(done), len(done) - sum(done))
+    done = [_send(client, record) for record in records.readable]
+    return Sent(sum(done), len(done) - sum(done), records.unreadable)
 
 
 def _client(uri: str) -> MlflowClient:
@@ -75,17 +77,18 @@ def _client(uri: str) -> MlflowClient:
     return MlflowClient(tracking_uri=uri)
 
 
-def _send(client: MlflowClient, folder: Path, result: Mapping[str, Any]) -> bool:
-    experiment = _experiment(client, f"pubench/{result['spec']['data']['key']}", folder.parent)
-    identity = f"{result['run_id']}/{result['code']['hash']}/{result['finished_at']}"
+def _send(client: MlflowClient, record: Record) -> bool:
+    result = record.result
+    experiment = _experiment(client, f"pubench/{result.spec.data.key}", record.folder.parent)
+    identity = f"{result.run_id}/{result.code.hash}/{result.finished_at}"
     for run in client.search_runs([experiment], f"tags.`{RECORD_TAG}` = '{identity}'"):
         if run.info.status == "FINISHED":
             return False
         client.delete_run(run.info.run_id)
-    ended = round(datetime.fromisoformat(result["finished_at"]).timestamp() * 1000)
-    begun = ended - round(result["seconds"]["total"] * 1000)
-    run = client.create_run(experiment, start_time=begun, run_name=_name(result), tags={RECORD_TAG: identity})
-    _fill(client, run, folder, result)
+    ended = round(datetime.fromisoformat(result.finished_at).timestamp() * 1000)
+    started = ended - round(result.seconds.total * 1000)
+    run = client.create_run(experiment, start_time=started, run_name=_name(result), tags={RECORD_TAG: identity})
+    _fill(client, run, record)
     client.set_terminated(run.info.run_id, "FINISHED", end_time=ended)
     return True
 
@@ -105,29 +108,32 @@ def _experiment(client: MlflowClient, name: str, results: Path) -> str:
         return str(found.experiment_id)
 
 
-def _fill(client: MlflowClient, run: Run, folder: Path, result: Mapping[str, Any]) -> None:
-    params = [Param(name, text[:6000]) for name, text in _flat(result["spec"]) if not name.startswith("execution.")]
+def _fill(client: MlflowClient, run: Run, record: Record) -> None:
+    spec = record.result.spec.model_dump(mode="json", exclude={"execution"})
+    params = [Param(name, text[:6000]) for name, text in _flat(spec)]
     for chunk in _chunks(params, PARAMS_PER_CALL):
         client.log_batch(run.info.run_id, params=chunk)
-    for batch in _chunks(list(_metrics(folder, result, run.info.start_time)), METRICS_PER_CALL):
+    for batch in _chunks(list(_metrics(record, run.info.start_time)), METRICS_PER_CALL):
         client.log_batch(run.info.run_id, metrics=batch)
-    tags = [RunTag(name, text) for name, text in _tags(folder, result)]
+    tags = [RunTag(name, text) for name, text in _tags(record)]
     client.log_batch(run.info.run_id, tags=tags)
-    client.log_artifacts(run.info.run_id, str(folder))
+    client.log_artifacts(run.info.run_id, str(record.folder))
 
 
-def _metrics(folder: Path, result: Mapping[str, Any], timestamp: int) -> Iterator[Metric]:
-    for name, value in result.get("test", {}).items():
+def _metrics(record: Record, timestamp: int) -> Iterator[Metric]:
+    result = record.result
+    for name, value in result.test.items():
         if value is not None:
             yield Metric(f"test/{name}", value, timestamp, 0)
-    for criterion, entry in result["criteria"].items():
-        for name, value in entry.get("test", {}).items():
-            if value is not None:
-                yield Metric(f"by-{criterion}/test-{name}", value, timestamp, entry["epoch"])
-    for name, value in result["seconds"].items():
-        yield Metric(f"seconds/{name}", value, timestamp, 0)
-    yield Metric("peak_memory_bytes", result["peak_memory"]["bytes"], timestamp, 0)
-    trace = folder / "trace.csv"
+    for key, criterion in result.criteria.items():
+        for part, measures in criterion.measures.items():
+            for name, measure in measures.items():
+                if measure.value is not None:
+                    yield Metric(f"by-{key}/{part}-{name}", measure.value, timestamp, criterion.epoch or 0)
+    for name, seconds in result.seconds.model_dump().items():
+        yield Metric(f"seconds/{name}", seconds, timestamp, 0)
+    yield Metric("peak_memory_bytes", result.peak_memory.bytes, timestamp, 0)
+    trace = record.folder / TRACE
     if trace.exists():
         with trace.open(newline="", encoding="utf-8") as file:
             for row in csv.DictReader(file):
@@ -136,23 +142,24 @@ def _metrics(folder: Path, result: Mapping[str, Any], timestamp: int) -> Iterato
                         yield Metric(f"epoch/{name}", float(text), timestamp, int(row["epoch"]))
 
 
-def _tags(folder: Path, result: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    around = json.loads((folder / "environment.json").read_text(encoding="utf-8"))
-    yield "pubench.run_id", result["run_id"]
-    yield "pubench.code", result["code"]["hash"]
-    yield "pubench.method", result["spec"]["method"]["key"]
-    yield "pubench.selected", result["selected"]
-    yield "pubench.oracle", str(result["oracle"]).lower()
-    for name, version in around["packages"].items():
+def _tags(record: Record) -> Iterator[tuple[str, str]]:
+    result = record.result
+    environment = Environment.model_validate_json((record.folder / ENVIRONMENT).read_text(encoding="utf-8"))
+    yield "pubench.run_id", result.run_id
+    yield "pubench.code", result.code.hash
+    yield "pubench.method", result.spec.method.key
+    yield "pubench.selected", result.selected
+    yield "pubench.oracle", str(result.oracle).lower()
+    for name, version in environment.packages.items():
         yield f"version.{name}", version
-    if around["git"] is not None:
-        yield "mlflow.source.git.commit", around["git"]["commit"]
+    if environment.git_commit is not None:
+        yield "mlflow.source.git.commit", environment.git_commit
 
 
-def _name(result: Mapping[str, Any]) -> str:
-    spec = result["spec"]
-    c = "" if spec["mechanism"]["c"] is None else f" c={spec['mechanism']['c']:g}"
-    return f"{spec['method']['key']} {spec['mechanism']['key']}{c} seed={spec['seed']}"
+def _name(result: Result) -> str:
+    spec = result.spec
+    c = "" if spec.mechanism.c is None else f" c={spec.mechanism.c:g}"
+    return f"{spec.method.key} {spec.mechanism.key}{c} seed={spec.seed}"
 
 
 def _flat(value: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
