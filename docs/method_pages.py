@@ -1,20 +1,32 @@
-"""mkdocs hook: one page per installed method, made from its info record, its Config and its docstring when the site is
-built. Nothing about a method is written by hand in this folder.
+"""mkdocs hook: one page per installed method, made when the site is built.
+
+A page has what the method's info record, Config and docstring say, and what was measured, from the raw rows in
+``benchmarks/results/``. Nothing about a method is written by hand in this folder.
 """
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
+import statistics
+import sys
 from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pubench_cli.describe import describe
+from pubench_core.plugins.info import MechanismInfo, MetricInfo
 from pubench_core.plugins.registry import registry
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+#: The test measures that a page shows.
+MEASURES = ("accuracy", "f1", "auc")
 
 INTRODUCTION = """# Methods
 
@@ -47,8 +59,8 @@ def index(methods: Iterable[Mapping[str, Any]]) -> str:
     return INTRODUCTION + "\n".join(rows) + "\n"
 
 
-def page(method: Mapping[str, Any]) -> str:
-    """Everything about one method as Markdown."""
+def page(method: Mapping[str, Any], results: Path = BENCHMARKS / "results") -> str:
+    """Everything about one method as Markdown; ``results``: the folder of raw rows."""
     reference = method["reference"]
     parts = [f"# {method['name']}", method["summary"][:1].upper() + method["summary"][1:] + "."]
     if reference:
@@ -74,7 +86,100 @@ def page(method: Mapping[str, Any]) -> str:
         parts.append(_table(("data", "instead"), ((d, _settings(v)) for d, v in preset["per_data"].items())))
     if method["declared_failures"]:
         parts += ["## Declared failures", _table(("check", "reason"), method["declared_failures"].items())]
+    parts += measured(method["key"], sorted(results.glob("*.csv")))
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+# -------------------------------------------------------------------- measured scores and costs
+
+
+def measured(key: str, files: Iterable[Path]) -> list[str]:
+    """The section of what was measured: a table per protocol, that of most rows first, and the cost. May be empty."""
+    files, summary = list(files), _summary()
+    groups: dict[Any, list[Any]] = {}
+    for row in summary.read_accuracy(files):
+        if row.method == key:
+            groups.setdefault(row.protocol, []).append(row)
+    parts: list[str] = []
+    for protocol, rows in sorted(groups.items(), key=lambda group: -len(group[1])):
+        parts += [_protocol(protocol), _scores(rows), _origin(rows)]
+    parts += _costs(row for row in summary.read_costs(files) if row.method == key)
+    return ["## Measured", *parts] if parts else []
+
+
+def _protocol(protocol: Any) -> str:
+    """How the runs of a table were labeled, trained and chosen, and what the table holds."""
+    names = {info.key: info.name for info in registry().infos(MechanismInfo)}
+    oracles = {info.key for info in registry().infos(MetricInfo) if info.oracle}
+    words = [
+        protocol.scheme,
+        names.get(protocol.mechanism, protocol.mechanism),
+        f"c = {protocol.c}",
+        f"preset `{protocol.preset}`",
+        f"epoch by validation `{protocol.criterion}`" + (" (oracle)" if protocol.criterion in oracles else ""),
+        "true prior" if protocol.prior == "true" else f"prior given as {protocol.prior}",
+        *(f"`{text}`" for text in protocol.sets),
+    ]
+    said = ", ".join(words)
+    return f"{said[:1].upper()}{said[1:]}. Test measures in percent, mean ± sample standard deviation over the seeds:"
+
+
+def _scores(rows: list[Any]) -> str:
+    """A line per data set."""
+    summary, method = _summary(), rows[0].method
+    found = {measure: summary.by_data(rows, measure) for measure in MEASURES}
+    columns = ("data", "seeds", *(f"`{measure}` (oracle)" for measure in MEASURES))
+    lines = []
+    for data in sorted({row.data for row in rows}):
+        seeds = {row.seed for row in rows if row.data == data}
+        values = (found[measure].get((method, data)) for measure in MEASURES)
+        lines.append((f"`{data}`", len(seeds), *(summary.spread(each) if each else "undefined" for each in values)))
+    return _table(columns, lines)
+
+
+def _costs(rows: Iterable[Any]) -> list[str]:
+    """A paragraph per data set, preset and number of threads."""
+    groups: dict[tuple[str, str, int], list[Any]] = {}
+    for row in rows:
+        groups.setdefault((row.data, row.preset, row.threads), []).append(row)
+    return [_cost(f"`{d}`, preset `{p}`, {n} CPU threads", group) for (d, p, n), group in groups.items()]
+
+
+def _cost(where: str, rows: list[Any]) -> str:
+    """Seconds per epoch, and their ratio to the reference's."""
+    summary = _summary()
+    said = (
+        f"Cost on {where}: {summary.spread([row.seconds for row in rows])} s per epoch, training and scoring together"
+    )
+    ratios = [row.ratio for row in rows if row.ratio is not None]
+    if ratios:
+        said += f", {statistics.mean(ratios):.2f} times that of `{summary.REFERENCE}` beside it"
+    return f"{said}. An epoch is what the method calls one. {_origin(rows)}"
+
+
+def _origin(rows: list[Any]) -> str:
+    """The files, commits and machines of raw rows."""
+    files, commits = (sorted({getattr(row, name) for row in rows}) for name in ("file", "commit"))
+    machines = "; ".join(sorted({row.machine for row in rows}))
+    return f"Raw rows: {_listed(files)} in `benchmarks/results/`; commit {_listed(commits)}; {machines}."
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+@cache
+def _summary() -> Any:
+    """``benchmarks/summary.py``, which reads the raw rows; the scripts there are no package."""
+    spec = importlib.util.spec_from_file_location("benchmarks_summary", BENCHMARKS / "summary.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+# -------------------------------------------------------------------- Markdown
 
 
 def _docstring(load: str) -> str:

@@ -27,12 +27,10 @@ def pubench_methods():
 METHOD = """
 import os
 import torch
-from pubench_core.specs.fields import Field
-from pubench_core.method import Method
-from pubench_core.specs.config import MethodConfig
+from pubench.method import Field, Method, TrainingConfig
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
-class Config(MethodConfig):
+class Config(TrainingConfig):
     epochs: int = Field(2, ge=1, description="epochs")
 
 class Restless(Method[Config]):
@@ -45,7 +43,7 @@ class Restless(Method[Config]):
         with torch.no_grad():
             self.net.head.bias += int.from_bytes(os.urandom(2), "big") / 65536
 
-    def score(self, x):
+    def decision_function(self, x):
         return self.net(x)
 """
 

@@ -18,9 +18,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
-from pubench_core.execution.run import prepare
+from pubench_core.engine.problem import build_problem
 from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.request import Layer, resolve
 
@@ -116,10 +115,10 @@ def site(tmp_path_factory: pytest.TempPathFactory, make_distribution: Make) -> P
 @pytest.fixture
 def data(pubench: Run, tmp_path: Path, site: Path) -> Run:
     """``data(*words)``: the console script with the plugin installed, and a data root and a cache of the test's own."""
-    around = {"PYTHONPATH": str(site), "PUBENCH_DATA": str(root_of(tmp_path)), "PUBENCH_CACHE": str(tmp_path / "cache")}
+    places = {"PYTHONPATH": str(site), "PUBENCH_DATA": str(root_of(tmp_path)), "PUBENCH_CACHE": str(tmp_path / "cache")}
 
     def run(*words: Any, **env: str) -> subprocess.CompletedProcess[str]:
-        return pubench(*words, env={**around, **env})
+        return pubench(*words, env={**places, **env})
 
     return run
 
@@ -210,12 +209,13 @@ class TestList:
     def test_csv_has_the_same_rows(self, data: Run, tmp_path: Path) -> None:
         put(tmp_path)
         data("data", "fetch", "acme-screws")
-        told = rows_by_key(data("data", "list", "--format", "json"))
+        expected = rows_by_key(data("data", "list", "--format", "json"))
         done = data("data", "list", "--format", "csv")
         assert (done.returncode, done.stderr) == (0, "")
         rows = list(csv.DictReader(io.StringIO(done.stdout)))
         assert {row["key"]: row for row in rows} == {
-            key: {name: "" if value is None else str(value) for name, value in row.items()} for key, row in told.items()
+            key: {name: "" if value is None else str(value) for name, value in row.items()}
+            for key, row in expected.items()
         }
 
     def test_the_table_ends_with_the_folders(self, data: Run, tmp_path: Path) -> None:
@@ -250,21 +250,21 @@ class TestInfo:
         data("data", "fetch", "acme-screws")
         done = data("data", "info", "acme-bolts", "--format", "json")
         assert (done.returncode, done.stderr) == (0, "")
-        told = json.loads(done.stdout)
-        assert (told["key"], told["state"], told["rows"], told["missing"]) == ("acme-screws", "prepared", 200, "")
-        assert told["classes"] == [
+        facts = json.loads(done.stdout)
+        assert (facts["key"], facts["state"], facts["rows"], facts["missing"]) == ("acme-screws", "prepared", 200, "")
+        assert facts["classes"] == [
             {"index": 0, "name": "long", "rows": 100, "test": None},
             {"index": 1, "name": "short", "rows": 99, "test": None},
             {"index": 2, "name": "bent", "rows": 1, "test": None},
         ]
-        assert told["binarizations"] == {
+        assert facts["binarizations"] == {
             "default": {"positive": [1], "negative": [0]},
             "bent": {"positive": [2], "negative": [0, 1]},
         }
-        assert (told["files"], told["n_files"]) == ([str(path)], 1)
-        (copy,) = told["copies"]
-        assert (copy["folder"], copy["bytes"]) == (str(copy_of(tmp_path)), told["size"])
-        assert (told["license"], told["source"]) == ("CC0", "the drawer [left]")
+        assert (facts["files"], facts["n_files"]) == ([str(path)], 1)
+        (copy,) = facts["copies"]
+        assert (copy["folder"], copy["bytes"]) == (str(copy_of(tmp_path)), facts["size"])
+        assert (facts["license"], facts["source"]) == ("CC0", "the drawer [left]")
 
     def test_the_table_says_it_in_words(self, data: Run, tmp_path: Path) -> None:
         put(tmp_path)
@@ -285,17 +285,26 @@ class TestInfo:
 
     def test_of_an_absent_set_it_says_what_is_missing(self, data: Run, tmp_path: Path) -> None:
         done = data("data", "info", "acme-screws", "--format", "json")
-        told = json.loads(done.stdout)
-        assert (told["state"], told["rows"], told["files"], told["copies"]) == ("absent", None, [], [])
-        assert told["missing"].startswith(f"acme-screws: no screws.csv in {root_of(tmp_path) / 'acme-screws'} and ")
-        assert told["missing"] in " ".join(data("data", "info", "acme-screws").stdout.split())
+        facts = json.loads(done.stdout)
+        assert (facts["state"], facts["rows"], facts["files"], facts["copies"]) == ("absent", None, [], [])
+        assert facts["missing"].startswith(f"acme-screws: no screws.csv in {root_of(tmp_path) / 'acme-screws'} and ")
+        assert facts["missing"] in " ".join(data("data", "info", "acme-screws").stdout.split())
 
     def test_of_a_broken_one_it_says_why(self, data: Run) -> None:
-        told = json.loads(data("data", "info", "acme-bad-place", "--format", "json").stdout)
-        assert (told["state"], told["missing"]) == (
+        facts = json.loads(data("data", "info", "acme-bad-place", "--format", "json").stdout)
+        assert (facts["state"], facts["missing"]) == (
             "broken",
             "dataset 'acme-bad-place' could not be located: KeyError: 'drawer'",
         )
+
+    def test_of_a_damaged_copy_it_says_what_to_do(self, data: Run, tmp_path: Path) -> None:
+        put(tmp_path)
+        data("data", "fetch", "acme-screws")
+        (copy_of(tmp_path) / "manifest.json").write_text("{")
+        facts = json.loads(data("data", "info", "acme-screws", "--format", "json").stdout)
+        assert facts["state"] == "damaged"
+        assert facts["missing"].endswith("(pubench data remove acme-screws)")
+        assert facts["missing"] in data("data", "info", "acme-screws").stdout
 
     def test_of_an_embedded_one_it_says_that_it_comes_with_its_package(self, data: Run) -> None:
         done = data("data", "info", "digits")
@@ -384,10 +393,10 @@ class TestFetch:
             "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
         )
         script = str(Path(sys.executable).parent / "pubench")
-        around = {"PUBENCH_DATA": str(root_of(tmp_path)), "PUBENCH_CACHE": str(tmp_path / "cache")}
+        places = {"PUBENCH_DATA": str(root_of(tmp_path)), "PUBENCH_CACHE": str(tmp_path / "cache")}
         process = subprocess.Popen(
             [sys.executable, "-c", default, script, "data", "fetch", "acme-screws"],
-            env={"PATH": os.environ["PATH"], "PYTHONPATH": str(site), "SECONDS_TO_READ": "60", **around},
+            env={"PATH": os.environ["PATH"], "PYTHONPATH": str(site), "SECONDS_TO_READ": "60", **places},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -428,15 +437,15 @@ class TestVerify:
         assert (done.returncode, done.stdout) == (1, f"acme-screws: {ready}: 1 of its files differ\n")
         (line,) = done.stderr.splitlines()
         assert line.startswith(f"error: {ready / 'x.npy'} is not what it was: sha256 ")
-        assert line.endswith("; have the copy made again: pubench data remove acme-screws")
+        assert line.endswith("; have the copy made again (pubench data remove acme-screws)")
 
     def test_an_altered_source_is_named_with_what_to_do(self, data: Run, ready: Path, tmp_path: Path) -> None:
         self.spoil(root_of(tmp_path) / "acme-screws" / "screws.csv")
         (line,) = data("data", "verify").stderr.splitlines()
         assert line.startswith(f"error: {root_of(tmp_path) / 'acme-screws' / 'screws.csv'} is not what it was: ")
-        assert line.endswith("; put the original back, or take it as it is: pubench data remove acme-screws")
+        assert line.endswith("; put the original back, or take it as it is (pubench data remove acme-screws)")
 
-    def test_everything_is_looked_at_though_the_first_is_damaged(self, data: Run, ready: Path, tmp_path: Path) -> None:
+    def test_every_copy_is_verified_though_the_first_is_damaged(self, data: Run, ready: Path, tmp_path: Path) -> None:
         put(tmp_path, key="acme-unit")
         data("data", "fetch", "acme-unit")
         (ready / "manifest.json").write_text("{")
@@ -455,7 +464,7 @@ class TestVerify:
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout == f"no prepared copies in {tmp_path / 'cache' / 'prepared'}\n"
         line = error_of(data("data", "verify", "acme-screws"), 2)
-        assert line == "error: acme-screws has no prepared copy to verify (pubench data fetch acme-screws makes one)"
+        assert line == "error: acme-screws has no prepared copy to verify (pubench data fetch acme-screws)"
         line = error_of(data("data", "verify", "digits"), 2)
         assert line == "error: digits comes with its package and has no prepared copy to verify"
 
@@ -486,7 +495,7 @@ class TestPath:
         put(tmp_path)
         data("data", "fetch", "acme-screws")
         (copy_of(tmp_path) / "manifest.json").write_text("[]")
-        assert "pubench data remove acme-screws" in error_of(data("data", "path", "acme-screws"), 2)
+        assert error_of(data("data", "path", "acme-screws"), 2).endswith("(pubench data remove acme-screws)")
 
 
 class TestRemove:
@@ -534,10 +543,10 @@ def test_one_unknown_set_among_several_stops_all_before_anything_is_done(
 class TestRun:
     """A stored result belongs to the data that it was computed from."""
 
-    ASKED = ("run", "--method", "nnpu", "--data", "acme-screws", "--threads", 1, "--set", "epochs=1", "--c", 0.5)
+    REQUEST = ("run", "--method", "nnpu", "--data", "acme-screws", "--threads", 1, "--set", "epochs=1", "--c", 0.5)
 
-    def told(self, data: Run, *more: Any, **env: str) -> tuple[dict[str, Any], str]:
-        done = data(*self.ASKED, "--no-tracking", "--format", "json", *more, **env)
+    def ran(self, data: Run, *more: Any, **env: str) -> tuple[dict[str, Any], str]:
+        done = data(*self.REQUEST, "--no-tracking", "--format", "json", *more, **env)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout), done.stderr
 
@@ -545,35 +554,35 @@ class TestRun:
         self, data: Run, tmp_path: Path
     ) -> None:
         put(tmp_path)
-        first, _ = self.told(data)
+        first, _ = self.ran(data)
         digest = json.loads((copy_of(tmp_path) / "manifest.json").read_text())["digest"]
         stored = json.loads((tmp_path / first["record"] / "result.json").read_text())
         assert stored["code"]["parts"]["data acme-screws"] == digest
         assert stored["data"]["digest"] == digest
-        again, said = self.told(data)
+        again, said = self.ran(data)
         assert (again["reused"], again["run_id"]) == (True, first["run_id"])
-        assert "same spec, same code" in said
+        assert "same run, same code" in said
         assert happened(tmp_path) == ["read"]
 
         shutil.move(root_of(tmp_path), tmp_path / "moved")  # other places, other copy, the same content
-        again, _ = self.told(data, "--data-root", tmp_path / "moved")
+        again, _ = self.ran(data, "--data-root", tmp_path / "moved")
         assert again["reused"] is True
 
     def test_other_content_is_refused_until_the_copy_is_removed_and_then_run_again(
         self, data: Run, tmp_path: Path
     ) -> None:
         path = put(tmp_path)
-        first, _ = self.told(data)
+        first, _ = self.ran(data)
         path.write_text(content(seed=1))
         later = path.stat().st_mtime_ns + 10**9
         os.utime(path, ns=(later, later))
         for more in ((), ("--force",)):
-            line = error_of(data(*self.ASKED, "--no-tracking", *more), 2)
+            line = error_of(data(*self.REQUEST, "--no-tracking", *more), 2)
             assert line.startswith(f"error: {path} was altered since it was prepared")
-            assert line.endswith("pubench data remove acme-screws")
+            assert line.endswith("(pubench data remove acme-screws)")
 
         assert data("data", "remove", "acme-screws").returncode == 0
-        second, said = self.told(data)
+        second, said = self.ran(data)
         assert (second["reused"], second["run_id"]) == (False, first["run_id"])
         notice = (
             "the stored result is of other code (changed: data acme-screws); running again, the older record is kept"
@@ -582,29 +591,28 @@ class TestRun:
         older = json.loads((tmp_path / "results" / "superseded" / f"{first['run_id']}-1" / "result.json").read_text())
         assert older["code"] == first["code"]
         assert second["criteria"] != first["criteria"]
-        assert self.told(data)[0]["reused"] is True
+        assert self.ran(data)[0]["reused"] is True
 
     def test_a_copy_made_again_from_the_same_files_is_the_same_data(self, data: Run, tmp_path: Path) -> None:
         put(tmp_path)
-        self.told(data)
+        self.ran(data)
         data("data", "remove", "acme-screws")
-        assert self.told(data)[0]["reused"] is True
+        assert self.ran(data)[0]["reused"] is True
         assert happened(tmp_path) == ["read", "read"]
 
     def test_where_the_data_are_not_here_the_stored_result_is_shown_with_a_note(
         self, data: Run, tmp_path: Path
     ) -> None:
         path = put(tmp_path)
-        first, _ = self.told(data)
+        first, _ = self.ran(data)
         path.unlink()
-        again, said = self.told(data)
+        again, said = self.ran(data)
         assert (again["reused"], again["criteria"]) == (True, first["criteria"])
         assert said.startswith("the data behind the stored result are not here to compare: acme-screws: no screws.csv")
 
-    def test_an_embedded_set_is_identified_by_its_package(self, data: Run, tmp_path: Path) -> None:
-        told, _ = self.told(data, "--data", "digits")
-        assert not any(name.startswith("data ") for name in told["code"]["parts"])
-        assert "digest" not in told["data"]
+    def test_an_embedded_set_is_identified_by_its_arrays_too_and_has_no_copy(self, data: Run, tmp_path: Path) -> None:
+        found, _ = self.ran(data, "--data", "digits")
+        assert found["code"]["parts"]["data digits"] == found["data"]["digest"] != ""
         assert not (tmp_path / "cache" / "prepared").exists()
 
     def test_a_truncated_copy_is_named_and_nothing_is_recorded(self, data: Run, tmp_path: Path) -> None:
@@ -612,7 +620,7 @@ class TestRun:
         data("data", "fetch", "acme-screws")
         x = copy_of(tmp_path) / "x.npy"
         x.write_bytes(x.read_bytes()[:-4])
-        line = error_of(data(*self.ASKED, "--no-tracking"), 2)
+        line = error_of(data(*self.REQUEST, "--no-tracking"), 2)
         assert line.startswith(
             f"error: {x} has {x.stat().st_size} bytes, {x.stat().st_size + 4} when it was prepared; "
         )
@@ -620,14 +628,14 @@ class TestRun:
 
     def test_a_source_that_fails_is_recorded_as_a_failed_run(self, data: Run, tmp_path: Path) -> None:
         put(tmp_path, key="acme-bad-read")
-        done = data(*self.ASKED, "--no-tracking", "--data", "acme-bad-read")
+        done = data(*self.REQUEST, "--no-tracking", "--data", "acme-bad-read")
         line = error_of(done, 1)
         assert line.startswith("error: dataset 'acme-bad-read' could not be read: ValueError: the thread is worn;")
         (path,) = (tmp_path / "results").rglob("failure.json")
         assert "ValueError: the thread" in json.loads(path.read_text())["traceback"]
 
     def test_a_run_downloads_nothing(self, data: Run, tmp_path: Path) -> None:
-        line = error_of(data(*self.ASKED, "--no-tracking"), 2)
+        line = error_of(data(*self.REQUEST, "--no-tracking"), 2)
         assert "acme-screws: no screws.csv in " in line
         assert happened(tmp_path) == []
 
@@ -653,6 +661,6 @@ class TestSharing:
         monkeypatch.setenv("PUBENCH_CACHE", str(tmp_path / "cache"))
         monkeypatch.setenv("PUBENCH_DATA", str(root_of(tmp_path)))
         layer = Layer.of("data.key=acme-screws", "method.key=nnpu", f"data.preprocess={preprocess}", "mechanism.c=0.5")
-        problem = prepare(resolve([layer], registry), registry, torch.device("cpu"))
+        problem = build_problem(resolve([layer], registry))
         assert isinstance(problem.data.x, np.memmap)
         assert np.shares_memory(problem.features.values.numpy(), problem.data.x) is shared

@@ -1,4 +1,7 @@
-"""A wrong request is answered by one line on stderr and exit code 2, before anything is trained or written."""
+"""A wrong request is answered by one line on stderr and exit code 2, before anything is trained.
+
+What is wrong whatever the data are is refused before anything is written; what only the data show is recorded too.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from pubench_cli.messages import in_flags
+from pubench_core.results import Failure, Result
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -38,13 +44,7 @@ LABELS = {
     "prior no number": (("--prior", "foo"), ("--prior", "scaled:1.2", "estimated:KEY")),
     "prior scaled by text": (("--prior", "scaled:x"), ("--prior", "scaled:1.2")),
     "prior scaled by 0": (("--prior", "scaled:0"), ("--prior", "factor above 0")),
-    "prior scaled too far": (("--prior", "scaled:3"), ("scaled:3", "1.488", "(0, 1)")),
-    "prior below the labeled share": (
-        (*ONE_SAMPLE, "--prior", "0.1", "--set", "method.calibrate='off'"),
-        ("prior 0.1", "513 of 1149", "above 0.4465"),
-    ),
     "scheme": (("--scheme", "case-controll"), ("--scheme", "'case-controll'", "case-control, single-training-set")),
-    "scheme to come": (("--scheme", "two-sample"), ("two-sample", "use case-control or single-training-set")),
     "class": (("--set", "data.positive=[99]"), ("digits has no class 99", "0 to 9")),
     "class on both sides": (("--positive", "1,2", "--negative", "2,3"), ("class 2 is both positive and negative",)),
     "no class": (("--set", "data.positive=[]"), ("at least one class",)),
@@ -79,11 +79,29 @@ MACHINE = {
     "format": (("--format", "yaml"), ("--format", "yaml", "table", "json")),
     "results in the way": (("--results", "a-file"), ("a-file", "--results")),
     "results below a file": (("--results", "a-file/below"), ("a-file/below", "--results")),
-    "vector for an image network": (("--backbone", "lenet"), ("lenet", "1x28x28", "given 64", "use mlp")),
-    "vector for a size-agnostic network": (("--backbone", "cnn"), ("cnn", "given 64", "use mlp")),
     "option": (("--metod", "nnpu"), ("No such option", "--metod", "--method")),
     "too many words": (("nnpu",), ("nnpu", "pubench run --help")),
 }
+#: What only the data, their split or the labels can show.
+DATA = {
+    "prior scaled too far": (("--prior", "scaled:3"), ("scaled:3", "1.488", "(0, 1)")),
+    "prior below the labeled share": (
+        (*ONE_SAMPLE, "--prior", "0.1", "--set", "method.calibrate='off'"),
+        ("prior 0.1", "513 of 1149", "above 0.4465"),
+    ),
+    "scheme to come": (("--scheme", "two-sample"), ("two-sample", "use case-control or single-training-set")),
+    "c that labels nobody": (("--c", "0.0001"), ("c = 0.0001 labels nobody", "570 positives")),
+    "undefined criterion": (("--set", "validation.fraction=0"), ("'pa' is undefined on this split",)),
+    "vector for an image network": (("--backbone", "lenet"), ("lenet", "1x28x28", "given 64", "use --backbone mlp")),
+    "vector for a size-agnostic network": (("--backbone", "cnn"), ("cnn", "given 64", "use --backbone mlp")),
+}
+
+
+def result_of(done: subprocess.CompletedProcess[str]) -> Result:
+    """The result on stdout."""
+    plain = json.loads(done.stdout)
+    del plain["record"], plain["reused"]
+    return Result.model_validate(plain)
 
 
 def line_of(done: subprocess.CompletedProcess[str]) -> str:
@@ -115,10 +133,29 @@ def test_a_wrong_request_is_one_line(
 
 
 @pytest.mark.parametrize(
+    ("arguments", "words"), [pytest.param(*case, id=name.replace(" ", "-")) for name, case in DATA.items()]
+)
+def test_what_the_data_refuse_is_one_line_and_a_record(
+    pubench: Run, tmp_path: Path, arguments: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    line = line_of(pubench(*SOUND, *arguments))
+    for word in words:
+        assert word in line
+    assert not list(tmp_path.rglob("result.json"))
+    (path,) = tmp_path.rglob("failure.json")
+    found = Failure.model_validate_json(path.read_text())
+    assert path.parent == tmp_path / "results" / "failed" / f"{found.run_id}-1"
+    assert (found.cause, found.stage, found.epoch, found.batch) == ("refused", None, None, None)
+    assert in_flags(found.reason) in line
+    assert found.spec.data.key == "digits"
+    assert found.code.parts["method nnpu"]
+
+
+@pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("run", "--data", "digits"), ("no method given", "--method nnpu", "pubench list methods")),
-        (("run", "--method", "nnpu"), ("no data given", "--data digits", "pubench list datasets")),
+        (("run", "--data", "digits"), ("no method given", "--method KEY", "pubench list methods")),
+        (("run", "--method", "nnpu"), ("no data given", "--data KEY", "pubench list datasets")),
         (("lst",), ("lst", "list")),
         (("list",), ("methods", "backbones")),
         (("list", "models"), ("models", "methods", "backbones")),
@@ -199,20 +236,18 @@ class TestRunFile:
 class TestAWayOut:
     """What the message proposes works."""
 
-    def quick(self, pubench: Run, *arguments: str) -> dict[str, object]:
+    def quick(self, pubench: Run, *arguments: str) -> Result:
         done = pubench(*SOUND, *arguments, "--set", "epochs=1", "--threads", 1, "--format", "json")
         assert done.returncode == 0, done.stderr
-        found = json.loads(done.stdout)
-        assert isinstance(found, dict)
-        return found
+        return result_of(done)
 
     def test_a_c_that_labels_nobody(self, pubench: Run) -> None:
         line = line_of(pubench(*SOUND, "--c", "0.0001"))
         assert "labels nobody" in line
         assert "570 positives" in line
         enough = line.rsplit(" ", 1)[1]
-        told = self.quick(pubench, "--c", enough, "--select", "last")
-        assert told["data"]["train"]["labeled"] == 1  # type: ignore[index]
+        found = self.quick(pubench, "--c", enough, "--select", "last")
+        assert found.data.train.labeled == 1
 
     @pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
     @pytest.mark.parametrize("fraction", ["0.01", "0"])
@@ -220,21 +255,21 @@ class TestAWayOut:
     def test_a_criterion_that_is_undefined_on_this_split(
         self, pubench: Run, scheme: str, fraction: str, criterion: str
     ) -> None:
-        asked = ("--scheme", scheme, "--select", criterion)
-        line = line_of(pubench(*SOUND, *asked, "--set", f"validation.fraction={fraction}"))
+        request = ("--scheme", scheme, "--select", criterion)
+        line = line_of(pubench(*SOUND, *request, "--set", f"validation.fraction={fraction}"))
         assert f"selection criterion '{criterion}' is undefined on this split: " in line
         assert ("there is no validation part" if fraction == "0" else "no labeled validation positive") in line
-        enough = line.split("--set validation.fraction=", 1)[1].split(")", 1)[0]
-        told = self.quick(pubench, *asked, "--set", f"validation.fraction={enough}")
-        assert told["data"]["validation"]["labeled"] == 1  # type: ignore[index]
-        assert told["selected"] == criterion
+        enough = line.split("--set validation.fraction=", 1)[1].split(" would do; ", 1)[0]
+        found = self.quick(pubench, *request, "--set", f"validation.fraction={enough}")
+        assert found.data.validation.labeled == 1
+        assert found.selected == criterion
 
     def test_its_other_way_out_is_a_criterion_that_is_defined(self, pubench: Run) -> None:
         line = line_of(pubench(*SOUND, "--set", "validation.fraction=0.01"))
-        defined = line.split("defined here: ", 1)[1].split(" (--select)", 1)[0].split(", ")
-        assert {"f1", "macro-f1", "oa", "last"} <= set(defined)
-        told = self.quick(pubench, "--set", "validation.fraction=0.01", "--select", defined[0])
-        assert told["criteria"]["pa"]["undefined"] == "no labeled validation positive"  # type: ignore[index]
+        defined = line.split("--select can be ", 1)[1].removesuffix(" here").split(", ")
+        assert defined == ["oa", "f1", "macro-f1", "last"]
+        found = self.quick(pubench, "--set", "validation.fraction=0.01", "--select", defined[0])
+        assert found.criteria["pa"].undefined == "no labeled validation positive"
 
     def test_no_fraction_is_proposed_that_would_leave_nobody_to_train_on(self, pubench: Run) -> None:
         """142 zeros and c = 0.0071 make one label, in the training part or in the validation part."""
@@ -242,17 +277,17 @@ class TestAWayOut:
         line = line_of(pubench(*SOUND, *zeros))
         assert "'pa' is undefined" in line
         assert "validation.fraction" not in line
-        assert "defined here: last" in line
+        assert line.endswith("; --select can be last here")
 
 
 class TestMissingFiles:
     FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
 
-    def asked(self, pubench: Run, *arguments: object, **around: str) -> str:
-        return line_of(pubench(*SOUND, "--data", "mnist", *arguments, env=around))
+    def refused(self, pubench: Run, *arguments: object, **environment: str) -> str:
+        return line_of(pubench(*SOUND, "--data", "mnist", *arguments, env=environment))
 
     def test_which_files_where_from_and_which_folder(self, pubench: Run, tmp_path: Path) -> None:
-        line = self.asked(pubench, "--data-root", tmp_path / "data")
+        line = self.refused(pubench, "--data-root", tmp_path / "data")
         for name in self.FILES:
             assert name in line
         assert str(tmp_path / "data" / "mnist") in line
@@ -264,13 +299,13 @@ class TestMissingFiles:
         folder.mkdir()
         for name in self.FILES[:3]:
             (folder / f"{name}.gz").touch()
-        line = self.asked(pubench, PUBENCH_DATA=str(tmp_path))
+        line = self.refused(pubench, PUBENCH_DATA=str(tmp_path))
         assert "no t10k-labels-idx1-ubyte.gz in " in line
         assert "train-images" not in line
         assert "(data root from PUBENCH_DATA)" in line
 
-    def test_by_default_the_user_cache_is_looked_in(self, pubench: Run, tmp_path: Path) -> None:
-        line = self.asked(pubench, PUBENCH_CACHE=str(tmp_path / "cache"))
+    def test_by_default_files_are_expected_in_the_user_cache(self, pubench: Run, tmp_path: Path) -> None:
+        line = self.refused(pubench, PUBENCH_CACHE=str(tmp_path / "cache"))
         assert str(tmp_path / "cache" / "data" / "mnist") in line
         assert "(data root from the user cache)" in line
 
@@ -284,7 +319,7 @@ def test_a_gpu_that_is_not_there(pubench: Run) -> None:
     if there:
         assert f"this machine has {there} CUDA device(s)" in line
         return
-    assert "use --device cpu or auto" in line
+    assert "use cpu or auto" in line
     assert "no CUDA device is available" in line_of(pubench(*SOUND, "--device", "cuda"))
 
 

@@ -78,12 +78,17 @@ def test_a_method_is_listed_with_what_a_reader_chooses_by(pubench: Run) -> None:
 
 
 def test_metrics_say_which_need_true_labels(pubench: Run) -> None:
-    tags = {row["key"]: row["tag"] for row in listed(pubench, "metrics")}
-    assert {key for key, tag in tags.items() if tag == "oracle"} == INSTALLED["metrics"] - {"pa", "pauc"}
-    assert (tags["pa"], tags["pauc"]) == ("needs prior", "needs SCAR")
+    rows = {row["key"]: row for row in listed(pubench, "metrics") if row["key"] in INSTALLED["metrics"]}
+    assert {key for key, row in rows.items() if row["oracle"]} == INSTALLED["metrics"] - {"pa", "pauc"}
+    assert all(row["oracle"] == ("truth" in row["needs"]) for row in rows.values())
 
 
-#: Runs the console script's function and then tells which modules were loaded.
+def test_metrics_say_what_must_hold_for_their_value_to_mean_what_it_says(pubench: Run) -> None:
+    assumed = {row["key"]: row["assumes"] for row in listed(pubench, "metrics") if row["key"] in INSTALLED["metrics"]}
+    assert {key: words for key, words in assumed.items() if words} == {"pa": ["SCAR", "prior"], "pauc": ["SCAR"]}
+
+
+#: Runs the console script's function and then says which modules were loaded.
 WATCHED = """
 import json, sys
 from pubench_cli.main import main
@@ -99,10 +104,12 @@ finally:
 def test_listing_and_help_import_nothing_heavy(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     command = [sys.executable, "-c", WATCHED, *arguments]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    loaded = {name.split(".")[0] for name in json.loads(done.stderr)}
+    modules = json.loads(done.stderr)
+    loaded = {name.split(".")[0] for name in modules}
     assert "pubench_cli" in loaded
     assert done.stdout
     assert loaded & HEAVY == set()
+    assert not [name for name in modules if name.startswith(("pubench_core.results", "pubench_core.specs"))]
 
 
 def test_the_console_script_lists_in_a_fresh_process(pubench: Run) -> None:
@@ -115,19 +122,19 @@ class TestInfo:
     def test_a_method_in_json(self, pubench: Run) -> None:
         done = pubench("info", "nnpu", "--format", "json")
         assert (done.returncode, done.stderr) == (0, "")
-        told = json.loads(done.stdout)
-        assert (told["key"], told["kind"], told["name"]) == ("nnpu", "method", "nnPU")
-        assert (told["reference"]["venue"], told["reference"]["year"]) == ("NeurIPS", 2017)
-        assert told["follows"].startswith("kiryor/nnPUlearning")
-        fields = {field["name"]: field for field in told["hyper_parameters"]}
+        described = json.loads(done.stdout)
+        assert (described["key"], described["kind"], described["name"]) == ("nnpu", "method", "nnPU")
+        assert (described["reference"]["venue"], described["reference"]["year"]) == ("NeurIPS", 2017)
+        assert described["follows"].startswith("kiryor/nnPUlearning")
+        fields = {field["name"]: field for field in described["hyper_parameters"]}
         assert {"optimizer", "lr", "weight_decay", "batch_size", "epochs", "steps_per_epoch"} <= set(fields)
         assert fields["gamma"]["values"] == "a number of at least 0 of at most 1"
         assert fields["lr"]["values"] == "a number above 0"
         assert fields["surrogate"]["values"] == "one of sigmoid, logistic"
         assert all(field["meaning"] for field in fields.values())
-        assert set(told["presets"]) == {"official", "pubench", "wang", "quick"}
-        assert told["presets"]["pubench"]["values"]["epochs"] == 40
-        assert told["presets"]["official"]["per_data"]["cifar10"] == {"lr": 1e-5, "batch_size": 500}
+        assert set(described["presets"]) == {"official", "pubench", "wang", "quick"}
+        assert described["presets"]["pubench"]["values"]["epochs"] == 40
+        assert described["presets"]["official"]["per_data"]["cifar10"] == {"lr": 1e-5, "batch_size": 500}
 
     def test_a_method_as_text(self, pubench: Run) -> None:
         done = pubench("info", "nnpu")
@@ -141,7 +148,7 @@ class TestInfo:
             ("mnist", "dataset", "CC BY-SA 3.0"),
             ("f-mnist", "dataset", "fashion-mnist"),
             ("scar", "mechanism", "SCAR"),
-            ("pauc", "metric", "needs SCAR"),
+            ("pauc", "metric", "assumes: SCAR"),
             ("lenet", "backbone", "Table D.3"),
         ],
     )
@@ -235,12 +242,12 @@ class TestCompletion:
         ],
     )
     def test_keys_are_completed(self, pubench: Run, words: str, completed: set[str]) -> None:
-        around = {
+        environment = {
             "_PUBENCH_COMPLETE": "complete_bash",
             "COMP_WORDS": words,
             "COMP_CWORD": str(len(words.split()) - 1),
         }
-        done = pubench(env=around)
+        done = pubench(env=environment)
         assert (done.returncode, done.stderr) == (0, "")
         assert set(done.stdout.split()) >= completed
         assert all(key.startswith(words.split()[-1]) for key in done.stdout.split())

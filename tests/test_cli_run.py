@@ -1,4 +1,4 @@
-"""``pubench run``: its table, its JSON object, its record, and what a second call does."""
+"""``pubench run``: its table, its JSON object, its record, and what later calls of the same run do."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ import pytest
 import yaml
 from safetensors import safe_open
 
+from pubench_core.results import RECORD_VERSION, Environment, Result
+
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 RUN = ("run", "--threads", 1, "--no-tracking")
 NNPU = (*RUN, "--method", "nnpu", "--data", "digits", "--set", "epochs=2", "--set", "lr=1e-2")
 CANCER = (*RUN, "--method", "nnpu", "--data", "breast-cancer", "--set", "epochs=1")
-CRITERIA = {"pa": False, "pauc": False, "f1": True, "macro-f1": True, "oa": True, "last": False}
+CRITERIA = {"pa": False, "pauc": False, "oa": True, "f1": True, "macro-f1": True, "last": False}
 HEADLINE = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc")
 DOCUMENTED = {"spec.yaml", "result.json", "trace.csv", "environment.json", "scores.npz"}
 
@@ -37,7 +39,7 @@ def here(home: Path, pubench_in: Callable[[Path], Run]) -> Run:
 
 @pytest.fixture(scope="module")
 def first(here: Run) -> subprocess.CompletedProcess[str]:
-    """The first run of a spec, in a fresh process."""
+    """The first run of its spec, in a fresh process."""
     done = here(*NNPU, cold=True)
     assert done.returncode == 0
     return done
@@ -56,12 +58,20 @@ def record(folder: Path) -> dict[str, Any]:
 
 
 def json_of(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
-    """The one JSON object on stdout."""
+    """The one JSON object on stdout: a result, with ``record`` and ``reused`` beside its fields."""
     assert done.returncode == 0, done.stderr
     found, end = json.JSONDecoder().raw_decode(done.stdout)
     assert done.stdout[end:] == "\n"
     assert isinstance(found, dict)
+    result = {name: value for name, value in found.items() if name not in ("record", "reused")}
+    assert Result.model_validate(result).plain() == result
+    assert {"record", "reused"} <= set(found)
     return found
+
+
+def values_of(criterion: dict[str, Any], part: str = "test") -> dict[str, float]:
+    """metric -> value of one part, under one criterion of a result."""
+    return {name: measure["value"] for name, measure in criterion["measures"][part].items()}
 
 
 def trace_of(folder: Path) -> list[dict[str, str]]:
@@ -97,7 +107,7 @@ class TestTable:
         for name, (_, cells) in self.rows(first).items():
             entry = record["criteria"][name]
             expected = [str(entry["epoch"])] + ([f"{entry['value']:.4f}"] if name != "last" else [])
-            expected += [f"{100 * entry['test'][key]:.2f}" for key in HEADLINE]
+            expected += [f"{100 * values_of(entry)[key]:.2f}" for key in HEADLINE]
             assert cells[: len(expected)] == expected
 
     def test_it_says_what_was_run_and_at_what_cost(
@@ -114,8 +124,8 @@ class TestTable:
         assert folder.is_dir()
 
     def test_progress_is_one_line_per_epoch_on_stderr(self, first: subprocess.CompletedProcess[str]) -> None:
-        begin, *epochs = first.stderr.splitlines()
-        assert begin.startswith("run ")
+        start, *epochs = first.stderr.splitlines()
+        assert start.startswith("run ")
         assert [line.split("  ")[0] for line in epochs] == ["train 1/2", "train 2/2"]
         assert all(re.search(r"  pa \d\.\d{4}  .* s/epoch  \d+:\d\d left", line) for line in epochs)
 
@@ -126,16 +136,29 @@ class TestRecord:
 
     def test_the_folder_is_named_by_the_run(self, folder: Path, record: dict[str, Any]) -> None:
         assert folder.name == record["run_id"]
-        assert record["status"] == "finished"
+
+    def test_it_says_which_format_it_has(self, record: dict[str, Any]) -> None:
+        assert record["record_version"] == RECORD_VERSION == 4
 
     def test_every_criterion_has_its_epoch_and_its_measures(self, record: dict[str, Any]) -> None:
         assert {name: entry["oracle"] for name, entry in record["criteria"].items()} == CRITERIA
         for entry in record["criteria"].values():
             assert entry["epoch"] in (1, 2)
-            assert set(HEADLINE) <= set(entry["test"])
+            assert set(HEADLINE) <= set(values_of(entry))
         assert record["selected"] == "pa"
-        assert record["test"] == record["criteria"]["pa"]["test"]
         assert record["criteria"]["last"]["epoch"] == record["epochs"] == 2
+
+    def test_what_is_known_of_a_part_decides_what_is_measured_on_it(self, record: dict[str, Any]) -> None:
+        """Labels and the prior are known of the validation part, the truth of both."""
+        for entry in record["criteria"].values():
+            on_test, on_validation = (set(values_of(entry, part)) for part in ("test", "validation"))
+            assert on_validation - on_test == {"pa", "pauc", "oa"}
+            assert on_validation == set(record["metrics"]) == set(record["spec"]["evaluation"]["metrics"])
+
+    def test_a_criterion_s_value_is_its_measure_of_the_validation_part(self, record: dict[str, Any]) -> None:
+        for name in set(CRITERIA) - {"last"}:
+            entry = record["criteria"][name]
+            assert entry["value"] == pytest.approx(values_of(entry, "validation")[name])
 
     def test_a_pu_method_is_no_oracle(self, record: dict[str, Any], first: subprocess.CompletedProcess[str]) -> None:
         assert record["oracle"] is False
@@ -153,9 +176,16 @@ class TestRecord:
         assert spec["execution"]["threads"] == 1
 
     def test_the_code_behind_every_part_is_named(self, record: dict[str, Any]) -> None:
-        parts = " ".join(record["code"]["parts"])
-        for package in ("pubench_nnpu", "datasets_embedded", "pubench_mechanisms", "metrics_oracle", "metrics_pu"):
-            assert package in parts
+        assert set(record["code"]["parts"]) == {
+            "engine",
+            "method nnpu",
+            "mechanism scar",
+            "backbone mlp",
+            "data digits",
+        }
+        assert set(record["code"]["versions"]) == {"pubench-nnpu", "pubench-core", "pubench-mechanisms"}
+        assert all(record["metrics"].values())
+        assert {name for name, entry in record["criteria"].items() if "code" in entry} == set(CRITERIA) - {"last"}
 
     def test_the_trace_has_a_line_per_epoch(self, folder: Path) -> None:
         rows = trace_of(folder)
@@ -166,19 +196,26 @@ class TestRecord:
     def test_scores_reproduce_the_accuracy(self, folder: Path, record: dict[str, Any]) -> None:
         with np.load(folder / "scores.npz") as stored:
             arrays = dict(stored)
-        for name, entry in record["criteria"].items():
-            decisions = arrays[f"test_scores_{name}"] > 0
-            assert (decisions == arrays["test_labels"]).mean() == pytest.approx(entry["test"]["accuracy"])
-        assert len(arrays["validation_scores_pa"]) == len(arrays["validation_rows"])
+        for entry in record["criteria"].values():
+            decisions = arrays[f"test_scores_{entry['snapshot']}"] > 0
+            assert (decisions == arrays["test_labels"]).mean() == pytest.approx(values_of(entry)["accuracy"])
+            assert len(arrays[f"validation_scores_{entry['snapshot']}"]) == len(arrays["validation_rows"])
         assert arrays["validation_labeled"].sum() == record["data"]["validation"]["labeled"]
         assert not set(arrays["test_rows"]) & set(arrays["validation_rows"])
 
+    def test_scores_are_stored_once_per_distinct_state(self, folder: Path, record: dict[str, Any]) -> None:
+        states = {entry["snapshot"] for entry in record["criteria"].values()}
+        assert states == {"epoch-1", "epoch-2"}
+        known = {"test_rows", "test_labels", "validation_rows", "validation_labeled", "validation_labels"}
+        with np.load(folder / "scores.npz") as stored:
+            assert set(stored) == known | {f"{part}_scores_{s}" for part in ("test", "validation") for s in states}
+
     def test_the_environment_names_versions_and_processor(self, folder: Path) -> None:
-        around = json.loads((folder / "environment.json").read_text())
-        assert around["packages"]["pubench-nnpu"] == "0.1.0"
-        assert {"torch", "numpy", "scikit-learn"} <= set(around["packages"])
-        assert (around["threads"], around["device"]) == (1, "cpu")
-        assert around["cpu"]
+        environment = Environment.model_validate_json((folder / "environment.json").read_text())
+        assert environment.packages["pubench-nnpu"] == "0.1.0"
+        assert {"torch", "numpy", "scikit-learn"} <= set(environment.packages)
+        assert (environment.threads, environment.device) == (1, "cpu")
+        assert environment.cpu
 
 
 @pytest.fixture(scope="module")
@@ -195,63 +232,173 @@ class TestSecondCall:
 
     def test_it_trains_nothing_and_says_so(self, second: subprocess.CompletedProcess[str]) -> None:
         (line,) = second.stderr.splitlines()
-        assert "stored result" in line
-        assert "--force" in line
+        assert re.fullmatch(r"stored result of \S+Z: same run, same code \(--force runs it again\)", line)
 
     def test_as_json_it_is_one_object_and_nothing_else(
         self, second: subprocess.CompletedProcess[str], here: Run, record: dict[str, Any], folder: Path
     ) -> None:
-        told = json_of(here(*NNPU, "--format", "json"))
-        assert told.pop("reused") is True
-        assert Path(told.pop("record")).name == folder.name
-        assert told == record
+        found = json_of(here(*NNPU, "--format", "json"))
+        assert found.pop("reused") is True
+        assert Path(found.pop("record")).name == folder.name
+        assert found == record
 
     def test_where_it_is_carried_out_does_not_make_another_run(
         self, second: subprocess.CompletedProcess[str], here: Run
     ) -> None:
-        told = json_of(here(*NNPU, "--device", "cpu", "--threads", 2, "--format", "json"))
-        assert told["reused"] is True
+        assert json_of(here(*NNPU, "--device", "cpu", "--threads", 2, "--format", "json"))["reused"] is True
 
 
 class TestForce:
     def test_it_runs_again_and_keeps_the_older_record(self, here: Run, home: Path) -> None:
         before = json_of(here(*CANCER, "--results", "forced", "--format", "json"))
         again = here(*CANCER, "--results", "forced", "--force", "--format", "json")
-        told = json_of(again)
-        assert told["reused"] is False
+        found = json_of(again)
+        assert found["reused"] is False
         assert "train 1/1" in again.stderr
-        assert told["test"] == before["test"]
-        kept = home / "forced" / "superseded" / f"{told['run_id']}-1"
+        assert found["criteria"] == before["criteria"]
+        kept = home / "forced" / "superseded" / f"{found['run_id']}-1"
         assert {path.name for path in kept.iterdir()} == DOCUMENTED
         older = json.loads((kept / "result.json").read_text())
         assert older["seconds"] == before["seconds"]
-        newer = json.loads((home / "forced" / told["run_id"] / "result.json").read_text())
-        assert newer["seconds"] == told["seconds"]
+        newer = json.loads((home / "forced" / found["run_id"] / "result.json").read_text())
+        assert newer["seconds"] == found["seconds"]
         assert list((home / "forced" / ".incoming").iterdir()) == []
 
 
 class TestArtifacts:
     def test_none_leaves_the_result_and_what_explains_it(self, here: Run, home: Path) -> None:
-        told = json_of(here(*CANCER, "--results", "bare", "--artifacts", "none", "--format", "json"))
-        written = {path.name for path in (home / told["record"]).iterdir()}
+        found = json_of(here(*CANCER, "--results", "bare", "--artifacts", "none", "--format", "json"))
+        written = {path.name for path in (home / found["record"]).iterdir()}
         assert written == {"spec.yaml", "result.json", "environment.json"}
 
     def test_a_saved_model_holds_the_network_and_its_spec(self, here: Run, home: Path) -> None:
-        told = json_of(here(*CANCER, "--results", "model", "--save-model", "--artifacts", "trace", "--format", "json"))
-        folder = home / told["record"]
+        found = json_of(here(*CANCER, "--results", "model", "--save-model", "--artifacts", "trace", "--format", "json"))
+        folder = home / found["record"]
+        assert found["model"] == {"snapshot": found["criteria"]["pa"]["snapshot"]}
         assert {p.name for p in folder.iterdir()} == (DOCUMENTED - {"scores.npz"}) | {"model.safetensors"}
         with safe_open(folder / "model.safetensors", "np") as saved:
             facts = json.loads(saved.metadata()["pubench"])
             assert saved.get_tensor("net.head.weight").shape == (1, 64)
-        assert facts["run_id"] == told["run_id"]
+        assert facts["run_id"] == found["run_id"]
         assert facts["spec"]["data"]["key"] == "breast-cancer"
         assert facts["shape"] == [30]
 
-    def test_a_model_that_the_stored_record_lacks_is_not_silently_left_out(self, here: Run, home: Path) -> None:
-        asked = (*CANCER, "--results", "later", "--format", "json")
-        folder = home / json_of(here(*asked))["record"]
-        done = here(*asked, "--save-model")
-        assert (folder / "model.safetensors").exists() or "model.safetensors" in done.stderr
+
+#: Three epochs of which PA and F1 choose the second, PAUC the first.
+THREE = (*RUN, "--method", "nnpu", "--data", "breast-cancer", "--set", "epochs=3")
+
+
+class TestAnotherRequestForTheSameRun:
+    """What is computed stays; what is missing is measured from stored scores, or the run is run again and says why."""
+
+    @pytest.fixture
+    def stored(self, pubench: Run) -> dict[str, Any]:
+        found = json_of(pubench(*THREE, "--select", "pa", "--format", "json"))
+        assert [found["criteria"][name]["epoch"] for name in ("pa", "f1", "pauc", "last")] == [2, 2, 1, 3]
+        return found
+
+    def test_another_criterion_shows_the_stored_result_and_marks_its_row(
+        self, pubench: Run, tmp_path: Path, stored: dict[str, Any]
+    ) -> None:
+        done = pubench(*THREE, "--select", "f1", "--format", "json")
+        found = json_of(done)
+        assert (found["reused"], found["selected"]) == (True, "f1")
+        assert {**found, "selected": "pa", "reused": False} == stored
+        assert "train " not in done.stderr
+        table = pubench(*THREE, "--select", "f1").stdout
+        assert [line.split()[1] for line in table.splitlines() if line.startswith(">")] == ["f1"]
+        assert json.loads((tmp_path / stored["record"] / "result.json").read_text())["selected"] == "f1"
+
+    def test_criteria_metrics_artifacts_and_the_machine_do_not_make_another_run(
+        self, pubench: Run, stored: dict[str, Any]
+    ) -> None:
+        for more in (
+            ("--set", "selection.criteria=[pa, last]"),
+            ("--set", "evaluation.metrics=[auc]"),
+            ("--artifacts", "none"),
+            ("--device", "cpu"),
+        ):
+            found = json_of(pubench(*THREE, *more, "--format", "json"))
+            assert (found["reused"], found["run_id"], found["criteria"]) == (True, stored["run_id"], stored["criteria"])
+
+    @pytest.mark.parametrize(
+        ("more", "reason"),
+        [
+            (("--save-model",), "no model of this criterion's epoch"),
+            (("--set", "evaluation.trace=[test]"), "no trace of the test part"),
+        ],
+        ids=["model", "trace"],
+    )
+    def test_what_it_lacks_is_said_and_the_run_is_run_again(
+        self, pubench: Run, tmp_path: Path, stored: dict[str, Any], more: tuple[str, ...], reason: str
+    ) -> None:
+        done = pubench(*THREE, *more, "--format", "json")
+        found = json_of(done)
+        assert (found["reused"], found["run_id"]) == (False, stored["run_id"])
+        assert done.stderr.splitlines()[0] == f"the stored record has {reason}; running again, the older record is kept"
+        assert [path.name for path in (tmp_path / "results" / "superseded").iterdir()] == [f"{stored['run_id']}-1"]
+        assert found["criteria"] == stored["criteria"]
+
+    def test_a_model_of_the_same_epoch_is_kept_and_one_of_another_epoch_is_trained_for(
+        self, pubench: Run, tmp_path: Path, stored: dict[str, Any]
+    ) -> None:
+        with_model = (*THREE, "--save-model", "--format", "json")
+        assert json_of(pubench(*with_model, "--select", "pa"))["model"] == {"snapshot": "epoch-2"}
+        found = json_of(pubench(*with_model, "--select", "f1"))
+        assert (found["reused"], found["selected"], found["model"]) == (True, "f1", {"snapshot": "epoch-2"})
+        done = pubench(*with_model, "--select", "pauc")
+        found = json_of(done)
+        assert (found["reused"], found["selected"], found["model"]) == (False, "pauc", {"snapshot": "epoch-1"})
+        reason = "the stored record has no model of this criterion's epoch; running again, the older record is kept"
+        assert done.stderr.splitlines()[0] == reason
+        assert (tmp_path / found["record"] / "model.safetensors").exists()
+
+    def test_a_criterion_that_was_not_tracked_is_trained_for_and_no_other_is_lost(self, pubench: Run) -> None:
+        first = json_of(pubench(*THREE, "--set", "selection.criteria=[pa, last]", "--format", "json"))
+        assert set(first["criteria"]) == {"pa", "last"}
+        done = pubench(*THREE, "--select", "pauc", "--set", "selection.criteria=[pauc]", "--format", "json")
+        found = json_of(done)
+        assert (found["reused"], found["selected"]) == (False, "pauc")
+        assert "the stored record has no criterion pauc; running again" in done.stderr
+        assert set(found["criteria"]) == {"pauc", "pa", "last"}
+        assert found["criteria"]["pa"] == first["criteria"]["pa"]
+
+    def test_metrics_named_later_are_measured_from_the_stored_scores(self, pubench: Run, tmp_path: Path) -> None:
+        first = json_of(pubench(*THREE, "--set", "evaluation.metrics=[mcc]", "--format", "json"))
+        assert set(first["metrics"]) == {"mcc"}
+        assert set(first["criteria"]["last"]["measures"]["test"]) == {"mcc"}
+        done = pubench(*THREE, "--format", "json")
+        found = json_of(done)
+        assert (found["reused"], found["run_id"]) == (True, first["run_id"])
+        assert "train " not in done.stderr
+        assert set(HEADLINE) <= set(values_of(found["criteria"]["last"]))
+        at_once = json_of(pubench(*THREE, "--results", "at-once", "--format", "json"))
+        assert (found["criteria"], found["metrics"]) == (at_once["criteria"], at_once["metrics"])
+        kept = json.loads((tmp_path / found["record"] / "result.json").read_text())
+        assert (kept["criteria"], kept["metrics"]) == (found["criteria"], found["metrics"])
+
+    def test_without_stored_scores_a_new_metric_is_trained_for(self, pubench: Run) -> None:
+        bare = (*THREE, "--artifacts", "none", "--format", "json")
+        json_of(pubench(*bare, "--set", "evaluation.metrics=[mcc]"))
+        done = pubench(*bare, "--set", "evaluation.metrics=[auc]")
+        assert json_of(done)["reused"] is False
+        assert "the stored record has no measure auc and no scores to measure; running again" in done.stderr
+
+    def test_a_record_of_an_older_format_is_kept_and_the_run_is_run_again(
+        self, pubench: Run, tmp_path: Path, stored: dict[str, Any]
+    ) -> None:
+        path = tmp_path / stored["record"] / "result.json"
+        older = path.read_text().replace('"record_version": 4', '"record_version": 3')
+        path.write_text(older)
+        done = pubench(*THREE, "--format", "json")
+        found = json_of(done)
+        assert (found["reused"], found["criteria"]) == (False, stored["criteria"])
+        assert done.stderr.splitlines()[0] == (
+            "the stored record is of format 3, which this version of pubench does not read; "
+            "running again, the older record is kept"
+        )
+        kept = tmp_path / "results" / "superseded" / f"{stored['run_id']}-1" / "result.json"
+        assert kept.read_text() == older
 
 
 class TestDryRun:
@@ -312,7 +459,7 @@ class TestPrecedence:
     def test_a_dotted_name_sets_any_field(self, pubench: Run) -> None:
         spec = self.resolved(
             pubench,
-            *("--method", "nnpu"),
+            *("--method", "nnpu", "--scheme", "single-training-set"),
             *("--set", "validation.fraction=0.01"),
             *("--set", "data.positive=[0, 1]"),
             *("--set", "data.negative=[8]"),
@@ -321,6 +468,13 @@ class TestPrecedence:
         assert spec["validation"]["fraction"] == 0.01
         assert (spec["data"]["positive"], spec["data"]["negative"]) == ([0, 1], [8])
         assert spec["method"]["calibrate"] == "off"
+
+    @pytest.mark.parametrize(("given", "resolved"), [("auto", "on"), ("on", "on"), ("off", "off")])
+    def test_calibration_is_decided_where_it_means_something(self, pubench: Run, given: str, resolved: str) -> None:
+        wanted = ("--method", "nnpu", "--set", f"method.calibrate={given}")
+        one_sample = self.resolved(pubench, *wanted, "--scheme", "single-training-set")
+        assert one_sample["method"]["calibrate"] == resolved
+        assert self.resolved(pubench, *wanted)["method"]["calibrate"] == "auto"
 
     def test_aliases_name_the_same_run_as_keys(self, pubench: Run) -> None:
         plain = self.resolved(pubench, "--method", "nnpu", "--mech", "scar")
@@ -343,7 +497,7 @@ class TestOracle:
         folder = home / supervised.stdout.splitlines()[-1].removeprefix("record: ")
         assert json.loads((folder / "result.json").read_text())["oracle"] is True
 
-    def test_with_true_labels_tumours_are_told_apart(self, supervised: subprocess.CompletedProcess[str]) -> None:
+    def test_with_true_labels_tumors_are_classified(self, supervised: subprocess.CompletedProcess[str]) -> None:
         chosen = next(line for line in supervised.stdout.splitlines() if line.startswith("> pa"))
         assert float(chosen.split()[4]) > 85
 
@@ -365,36 +519,35 @@ class TestSingleTrainingSet:
         assert one_sample["data"]["calibrated"] is True
 
     def test_the_chosen_criterion_names_the_result(self, one_sample: dict[str, Any]) -> None:
-        assert one_sample["selected"] == "f1"
-        assert one_sample["test"] == one_sample["criteria"]["f1"]["test"]
+        assert one_sample["selected"] == one_sample["spec"]["selection"]["criterion"] == "f1"
 
 
 class TestPrior:
     def test_a_scaled_prior_is_recorded_beside_the_true_one(self, here: Run) -> None:
         prior = json_of(here(*CANCER, "--prior", "scaled:1.2", "--format", "json"))["data"]["prior"]
-        assert prior["told"] == pytest.approx(1.2 * prior["true"])
+        assert prior["given"] == pytest.approx(1.2 * prior["true"])
         assert prior["true"] == pytest.approx(212 / 569, abs=0.005)
 
     def test_a_number_is_recorded_beside_the_true_one_and_shown(self, here: Run) -> None:
         done = here(*CANCER, "--prior", "0.4", "--format", "json")
         prior = json_of(done)["data"]["prior"]
-        assert (prior["told"], round(prior["true"], 2)) == (0.4, 0.37)
+        assert (prior["given"], round(prior["true"], 2)) == (0.4, 0.37)
         assert f"prior 0.400 (true {prior['true']:.3f})" in here(*CANCER, "--prior", "0.4").stdout
 
 
 def test_without_a_validation_part_the_last_epoch_can_be_the_result(here: Run) -> None:
-    told = json_of(here(*CANCER, "--set", "validation.fraction=0", "--select", "last", "--format", "json"))
-    assert told["data"]["validation"] == {"positive": 0, "negative": 0, "labeled": 0, "rows": 0}
-    assert told["criteria"]["last"]["test"] == told["test"]
+    found = json_of(here(*CANCER, "--set", "validation.fraction=0", "--select", "last", "--format", "json"))
+    assert found["data"]["validation"] == {"positive": 0, "negative": 0, "labeled": 0, "rows": 0}
+    assert set(found["criteria"]["last"]["measures"]) == {"test"}
     for name in set(CRITERIA) - {"last"}:
-        assert told["criteria"][name]["undefined"] == "there is no validation part"
-        assert "test" not in told["criteria"][name]
+        assert found["criteria"][name]["undefined"] == "there is no validation part"
+        assert "measures" not in found["criteria"][name]
 
 
 def test_the_test_part_can_be_traced_every_epoch(here: Run, home: Path) -> None:
-    told = json_of(here(*CANCER, "--set", "evaluation.trace=[train, test]", "--set", "epochs=2", "--format", "json"))
-    rows = trace_of(home / told["record"])
-    assert [float(row["test-accuracy"]) for row in rows][-1] == told["criteria"]["last"]["test"]["accuracy"]
+    found = json_of(here(*CANCER, "--set", "evaluation.trace=[train, test]", "--set", "epochs=2", "--format", "json"))
+    rows = trace_of(home / found["record"])
+    assert [float(row["test-accuracy"]) for row in rows][-1] == values_of(found["criteria"]["last"])["accuracy"]
     assert all(0 <= float(row["train-auc"]) <= 1 for row in rows)
 
 

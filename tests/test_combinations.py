@@ -20,16 +20,19 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("method", METHODS)
 def test_a_method_runs_under_a_mechanism_and_a_scheme(method: str, mechanism: str, scheme: str) -> None:
     subject = Subject.of(method)
-    spec = subject.spec(f"mechanism.key={mechanism}", scheme=scheme)
-    problem = subject.problem(spec)
-    facts = problem.facts()
-    in_u = facts["train"]["unlabeled_positive"] + facts["train"]["unlabeled_negative"]
-    pool = facts["train"]["positive"] + facts["train"]["negative"]
-    assert in_u == (pool if scheme == "case-control" else pool - facts["train"]["labeled"])
+    plan = subject.plan(f"mechanism.key={mechanism}", scheme=scheme)
+    problem = subject.problem(plan)
+    facts = problem.facts().train
+    assert facts.unlabeled_positive is not None
+    assert facts.unlabeled_negative is not None
+    assert facts.labeled is not None
+    in_u = facts.unlabeled_positive + facts.unlabeled_negative
+    assert in_u == facts.unlabeled == (facts.rows if scheme == "case-control" else facts.rows - facts.labeled)
+    assert facts.rows == (facts.positive or 0) + (facts.negative or 0)
     assert problem.truth_train is not None
     assert problem.truth_test is not None
     assert problem.truth_train[problem.split.train.labeled].all()
-    trained = subject.train(spec, problem)
+    trained = subject.train(plan, problem)
     for by_part in trained.scores.values():
         assert by_part["test"].shape == problem.truth_test.shape
         assert np.isfinite(by_part["test"]).all()

@@ -31,6 +31,7 @@ def subject(plugins: Registry, key: str) -> Subject:
     ("key", "check", "word"),
     [
         ("peeks", "hidden-labels", "hidden labels permuted"),
+        ("peeks", "needs", "the info record needs prior, requires(config) says prior, truth"),
         ("relative", "order-of-rows", "scored alone"),
         ("restless", "same-seed-same-scores", "the same seed twice"),
         ("stubborn", "other-seed-other-scores", "seeds 2 and 25"),

@@ -12,13 +12,14 @@ import pytest
 import torch
 from safetensors import safe_open
 
+from pubench_core.engine.problem import build_problem
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError
 from pubench_core.execution.compute import choose_device
-from pubench_core.execution.run import Outcome, execute, prepare
+from pubench_core.execution.run import Outcome, execute
 from pubench_core.plugins.registry import GROUP, Registry
-from pubench_core.request import Layer, resolve
-from pubench_core.specs import RunSpec
+from pubench_core.records.files import read_scores
+from pubench_core.request import Layer, Plan, resolve
 
 CPU = torch.device("cpu")
 
@@ -32,19 +33,19 @@ def plugins() -> Registry:
     return Registry([*entry_points(group=GROUP), EntryPoint("doubles", "pubench_doubles", GROUP)])
 
 
-def spec_of(plugins: Registry, method: str, *sets: str) -> RunSpec:
+def plan_of(plugins: Registry, method: str, *sets: str) -> Plan:
     layer = Layer.of("data.key=digits", f"method.key={method}", "execution.threads=1", *sets)
     return resolve([layer], plugins)
 
 
-def trained(plugins: Registry, spec: RunSpec) -> Trained:
-    return train(spec, prepare(spec, plugins, CPU), plugins)
+def trained(plan: Plan) -> Trained:
+    return train(plan, build_problem(plan))
 
 
 @pytest.mark.parametrize("method", ["students", "threshold", "no-network"])
 def test_the_same_seed_gives_the_same_scores_and_another_seed_others(plugins: Registry, method: str) -> None:
     first, again, other = (
-        trained(plugins, spec_of(plugins, method, f"seed={seed}")).scores["last"]["test"] for seed in (2, 2, 25)
+        trained(plan_of(plugins, method, f"seed={seed}")).scores["last"]["test"] for seed in (2, 2, 25)
     )
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
@@ -52,8 +53,8 @@ def test_the_same_seed_gives_the_same_scores_and_another_seed_others(plugins: Re
 
 @pytest.mark.parametrize("method", ["students", "threshold", "no-network"])
 def test_hidden_labels_change_no_score(plugins: Registry, method: str) -> None:
-    spec = spec_of(plugins, method, "selection.criteria=[pa, pauc, last]")
-    problem = prepare(spec, plugins, CPU)
+    plan = plan_of(plugins, method, "selection.criteria=[pa, pauc, last]")
+    problem = build_problem(plan)
     rng = np.random.default_rng(0)
 
     def shuffled(truth: np.ndarray, labeled: np.ndarray) -> np.ndarray:
@@ -67,7 +68,7 @@ def test_hidden_labels_change_no_score(plugins: Registry, method: str) -> None:
         truth_validation=shuffled(problem.truth_validation, problem.split.validation.labeled),
     )
     assert not np.array_equal(changed.truth_train, problem.truth_train)
-    before, after = train(spec, problem, plugins).scores, train(spec, changed, plugins).scores
+    before, after = train(plan, problem).scores, train(plan, changed).scores
     assert before.keys() == after.keys() == {"pa", "pauc", "last"}
     for criterion in before:
         assert np.array_equal(before[criterion]["test"], after[criterion]["test"])
@@ -76,7 +77,7 @@ def test_hidden_labels_change_no_score(plugins: Registry, method: str) -> None:
 @pytest.fixture(scope="module")
 def students(plugins: Registry) -> Trained:
     """Two students and two teachers, trained."""
-    return trained(plugins, spec_of(plugins, "students", "epochs=4"))
+    return trained(plan_of(plugins, "students", "epochs=4"))
 
 
 def test_each_criterion_keeps_the_best_of_several_candidates(students: Trained) -> None:
@@ -111,7 +112,7 @@ def threshold(plugins: Registry, tmp_path_factory: pytest.TempPathFactory) -> Ou
     """The record of a method with a stored threshold and a criterion of its own."""
     results = tmp_path_factory.mktemp("results")
     sets = (f"execution.results={results}", "execution.save_model=true", "selection.criterion=native")
-    return execute(spec_of(plugins, "threshold", *sets), registry=plugins)
+    return execute(plan_of(plugins, "threshold", *sets))
 
 
 @pytest.mark.parametrize(
@@ -120,26 +121,30 @@ def threshold(plugins: Registry, tmp_path_factory: pytest.TempPathFactory) -> Ou
 def test_a_result_that_decides_alike_for_every_row_says_so(
     plugins: Registry, tmp_path: Path, prior: str, epochs: int, side: str | None
 ) -> None:
-    spec = spec_of(plugins, "nnpu", f"prior={prior}", f"epochs={epochs}", f"execution.results={tmp_path}")
-    outcome = execute(spec, registry=plugins)
-    assert (outcome.result["test"]["recall"] in (0.0, 1.0)) == (side is not None)
+    result = execute(
+        plan_of(plugins, "nnpu", f"prior={prior}", f"epochs={epochs}", f"execution.results={tmp_path}")
+    ).result
+    assert (result.test["recall"] in (0.0, 1.0)) == (side is not None)
+    assert result.warnings == ()
     if side is None:
-        assert outcome.result["warnings"] == []
+        assert result.chosen.warnings == ()
     else:
-        (line,) = outcome.result["warnings"]
+        (line,) = result.chosen.warnings
         assert line.startswith(f"all 360 test rows are decided {side} (scores from ")
         assert line.endswith("the order of the scores may mean something, the decisions do not")
 
 
 def test_native_is_a_criterion_of_a_method_that_has_one(plugins: Registry, threshold: Outcome) -> None:
-    assert threshold.result["selected"] == "native"
-    assert not threshold.result["criteria"]["native"]["oracle"]
-    assert "native" not in spec_of(plugins, "no-network").selection.criteria
+    assert threshold.result.selected == "native"
+    assert not threshold.result.chosen.oracle
+    assert threshold.result.chosen.code == ""  # it is the method's
+    assert "native" in plan_of(plugins, "threshold").spec.selection.criteria
+    assert "native" not in plan_of(plugins, "no-network").spec.selection.criteria
 
 
 def test_native_is_refused_where_the_method_has_none(plugins: Registry) -> None:
     with pytest.raises(RequestError, match="no selection score of its own"):
-        spec_of(plugins, "no-network", "selection.criterion=native")
+        plan_of(plugins, "no-network", "selection.criterion=native")
 
 
 def test_a_refreshed_number_travels_with_the_saved_model(threshold: Outcome) -> None:
@@ -150,27 +155,45 @@ def test_a_refreshed_number_travels_with_the_saved_model(threshold: Outcome) -> 
 
 
 def test_further_outputs_are_stored_beside_the_scores(threshold: Outcome) -> None:
-    arrays = np.load(threshold.folder / "scores.npz")
-    propensity = arrays["test_auxiliary_propensity"]
-    assert propensity.shape == arrays["test_labels"].shape
-    assert ((propensity > 0) & (propensity < 1)).all()
+    arrays = read_scores(threshold.folder)
+    snapshots = {criterion.snapshot for criterion in threshold.result.criteria.values()}
+    names = {name for name in arrays if name.startswith("test_auxiliary_")}
+    assert names == {f"test_auxiliary_propensity_{snapshot}" for snapshot in snapshots}
+    for name in names:
+        assert arrays[name].shape == arrays["test_labels"].shape
+        assert ((arrays[name] > 0) & (arrays[name] < 1)).all()
+
+
+def test_scores_are_stored_once_per_distinct_state(plugins: Registry, tmp_path: Path) -> None:
+    """One epoch: every criterion chooses the same state, ``last`` included."""
+    outcome = execute(plan_of(plugins, "nnpu", "epochs=1", f"execution.results={tmp_path}"))
+    assert len(outcome.result.criteria) > 3
+    assert {criterion.snapshot for criterion in outcome.result.criteria.values()} == {outcome.result.chosen.snapshot}
+    stored = {name for name in read_scores(outcome.folder) if "_scores_" in name}
+    assert stored == {f"{part}_scores_{outcome.result.chosen.snapshot}" for part in ("test", "validation")}
 
 
 def test_a_method_without_a_network_runs_on_the_cpu_only(plugins: Registry, tmp_path: Path) -> None:
-    auto = spec_of(plugins, "no-network", f"execution.results={tmp_path}", "execution.save_model=true")
-    assert choose_device(auto, plugins) == CPU
-    result = execute(auto, registry=plugins).result
-    assert result["epochs"] == 1
-    assert result["test"]["auc"] > 0.6
+    auto = plan_of(plugins, "no-network", f"execution.results={tmp_path}", "execution.save_model=true")
+    assert choose_device(auto) == CPU
+    result = execute(auto).result
+    assert (result.device, result.epochs) == ("cpu", 1)
+    assert result.test["auc"] is not None
+    assert result.test["auc"] > 0.6
+    cuda = plan_of(plugins, "no-network", "execution.device=cuda")
+    with pytest.raises(RequestError, match=r"execution\.device=cuda: ") as refused:
+        choose_device(cuda)
+    assert refused.value.field == "execution.device"
 
 
 @pytest.mark.parametrize(("key", "share"), [("from-scores", 0.25), ("from-features", 0.5)])
-def test_an_estimated_share_of_u_becomes_the_prior_that_the_method_is_told(
+def test_an_estimated_share_of_u_becomes_the_prior_that_the_method_is_given(
     plugins: Registry, key: str, share: float
 ) -> None:
     """Scores are one number per row, held out; features are rows. In a single training set π counts P as well."""
     for scheme in ("case-control", "single-training-set"):
-        problem = prepare(spec_of(plugins, "nnpu", f"prior=estimated:{key}", f"data.scheme={scheme}"), plugins, CPU)
+        problem = build_problem(plan_of(plugins, "nnpu", f"prior=estimated:{key}", f"data.scheme={scheme}"))
+        assert problem.truth_train is not None
         n, n_p = len(problem.truth_train), problem.split.train.n_labeled
         expected = share if scheme == "case-control" else (n_p + share * (n - n_p)) / n
         assert problem.prior == pytest.approx(expected)
@@ -178,12 +201,11 @@ def test_an_estimated_share_of_u_becomes_the_prior_that_the_method_is_told(
 
 
 def test_patience_freezes_each_criterion_by_itself(plugins: Registry) -> None:
-    long = trained(plugins, spec_of(plugins, "nnpu", "epochs=30", "patience=3"))
+    long = trained(plan_of(plugins, "nnpu", "epochs=30", "patience=3"))
     assert len(long.epochs) == 30  # `last` is tracked, so every planned epoch is trained
     for name in ("pa", "pauc", "f1"):
         alone = trained(
-            plugins,
-            spec_of(
+            plan_of(
                 plugins,
                 "nnpu",
                 "epochs=30",

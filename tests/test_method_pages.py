@@ -1,17 +1,22 @@
-"""The page of every method says what the method says of itself."""
+"""The page of every method says what the method says of itself, and what was measured."""
 
 from __future__ import annotations
 
+import csv
 import importlib.util
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 from pubench_cli.describe import describe
 from pubench_core.plugins.registry import Entry, registry
 
-HOOK = Path(__file__).parents[1] / "docs" / "method_pages.py"
+ROOT = Path(__file__).parents[1]
+HOOK = ROOT / "docs" / "method_pages.py"
+RESULTS = ROOT / "benchmarks" / "results"
 METHODS = [entry for entry in registry().entries("method") if entry.status == "ok"]
 
 
@@ -44,3 +49,99 @@ def test_the_index_links_every_method(pages: ModuleType) -> None:
     index = pages.index([describe(entry) for entry in METHODS])
     for entry in METHODS:
         assert f"({entry.key}.md)" in index
+
+
+# -------------------------------------------------------------------- what was measured
+
+
+def stored(method: str, column: str) -> Iterator[dict[str, str]]:
+    """The raw rows of a method in every file that has such a column."""
+    for path in sorted(RESULTS.glob("*.csv")):
+        with path.open(newline="") as file:
+            yield from (row for row in csv.DictReader(file) if row.get("method") == method and column in row)
+
+
+def section(page: str) -> str:
+    """What a page says was measured."""
+    _, found, rest = page.partition("\n## Measured\n")
+    assert found, "the page has no section 'Measured'"
+    return rest.strip()
+
+
+@pytest.mark.parametrize("entry", METHODS, ids=lambda entry: entry.key)
+def test_a_page_has_mean_deviation_and_number_of_seeds_of_every_data_set(pages: ModuleType, entry: Entry) -> None:
+    measured = section(pages.page(describe(entry)))
+    table = measured.split("\n\n")[1]  # after the protocol's words
+    values: dict[str, dict[str, dict[str, float]]] = {}  # data -> measure -> seed -> value
+    for row in stored(entry.key, "accuracy_by_last"):
+        if row["prior"] == "true" and "data.preprocess" not in row["command"]:
+            for measure in ("accuracy", "f1", "auc"):
+                values.setdefault(row["data"], {}).setdefault(measure, {})[row["seed"]] = float(row[measure])
+    assert values
+    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+    assert [line[0] for line in lines] == [f"`{data}`" for data in sorted(values)]
+    for (_, n, *cells), (_, measures) in zip(lines, sorted(values.items()), strict=True):
+        assert int(n) == len(measures["accuracy"])
+        for cell, seeds in zip(cells, measures.values(), strict=True):
+            numbers = list(seeds.values())
+            expected = [np.mean(numbers), np.std(numbers, ddof=1)] if len(numbers) > 1 else numbers
+            assert [float(number) for number in cell.split(" ± ")] == pytest.approx(expected, abs=0.00501)
+
+
+@pytest.mark.parametrize("entry", METHODS, ids=lambda entry: entry.key)
+def test_a_page_has_the_cost_of_an_epoch_where_it_was_measured(pages: ModuleType, entry: Entry) -> None:
+    costs = list(stored(entry.key, "ratio"))
+    measured = section(pages.page(describe(entry)))
+    assert (" s per epoch" in measured) == bool(costs or entry.key == "nnpu")  # the reference is in every row
+    if costs:
+        seconds, ratios = ([float(row[name]) for row in costs] for name in ("seconds_per_epoch", "ratio"))
+        deviation = f" ± {np.std(seconds, ddof=1):.2f}" if len(seconds) > 1 else ""
+        assert (
+            f"{np.mean(seconds):.2f}{deviation} s per epoch, training and scoring together, "
+            f"{np.mean(ratios):.2f} times that of `nnpu` beside it"
+        ) in measured
+
+
+ACCURACY = "method,data,seed,prior,selected_by,accuracy,f1,auc,run_id,commit,machine,command\n"
+COST = "method,seconds_per_epoch,threads,command,nnpu_seconds_per_epoch,ratio,commit,machine\n"
+COMMAND = "pubench run --method pusb --data {} --scheme {} --mech scar --c 0.1 --preset pubench --set x=1 --no-tracking"
+
+
+def test_the_words_of_a_protocol_are_those_of_its_rows(pages: ModuleType, tmp_path: Path) -> None:
+    rows = [
+        ("digits", 2, "true", "f1", 90, "case-control"),
+        ("digits", 25, "true", "f1", 92, "case-control"),
+        ("digits", 42, "true", "f1", 97, "case-control"),
+        ("letter", 2, "0.4", "pa", 80, "single-training-set"),
+    ]
+    text = "".join(
+        f"pusb,{data},{seed},{prior},{criterion},{accuracy},50,,id{seed},abc,a machine,{COMMAND.format(data, scheme)}\n"
+        for data, seed, prior, criterion, accuracy, scheme in rows
+    )
+    (tmp_path / "some.csv").write_text(ACCURACY + text)
+    (tmp_path / "cost.csv").write_text(
+        COST + "".join(f"pusb,{s},2,{COMMAND.format('digits', 'x')},2,{s / 2},abc,a machine\n" for s in (3, 5))
+    )
+    (tmp_path / "of-another-script.csv").write_text("what,seconds\npusb,1\n")
+    entry = next(entry for entry in METHODS if entry.key == "pusb")
+    assert section(pages.page(describe(entry), tmp_path)).split("\n\n") == [
+        "Case-control, SCAR, c = 0.1, preset `pubench`, epoch by validation `f1` (oracle), true prior, `x=1`. "
+        "Test measures in percent, mean ± sample standard deviation over the seeds:",
+        "| data | seeds | `accuracy` (oracle) | `f1` (oracle) | `auc` (oracle) |\n"
+        "| --- | --- | --- | --- | --- |\n"
+        "| `digits` | 3 | 93.00 ± 3.61 | 50.00 ± 0.00 | undefined |",
+        "Raw rows: `some.csv` in `benchmarks/results/`; commit `abc`; a machine.",
+        "Single-training-set, SCAR, c = 0.1, preset `pubench`, epoch by validation `pa`, prior given as 0.4, `x=1`. "
+        "Test measures in percent, mean ± sample standard deviation over the seeds:",
+        "| data | seeds | `accuracy` (oracle) | `f1` (oracle) | `auc` (oracle) |\n"
+        "| --- | --- | --- | --- | --- |\n"
+        "| `letter` | 1 | 80.00 | 50.00 | undefined |",
+        "Raw rows: `some.csv` in `benchmarks/results/`; commit `abc`; a machine.",
+        "Cost on `digits`, preset `pubench`, 2 CPU threads: 4.00 ± 1.41 s per epoch, training and scoring together, "
+        "2.00 times that of `nnpu` beside it. An epoch is what the method calls one. "
+        "Raw rows: `cost.csv` in `benchmarks/results/`; commit `abc`; a machine.",
+    ]
+
+
+def test_a_method_without_rows_has_no_such_section(pages: ModuleType, tmp_path: Path) -> None:
+    assert "## Measured" not in pages.page(describe(METHODS[0]), tmp_path)

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from pubench_core.results import Failure, Result
+
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Make = Callable[..., Path]
 
@@ -43,17 +45,24 @@ BROKEN = {
         OFFERS.format(returned="[info('twice', 'a:b'), info('twice', 'a:c')]"),
         "'twice' is also claimed by",
     ),
-    "fails-when-asked": (OFFERS.format(returned="1 / 0"), "ZeroDivisionError"),
+    "fails-when-listed": (OFFERS.format(returned="1 / 0"), "ZeroDivisionError"),
     "has-no-hook": ("x = 1", "implements no pubench hook"),
     "misspells-a-hook": (
         "from pubench_core import hookimpl\n@hookimpl\ndef pubench_method(): return []",
         "did you mean 'pubench_methods'?",
     ),
-    "asks-for-too-much": (
+    "takes-too-much": (
         "from pubench_core import hookimpl\n@hookimpl\ndef pubench_run_started(event, secrets): pass",
         "secrets",
     ),
 }
+
+
+def result_of(done: subprocess.CompletedProcess[str]) -> Result:
+    """The result on stdout."""
+    plain = json.loads(done.stdout)
+    del plain["record"], plain["reused"]
+    return Result.model_validate(plain)
 
 
 def module_of(name: str) -> str:
@@ -149,16 +158,13 @@ class TestTakenKey:
 
 
 METHODS = '''
-import warnings
-
 import torch
 from torch.nn import functional as F
 
-from pubench_core.method import Method
-from pubench_core.specs.config import MethodConfig
+from pubench.method import Method, TrainingConfig
 
 
-class Tiny(Method[MethodConfig]):
+class Tiny(Method[TrainingConfig]):
     """Labeled against unlabeled rows, by a linear model."""
 
     said = ""
@@ -171,17 +177,17 @@ class Tiny(Method[MethodConfig]):
             if self.said:
                 print(self.said)
             for number, batch in enumerate(run.joint_batches(), 1):
-                loss = F.binary_cross_entropy_with_logits(self.score(batch.x), batch.labeled.float())
+                loss = F.binary_cross_entropy_with_logits(self.decision_function(batch.x), batch.labeled.float())
                 if (epoch.total + 1, number) == (2, self.bad_step):
                     loss = loss * float("nan")
                 run.step(loss, optimizer)
 
-    def score(self, x):
+    def decision_function(self, x):
         return self.net(x).squeeze(-1)
 
 
 class Chatty(Tiny):
-    said = "look at me"
+    said = "hear this"
 
 
 class NanLoss(Tiny):
@@ -189,13 +195,13 @@ class NanLoss(Tiny):
 
 
 class NanScores(Tiny):
-    def score(self, x):
-        return super().score(x) * (float("nan") if not torch.is_grad_enabled() else 1)
+    def decision_function(self, x):
+        return super().decision_function(x) * (float("nan") if not torch.is_grad_enabled() else 1)
 
 
 class Misshapen(Tiny):
-    def score(self, x):
-        return self.net(x) if not torch.is_grad_enabled() else super().score(x)
+    def decision_function(self, x):
+        return self.net(x) if not torch.is_grad_enabled() else super().decision_function(x)
 
 
 class Raises(Tiny):
@@ -204,6 +210,12 @@ class Raises(Tiny):
             self.net = torch.nn.Linear(data.shape[0], 1)
             if epoch.total == 1:
                 raise ValueError("the tide\\ncame in")
+
+
+class Hungry(Tiny):
+    def fit(self, data, run):
+        for epoch in run.epochs(5):
+            raise MemoryError("all of it")
 
 
 class ReadsTruth(Tiny):
@@ -228,8 +240,8 @@ class NothingKept(Tiny):
 class NotAMethod:
     pass
 '''
-CLASSES = ["Tiny", "Chatty", "NanLoss", "NanScores", "Misshapen", "Raises", "ReadsTruth", "ReadsPrior"]
-CLASSES += ["NoEpochs", "NothingKept", "NotAMethod"]
+CLASSES = ["Tiny", "Chatty", "NanLoss", "NanScores", "Misshapen", "Raises", "Hungry"]
+CLASSES += ["ReadsTruth", "ReadsPrior", "NoEpochs", "NothingKept", "NotAMethod"]
 KEYS = {name: "acme" + "".join(f"-{c.lower()}" if c.isupper() else c for c in name) for name in CLASSES}
 
 
@@ -247,18 +259,20 @@ class TestSoundMethod:
         row = next(row for row in found if row["key"] == "acme-tiny")
         assert (row["status"], row["package"], row["version"]) == ("ok", "acme-pu", "1.0")
         assert pubench("doctor", "acme-tiny", env=strangers).returncode == 0
-        asked = (*QUICK, "--set", "lr=0.1", "--select", "last", "--format", "json")
-        done = pubench("run", "--method", "acme-tiny", *asked, env=strangers)
-        told = json.loads(done.stdout)
-        assert (done.returncode, told["epochs"], told["oracle"]) == (0, 3, False)
-        assert any(name.startswith("acme-pu (acme_pu_methods)") for name in told["code"]["parts"])
-        assert told["test"]["auc"] > 0.6
+        arguments = (*QUICK, "--set", "lr=0.1", "--select", "last", "--format", "json")
+        done = pubench("run", "--method", "acme-tiny", *arguments, env=strangers)
+        assert done.returncode == 0, done.stderr
+        result = result_of(done)
+        assert (result.epochs, result.oracle) == (3, False)
+        assert result.code.parts["method acme-tiny"]
+        assert result.code.versions["acme-pu"] == "1.0"
+        assert result.test["auc"] > 0.6
 
     def test_what_it_prints_does_not_mix_with_the_json(self, pubench: Run, strangers: dict[str, str]) -> None:
         done = pubench("run", "--method", "acme-chatty", *QUICK, "--format", "json", env=strangers)
         assert done.returncode == 0
-        assert json.loads(done.stdout)["epochs"] == 3
-        assert done.stderr.count("look at me") == 3
+        assert result_of(done).epochs == 3
+        assert done.stderr.count("hear this") == 3
 
 
 class TestMethodThatDoesNotLoad:
@@ -291,13 +305,13 @@ class TestMethodThatDoesNotLoad:
 
 
 class TestFailingRun:
-    """Exit 1, one line, a failure record that says where; nothing that looks finished."""
+    """Exit 1, one line, a failure record that says where, and no record of a result."""
 
     def failed(
-        self, pubench: Run, folder: Path, key: str, around: Mapping[str, str], *arguments: Any
-    ) -> tuple[str, dict[str, Any]]:
+        self, pubench: Run, folder: Path, key: str, env: Mapping[str, str], *arguments: Any
+    ) -> tuple[str, Failure]:
         """The error line and the failure record."""
-        done = pubench("run", "--method", key, *QUICK, *arguments, env=around)
+        done = pubench("run", "--method", key, *QUICK, *arguments, env=env)
         assert (done.returncode, done.stdout) == (1, "")
         assert "Traceback" not in done.stderr
         errors = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
@@ -308,9 +322,11 @@ class TestFailingRun:
         assert str(path.relative_to(folder)) in errors[0]
         assert not list((folder / "results").rglob("result.json"))
         assert list((folder / "results" / ".incoming").iterdir()) == []
-        found = json.loads(path.read_text())
-        assert found["run_id"] == path.parent.name.removesuffix("-1")
-        assert found["spec"]["method"]["key"] == key
+        found = Failure.model_validate_json(path.read_text())
+        assert found.run_id == path.parent.name.removesuffix("-1")
+        assert found.spec.method.key == key
+        assert found.code.parts[f"method {key}"]
+        assert found.environment.python
         return errors[0], found
 
     def test_a_loss_that_is_not_finite_names_stage_epoch_and_batch(
@@ -319,8 +335,8 @@ class TestFailingRun:
         line, record = self.failed(pubench, tmp_path, "acme-nan-loss", strangers)
         assert "loss is nan" in line
         assert "(stage train, epoch 2, batch 3)" in line
-        assert (record["stage"], record["epoch"], record["batch"]) == ("train", 2, 3)
-        assert record["reason"] == "loss is nan"
+        assert (record.cause, record.reason) == ("non-finite", "loss is nan")
+        assert (record.stage, record.epoch, record.batch) == ("train", 2, 3)
 
     def test_scores_that_are_not_finite_name_stage_and_epoch(
         self, pubench: Run, tmp_path: Path, strangers: dict[str, str]
@@ -328,18 +344,23 @@ class TestFailingRun:
         line, record = self.failed(pubench, tmp_path, "acme-nan-scores", strangers)
         assert "the score of row 0 is nan" in line
         assert "(stage train, epoch 1)" in line
-        assert (record["stage"], record["epoch"]) == ("train", 1)
+        assert (record.cause, record.stage, record.epoch) == ("non-finite", "train", 1)
 
     def test_an_exception_in_fit_is_recorded_with_its_traceback(
         self, pubench: Run, tmp_path: Path, strangers: dict[str, str]
     ) -> None:
         line, record = self.failed(pubench, tmp_path, "acme-raises", strangers)
         assert "ValueError: the tide came in" in line
-        assert record["reason"] == "ValueError: the tide\ncame in"
-        assert 'raise ValueError("the tide' in record["traceback"]
-        assert (record["stage"], record["epoch"]) == ("train", 2)
-        assert record["environment"]["python"]
-        assert any("acme_pu_methods" in name for name in record["code"]["parts"])
+        assert (record.cause, record.reason) == ("error", "ValueError: the tide\ncame in")
+        assert 'raise ValueError("the tide' in record.traceback
+        assert (record.stage, record.epoch) == ("train", 2)
+
+    def test_memory_that_runs_out_is_a_cause_of_its_own(
+        self, pubench: Run, tmp_path: Path, strangers: dict[str, str]
+    ) -> None:
+        line, record = self.failed(pubench, tmp_path, "acme-hungry", strangers)
+        assert "MemoryError: all of it" in line
+        assert (record.cause, record.stage, record.epoch) == ("out-of-memory", "train", 1)
 
     @pytest.mark.parametrize(
         ("key", "words"),
@@ -356,7 +377,8 @@ class TestFailingRun:
     ) -> None:
         line, record = self.failed(pubench, tmp_path, key, strangers)
         assert words in line
-        assert words in record["reason"]
+        assert record.cause == "error"
+        assert words in record.reason
 
     def test_a_second_failure_is_kept_beside_the_first(
         self, pubench: Run, tmp_path: Path, strangers: dict[str, str]
@@ -364,7 +386,7 @@ class TestFailingRun:
         _, record = self.failed(pubench, tmp_path, "acme-nan-loss", strangers)
         pubench("run", "--method", "acme-nan-loss", *QUICK, env=strangers)
         names = {path.name for path in (tmp_path / "results" / "failed").iterdir()}
-        assert names == {f"{record['run_id']}-1", f"{record['run_id']}-2"}
+        assert names == {f"{record.run_id}-1", f"{record.run_id}-2"}
 
 
 EARS = """
@@ -377,7 +399,7 @@ def note(**what):
 
 @hookimpl
 def pubench_run_started(event):
-    note(hook="started", run=event.run_id, labeled=event.facts["train"]["labeled"])
+    note(hook="started", run=event.run_id, labeled=event.data.train.labeled)
 
 @hookimpl
 def pubench_epoch_finished(event):
@@ -385,7 +407,8 @@ def pubench_epoch_finished(event):
 
 @hookimpl
 def pubench_run_finished(event):
-    note(hook="finished", run=event.run_id, status=event.status, record=str(event.record))
+    epochs, cause = event.result and event.result.epochs, event.failure and event.failure.cause
+    note(hook="finished", run=event.run_id, status=event.status, record=str(event.record), epochs=epochs, cause=cause)
 """
 DEAF = """
 from pubench_core import hookimpl
@@ -398,7 +421,7 @@ def pubench_epoch_finished(event):
 
 class TestListeners:
     @pytest.fixture
-    def around(self, tmp_path: Path, make_distribution: Make, strangers: dict[str, str]) -> dict[str, str]:
+    def listening(self, tmp_path: Path, make_distribution: Make, strangers: dict[str, str]) -> dict[str, str]:
         """One listener that writes down what it hears, one that fails, and methods that fail."""
         make_distribution(tmp_path / "site", "acme-ears", {"acme_ears": EARS})
         make_distribution(tmp_path / "site", "acme-deaf", {"acme_deaf": DEAF})
@@ -409,30 +432,46 @@ class TestListeners:
         return [json.loads(line) for line in (folder / "heard").read_text().splitlines()]
 
     def test_one_hears_everything_and_one_that_fails_is_reported_once(
-        self, pubench: Run, tmp_path: Path, around: dict[str, str]
+        self, pubench: Run, tmp_path: Path, listening: dict[str, str]
     ) -> None:
-        done = pubench("run", "--method", "nnpu", *TRACKED, "--format", "json", env=around)
+        done = pubench("run", "--method", "nnpu", *TRACKED, "--format", "json", env=listening)
         assert done.returncode == 0
-        told = json.loads(done.stdout)
+        result, record = result_of(done), json.loads(done.stdout)["record"]
         started, *epochs, finished = self.heard(tmp_path)
-        assert (started["hook"], started["run"], started["labeled"]) == ("started", told["run_id"], 57)
+        assert (started["hook"], started["run"], started["labeled"]) == ("started", result.run_id, 57)
         assert [(e["hook"], e["epoch"], e["stage"]) for e in epochs] == [("epoch", n, "train") for n in (1, 2, 3)]
-        assert (finished["hook"], finished["status"], finished["record"]) == ("finished", "finished", told["record"])
+        assert (finished["hook"], finished["status"], finished["record"]) == ("finished", "finished", record)
+        assert (finished["run"], finished["epochs"], finished["cause"]) == (result.run_id, 3, None)
 
         (warning,) = [line for line in done.stderr.splitlines() if "deaf" in line]
         assert warning.startswith("warning: listener acme_deaf failed in pubench_epoch_finished")
         assert "OSError: deaf" in warning
-        alone = json.loads(pubench("run", "--method", "nnpu", *QUICK, "--results", "alone", "--format", "json").stdout)
-        assert alone["criteria"] == told["criteria"]
+        alone = pubench("run", "--method", "nnpu", *QUICK, "--results", "alone", "--format", "json")
+        assert result_of(alone).criteria == result.criteria
 
-    def test_one_hears_of_a_failure(self, pubench: Run, tmp_path: Path, around: dict[str, str]) -> None:
-        assert pubench("run", "--method", "acme-nan-loss", *TRACKED, env=around).returncode == 1
+    def test_one_hears_of_a_failure(self, pubench: Run, tmp_path: Path, listening: dict[str, str]) -> None:
+        assert pubench("run", "--method", "acme-nan-loss", *TRACKED, env=listening).returncode == 1
         last = self.heard(tmp_path)[-1]
         assert (last["hook"], last["status"]) == ("finished", "failed")
+        assert (last["epochs"], last["cause"]) == (None, "non-finite")
         assert (tmp_path / last["record"] / "failure.json").exists()
 
-    def test_none_is_told_with_no_tracking(self, pubench: Run, tmp_path: Path, around: dict[str, str]) -> None:
-        done = pubench("run", "--method", "nnpu", *QUICK, env=around)
+    def test_one_hears_of_a_refusal_after_the_data_were_opened_and_of_no_start(
+        self, pubench: Run, tmp_path: Path, listening: dict[str, str]
+    ) -> None:
+        done = pubench("run", "--method", "nnpu", *TRACKED, "--set", "validation.fraction=0", env=listening)
+        assert done.returncode == 2
+        (only,) = self.heard(tmp_path)
+        assert (only["hook"], only["status"], only["cause"]) == ("finished", "refused", "refused")
+        assert (tmp_path / only["record"] / "failure.json").exists()
+
+    def test_a_stored_result_is_no_run(self, pubench: Run, tmp_path: Path, listening: dict[str, str]) -> None:
+        assert pubench("run", "--method", "nnpu", *QUICK, env=listening).returncode == 0
+        assert pubench("run", "--method", "nnpu", *TRACKED, env=listening).returncode == 0
+        assert not (tmp_path / "heard").exists()
+
+    def test_none_is_called_with_no_tracking(self, pubench: Run, tmp_path: Path, listening: dict[str, str]) -> None:
+        done = pubench("run", "--method", "nnpu", *QUICK, env=listening)
         assert done.returncode == 0
         assert "deaf" not in done.stderr
         assert not (tmp_path / "heard").exists()
@@ -448,38 +487,76 @@ def text(view): return "high"
 @hookimpl
 def pubench_metrics():
     def info(key, load, **more):
-        return MetricInfo(key=key, name=key, summary="", load=load, tag="oracle", needs=frozenset({"truth"}), **more)
+        return MetricInfo(key=key, name=key, summary="", load=load, needs=frozenset({"truth"}), **more)
     return [OFFERED]
 """
 
 
 class TestMetricThatFails:
-    """Every installed metric is measured by default; one that fails costs its own value, not the run."""
+    """Every installed metric is measured by default; one that fails loses its own value, and the run goes on."""
 
-    @pytest.mark.parametrize("criterion", [False, True], ids=["measure", "criterion"])
+    @pytest.fixture
+    def installed(self, tmp_path: Path, make_distribution: Make) -> Callable[[str], dict[str, str]]:
+        """``installed(load)``: an environment with the metric acme-luck, which can choose an epoch."""
+
+        def make(load: str) -> dict[str, str]:
+            source = MEASURES.replace("OFFERED", f"info('acme-luck', {load!r}, criterion=True)")
+            return {"PYTHONPATH": str(make_distribution(tmp_path / "site", "acme-measure", {"acme_measure": source}))}
+
+        return make
+
     @pytest.mark.parametrize("load", ["acme_measure:raises", "acme_measure:nan", "acme_measure:text", "acme_none:x"])
     def test_the_run_goes_on_without_its_value(
-        self, pubench: Run, tmp_path: Path, make_distribution: Make, load: str, criterion: bool
+        self, pubench: Run, installed: Callable[[str], dict[str, str]], load: str
     ) -> None:
-        source = MEASURES.replace("OFFERED", f"info('acme-luck', {load!r}, criterion={criterion})")
-        site = make_distribution(tmp_path / "site", "acme-measure", {"acme_measure": source})
-        done = pubench("run", "--method", "nnpu", *QUICK, "--format", "json", env={"PYTHONPATH": str(site)})
+        done = pubench("run", "--method", "nnpu", *QUICK, "--format", "json", env=installed(load))
         assert done.returncode == 0, done.stderr.splitlines()[-1]
-        told = json.loads(done.stdout)
-        assert 0 < told["test"]["accuracy"] < 1
-        assert told["test"].get("acme-luck") is None
+        result = result_of(done)
+        assert 0 < (result.test["accuracy"] or 0) < 1
+        assert result.test.get("acme-luck") is None
         assert "acme-luck" in done.stderr
+        assert "acme-luck" not in result.criteria  # a metric of somebody else is tracked where it is named
 
-    def test_asking_for_it_is_answered_by_one_line(self, pubench: Run, tmp_path: Path, make_distribution: Make) -> None:
-        source = MEASURES.replace("OFFERED", "info('acme-luck', 'acme_none:x', criterion=True)")
-        site = make_distribution(tmp_path / "site", "acme-measure", {"acme_measure": source})
-        asked = ("--select", "acme-luck")
-        done = pubench("run", "--method", "nnpu", *QUICK, *asked, env={"PYTHONPATH": str(site)})
+    @pytest.mark.parametrize("load", ["acme_measure:raises", "acme_measure:nan", "acme_measure:text"])
+    def test_tracked_beside_the_chosen_criterion_it_is_undefined(
+        self, pubench: Run, installed: Callable[[str], dict[str, str]], load: str
+    ) -> None:
+        criteria = ("--set", "selection.criteria=[pa, acme-luck, last]")
+        done = pubench("run", "--method", "nnpu", *QUICK, *criteria, "--format", "json", env=installed(load))
+        assert done.returncode == 0, done.stderr.splitlines()[-1]
+        result = result_of(done)
+        assert list(result.criteria) == ["pa", "acme-luck", "last"]
+        assert result.criteria["acme-luck"].undefined
+        assert result.criteria["acme-luck"].epoch is None
+        assert [text for text in result.warnings if "metric 'acme-luck' failed and has no value" in text]
+
+    @pytest.mark.parametrize("load", ["acme_measure:raises", "acme_measure:nan", "acme_measure:text"])
+    def test_chosen_to_name_the_result_it_fails_the_run(
+        self, pubench: Run, tmp_path: Path, installed: Callable[[str], dict[str, str]], load: str
+    ) -> None:
+        done = pubench("run", "--method", "nnpu", *QUICK, "--select", "acme-luck", env=installed(load))
         assert (done.returncode, done.stdout) == (1, "")
-        last = done.stderr.splitlines()[-1]
-        assert last.startswith("error: ")
-        assert "acme-luck" in last
-        assert "acme_none" in last
+        assert done.stderr.splitlines()[-1].startswith("error: ")
+        (path,) = (tmp_path / "results").rglob("failure.json")
+        assert Failure.model_validate_json(path.read_text()).cause == "error"
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ("--select", "acme-luck"),
+            ("--set", "selection.criteria=[pa, acme-luck]"),
+            ("--set", "evaluation.metrics=[acme-luck]"),
+        ],
+        ids=["chosen", "tracked", "measured"],
+    )
+    def test_named_though_it_does_not_load_it_is_refused_in_one_line(
+        self, pubench: Run, installed: Callable[[str], dict[str, str]], arguments: tuple[str, ...]
+    ) -> None:
+        done = pubench("run", "--method", "nnpu", *QUICK, *arguments, env=installed("acme_none:x"))
+        assert (done.returncode, done.stdout) == (1, "")
+        (line,) = done.stderr.splitlines()
+        assert line.startswith("error: metric 'acme-luck' cannot be loaded from acme_none:x: ")
+        assert line.endswith("(pubench doctor acme-luck)")
 
 
 SOURCES = """
@@ -532,14 +609,19 @@ class TestSources:
         return {"PYTHONPATH": str(site)}
 
     def test_data_and_labels_of_somebody_else(self, pubench: Run, sources: dict[str, str]) -> None:
-        asked = (*QUICK, "--data", "acme-moons", "--mech", "acme-first", "--c", "0.25")
-        done = pubench("run", "--method", "nnpu", *asked, "--format", "json", env=sources)
-        told = json.loads(done.stdout)
-        assert told["data"]["train"]["labeled"] == told["data"]["train"]["positive"] // 4
-        assert "acme-sources (acme_sources)" in told["code"]["parts"]
+        request = (*QUICK, "--data", "acme-moons", "--mech", "acme-first", "--c", "0.25")
+        done = pubench("run", "--method", "nnpu", *request, "--format", "json", env=sources)
+        result = result_of(done)
+        assert (
+            result.data.train.positive == 128
+        )  # of 200, less a fifth to test on, less a fifth of the rest to validate
+        assert result.data.train.labeled == result.data.train.positive // 4
+        assert result.code.parts["data acme-moons"] == result.data.digest
+        assert result.code.parts["mechanism acme-first"]
+        assert result.code.versions["acme-sources"] == "1.0"
 
     @pytest.mark.parametrize(
-        ("asked", "words"),
+        ("arguments", "words"),
         [
             (("--data", "acme-nonsense"), "acme_sources:Nonsense returned list instead of ClassData"),
             (
@@ -552,9 +634,9 @@ class TestSources:
         ids=["no-data", "no-source", "too-few-labels", "no-mechanism"],
     )
     def test_a_broken_contract_is_one_line(
-        self, pubench: Run, sources: dict[str, str], asked: tuple[str, ...], words: str
+        self, pubench: Run, sources: dict[str, str], arguments: tuple[str, ...], words: str
     ) -> None:
-        done = pubench("run", "--method", "nnpu", "--no-tracking", *asked, env=sources)
+        done = pubench("run", "--method", "nnpu", "--no-tracking", *arguments, env=sources)
         assert (done.returncode, done.stdout) == (1, "")
         (line,) = done.stderr.splitlines()
         assert line.startswith("error: ")

@@ -21,16 +21,14 @@ import pytest
 import torch
 from scipy.stats import rankdata
 
-from pubench_core.engine.problem import Problem
+from pubench_core.engine.problem import Problem, build_problem
 from pubench_core.engine.train import Trained, train
-from pubench_core.execution.run import execute, prepare
-from pubench_core.plugins.registry import Registry, registry
-from pubench_core.request import Layer, resolve
-from pubench_core.specs import RunSpec
+from pubench_core.execution.run import execute
+from pubench_core.plugins.registry import registry
+from pubench_core.request import Layer, Plan, resolve
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Truth = npt.NDArray[np.int8]
-CPU = torch.device("cpu")
 NNPU = ("run", "--method", "nnpu", "--data", "digits", "--threads", "1", "--no-tracking")
 SCHEMES = ("case-control", "single-training-set")
 
@@ -38,13 +36,9 @@ SCHEMES = ("case-control", "single-training-set")
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-def spec_of(method: str, *sets: str) -> RunSpec:
+def plan_of(method: str, *sets: str) -> Plan:
     layer = Layer.of("data.key=digits", f"method.key={method}", "execution.threads=1", "epochs=2", *sets)
-    return resolve([layer], plugins())
-
-
-def plugins() -> Registry:
-    return registry()
+    return resolve([layer], registry())
 
 
 class TestTwoProcesses:
@@ -61,14 +55,17 @@ class TestTwoProcesses:
             np.load(tmp_path / second["record"] / "scores.npz") as b,
         ):
             assert set(a) == set(b)
-            assert {"test_scores_pa", "test_scores_last", "validation_scores_f1"} <= set(a)
+            chosen = {name: criterion["snapshot"] for name, criterion in first["criteria"].items()}
+            wanted = {f"{part}_scores_{snapshot}" for part in ("test", "validation") for snapshot in chosen.values()}
+            assert {"pa", "f1", "last"} <= set(chosen)
+            assert wanted == {name for name in a if "_scores_" in name}
             for name in a:
                 assert a[name].tobytes() == b[name].tobytes()
 
     def test_another_seed_gives_other_bits(self, pubench: Run) -> None:
         one, two = (json.loads(pubench(*self.ARGUMENTS, "--seed", seed, "--format", "json").stdout) for seed in (2, 25))
         assert one["run_id"] != two["run_id"]
-        assert one["criteria"]["last"]["test"] != two["criteria"]["last"]["test"]
+        assert one["criteria"]["last"]["measures"] != two["criteria"]["last"]["measures"]
 
 
 class TestInterrupted:
@@ -110,9 +107,9 @@ class TestInterrupted:
 
         done = pubench(*self.words())
         assert done.returncode == 0
-        told = json.loads(done.stdout)
-        assert (told["reused"], told["epochs"]) == (False, 600)
-        assert (tmp_path / told["record"] / "result.json").exists()
+        result = json.loads(done.stdout)
+        assert (result["reused"], result["epochs"]) == (False, 600)
+        assert (tmp_path / result["record"] / "result.json").exists()
         assert list((tmp_path / "results" / ".incoming").iterdir()) == []
 
     def test_ctrl_c_is_one_line_exit_130_and_no_record(self, tmp_path: Path) -> None:
@@ -151,34 +148,42 @@ class TestEditedMethod:
         return copy
 
     def test_its_stored_runs_count_as_other_code(self, pubench: Run, tmp_path: Path, shadow: Path) -> None:
-        around = {"PYTHONPATH": str(shadow.parent)}
-        first = json.loads(pubench(*self.ARGUMENTS, env=around).stdout)
-        assert json.loads(pubench(*self.ARGUMENTS, env=around).stdout)["reused"] is True
+        path = {"PYTHONPATH": str(shadow.parent)}
+        first = json.loads(pubench(*self.ARGUMENTS, env=path).stdout)
+        assert json.loads(pubench(*self.ARGUMENTS, env=path).stdout)["reused"] is True
 
         with (shadow / "method.py").open("a") as file:
-            file.write("\n# an afterthought\n")
-        again = pubench(*self.ARGUMENTS, env=around)
-        told = json.loads(again.stdout)
+            file.write("\nAFTERTHOUGHT = 1\n")
+        again = pubench(*self.ARGUMENTS, env=path)
+        result = json.loads(again.stdout)
         notice = again.stderr.splitlines()[0]
-        assert "other code" in notice
-        assert "running again, the older record is kept" in notice
-        assert "pubench-nnpu (pubench_nnpu)" in notice
-        assert "pubench-upu" not in notice
-        assert (told["reused"], told["run_id"]) == (False, first["run_id"])
-        assert told["code"]["hash"] != first["code"]["hash"]
+        assert notice == (
+            "the stored result is of other code (changed: method nnpu); running again, the older record is kept"
+        )
+        assert (result["reused"], result["run_id"]) == (False, first["run_id"])
+        assert result["code"]["hash"] != first["code"]["hash"]
+        assert result["code"]["parts"].keys() == first["code"]["parts"].keys()
         older = tmp_path / "results" / "superseded" / f"{first['run_id']}-1" / "result.json"
         assert json.loads(older.read_text())["code"] == first["code"]
-        assert json.loads(pubench(*self.ARGUMENTS, env=around).stdout)["reused"] is True
+        assert json.loads(pubench(*self.ARGUMENTS, env=path).stdout)["reused"] is True
+
+    def test_a_comment_in_it_is_the_same_code(self, pubench: Run, shadow: Path) -> None:
+        path = {"PYTHONPATH": str(shadow.parent)}
+        first = json.loads(pubench(*self.ARGUMENTS, env=path).stdout)
+        with (shadow / "method.py").open("a") as file:
+            file.write("\n# an afterthought\n")
+        again = json.loads(pubench(*self.ARGUMENTS, env=path).stdout)
+        assert (again["reused"], again["code"]) == (True, first["code"])
 
     def test_an_unedited_copy_is_the_same_code(self, pubench: Run, shadow: Path) -> None:
         pubench(*self.ARGUMENTS)
         assert json.loads(pubench(*self.ARGUMENTS, env={"PYTHONPATH": str(shadow.parent)}).stdout)["reused"] is True
 
     def test_a_new_file_in_its_package_is_other_code(self, pubench: Run, shadow: Path) -> None:
-        around = {"PYTHONPATH": str(shadow.parent)}
-        pubench(*self.ARGUMENTS, env=around)
+        path = {"PYTHONPATH": str(shadow.parent)}
+        pubench(*self.ARGUMENTS, env=path)
         (shadow / "helper.py").write_text("X = 1\n")
-        assert json.loads(pubench(*self.ARGUMENTS, env=around).stdout)["reused"] is False
+        assert json.loads(pubench(*self.ARGUMENTS, env=path).stdout)["reused"] is False
 
 
 def same_bits(first: Trained, second: Trained) -> dict[str, bool]:
@@ -219,9 +224,9 @@ class TestHiddenLabels:
         return changed
 
     def agreement(self, method: str, scheme: str) -> dict[str, bool]:
-        spec = spec_of(method, f"data.scheme={scheme}", "selection.criteria=[pa, pauc, last]", "mechanism.c=0.3")
-        problem = prepare(spec, plugins(), CPU)
-        return same_bits(train(spec, problem, plugins()), train(spec, self.permuted(problem), plugins()))
+        plan = plan_of(method, f"data.scheme={scheme}", "selection.criteria=[pa, pauc, last]", "mechanism.c=0.3")
+        problem = build_problem(plan)
+        return same_bits(train(plan, problem), train(plan, self.permuted(problem)))
 
     @pytest.mark.parametrize("scheme", SCHEMES)
     @pytest.mark.parametrize("method", ["nnpu", "upu"])
@@ -240,8 +245,8 @@ class TestPosition:
     def test_the_place_of_an_unlabeled_row_says_nothing_of_its_class(self, scheme: str) -> None:
         aucs, spread = [], []
         for seed in range(8):
-            spec = spec_of("pn", f"data.scheme={scheme}", f"seed={seed}")
-            view = prepare(spec, plugins(), CPU).view(frozenset({"truth"}))
+            plan = plan_of("pn", f"data.scheme={scheme}", f"seed={seed}")
+            view = build_problem(plan).view(frozenset({"truth"}))
             hidden = view.truth[view.unlabeled_rows].numpy() == 1
             n, m = int(hidden.sum()), int((~hidden).sum())
             ranks = rankdata(view.unlabeled_rows.numpy())
@@ -268,21 +273,21 @@ class TestCallersRandomState:
         random.setstate(before[2])
 
     def test_it_neither_changes_a_result_nor_is_changed(self) -> None:
-        spec = spec_of("nnpu")
+        plan = plan_of("nnpu")
         results = []
         for seed in (0, 1):
             self.seeded(seed)
             before = self.states()
-            results.append(train(spec, prepare(spec, plugins(), CPU), plugins()))
+            results.append(train(plan, build_problem(plan)))
             assert self.states() == before
         assert all(same_bits(*results).values())
 
     def test_a_whole_run_leaves_it_and_the_thread_count_alone(self, tmp_path: Path) -> None:
-        spec = spec_of("upu", f"execution.results={tmp_path}", "execution.tracking=false")
+        plan = plan_of("upu", f"execution.results={tmp_path}", "execution.tracking=false")
         self.seeded(3)
         torch.set_num_threads(2)
         before = self.states()
-        execute(spec, registry=plugins())
+        execute(plan)
         assert self.states() == before
         assert torch.get_num_threads() == 2
         assert not torch.are_deterministic_algorithms_enabled()

@@ -11,6 +11,17 @@ from rich.progress import MofNCompleteColumn, Progress, TextColumn
 
 from pubench_cli.progress import LiveLine, PlainLines, listener
 from pubench_core.plugins.events import EpochFinished, RunStarted
+from pubench_core.results import DataFacts, PartFacts, PriorFacts
+from pubench_core.specs import BackboneSpec, DataSpec, EvaluationSpec, MechanismSpec, MethodSpec, RunSpec, SelectionSpec
+
+SPEC = RunSpec(
+    data=DataSpec(key="digits", positive=(1,), negative=(0,)),
+    mechanism=MechanismSpec(),
+    method=MethodSpec(key="nnpu"),
+    backbone=BackboneSpec(key="mlp"),
+    selection=SelectionSpec(criteria=("pa", "f1")),
+    evaluation=EvaluationSpec(metrics=()),
+)
 
 
 def epoch(stage: str, in_stage: int, of: int, value: float | None = 0.5) -> EpochFinished:
@@ -27,28 +38,34 @@ def epoch(stage: str, in_stage: int, of: int, value: float | None = 0.5) -> Epoc
     )
 
 
-STARTED = RunStarted(
-    run_id="abc",
-    code="def",
-    spec={},
-    device="cpu",
-    facts={
-        "train": {"labeled": 57, "unlabeled": 1149, "unlabeled_positive": 570, "unlabeled_negative": 579},
-        "prior": {"true": 0.4961, "told": 0.4},
-    },
-)
+def started(true: float | None) -> RunStarted:
+    facts = DataFacts(
+        modality="tabular",
+        shape=(64,),
+        dropped=0,
+        train=PartFacts(rows=1149, labeled=57, unlabeled=1149),
+        validation=PartFacts(rows=288, labeled=14),
+        prior=PriorFacts(given=0.4, true=true),
+        calibrated=False,
+    )
+    return RunStarted(run_id="abc", code="def", spec=SPEC, device="cpu", data=facts)
 
 
 def test_plain_lines_give_stage_epoch_criterion_seconds_and_what_is_left(capsys: pytest.CaptureFixture[str]) -> None:
     lines = PlainLines()
-    lines.pubench_run_started(STARTED)
+    lines.pubench_run_started(started(true=0.4961))
     lines.pubench_epoch_finished(epoch("warm-up", 2, 5))
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err.splitlines() == [
-        "run abc on cpu: 57 labeled, 1149 unlabeled, prior 0.4961 (told 0.4000)",
+        "run abc on cpu: 57 labeled, 1149 unlabeled, prior 0.4000 (true 0.4961)",
         "warm-up 2/5  pa 0.5000  32.5 s/epoch  1:38 left",
     ]
+
+
+def test_a_true_prior_that_is_not_known_is_not_mentioned(capsys: pytest.CaptureFixture[str]) -> None:
+    PlainLines().pubench_run_started(started(true=None))
+    assert capsys.readouterr().err == "run abc on cpu: 57 labeled, 1149 unlabeled, prior 0.4000\n"
 
 
 def test_an_epoch_that_was_not_scored_has_no_number(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import copy
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,48 +11,85 @@ import pytest
 from pubench_cli import results
 from pubench_cli.console import out
 from pubench_core.plugins.registry import registry
+from pubench_core.results import (
+    RECORD_VERSION,
+    Code,
+    CriterionResult,
+    DataFacts,
+    Measure,
+    PartFacts,
+    PeakMemory,
+    PriorFacts,
+    Result,
+    Seconds,
+)
+from pubench_core.specs import BackboneSpec, DataSpec, EvaluationSpec, MechanismSpec, MethodSpec, RunSpec, SelectionSpec
 
-MEASURES = {"accuracy": 0.75, "precision": 0.5, "recall": 1.0, "f1": 2 / 3, "macro-f1": 0.7, "auc": 0.875, "mcc": 0.1}
+VALUES = {"accuracy": 0.75, "precision": 0.5, "recall": 1.0, "f1": 2 / 3, "macro-f1": 0.7, "auc": 0.875, "mcc": 0.1}
 
 
-def entry(epoch: int, value: float | None, *, oracle: bool = False) -> dict[str, Any]:
-    return {"oracle": oracle, "epoch": epoch, "value": value, "test": dict(MEASURES)}
+def criterion(epoch: int, value: float | None, *, oracle: bool = False, **changed: float | None) -> CriterionResult:
+    """A criterion with :data:`VALUES` on the test part, but for what is changed (None: undefined)."""
+    measures = {
+        name: Measure(undefined="it has no value here") if number is None else Measure(value=number)
+        for name, number in {**VALUES, **changed}.items()
+    }
+    return CriterionResult(oracle=oracle, epoch=epoch, value=value, measures={"test": measures})
 
 
-RESULT: dict[str, Any] = {
-    "spec": {
-        "method": {"key": "nnpu"},
-        "data": {"key": "digits", "scheme": "case-control"},
-        "mechanism": {"key": "scar", "c": 0.1},
-        "seed": 2,
+RESULT = Result(
+    record_version=RECORD_VERSION,
+    run_id="abc",
+    code=Code.of({"engine": "revision 2"}, {}),
+    spec=RunSpec(
+        data=DataSpec(key="digits", positive=(1,), negative=(0,)),
+        mechanism=MechanismSpec(),
+        method=MethodSpec(key="nnpu"),
+        backbone=BackboneSpec(key="mlp"),
+        selection=SelectionSpec(criterion="pauc", criteria=("pa", "pauc", "f1", "last")),
+        evaluation=EvaluationSpec(metrics=tuple(VALUES)),
+    ),
+    oracle=False,
+    selected="pauc",
+    criteria={
+        "pa": criterion(1, 1.25),
+        "pauc": criterion(3, 0.5),
+        "f1": criterion(2, 0.6, oracle=True),
+        "last": criterion(4, None),
     },
-    "oracle": False,
-    "selected": "pauc",
-    "test": dict(MEASURES),
-    "criteria": {"pa": entry(1, 1.25), "pauc": entry(3, 0.5), "f1": entry(2, 0.6, oracle=True), "last": entry(4, None)},
-    "data": {
-        "train": {"labeled": 57, "unlabeled": 1149, "unlabeled_positive": 570, "unlabeled_negative": 579},
-        "prior": {"true": 0.4961, "told": 0.4961},
-    },
-    "epochs": 4,
-    "seconds": {"total": 1.26, "training": 0.9, "evaluation": 0.2, "per_epoch": 0.274, "per_epoch_training": 0.225},
-    "peak_memory": {"bytes": 3 * 2**20, "what": "peak resident during the run"},
-    "device": "cpu",
-    "threads": 1,
-}
+    metrics=dict.fromkeys(VALUES, "0123"),
+    data=DataFacts(
+        modality="tabular",
+        shape=(64,),
+        dropped=0,
+        train=PartFacts(rows=1149, labeled=57, unlabeled=1149, unlabeled_positive=570, unlabeled_negative=579),
+        validation=PartFacts(rows=288, labeled=14),
+        prior=PriorFacts(given=0.4961, true=0.4961),
+        calibrated=False,
+    ),
+    epochs=4,
+    seconds=Seconds(total=1.26, training=0.9, evaluation=0.2, per_epoch=0.274, per_epoch_training=0.225),
+    peak_memory=PeakMemory(bytes=3 * 2**20, what="peak resident during the run"),
+    device="cpu",
+    threads=1,
+    finished_at="2026-01-01T00:00:00Z",
+)
 
 
 @pytest.fixture(autouse=True)
-def _fresh_console() -> Any:
+def _fresh_console() -> Iterator[None]:
     out.cache_clear()
     yield
     out.cache_clear()
 
 
 def printed(capsys: pytest.CaptureFixture[str], folder: Path | None = Path("results/abc"), **changed: Any) -> list[str]:
-    result = {**copy.deepcopy(RESULT), **changed}
-    results.print_result(result, folder, registry())
+    results.print_result(RESULT.model_copy(update=changed), folder, registry())
     return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+
+
+def with_criterion(name: str, found: CriterionResult) -> dict[str, CriterionResult]:
+    return {**RESULT.criteria, name: found}
 
 
 def test_measures_are_per_cent_and_the_chosen_criterion_is_marked(capsys: pytest.CaptureFixture[str]) -> None:
@@ -62,23 +99,33 @@ def test_measures_are_per_cent_and_the_chosen_criterion_is_marked(capsys: pytest
     assert lines[4].split()[:2] == ["f1", "(oracle)"]
 
 
+def test_the_mark_is_the_result_s_and_not_the_spec_s(capsys: pytest.CaptureFixture[str]) -> None:
+    """A stored result that is shown under another criterion."""
+    lines = printed(capsys, selected="last")
+    assert [line[0] for line in lines[2:6]] == [" ", " ", " ", ">"]
+
+
 def test_a_measure_without_a_value_is_a_dash(capsys: pytest.CaptureFixture[str]) -> None:
-    criteria = copy.deepcopy(RESULT["criteria"])
-    criteria["pauc"]["test"]["auc"] = None
+    criteria = with_criterion("pauc", criterion(3, 0.5, auc=None))
     assert printed(capsys, criteria=criteria)[3].split()[-1] == "-"
 
 
 def test_an_undefined_criterion_gives_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
-    criteria = copy.deepcopy(RESULT["criteria"])
-    criteria["pa"] = {"oracle": False, "undefined": "no labeled validation positive"}
+    criteria = with_criterion("pa", CriterionResult(oracle=False, undefined="no labeled validation positive"))
     line = printed(capsys, criteria=criteria)[2]
     assert " ".join(line.split()) == "pa undefined: no labeled validation positive"
 
 
-def test_a_told_prior_that_is_not_the_true_one_is_shown_with_it(capsys: pytest.CaptureFixture[str]) -> None:
-    data = copy.deepcopy(RESULT["data"])
+def test_without_true_labels_there_is_no_column_of_measures(capsys: pytest.CaptureFixture[str]) -> None:
+    criteria = {name: found.model_copy(update={"measures": {}}) for name, found in RESULT.criteria.items()}
+    lines = printed(capsys, criteria=criteria)
+    assert lines[1].split() == ["selected", "by", "epoch", "value"]
+    assert lines[6].startswith("no true labels, so nothing is measured on them.")
+
+
+def test_a_given_prior_that_is_not_the_true_one_is_shown_with_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert "(true" not in printed(capsys)[0]
-    data["prior"]["told"] = 0.4
+    data = RESULT.data.model_copy(update={"prior": PriorFacts(given=0.4, true=0.4961)})
     assert printed(capsys, data=data)[0].endswith("prior 0.400 (true 0.496)")
 
 

@@ -11,31 +11,31 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from matplotlib import rc_context, rcParams
 from scipy.special import expit, logit
 from scipy.stats import norm
 from sklearn.datasets import load_digits
 
 from pubench_cli import show as shown
-from pubench_cli.run import build_spec
-from pubench_cli.show import Posterior, blocks, class_counts, heading, posterior, problem_of, scheme_note, spec_of
+from pubench_cli.messages import said
+from pubench_cli.options import Given, option
+from pubench_cli.run import plan_of as plan_of_run
+from pubench_cli.show import heading, plan_of, scheme_note
+from pubench_cli.show_contents import Posterior, blocks, class_counts, posterior
 from pubench_cli.show_figures import mosaic, posterior_ticks
 from pubench_cli.show_gaussian import class_density, compositions, unlabeled_density
 from pubench_core.data.dataset import ClassData, DataRoot, PNDataset
 from pubench_core.data.generator import generate
 from pubench_core.data.source import DataSource
-from pubench_core.engine.problem import Problem
+from pubench_core.engine.problem import Problem, build_problem
 from pubench_core.errors import RequestError
-from pubench_core.execution.run import prepare
 from pubench_core.plugins.hooks import hookimpl
-from pubench_core.plugins.info import DatasetInfo, MechanismInfo, MethodInfo
+from pubench_core.plugins.info import DatasetInfo, MethodInfo
 from pubench_core.plugins.registry import GROUP, Registry, registry
 from pubench_core.specs import Scheme
 
 SCHEMES: tuple[Scheme, ...] = ("case-control", "single-training-set")
 MECHANISMS = ("scar", "s2", "s3", "s4")
-DEFAULTS: dict[str, Any] = {"mech": "scar", "c": "0.1", "scheme": "case-control", "seed": 2}
 NO_FILES = DataRoot(Path("nowhere"), "a test")
 DIGITS = "digits"
 
@@ -45,13 +45,17 @@ def _caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PUBENCH_CACHE", str(tmp_path / "cache"))
 
 
-def problem(key: str, plugins: Registry | None = None, **changed: Any) -> Problem:
-    plugins = plugins or registry()
-    return problem_of(spec_of(plugins, key, **{**DEFAULTS, **changed}), plugins, NO_FILES)
+def given(**values: Any) -> Given:
+    """Options by the names of their parameters: ``given(c="0.25")`` is ``--c 0.25``."""
+    return Given(tuple((option("--" + name.replace("_", "-")), value) for name, value in values.items()))
 
 
-def draw(key: str, out: Path | None, **changed: Any) -> None:
-    shown.show(key, **{**DEFAULTS, **changed}, out=out, data_root=None, offline=True)
+def problem(key: str, plugins: Registry | None = None, **options: Any) -> Problem:
+    return build_problem(plan_of(plugins or registry(), key, given(**options)), root=NO_FILES)
+
+
+def draw(key: str, out: Path | None, **options: Any) -> None:
+    shown.show(key, given(offline=True, **options), out)
 
 
 # ------------------------------------------------------------------ the same split as a run
@@ -60,16 +64,9 @@ def draw(key: str, out: Path | None, **changed: Any) -> None:
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("mech", MECHANISMS)
 def test_the_split_is_that_of_a_run_with_the_same_seed(scheme: str, mech: str) -> None:
-    flags = {
-        ("method", "key"): ("--method", "upu"),
-        ("data", "key"): ("--data", DIGITS),
-        ("data", "scheme"): ("--scheme", scheme),
-        ("mechanism", "key"): ("--mech", mech),
-        ("mechanism", "c"): ("--c", "0.25"),
-        ("seed",): ("--seed", 7),
-    }
-    of_run = prepare(build_spec(flags, [], None), registry(), torch.device("cpu")).split
-    of_picture = problem(DIGITS, mech=mech, scheme=scheme, c="0.25", seed=7).split
+    labels = {"mech": mech, "scheme": scheme, "c": "0.25", "seed": 7}
+    of_run = build_problem(plan_of_run(given(method="upu", data=DIGITS, **labels), [], None)).split
+    of_picture = problem(DIGITS, **labels).split
     assert of_run.train.n_labeled > 100
     for part in ("train", "validation"):
         np.testing.assert_array_equal(getattr(of_picture, part).rows, getattr(of_run, part).rows)
@@ -78,21 +75,21 @@ def test_the_split_is_that_of_a_run_with_the_same_seed(scheme: str, mech: str) -
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_counts_and_prior_of_the_heading_are_those_of_the_record(scheme: str) -> None:
-    plugins = registry()
-    spec = spec_of(plugins, DIGITS, **{**DEFAULTS, "scheme": scheme})
-    facts = problem_of(spec, plugins, NO_FILES).facts()
-    lines = heading(spec, plugins.find(DatasetInfo, DIGITS), plugins.find(MechanismInfo, "scar"), facts)
+    plan = plan_of(registry(), DIGITS, given(scheme=scheme))
+    facts = build_problem(plan, root=NO_FILES).facts()
+    assert plan.mechanism is not None
+    lines = heading(plan.spec, plan.data.info, plan.mechanism.info, facts)
     n = {"case-control": "1,149", "single-training-set": "1,092"}[scheme]
     assert lines == (
         "Digits 8x8",
         f"scar (s1), c = 0.1, {scheme}, seed 2",
         f"$N_l$ = 57 labeled positives, $n_U$ = {n} unlabeled rows, prior π = 0.4961",
     )
-    assert facts["train"]["labeled"] == 57
-    assert f"{facts['train']['unlabeled']:,}" == n
-    assert round(facts["prior"]["true"], 4) == 0.4961
+    assert facts.train.labeled == 57
+    assert f"{facts.train.unlabeled:,}" == n
+    assert facts.prior.true == pytest.approx(0.4961, abs=5e-5)
     share = {"case-control": "570 / 1,149 = 0.4961", "single-training-set": "513 / 1,092 = 0.4698"}[scheme]
-    assert share in scheme_note(spec, facts)
+    assert share in scheme_note(plan.spec, facts)
 
 
 # ------------------------------------------------------------------ classes and propensities
@@ -108,10 +105,10 @@ def test_class_bars_count_the_training_pool() -> None:
     for count in counts:
         of_class = y[train.rows] == int(count.name)
         assert (count.rows, count.labeled) == (of_class.sum(), (of_class & train.labeled).sum())
-    facts = of_digits.facts()["train"]
-    assert sum(count.labeled for count in counts) == facts["labeled"]
-    assert sum(count.rows for count in counts if count.positive) == facts["positive"]
-    assert sum(count.rows for count in counts if not count.positive) == facts["negative"]
+    facts = of_digits.facts().train
+    assert sum(count.labeled for count in counts) == facts.labeled
+    assert sum(count.rows for count in counts if count.positive) == facts.positive
+    assert sum(count.rows for count in counts if not count.positive) == facts.negative
     assert not any(count.labeled for count in counts if not count.positive)
 
 
@@ -193,12 +190,13 @@ def squares(monkeypatch: pytest.MonkeyPatch) -> Registry:
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_every_image_is_of_the_group_its_block_names(squares: Registry, key: str, scheme: str) -> None:
     of_squares = problem(key, squares, scheme=scheme, c="0.3")
-    train, facts = of_squares.split.train, of_squares.facts()["train"]
+    train, facts = of_squares.split.train, of_squares.facts().train
     is_labeled = dict(zip(train.rows.tolist(), train.labeled.tolist(), strict=True))
     labeled, unlabeled, hidden = blocks(of_squares)
-    assert labeled.total == facts["labeled"] == 38
-    assert unlabeled.total == facts["unlabeled"]
-    assert hidden.total == facts["positive"] - facts["labeled"] == 90
+    assert labeled.total == facts.labeled == 38
+    assert unlabeled.total == facts.unlabeled
+    assert facts.positive is not None
+    assert hidden.total == facts.positive - facts.labeled == 90
     assert [len(block.rows) for block in (labeled, unlabeled, hidden)] == [38, 48, 48]
     for block in (labeled, unlabeled, hidden):
         assert len(set(block.rows.tolist())) == len(block.rows)
@@ -234,13 +232,13 @@ def test_tiles_hold_the_images() -> None:
 def test_mnist_shows_even_digits_as_positive(tmp_path: Path) -> None:
     if "PUBENCH_DATA" not in os.environ:
         pytest.skip("PUBENCH_DATA names no folder with MNIST")
-    spec = spec_of(registry(), "mnist", **DEFAULTS)
+    plan = plan_of(registry(), "mnist", given())
     root = DataRoot(Path(os.environ["PUBENCH_DATA"]), "PUBENCH_DATA", cache=tmp_path, offline=True)
     try:
-        of_mnist = problem_of(spec, registry(), root)
+        of_mnist = build_problem(plan, root=root)
     except RequestError as error:
         pytest.skip(f"MNIST is not here: {error}")
-    assert of_mnist.facts()["train"]["labeled"] == 2359  # PU-Bench: floor(0.1 |P|)
+    assert of_mnist.facts().train.labeled == 2359  # PU-Bench: floor(0.1 |P|)
     labeled, unlabeled, hidden = blocks(of_mnist)
     assert (labeled.positive, hidden.positive) == (48, 48)
     assert 0 < unlabeled.positive < 48
@@ -325,7 +323,11 @@ def test_the_picture_is_named_after_data_and_mechanism(
         ("toy-gausian", {}, "unknown dataset 'toy-gausian'"),
         (DIGITS, {"mech": "s9"}, "unknown mechanism 's9'"),
         ("toy-gaussian", {"mech": "s9"}, "unknown mechanism 's9'"),
-        (DIGITS, {"mech": "given"}, "mechanism given is for a file of your own"),
+        (
+            DIGITS,
+            {"mech": "given"},
+            "mechanism given is for a table of your own; --data my.csv and --label-col COLUMN name it",
+        ),
         (DIGITS, {"c": "1.5"}, "--c: given '1.5'; c must be a number in (0, 1]"),
         (DIGITS, {"c": "many"}, "--c: given 'many'; c must be a number in (0, 1]"),
         ("toy-gaussian", {"c": "1.5"}, "--c: given '1.5'; c must be a number in (0, 1]"),
@@ -342,7 +344,7 @@ def test_a_request_that_cannot_be_met_is_refused(
 ) -> None:
     with pytest.raises(RequestError) as refused:
         draw(key, tmp_path / "x.png", **changed)
-    assert str(refused.value).startswith(message)
+    assert said(refused.value).startswith(message)
     assert not (tmp_path / "x.png").exists()
 
 
@@ -372,7 +374,7 @@ def test_any_method_that_loads_will_do() -> None:
         shown._any_method(SimpleNamespace(infos=lambda kind: methods))  # type: ignore[arg-type]
 
 
-def test_a_users_own_style_changes_nothing(tmp_path: Path) -> None:
+def test_a_users_style_changes_nothing(tmp_path: Path) -> None:
     draw("toy-gaussian", tmp_path / "plain.png")
     with rc_context({"axes.grid": True, "font.size": 20, "savefig.bbox": "tight"}):
         draw("toy-gaussian", tmp_path / "styled.png")

@@ -11,7 +11,7 @@ import torch
 
 from pubench_core.data.dataset import PNDataset
 from pubench_core.data.generator import Split, generate
-from pubench_core.engine.problem import Problem
+from pubench_core.engine.problem import OpenedData, Problem
 from pubench_core.training.views import Features
 
 Counts = tuple[int, int]
@@ -47,8 +47,8 @@ def _uniformly(pool: np.ndarray, positives: np.ndarray, n: int, rng: np.random.G
     return rng.choice(len(positives), size=n, replace=False)
 
 
-def _split(data: PNDataset, **asked: Any) -> Split:
-    """A split of PU-Bench's fractions, labeled uniformly, where nothing else is asked."""
+def _split(data: PNDataset, **more: Any) -> Split:
+    """A split of PU-Bench's fractions, labeled uniformly, where ``more`` does not say otherwise."""
     defaults: dict[str, Any] = {
         "scheme": "case-control",
         "choose": _uniformly,
@@ -57,24 +57,25 @@ def _split(data: PNDataset, **asked: Any) -> Split:
         "test_fraction": 0.2,
         "seed": 2,
     }
-    return generate(data, **{**defaults, **asked})
+    return generate(data, **{**defaults, **more})
 
 
-def _problem(data: PNDataset, *, calibrated: bool = False, prior: float | None = None, **asked: Any) -> Problem:
-    """The problem of such a split; the prior told is the true one where none is given."""
-    split = _split(data, **asked)
+def _problem(data: PNDataset, *, calibrated: bool = False, prior: float | None = None, **more: Any) -> Problem:
+    """The problem of such a split; its prior is the true one where none is given."""
+    split = _split(data, **more)
     truth = data.y[split.train.rows]
     features = Features(torch.from_numpy(data.x))
     test = features if data.x_test is None else Features(torch.from_numpy(data.x_test))
     true = float(truth.mean())
     return Problem(
-        data=data,
+        opened=OpenedData(data),
         split=split,
-        scheme=asked.get("scheme", "case-control"),
-        seed=asked.get("seed", 2),
+        scheme=more.get("scheme", "case-control"),
+        seed=more.get("seed", 2),
         calibrated=calibrated,
         prior_true=true,
         prior=true if prior is None else prior,
+        estimate=None,
         features=features,
         features_test=test,
         truth_train=truth,

@@ -197,7 +197,7 @@ def test_rows_of_a_wrong_shape_are_refused_with_what_is_right_and_what_would_do(
     message = str(refusal.value)
     assert f"backbone {key} takes" in message
     assert "given " + "x".join(map(str, shape)) in message
-    (instead,) = [key for key in INFOS if f"use {key} (--backbone)" in message]
+    (instead,) = [key for key in INFOS if message.endswith(f"use backbone.key={key}")]
     assert build(instead, shape).eval()(torch.rand(1, *shape)).shape == (1,)
 
 

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from pubench_core.backbones.networks import mlp_wang
-from pubench_core.errors import RunFailed
-from pubench_core.specs.config import MethodConfig
+from pubench_core.errors import PluginError, RunFailed
+from pubench_core.specs.config import MethodConfig, TrainingConfig
 from pubench_core.training.batches import Batch
-from pubench_core.training.run import LOOK_EVERY, Run
+from pubench_core.training.losses import READ_EVERY
+from pubench_core.training.run import Run
 from pubench_core.training.views import Features, PUData, PUPart
 
 
@@ -30,7 +31,7 @@ class Listening:
     def exhausted(self) -> bool:
         return len(self.epochs) == self.ends_after
 
-    def begin_stage(self) -> None:
+    def start_stage(self) -> None:
         pass
 
     def modules(self) -> list[nn.Module]:
@@ -53,13 +54,13 @@ def table(n_labeled: int, n_unlabeled: int) -> PUData:
 
 def run_of(n_labeled: int, n_unlabeled: int, *, seed: int = 2, ends_after: int | None = None, **config: Any) -> Run:
     return Run(
-        config=MethodConfig(**config),
+        config=TrainingConfig(**config),
         data=table(n_labeled, n_unlabeled),
         seed=seed,
         device=torch.device("cpu"),
         threads=1,
         build=lambda outputs: mlp_wang((1,), outputs),
-        monitor=Listening(ends_after),
+        epoch_end=Listening(ends_after),
     )
 
 
@@ -229,7 +230,7 @@ def test_pairs_may_be_restricted_to_some_rows_of_each_side() -> None:
 
 
 def test_a_batch_of_nothing_is_refused() -> None:
-    with pytest.raises(RunFailed, match="empty set of rows"):
+    with pytest.raises(RunFailed, match="there is no row to make a batch of"):
         list(run_of(0, 10).paired_batches(2, 2))
 
 
@@ -279,7 +280,25 @@ def test_patience_is_the_configured_one_unless_a_loop_has_its_own() -> None:
     run = run_of(2, 4, patience=7)
     for options in ({}, {"patience": 2}, {"patience": None}):
         list(run.epochs(1, **options))
-    assert [said["patience"] for said in run._monitor.epochs] == [7, 2, None]
+    assert [said["patience"] for said in run._epoch_end.epochs] == [7, 2, None]
+
+
+def test_a_method_without_training_fields_has_epochs_and_no_batches_of_a_configured_size() -> None:
+    run = Run(
+        config=MethodConfig(),
+        data=table(2, 4),
+        seed=2,
+        device=torch.device("cpu"),
+        threads=1,
+        build=lambda outputs: mlp_wang((1,), outputs),
+        epoch_end=Listening(),
+    )
+    assert len(list(run.epochs(2))) == 2
+    assert [said["patience"] for said in run._epoch_end.epochs] == [None, None]
+    assert rows(run.batches(torch.arange(4), 3)) == [[0, 1, 2], [3]]
+    for needs_fields in (lambda: run.optimizer([one(1.0)]), lambda: list(run.joint_batches())):
+        with pytest.raises(PluginError, match="MethodConfig has no optimizer, learning rate or batch size"):
+            needs_fields()
 
 
 def test_networks_are_back_in_training_mode_when_an_epoch_begins() -> None:
@@ -372,7 +391,7 @@ def test_an_epoch_reports_the_mean_of_each_value() -> None:
     for _ in run.epochs(2):
         for value in (1.0, 2.0, 6.0):
             run.step(a * value, sgd(run, a), report={"risk": torch.tensor(-value)})
-    for said in run._monitor.epochs:
+    for said in run._epoch_end.epochs:
         assert said["values"] == {"loss": pytest.approx(3, rel=1e-6), "risk": pytest.approx(-3)}
 
 
@@ -382,7 +401,7 @@ def test_steps_of_one_epoch_may_report_different_values() -> None:
         for value in (1.0, 3.0):
             run.step(a * 0.0, sgd(run, a), report={"discriminator": torch.tensor(value)})
             run.step(b * 0.0, sgd(run, b), report={"generator": torch.tensor(10 * value)})
-    assert run._monitor.epochs[0]["values"] == pytest.approx({"loss": 0, "discriminator": 2, "generator": 20})
+    assert run._epoch_end.epochs[0]["values"] == pytest.approx({"loss": 0, "discriminator": 2, "generator": 20})
 
 
 # ---------------------------------------------------------------- values that are not finite
@@ -419,14 +438,14 @@ def test_a_reported_value_is_watched_and_named_too() -> None:
     assert failure.batch == 2
 
 
-@pytest.mark.parametrize("batch", [1, LOOK_EVERY - 1, LOOK_EVERY, LOOK_EVERY + 1, 2 * LOOK_EVERY + 7])
+@pytest.mark.parametrize("batch", [1, READ_EVERY - 1, READ_EVERY, READ_EVERY + 1, 2 * READ_EVERY + 7])
 def test_a_bad_value_ends_the_run_within_a_hundred_steps(batch: int) -> None:
     run, a, taken = plain_sgd(), one(1.0), []
     optimizer = sgd(run, a)
 
     def train() -> None:
         for _ in run.epochs(1):
-            for step in range(1, 10 * LOOK_EVERY):
+            for step in range(1, 10 * READ_EVERY):
                 taken.append(step)
                 run.step(a * (float("inf") if step == batch else 0.0), optimizer)
 
@@ -440,9 +459,9 @@ def test_the_position_is_the_batch_that_is_being_worked_on() -> None:
     run, a = plain_sgd(), one(1.0)
     places = []
     for _ in run.epochs(2, stage="only"):
-        for _ in range(LOOK_EVERY + 2):
+        for _ in range(READ_EVERY + 2):
             places.append(run.position)
             run.step(a * 0.0, sgd(run, a))
     assert places[0] == {"stage": "only", "epoch": 1, "batch": 1}
-    assert places[LOOK_EVERY + 1] == {"stage": "only", "epoch": 1, "batch": LOOK_EVERY + 2}
-    assert places[-1] == {"stage": "only", "epoch": 2, "batch": LOOK_EVERY + 2}
+    assert places[READ_EVERY + 1] == {"stage": "only", "epoch": 1, "batch": READ_EVERY + 2}
+    assert places[-1] == {"stage": "only", "epoch": 2, "batch": READ_EVERY + 2}

@@ -8,18 +8,21 @@ from importlib.metadata import version
 import numpy as np
 import torch
 
+from pubench_core.engine.resources import PeakMemoryMeter
 from pubench_core.execution.environment import capture
 
 CPU = torch.device("cpu")
 
 
 def test_the_environment_is_plain_data_with_versions_and_processor() -> None:
-    found = json.loads(json.dumps(capture(CPU)))
+    found = json.loads(json.dumps(capture(CPU).model_dump(mode="json")))
     assert found["packages"]["torch"] == version("torch")
     assert found["packages"]["pubench-core"] == version("pubench-core")
     assert found["threads"] == torch.get_num_threads()
     assert found["cpu"]
-    assert found["gpu"] is None
+    assert found["device"] == "cpu"
+    assert "gpu" not in found  # left out where there is none
+    assert capture(CPU).gpu is None
 
 
 def test_peak_memory_counts_from_where_it_was_created() -> None:

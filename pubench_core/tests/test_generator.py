@@ -175,8 +175,8 @@ def test_neither_c_nor_the_scheme_moves_a_row_to_another_part(
     labels_only: Maker, split_of: Splitter, percent: int, seed: int
 ) -> None:
     data = labels_only(200, 100)
-    asked = ((0.5, "case-control"), (percent / 100, "case-control"), (percent / 100, "single-training-set"))
-    splits = [split_of(data, c=c, scheme=scheme, validation_fraction=0.2, seed=seed) for c, scheme in asked]
+    choices = ((0.5, "case-control"), (percent / 100, "case-control"), (percent / 100, "single-training-set"))
+    splits = [split_of(data, c=c, scheme=scheme, validation_fraction=0.2, seed=seed) for c, scheme in choices]
     assert same(splits[0], splits[1])
     assert same(splits[1], splits[2])
     assert np.array_equal(splits[1].train.labeled, splits[2].train.labeled)

@@ -35,9 +35,9 @@ def table(
     )
 
 
-def split(data: PNDataset, **asked: Any) -> Split:
+def split(data: PNDataset, **more: Any) -> Split:
     defaults: dict[str, Any] = {"scheme": "one-sample", "validation_fraction": 0.2, "test_fraction": 0.2, "seed": 2}
-    return given_split(data, **{**defaults, **asked})
+    return given_split(data, **{**defaults, **more})
 
 
 def everyone(found: Split) -> list[int]:

@@ -22,15 +22,13 @@ from torch import Tensor, nn
 from pubench_core import MethodInfo, hookimpl
 from pubench_core.data.encoding import Column
 from pubench_core.data.user_table import read_user_table
-from pubench_core.engine.model_file import VERSION, SavedModel, load_model
-from pubench_core.engine.problem import Problem
+from pubench_core.engine.model_file import VERSION, SavedModel, load_model, model_bytes
+from pubench_core.engine.problem import Problem, build_problem
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import PluginError, PubenchError, RecordError, RequestError
-from pubench_core.execution.run import prepare
 from pubench_core.method import Method
 from pubench_core.plugins.registry import GROUP, Registry
-from pubench_core.request import Layer, resolve
-from pubench_core.specs import RunSpec
+from pubench_core.request import Layer, Plan, resolve
 from pubench_core.specs.config import MethodConfig
 from pubench_core.specs.fields import Field
 from pubench_core.training.run import Run
@@ -39,7 +37,6 @@ from pubench_core.training.views import PUData
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-CPU = torch.device("cpu")
 N = 120
 
 
@@ -61,7 +58,7 @@ class Foreign(Method[Config]):
             with torch.no_grad():
                 self.gate.weight.add_(data.x.mean(0))
 
-    def score(self, x: Tensor) -> Tensor:
+    def decision_function(self, x: Tensor) -> Tensor:
         assert (self.word, self.nothing) == ("up", None)
         linear = x @ torch.from_numpy(self.weights).float() * float(self.scale) + self.shift
         return (linear + self.gate(x).squeeze(1)).clamp(max=self.limit)
@@ -115,7 +112,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-Made = tuple[RunSpec, Problem, Trained, Path]
+Made = tuple[Plan, Problem, Trained, Path]
 
 
 @pytest.fixture(scope="module")
@@ -123,19 +120,19 @@ def make(plugins: Registry, table: Path, tmp_path_factory: pytest.TempPathFactor
     """``make(method, *sets, data=...)``: the method trained, and the file of its model."""
 
     def do(method: str, *sets: str, data: str | None = None) -> Made:
-        asked = [f"data.key={data}"] if data else [f"data.own.path={table}", "data.own.label_col=s", "prior=0.5"]
-        spec = resolve([Layer.of(f"method.key={method}", "execution.threads=1", *asked, *sets)], plugins)
-        problem = prepare(spec, plugins, CPU)
-        trained = train(spec, problem, plugins)
+        given = [f"data.key={data}"] if data else [f"data.own.path={table}", "data.own.label_col=s", "prior=0.5"]
+        plan = resolve([Layer.of(f"method.key={method}", "execution.threads=1", *given, *sets)], plugins)
+        problem = build_problem(plan)
+        trained = train(plan, problem)
         path = tmp_path_factory.mktemp("model") / "model.safetensors"
-        save_model(path, spec, problem, trained.method, candidate_of(spec, trained))
-        return spec, problem, trained, path
+        path.write_bytes(model_bytes(plan, problem, trained.method, candidate_of(plan, trained)))
+        return plan, problem, trained, path
 
     return do
 
 
-def candidate_of(spec: RunSpec, trained: Trained) -> str:
-    return trained.selection.tracks[spec.selection.criterion].candidate
+def candidate_of(plan: Plan, trained: Trained) -> str:
+    return trained.selection.tracks[plan.spec.selection.criterion].candidate
 
 
 @pytest.fixture(scope="module")
@@ -145,8 +142,8 @@ def nnpu(make: Callable[..., Made]) -> Made:
 
 def scores_of(made: Made) -> np.ndarray:
     """Scores of every row of the table by the method that was trained."""
-    spec, problem, trained, _ = made
-    scorer = trained.method.candidates()[candidate_of(spec, trained)]
+    plan, problem, trained, _ = made
+    scorer = trained.method.candidates()[candidate_of(plan, trained)]
     rows = torch.arange(len(problem.data.x))
     return score_rows(scorer, problem.features, rows, modules_of(trained.method)).double().numpy()
 
@@ -156,7 +153,7 @@ class TestScores:
         ("method", "sets"),
         [
             ("nnpu", ("epochs=2", "lr=0.01")),
-            ("puet", ("trees=10",)),
+            ("puet", ("n_estimators=10",)),
             ("p3mix-c", ("epochs=1",)),
             ("students", ("epochs=1",)),
             ("threshold", ("epochs=2",)),
@@ -205,9 +202,9 @@ class TestScores:
     def test_the_best_of_several_networks_is_the_one_that_scores(
         self, plugins: Registry, make: Callable[..., Made]
     ) -> None:
-        spec, _, trained, path = made = make("students", "epochs=2")
+        plan, _, trained, path = made = make("students", "epochs=2")
         model = load_model(path, plugins)
-        assert model.candidate == candidate_of(spec, trained)
+        assert model.candidate == candidate_of(plan, trained)
         others = set(model.method.candidates()) - {model.candidate}
         x = made[1].data.x
         assert len(others) == 3
@@ -218,27 +215,17 @@ class TestScores:
 
 class TestContent:
     def test_it_is_what_scores_and_how_rows_are_read(self, plugins: Registry, nnpu: Made, table: Path) -> None:
-        spec, problem, trained, path = nnpu
+        plan, problem, trained, path = nnpu
         model = load_model(path, plugins)
-        assert model.spec == spec
+        assert model.spec == plan.spec
         assert model.shape == (3,)
         assert model.columns == (Column("a", "number"), Column("color", "category", ("blue", "red")))
-        assert model.columns == read_user_table(spec.data.own).columns
-        assert (
-            model.preprocessing.arrays().keys()
-            == problem.preprocessing.arrays().keys()
-            == {
-                "fill",
-                "mean",
-                "deviation",
-            }
-        )
+        assert model.columns == read_user_table(plan.spec.data.own).columns
+        arrays = {"fill", "mean", "deviation"}
+        assert model.preprocessing.arrays().keys() == problem.preprocessing.arrays().keys() == arrays
         state = trained.method.net.state_dict()
-        assert set(load_file(path)) == {f"net.{name}" for name in state} | {
-            "preprocess.fill",
-            "preprocess.mean",
-            "preprocess.deviation",
-        }
+        expected = {f"net.{name}" for name in state} | {f"preprocess.{name}" for name in arrays}
+        assert set(load_file(path)) == expected
 
     def test_it_holds_no_row_and_no_label(self, nnpu: Made) -> None:
         """No tensor is as long as the table or one of its parts."""
@@ -247,11 +234,14 @@ class TestContent:
         assert not lengths & {size for tensor in load_file(path).values() for size in tensor.shape}
 
     def test_saving_changes_nothing_of_the_method(self, nnpu: Made) -> None:
-        spec, problem, trained, path = nnpu
+        plan, problem, trained, path = nnpu
         before = scores_of(nnpu)
-        save_model(path.with_name("again.safetensors"), spec, problem, trained.method, candidate_of(spec, trained))
+        again = model_bytes(plan, problem, trained.method, candidate_of(plan, trained))
         assert scores_of(nnpu).tobytes() == before.tobytes()
-        assert path.with_name("again.safetensors").read_bytes() == path.read_bytes()
+        assert again == path.read_bytes()
+
+    def test_it_names_the_run(self, nnpu: Made) -> None:
+        assert facts_of(nnpu[3])["run_id"] == nnpu[0].run_id
 
 
 def complaint(path: Path, plugins: Registry, kind: type[PubenchError]) -> str:
@@ -278,17 +268,17 @@ def rewritten(nnpu: Made, tmp_path: Path) -> Callable[..., Path]:
         kept = load_file(nnpu[3])
         if tensors is not None:
             tensors(kept)
-        told = facts if isinstance(facts, str) else json.dumps({**facts_of(nnpu[3]), **(facts or {})})
-        save_file(kept, path, {"pubench": told})
+        said = facts if isinstance(facts, str) else json.dumps({**facts_of(nnpu[3]), **(facts or {})})
+        save_file(kept, path, {"pubench": said})
         return path
 
     return write
 
 
 class TestDamage:
-    def test_an_absent_one_names_the_option_that_keeps_it(self, plugins: Registry, tmp_path: Path) -> None:
+    def test_an_absent_one_names_the_field_that_keeps_it(self, plugins: Registry, tmp_path: Path) -> None:
         line = complaint(tmp_path / "model.safetensors", plugins, RequestError)
-        assert "the run was not asked to keep its model (--save-model)" in line
+        assert "the run did not keep its model; execution.save_model=true keeps it" in line
 
     @pytest.mark.parametrize("damage", ["empty", "half", "head", "text", "folder"])
     def test_a_damaged_one_is_named(self, plugins: Registry, nnpu: Made, tmp_path: Path, damage: str) -> None:
@@ -304,13 +294,16 @@ class TestDamage:
         save_file({"w": torch.ones(3)}, tmp_path / "model.safetensors")
         assert "is not a model" in complaint(tmp_path / "model.safetensors", plugins, RecordError)
 
-    @pytest.mark.parametrize("facts", ["{", "[]", "3", "{}", '{"spec": {}}', '{"version": 1, "spec": {"seed": "x"}}'])
+    @pytest.mark.parametrize(
+        "facts", ["{", "[]", "3", "{}", '{"spec": {}}', f'{{"version": {VERSION}, "spec": {{"seed": "x"}}}}']
+    )
     def test_other_facts_are_no_model(self, plugins: Registry, rewritten: Callable[..., Path], facts: str) -> None:
         assert "is not a model" in complaint(rewritten(facts), plugins, RecordError)
 
-    def test_another_layout_is_named(self, plugins: Registry, rewritten: Callable[..., Path]) -> None:
-        line = complaint(rewritten({"version": VERSION + 1}), plugins, RecordError)
-        assert f"has layout {VERSION + 1}; this version reads layout {VERSION}" in line
+    @pytest.mark.parametrize("version", [VERSION - 1, VERSION + 1])
+    def test_another_layout_is_named(self, plugins: Registry, rewritten: Callable[..., Path], version: int) -> None:
+        line = complaint(rewritten({"version": version, "spec": {"of": "that layout"}}), plugins, RecordError)
+        assert f"has layout {version}; this version reads layout {VERSION}" in line
 
 
 class TestFit:

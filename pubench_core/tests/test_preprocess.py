@@ -1,11 +1,11 @@
-"""Features are filled and standardized by what the training pool says, and by nothing else."""
+"""Rows are scaled one by one; features are filled and standardized by the training pool, and by nothing else."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from pubench_core.data.preprocess import Preprocessing
+from pubench_core.data.preprocess import Preprocessing, row_wise, row_wise_part
 
 NAN = np.nan
 #: Pool: rows 0, 2, 3. Its columns: one with a gap, one without a value, a constant one.
@@ -89,7 +89,7 @@ class TestStandardize:
         assert np.isfinite(out).all()
         assert out[3, 0] == 0
 
-    def test_a_constant_feature_is_centerd_and_not_scaled(self) -> None:
+    def test_a_constant_feature_is_centered_and_not_scaled(self) -> None:
         out = Preprocessing.fit(X, POOL, "standardize").apply(X)
         assert out[:, 2].tolist() == [0, -10, 0, 0, -4]
 
@@ -103,5 +103,33 @@ def test_its_numbers_are_kept_by_name_and_give_the_same_bits() -> None:
     for kind, names in (("none", {"fill"}), ("standardize", {"fill", "mean", "deviation"}), ("l2", set())):
         fitted = Preprocessing.fit(X, POOL, kind)
         assert set(fitted.arrays()) == names
-        again = Preprocessing.of(fitted.arrays())
+        again = Preprocessing.of(kind, fitted.arrays())
+        assert (again.kind, set(again.arrays())) == (kind, names)
         assert again.apply(X).tobytes() == fitted.apply(X).tobytes()
+
+
+class TestRowWise:
+    def test_rows_get_length_1_and_rows_of_zeros_stay(self) -> None:
+        x = np.array([[3.0, 4.0], [0.0, 0.0], [-2.0, 0.0]], dtype=np.float32)
+        out = row_wise(x, "l2")
+        assert out.dtype == np.float32
+        assert np.allclose(out, [[0.6, 0.8], [0, 0], [-1, 0]])
+
+    def test_an_image_is_one_row_whose_bytes_are_shares_of_255(self) -> None:
+        images = np.array([[[[255, 0], [0, 255]]], [[[51, 51], [51, 51]]]], dtype=np.uint8)
+        out = row_wise(images, "l2")
+        assert (out.shape, out.dtype) == (images.shape, np.float32)
+        assert np.allclose(out.reshape(2, 4), [[2**-0.5, 0, 0, 2**-0.5], [0.5] * 4])
+
+    @pytest.mark.parametrize("kind", ["none", "standardize"])
+    def test_what_is_fitted_on_the_pool_leaves_rows_as_they_are(self, kind: str) -> None:
+        assert row_wise_part(kind) == "none"
+        assert row_wise(X, kind) is X
+
+    @pytest.mark.parametrize("kind", ["none", "standardize", "l2"])
+    def test_rows_as_read_become_what_the_rows_of_a_prepared_copy_become(self, kind: str) -> None:
+        """A copy holds rows after the row-wise part; a saved model is given rows as they were read."""
+        raw = np.random.default_rng(0).normal(3, 7, size=(20, 4)).astype(np.float32)
+        copy = row_wise(raw, kind)
+        fitted = Preprocessing.fit(copy, np.arange(10), kind)
+        assert fitted.apply_to_raw(raw).tobytes() == fitted.apply(copy).tobytes()

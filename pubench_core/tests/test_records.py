@@ -8,13 +8,15 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from made_results import RUN, made_failure, made_result
 
-from pubench_core.errors import RecordError, RequestError
-from pubench_core.records.files import RESULT, write_json, write_rows
-from pubench_core.records.store import RecordStore
+from pubench_core.errors import Hint, RecordError, RequestError
+from pubench_core.records.files import RESULT, write_json, write_predictions, write_rows
+from pubench_core.records.store import OtherFormat, RecordStore, read_record, result_text
+from pubench_core.results import RECORD_VERSION, Failure, Result
 
-RUN = "0123456789abcdef"
 #: Above any process id that Linux or macOS hands out.
 NOBODY = 2**31 - 1
 
@@ -24,9 +26,25 @@ def store(tmp_path: Path) -> RecordStore:
     return RecordStore(tmp_path / "results")
 
 
-def finish(store: RecordStore, seconds: float = 1.0) -> None:
+def result(epochs: int = 1, run_id: str = RUN, **changes: Any) -> Result:
+    """A result that is known by its epochs."""
+    return made_result(run_id, epochs=epochs, **changes)
+
+
+def finish(store: RecordStore, epochs: int = 1) -> None:
     with store.write(RUN) as folder:
-        write_json(folder / RESULT, {"run_id": RUN, "seconds": seconds})
+        (folder / RESULT).write_text(result_text(result(epochs)))
+
+
+def found(store: RecordStore, run_id: str = RUN) -> Result | None:
+    """The stored result."""
+    record = store.find(run_id)
+    assert record is None or record.folder == store.folder(run_id)
+    return record.result if record is not None else None
+
+
+def epochs_in(path: Path) -> Any:
+    return json.loads(path.read_text())["epochs"]
 
 
 def left_behind(store: RecordStore, text: str, *, writer: int = NOBODY) -> Path:
@@ -55,10 +73,10 @@ def full_disk(descriptor: int) -> None:
 
 def test_nothing_is_visible_until_the_block_ends(store: RecordStore) -> None:
     with store.write(RUN) as folder:
-        write_json(folder / RESULT, {"run_id": RUN})
+        (folder / RESULT).write_text(result_text(result()))
         assert store.find(RUN) is None
         assert visible(store) == []
-    assert store.find(RUN) == {"run_id": RUN}
+    assert found(store) == result()
     assert visible(store) == [RUN, f"{RUN}/{RESULT}"]
     assert incoming(store) == []
 
@@ -69,7 +87,7 @@ def test_a_block_that_fails_leaves_nothing_and_its_error_is_not_hidden(
 ) -> None:
     def write() -> None:
         with store.write(RUN) as folder:
-            write_json(folder / RESULT, {"run_id": RUN})
+            (folder / RESULT).write_text(result_text(result()))
             raise error
 
     with pytest.raises(type(error)) as raised:
@@ -81,37 +99,41 @@ def test_a_block_that_fails_leaves_nothing_and_its_error_is_not_hidden(
 
 
 def test_a_number_that_json_cannot_hold_is_refused_rather_than_written(store: RecordStore) -> None:
+    def write() -> None:
+        with store.write(RUN) as folder:
+            write_json(folder / RESULT, {"run_id": RUN, "epochs": float("nan")})
+
     with pytest.raises(ValueError, match="JSON"):
-        finish(store, seconds=float("nan"))
+        write()
     assert visible(store) == []
 
 
 def test_an_older_record_is_kept_beside_the_newer(store: RecordStore) -> None:
-    for seconds in (1.0, 2.0, 3.0):
-        finish(store, seconds)
-    assert store.find(RUN) == {"run_id": RUN, "seconds": 3.0}
-    older = [json.loads((store.root / "superseded" / f"{RUN}-{n}" / RESULT).read_text()) for n in (1, 2)]
-    assert [record["seconds"] for record in older] == [1.0, 2.0]
+    for epochs in (1, 2, 3):
+        finish(store, epochs)
+    assert found(store) == result(3)
+    older = [read_record(store.root / "superseded" / f"{RUN}-{n}").result for n in (1, 2)]
+    assert older == [result(1), result(2)]
 
 
 def test_an_older_record_stays_where_it_is_until_the_newer_is_complete(store: RecordStore) -> None:
-    finish(store, 1.0)
+    finish(store, 1)
     with store.write(RUN) as folder:
-        write_json(folder / RESULT, {"run_id": RUN, "seconds": 2.0})
-        assert store.find(RUN) == {"run_id": RUN, "seconds": 1.0}
+        (folder / RESULT).write_text(result_text(result(2)))
+        assert found(store) == result(1)
         assert not (store.root / "superseded").exists()
 
 
 def test_a_full_disk_is_a_record_error_and_the_older_record_stays(
     store: RecordStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    finish(store, 1.0)
+    finish(store, 1)
     monkeypatch.setattr(os, "fsync", full_disk)
     with pytest.raises(RecordError, match="No space left on device") as failure:
-        finish(store, 2.0)
+        finish(store, 2)
     assert RUN in str(failure.value)
     assert isinstance(failure.value.__cause__, OSError)
-    assert store.find(RUN) == {"run_id": RUN, "seconds": 1.0}
+    assert found(store) == result(1)
     assert visible(store) == [RUN, f"{RUN}/{RESULT}"]
     assert incoming(store) == []
 
@@ -129,7 +151,7 @@ def test_a_disk_that_fills_while_the_block_writes_is_a_record_error(store: Recor
 def test_a_record_that_cannot_be_put_in_place_leaves_the_older_one_there(
     store: RecordStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    finish(store, 1.0)
+    finish(store, 1)
     rename = Path.rename
 
     def refuse_incoming(self: Path, target: Path) -> Path:
@@ -139,19 +161,20 @@ def test_a_record_that_cannot_be_put_in_place_leaves_the_older_one_there(
 
     monkeypatch.setattr(Path, "rename", refuse_incoming)
     with pytest.raises(RecordError, match="No space left on device"):
-        finish(store, 2.0)
-    assert store.find(RUN) == {"run_id": RUN, "seconds": 1.0}
+        finish(store, 2)
+    assert found(store) == result(1)
 
 
 def test_a_results_folder_that_is_a_file_is_said_before_any_work_and_when_writing(tmp_path: Path) -> None:
     (tmp_path / "results").write_text("")
     store = RecordStore(tmp_path / "results")
-    with pytest.raises(RequestError, match="--results"):
+    with pytest.raises(RequestError, match=r"execution\.results") as refused:
         store.check_writable()
+    assert (refused.value.field, refused.value.value) == ("execution.results", tmp_path / "results")
     with pytest.raises(RecordError, match=RUN):
         finish(store)
     with pytest.raises(RecordError, match="failure record"):
-        store.write_failure(RUN, {})
+        store.write_failure(made_failure())
 
 
 def test_a_folder_that_is_asked_whether_it_is_writable_looks_the_same_afterwards(store: RecordStore) -> None:
@@ -164,21 +187,20 @@ def test_a_folder_that_is_asked_whether_it_is_writable_looks_the_same_afterwards
 
 
 def test_a_complete_folder_of_a_dead_writer_is_the_record(store: RecordStore) -> None:
-    left_behind(store, json.dumps({"run_id": RUN, "seconds": 5.0}))
-    assert store.find(RUN) == {"run_id": RUN, "seconds": 5.0}
+    left_behind(store, result_text(result(5)))
+    assert found(store) == result(5)
     assert visible(store) == [RUN, f"{RUN}/{RESULT}"]
 
 
 def test_a_complete_folder_of_a_dead_writer_is_kept_when_the_run_is_done_again(store: RecordStore) -> None:
-    left_behind(store, json.dumps({"run_id": RUN, "seconds": 5.0}))
-    finish(store, 6.0)  # as --force does: without looking for a record first
-    assert store.find(RUN) == {"run_id": RUN, "seconds": 6.0}
-    kept = json.loads((store.root / "superseded" / f"{RUN}-1" / RESULT).read_text())
-    assert kept["seconds"] == 5.0
+    left_behind(store, result_text(result(5)))
+    finish(store, 6)  # without looking for a record first
+    assert found(store) == result(6)
+    assert epochs_in(store.root / "superseded" / f"{RUN}-1" / RESULT) == 5
 
 
 def test_a_complete_folder_of_a_living_writer_is_left_to_it(store: RecordStore) -> None:
-    folder = left_behind(store, json.dumps({"run_id": RUN}), writer=os.getppid())
+    folder = left_behind(store, result_text(result()), writer=os.getppid())
     assert store.find(RUN) is None
     finish(store)
     assert folder.exists()
@@ -192,13 +214,13 @@ def test_an_incomplete_folder_of_a_dead_writer_is_no_record_and_is_cleared_by_th
     assert store.find(RUN) is None
     finish(store)
     assert not folder.exists()
-    assert store.find(RUN) == {"run_id": RUN, "seconds": 1.0}
+    assert found(store) == result(1)
 
 
 def test_a_record_in_place_wins_over_what_a_dead_writer_left(store: RecordStore) -> None:
-    finish(store, 1.0)
-    left_behind(store, json.dumps({"run_id": RUN, "seconds": 5.0}))
-    assert store.find(RUN) == {"run_id": RUN, "seconds": 1.0}
+    finish(store, 1)
+    left_behind(store, result_text(result(5)))
+    assert found(store) == result(1)
 
 
 def test_what_was_left_of_another_run_is_not_touched(store: RecordStore) -> None:
@@ -219,7 +241,12 @@ def test_a_run_that_was_never_recorded_is_not_found(store: RecordStore) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b'{"run_id": "0123', b"[]", b"null", b'"text"', b"\xff\xfe\x00", b'{"run_id": "another"}', b"{}"],
+    [
+        *(b"", b'{"run_id": "0123', b"[]", b"null", b'"text"', b"\xff\xfe\x00", b"{}"),
+        result_text(result(run_id="another")).encode(),
+        f'{{"run_id": "{RUN}", "record_version": {RECORD_VERSION}}}'.encode(),
+        result_text(result()).replace('"epochs": 1', '"epochs": "many"').encode(),
+    ],
 )
 def test_a_damaged_record_is_refused_with_its_path_and_a_way_out(store: RecordStore, content: bytes) -> None:
     finish(store)
@@ -228,7 +255,32 @@ def test_a_damaged_record_is_refused_with_its_path_and_a_way_out(store: RecordSt
     with pytest.raises(RecordError) as refusal:
         store.find(RUN)
     assert str(path) in str(refusal.value)
-    assert "--force" in str(refusal.value)
+    assert "move it away" in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+    assert refusal.value.hint == Hint("run again")
+    assert not isinstance(refusal.value, OtherFormat)
+
+
+@pytest.mark.parametrize("version", [RECORD_VERSION - 1, RECORD_VERSION + 1, None, "old"])
+def test_a_record_of_another_format_is_said_to_be_one_and_is_kept(store: RecordStore, version: object) -> None:
+    finish(store)
+    path = store.folder(RUN) / RESULT
+    older = {"run_id": RUN, "test": {"f1": 0.5}} | ({"record_version": version} if version is not None else {})
+    path.write_text(json.dumps(older))
+    with pytest.raises(OtherFormat) as refusal:
+        store.find(RUN)
+    assert refusal.value.version == version
+    assert f"{path} is a record of format {version}" in str(refusal.value)
+    assert f"reads format {RECORD_VERSION}" in str(refusal.value)
+    assert json.loads(path.read_text()) == older
+
+
+def test_a_field_that_this_version_does_not_know_is_damage_with_its_name(store: RecordStore) -> None:
+    finish(store)
+    path = store.folder(RUN) / RESULT
+    path.write_text(json.dumps({**result().plain(), "verdict": "good"}))
+    with pytest.raises(RecordError, match=r"is damaged \(verdict: Extra inputs are not permitted\)"):
+        store.find(RUN)
 
 
 def test_a_record_that_cannot_be_read_is_refused(store: RecordStore) -> None:
@@ -240,38 +292,104 @@ def test_a_record_that_cannot_be_read_is_refused(store: RecordStore) -> None:
 def test_a_damaged_record_can_be_replaced_and_is_kept(store: RecordStore) -> None:
     finish(store)
     (store.folder(RUN) / RESULT).write_text("damaged")
-    finish(store, 2.0)
-    assert store.find(RUN) == {"run_id": RUN, "seconds": 2.0}
+    finish(store, 2)
+    assert found(store) == result(2)
     assert (store.root / "superseded" / f"{RUN}-1" / RESULT).read_text() == "damaged"
 
 
 def test_all_records_come_oldest_first_without_what_failed_or_was_superseded(store: RecordStore) -> None:
     times = {"a" * 16: "2026-03-01T00:00:00Z", "b" * 16: "2026-01-01T00:00:00Z", "c" * 16: "2026-02-01T00:00:00Z"}
-    assert store.all() == []
+    assert store.all().readable == ()
     for run_id, finished_at in [("a" * 16, "2025-01-01T00:00:00Z"), *times.items()]:
         with store.write(run_id) as folder:
-            write_json(folder / RESULT, {"run_id": run_id, "finished_at": finished_at})
-    store.write_failure("d" * 16, {"reason": "loss is nan"})
+            (folder / RESULT).write_text(result_text(result(run_id=run_id, finished_at=finished_at)))
+    store.write_failure(made_failure("d" * 16))
     (store.root / "notes").mkdir()
-    found = store.all()
-    assert [record["run_id"][0] for _, record in found] == ["b", "c", "a"]
-    assert [folder for folder, _ in found] == [store.folder(letter * 16) for letter in "bca"]
+    records = store.all()
+    assert [record.result.run_id[0] for record in records.readable] == ["b", "c", "a"]
+    assert [record.folder for record in records.readable] == [store.folder(letter * 16) for letter in "bca"]
+    assert records.unreadable == ()
+
+
+def test_records_that_cannot_be_read_do_not_hide_the_others(store: RecordStore) -> None:
+    finish(store)
+    for name, content in (("1" * 16, "damaged"), ("2" * 16, '{"run_id": "2", "record_version": 1}')):
+        store.folder(name).mkdir()
+        (store.folder(name) / RESULT).write_text(content)
+    records = store.all()
+    assert [record.result for record in records.readable] == [result()]
+    damaged, older = records.unreadable
+    assert "cannot be read" in str(damaged)
+    assert isinstance(older, OtherFormat)
+
+
+def test_a_record_is_located_by_its_id_by_its_first_digits_and_by_its_folder(store: RecordStore) -> None:
+    finish(store)
+    for name in (RUN, RUN[:4], str(store.folder(RUN))):
+        assert store.locate(name) == store.folder(RUN)
+    with store.write(RUN[:8] + "f" * 8) as folder:
+        (folder / RESULT).write_text(result_text(result()))
+    with pytest.raises(RequestError, match=f"several runs start with '{RUN[:4]}': {RUN}, {RUN[:8]}f"):
+        store.locate(RUN[:4])
+    for name in ("ffff", "../x", "*"):
+        with pytest.raises(RequestError, match="no finished run"):
+            store.locate(name)
+
+
+# ---------------------------------------------------------------- saying more of a run
+
+
+def test_an_updated_record_says_more_in_the_same_folder(store: RecordStore) -> None:
+    finish(store)
+    (store.folder(RUN) / "trace.csv").write_text("epoch\n1\n")
+    record = store.find(RUN)
+    assert record is not None
+    more = record.result.model_copy(update={"selected": "last"})
+    assert store.update(record, more).result == more
+    assert found(store) == more
+    assert visible(store) == [RUN, f"{RUN}/{RESULT}", f"{RUN}/trace.csv"]
+
+
+def test_an_update_that_cannot_be_written_leaves_the_record_as_it_was(
+    store: RecordStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finish(store)
+    record = store.find(RUN)
+    assert record is not None
+    monkeypatch.setattr(os, "fsync", full_disk)
+    with pytest.raises(RecordError, match="No space left on device"):
+        store.update(record, record.result.model_copy(update={"selected": "last"}))
+    assert found(store) == result()
+    assert visible(store) == [RUN, f"{RUN}/{RESULT}"]
 
 
 # ---------------------------------------------------------------- failures, files
 
 
 def test_failures_are_numbered_and_never_look_like_a_record(store: RecordStore) -> None:
-    paths = [store.write_failure(RUN, {"reason": f"loss is nan, time {n}"}) for n in (1, 2, 3)]
-    assert [p.relative_to(store.root) for p in paths] == [Path(f"failed/{RUN}-{n}/failure.json") for n in (1, 2, 3)]
-    assert json.loads(paths[1].read_text())["reason"] == "loss is nan, time 2"
+    failures = [made_failure(reason=f"loss is nan, time {n}") for n in (1, 2, 3)]
+    folders = [store.write_failure(failure) for failure in failures]
+    assert [p.relative_to(store.root) for p in folders] == [Path(f"failed/{RUN}-{n}") for n in (1, 2, 3)]
+    read = [Failure.model_validate_json((folder / "failure.json").read_text()) for folder in folders]
+    assert read == failures
     assert not list(store.root.rglob(RESULT))
     assert store.find(RUN) is None
 
 
 def test_failures_of_another_run_have_their_own_numbers(store: RecordStore) -> None:
-    store.write_failure(RUN, {})
-    assert store.write_failure(RUN[::-1], {}).parent.name == f"{RUN[::-1]}-1"
+    store.write_failure(made_failure())
+    assert store.write_failure(made_failure(RUN[::-1])).name == f"{RUN[::-1]}-1"
+
+
+def test_predictions_rank_the_rows_and_equal_scores_share_the_better_rank(tmp_path: Path) -> None:
+    write_predictions(tmp_path / "predictions.csv", np.array([4, 7, 9, 11]), np.array([0.5, -1.0, 0.5, 0.0]))
+    assert (tmp_path / "predictions.csv").read_text().splitlines() == [
+        "row,score,rank,decision",
+        "4,0.5,1,1",
+        "7,-1.0,4,0",
+        "9,0.5,1,1",
+        "11,0.0,3,0",
+    ]
 
 
 def test_rows_have_the_union_of_all_columns_and_absent_values_are_empty(tmp_path: Path) -> None:

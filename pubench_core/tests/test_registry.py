@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pubench_core.errors import PluginError, RequestError
+from pubench_core.errors import Hint, PluginError, RequestError
 from pubench_core.plugins.info import DatasetInfo, MethodInfo, MetricInfo
 from pubench_core.plugins.registry import GROUP, Entry, Registry, load
 
@@ -84,7 +84,7 @@ def test_a_plugin_is_found_by_key_and_by_alias(install: Install, discover: Disco
 
 
 def test_a_plugin_may_offer_several_things_of_several_kinds(install: Install, discover: Discover) -> None:
-    metric = 'MetricInfo(key="good", name="M", summary="s", load="somewhere:m", tag="oracle")'
+    metric = 'MetricInfo(key="good", name="M", summary="s", load="somewhere:m")'
     install(
         "good",
         offering(method("b"), method("a")) + f"\n@hookimpl\ndef pubench_metrics():\n    return [{metric}]\n",
@@ -124,7 +124,7 @@ BROKEN = {
     "strings": (returning("['m']"), "returned a list with 'm'; every item must be a MethodInfo"),
     "mixed": (returning(f"[{method('m')}, 3]"), "returned a list with 3"),
     "kind": (
-        returning('[MetricInfo(key="m", name="M", summary="s", load="a:b", tag="oracle")]'),
+        returning('[MetricInfo(key="m", name="M", summary="s", load="a:b")]'),
         "every item must be a MethodInfo",
     ),
     "inside": (returning("[1 / 0]"), "ZeroDivisionError"),
@@ -173,8 +173,9 @@ def test_finding_a_broken_plugin_says_what_is_wrong_with_it(install: Install, di
     with pytest.raises(PluginError) as refusal:
         discover().find(MethodInfo, "broken")
     message = str(refusal.value)
-    for part in ("'broken'", "pubench-broken 0.3", "ZeroDivisionError", "pubench doctor broken"):
+    for part in ("'broken'", "pubench-broken 0.3", "ZeroDivisionError"):
         assert part in message
+    assert refusal.value.hint == Hint("diagnose", "broken")
 
 
 def test_what_nobody_offers_is_an_error_of_the_request_with_the_nearest_spelling(
@@ -183,14 +184,45 @@ def test_what_nobody_offers_is_an_error_of_the_request_with_the_nearest_spelling
     install("good", offering(method("nnpu"), method("upu"), method("robust-pu")))
     install("broken", "1 / 0\n")
     registry = discover()
-    with pytest.raises(RequestError, match=r"unknown method 'nnpuu'; did you mean 'nnpu'\? \(pubench list methods\)"):
+    with pytest.raises(RequestError) as refusal:
         registry.find(MethodInfo, "nnpuu")
+    assert str(refusal.value) == "unknown method 'nnpuu'; did you mean 'nnpu'?"
+    assert refusal.value.hint == Hint("list", "method")
     with pytest.raises(RequestError, match="did you mean 'robust-pu'"):
         registry.find(MethodInfo, "Robust_PU")
     with pytest.raises(RequestError, match="known: nnpu, robust-pu, upu"):
         registry.find(MethodInfo, "xyzzy")
-    with pytest.raises(RequestError, match="none is installed"):
+    with pytest.raises(RequestError, match="unknown dataset 'mnist'; there is none"):
         registry.find(DatasetInfo, "mnist")
+
+
+# ---------------------------------------------------------------- what a metric says of itself
+
+
+def metric_info(**fields: object) -> MetricInfo:
+    return MetricInfo(key="m", name="M", summary="s", load="a:b", **fields)  # type: ignore[arg-type]
+
+
+def test_a_metric_is_an_oracle_exactly_if_it_reads_true_labels() -> None:
+    assert metric_info(needs=frozenset({"truth", "labeled"})).oracle
+    assert not metric_info(needs=frozenset({"labeled", "scheme"}), assumes=frozenset({"SCAR"})).oracle
+
+
+def test_a_metric_may_assume_the_prior_and_scar_or_both_and_nothing_else() -> None:
+    for assumed in (set(), {"prior"}, {"SCAR"}, {"prior", "SCAR"}):
+        assert metric_info(assumes=frozenset(assumed)).assumes == assumed
+    with pytest.raises(ValueError, match=r"assumes \['luck'\]; prior and SCAR are what can be assumed"):
+        metric_info(assumes=frozenset({"luck"}))
+
+
+def test_a_metric_that_reads_the_prior_says_that_it_assumes_it() -> None:
+    with pytest.raises(ValueError, match="reads the prior and must say that it assumes it"):
+        metric_info(needs=frozenset({"labeled", "prior"}), assumes=frozenset({"SCAR"}))
+
+
+def test_a_metric_needs_what_a_view_has() -> None:
+    with pytest.raises(ValueError, match=r"needs \['labels'\]; a view has truth, labeled, prior and scheme"):
+        metric_info(needs=frozenset({"labels"}))
 
 
 # ---------------------------------------------------------------- keys that two claim
@@ -245,7 +277,7 @@ def test_an_alias_may_repeat_its_own_key(install: Install, discover: Discover) -
 
 def test_things_of_different_kinds_may_share_a_key(install: Install, discover: Discover) -> None:
     install("left", offering(method("same")))
-    metric = 'MetricInfo(key="same", name="M", summary="s", load="a:b", tag="oracle")'
+    metric = 'MetricInfo(key="same", name="M", summary="s", load="a:b")'
     install("right", offering(metric, hook="pubench_metrics"))
     registry = discover()
     assert registry.find(MethodInfo, "same").kind == "method"
@@ -288,6 +320,7 @@ def test_an_implementation_that_cannot_be_loaded_is_a_plugin_error_that_keeps_th
     with pytest.raises(PluginError) as failure:
         load(info_of("toy_code:M"))
     message = str(failure.value)
-    for part in ("method 'm'", "toy_code:M", reason, "pubench doctor m"):
+    for part in ("method 'm'", "toy_code:M", reason):
         assert part in message
+    assert failure.value.hint == Hint("diagnose", "m")
     assert type(failure.value.__cause__).__name__ == reason

@@ -1,7 +1,11 @@
-"""What data a request means: classes by index, name or binarization; a user's file, with labels that are its own."""
+"""What data a request means: classes by index, name or binarization; a user's file, with labels that are its own.
+
+This module is also the plugin that the tests choose from.
+"""
 
 from __future__ import annotations
 
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -9,17 +13,34 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from pubench_core import hookimpl
+from pubench_core.data.source import DataSource
 from pubench_core.data.tables import sha256_of
-from pubench_core.errors import RequestError
-from pubench_core.plugins.info import DatasetInfo
-from pubench_core.request.data import choose_classes, own_file, own_info
+from pubench_core.errors import PluginError, RequestError
+from pubench_core.mechanism import Mechanism
+from pubench_core.plugins.info import DatasetInfo, MechanismInfo
+from pubench_core.plugins.registry import GROUP, Registry
+from pubench_core.request import Layer
+from pubench_core.request.data import DataSections, choose_data, table_info
+from pubench_core.request.merged import Request
 from pubench_core.specs import DataSpec, UserTableSpec
+
+
+class Rows(DataSource):
+    def read(self, files: Any, root: Any) -> Any:
+        raise NotImplementedError
+
+
+class Labeling(Mechanism):
+    def choose(self, x_pos: Any, posterior_logit: Any, n: int, rng: Any) -> Any:
+        raise NotImplementedError
+
 
 FARM = DatasetInfo(
     key="farm",
     name="Farm",
     summary="animals",
-    load="farm:load",
+    load=f"{__name__}:Rows",
     modality="tabular",
     classes=("Cat", "dog", "2", "cow"),
     positive=(0,),
@@ -29,16 +50,42 @@ FARM = DatasetInfo(
 )
 
 
+@hookimpl
+def pubench_datasets() -> list[DatasetInfo]:
+    return [FARM]
+
+
+@hookimpl
+def pubench_mechanisms() -> list[MechanismInfo]:
+    def info(key: str, load: str, **more: Any) -> MechanismInfo:
+        return MechanismInfo(key=key, name=key, summary=key, load=f"{__name__}:{load}", assumption="SCAR", **more)
+
+    return [info("scar", "Labeling", variants=("paper", "released")), info("hollow", "Rows")]
+
+
+PLUGINS = Registry([EntryPoint("farm", __name__, GROUP)])
+
+
+def choice(data: dict[str, Any], mechanism: dict[str, Any] | None = None, **origins: str) -> DataSections:
+    """What is chosen for these two sections; ``origins``: where ``section__name`` was written."""
+    written = {tuple(name.split("__")): origin for name, origin in origins.items()}
+    return choose_data(Request.of([Layer({"data": data, "mechanism": mechanism or {}}, written)]), PLUGINS)
+
+
 def classes(**given: Any) -> tuple[list[int], list[int]]:
-    data = dict(given)
-    choose_classes(data, FARM, {("data", "positive"): "--positive"})
+    data = choice({"key": "farm", **given}, data__positive="--positive").data
     return list(data["positive"]), list(data["negative"])
 
 
-def refusal(**given: Any) -> str:
+def refused(*sections: Any, **origins: str) -> RequestError:
     with pytest.raises(RequestError) as caught:
-        classes(**given)
-    return str(caught.value)
+        choice(*sections, **origins)
+    assert "\n" not in str(caught.value)
+    return caught.value
+
+
+def refusal(**given: Any) -> str:
+    return str(refused({"key": "farm", **given}, data__positive="--positive"))
 
 
 class TestClasses:
@@ -76,16 +123,21 @@ class TestClasses:
         assert classes(binarization="case2") == ([0], [1])
 
     def test_it_may_be_given_with_the_lists_it_names_and_with_no_others(self) -> None:
-        """What ``--dry-run`` prints has all three."""
+        """A resolved spec has all three."""
         assert classes(binarization="case1", positive=[1, 3], negative=[0]) == ([1, 3], [0])
         assert classes(binarization="case1", positive="dog,cow") == ([1, 3], [0])
-        assert "--binarization case1 says which classes are positive" in refusal(binarization="case1", positive=[1])
-        assert "leave out --negative" in refusal(binarization="case1", negative="2")
+        line = refusal(binarization="case1", positive=[1])
+        assert line == "data.binarization=case1 says which classes are positive; leave out data.positive"
+        assert "leave out data.negative" in refusal(binarization="case1", negative="2")
 
     def test_one_that_does_not_exist_is_refused_with_the_nearest(self) -> None:
         line = refusal(binarization="case3")
         assert "binarization of farm 'case3'" in line
         assert "did you mean 'case" in line
+
+    def test_the_field_and_the_wrong_class_are_said_apart(self) -> None:
+        error = refused({"key": "farm", "positive": "0,goat"})
+        assert (error.field, error.value) == ("data.positive", "goat")
 
 
 @pytest.fixture
@@ -95,39 +147,43 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def own(file: Path, mechanism: dict[str, Any] | None = None, data: dict[str, Any] | None = None, **given: Any) -> Any:
+def user_table(
+    file: Path, mechanism: dict[str, Any] | None = None, data: dict[str, Any] | None = None, **given: Any
+) -> Any:
     """The fields, the data section and the mechanism section that such a request becomes."""
     section = {"own": {"path": str(file), "label_col": "s", **given}, **(data or {})}
-    labeling = dict(mechanism or {})
-    fields = own_file(section, labeling, {("mechanism", "c"): "--c", ("data", "key"): "--data"})
-    return fields, section, labeling
+    found = choice(section, mechanism, mechanism__c="--c", data__key="--data")
+    assert found.choice.table is not None
+    assert (found.choice.source, found.mechanism_choice) == (None, None)
+    return found.data["own"], found.data, found.mechanism
 
 
-def own_refusal(file: Path, *sections: Any, **given: Any) -> str:
+def table_refusal(file: Path, *sections: Any, **given: Any) -> str:
     with pytest.raises(RequestError) as caught:
-        own(file, *sections, **given)
+        user_table(file, *sections, **given)
     return str(caught.value)
 
 
-class TestUserTableSpec:
+class TestUserTable:
     def test_its_labels_are_given_and_its_rows_are_one_sample(self, file: Path) -> None:
-        fields, data, mechanism = own(file)
+        fields, data, mechanism = user_table(file)
         assert (data["key"], data["scheme"]) == ("my.csv", "one-sample")
         assert mechanism == {"key": "given", "c": None}
-        assert fields["sha256"] == sha256_of(file)
-        assert own(file, None, {"scheme": "two-sample"})[1]["scheme"] == "two-sample"
+        assert fields.sha256 == sha256_of(file)
+        assert user_table(file, None, {"scheme": "two-sample"})[1]["scheme"] == "two-sample"
 
     def test_a_test_file_is_identified_by_its_content_too(self, file: Path, tmp_path: Path) -> None:
         test = tmp_path / "test.csv"
         test.write_text("a,s,y\n1,1,1\n")
-        fields, _, _ = own(file, test=str(test))
-        assert (fields["test"], fields["test_sha256"]) == (test, sha256_of(test))
+        fields, _, _ = user_table(file, test=str(test), truth_col="y")
+        assert (fields.test, fields.test_sha256) == (test, sha256_of(test))
 
     def test_the_same_fields_are_accepted_again(self, file: Path) -> None:
-        """What ``--dry-run`` prints is a run file."""
-        fields, data, mechanism = own(file)
-        again = {**data, "own": {**fields, "path": str(file)}, "positive": [1], "negative": [0], "binarization": None}
-        assert own_file(again, mechanism, {}) == fields
+        """A resolved spec is a run file."""
+        fields, data, mechanism = user_table(file)
+        written = {**fields.model_dump(mode="json"), "path": str(file)}
+        again = {**data, "own": written, "positive": [1], "negative": [0], "binarization": None}
+        assert choice(again, mechanism).data["own"] == fields
 
     @pytest.mark.parametrize(
         ("mechanism", "data"),
@@ -143,71 +199,86 @@ class TestUserTableSpec:
     def test_a_simulated_labeling_is_refused_with_it(
         self, file: Path, mechanism: dict[str, Any], data: dict[str, Any]
     ) -> None:
-        line = own_refusal(file, mechanism, data)
+        line = table_refusal(file, mechanism, data)
         assert "my.csv comes with its own labels" in line
         assert line.split(": ")[0] in {"mechanism.key", "--c", "data.positive", "data.negative", "data.binarization"}
 
     @pytest.mark.parametrize("scheme", ["case-control", "single-training-set", "both"])
     def test_another_scheme_is_refused_with_what_the_two_mean(self, file: Path, scheme: str) -> None:
-        line = own_refusal(file, {}, {"scheme": scheme})
+        line = table_refusal(file, {}, {"scheme": scheme})
         assert f"scheme {scheme}: " in line
         assert "one-sample (all of them one draw" in line
         assert "two-sample (the unlabeled rows alone" in line
 
     def test_a_file_that_was_edited_is_another_file(self, file: Path) -> None:
-        line = own_refusal(file, sha256="0" * 64)
+        line = table_refusal(file, sha256="0" * 64)
         assert f"{file} is not the file this spec was written for" in line
         assert sha256_of(file)[:16] in line
-        assert own(file, sha256=sha256_of(file))
-        assert own(file, sha256=None)
+        assert user_table(file, sha256=sha256_of(file))
+        assert user_table(file, sha256=None)
 
     def test_an_edited_test_file_is_another_file_too(self, file: Path) -> None:
-        assert "is not the file this spec was written for" in own_refusal(file, test=str(file), test_sha256="0" * 64)
+        assert "is not the file this spec was written for" in table_refusal(file, test=str(file), test_sha256="0" * 64)
 
     def test_without_a_label_column_the_columns_are_said(self, file: Path) -> None:
-        line = own_refusal(file, label_col=None)
-        assert line == "my.csv: say which column holds the labels with --label-col; its columns are a, s"
+        line = table_refusal(file, label_col=None)
+        assert line == ("my.csv: say which column holds the labels, data.own.label_col=COLUMN; its columns are a, s")
 
     def test_of_many_columns_the_first_and_the_last_are_said(self, file: Path) -> None:
         """Labels are often last."""
         file.write_text(",".join(f"c{k}" for k in range(40)) + "\n" + ",".join("1" * 40) + "\n")
-        assert "c0, c1, c2, c3, c4, c5, ..., c34, c35, c36, c37, c38, c39" in own_refusal(file, label_col=None)
+        assert "c0, c1, c2, c3, c4, c5, ..., c34, c35, c36, c37, c38, c39" in table_refusal(file, label_col=None)
 
     def test_a_data_set_and_a_file_at_once_are_refused(self, file: Path) -> None:
-        line = own_refusal(file, {}, {"key": "digits"})
+        line = table_refusal(file, {}, {"key": "digits"})
         assert line.startswith("--data: the data are a data set (digits) or a file (")
-        assert own(file, None, {"key": "my.csv"})
+        assert user_table(file, None, {"key": "my.csv"})
 
     def test_rows_of_a_table_are_not_scaled_to_length_1(self, file: Path) -> None:
-        assert "data.preprocess l2" in own_refusal(file, {}, {"preprocess": "l2"})
+        assert "data.preprocess l2" in table_refusal(file, {}, {"preprocess": "l2"})
 
     @pytest.mark.parametrize("test", [None, "absent-test.csv"])
     def test_an_absent_file_is_named(self, file: Path, tmp_path: Path, test: str | None) -> None:
         path, given = (file, {"test": test}) if test else (tmp_path / "absent.csv", {})
-        assert own_refusal(path, **given).endswith(f"{test or 'absent.csv'}: No such file or directory")
+        assert table_refusal(path, **given).endswith(f"{test or 'absent.csv'}: No such file or directory")
 
 
 class TestNoFile:
-    def test_a_data_set_is_left_alone(self) -> None:
-        data, mechanism = {"key": "digits"}, {"key": "scar"}
-        assert own_file(data, mechanism, {}) is None
-        assert (data, mechanism) == ({"key": "digits"}, {"key": "scar"})
+    def test_a_data_set_brings_its_values_and_is_labeled_by_a_mechanism(self) -> None:
+        found = choice({"key": "farm"})
+        assert found.data == {"key": "farm", "preprocess": "none", "positive": [0], "negative": [1, 2, 3]}
+        assert found.mechanism == {"key": "scar", "variant": "paper"}
+        assert isinstance(found.choice.source, Rows)
+        assert found.choice.table is None
+        assert found.mechanism_choice is not None
+        assert isinstance(found.mechanism_choice.mechanism, Labeling)
 
     def test_given_labels_need_a_file(self) -> None:
-        with pytest.raises(RequestError, match=r"mechanism given is for a file of your own \(--data my.csv"):
-            own_file({"key": "digits"}, {"key": "given"}, {})
+        error = refused({"key": "farm"}, {"key": "given"})
+        assert str(error).startswith("mechanism given is for a table of your own; data.own.path=my.csv")
+        assert error.field == "mechanism.key"
 
     def test_columns_need_a_file(self) -> None:
-        with pytest.raises(RequestError, match="--label-col, --drop: only a file of your own has columns"):
-            own_file({"key": "digits", "own": {"label_col": "s", "drop": "a"}}, {}, {})
+        line = str(refused({"key": "farm", "own": {"label_col": "s", "drop": "a"}}))
+        assert line.startswith("data.own.label_col, data.own.drop: only a table of your own has columns")
 
     def test_a_section_that_is_no_mapping_is_refused(self) -> None:
-        with pytest.raises(RequestError, match=r"data\.own: only a file"):
-            own_file({"own": "my.csv"}, {}, {})
+        assert str(refused({"own": "my.csv"})).startswith("data.own: only a table of your own")
+
+    def test_a_mechanism_has_the_variants_that_it_declares(self) -> None:
+        found = choice({"key": "farm"}, {"key": "scar", "variant": "released"})
+        assert found.mechanism_choice is not None
+        assert found.mechanism_choice.mechanism.variant == "released"
+        error = refused({"key": "farm"}, {"key": "scar", "variant": "relased"})
+        assert str(error) == "unknown variant of mechanism scar 'relased'; did you mean 'released'?"
+
+    def test_a_mechanism_that_is_none_is_the_plugin_s_fault(self) -> None:
+        with pytest.raises(PluginError, match=r"mechanism 'hollow': .*:Rows is not a subclass of pubench_core"):
+            choice({"key": "farm"}, {"key": "hollow"})
 
 
 def test_a_file_is_a_data_set_of_two_classes(file: Path) -> None:
-    info = own_info(UserTableSpec(path=file, sha256="0", label_col="s"))
+    info = table_info(UserTableSpec(path=file, sha256="0", label_col="s"))
     assert (info.name, info.classes, info.positive, info.negative) == ("my.csv", ("negative", "positive"), (1,), (0,))
     assert (info.modality, info.backbone, info.preprocess) == ("tabular", "mlp", "standardize")
 

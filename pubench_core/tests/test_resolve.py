@@ -227,7 +227,7 @@ def test_a_criterion_that_is_named_is_tracked_beside_the_default_ones(ask: Ask) 
 
 
 def test_a_metric_is_measured_wherever_some_part_knows_enough(ask: Ask) -> None:
-    assert ask("evaluation.metrics=pa").spec.evaluation.metrics == ("pa",)
+    assert ask("evaluation.metrics=[pa]").spec.evaluation.metrics == ("pa",)
     assert ask("evaluation.metrics=[rank, auc]").spec.evaluation.metrics == ("rank", "auc")
 
 

@@ -21,9 +21,12 @@ values = st.lists(st.one_of(st.none(), st.integers(0, 6).map(float)), min_size=1
 patiences = st.one_of(st.none(), st.integers(1, 5))
 
 
-def select(by_name: dict[str, Values], patience: int | None = None) -> Selection:
-    """The selection after epochs 1, 2, ... in which the criteria had these values; a snapshot holds its epoch."""
-    selection = Selection(tuple(by_name), {})
+def select(by_name: dict[str, Values], patience: int | None = None, lower: tuple[str, ...] = ()) -> Selection:
+    """The selection after epochs 1, 2, ... in which the criteria had these values; a snapshot holds its epoch.
+
+    ``lower``: criteria of which the smallest value is the best.
+    """
+    selection = Selection(tuple(by_name), {}, lower)
     for epoch, row in enumerate(zip(*by_name.values(), strict=True), start=1):
         if selection.exhausted:
             break
@@ -40,6 +43,30 @@ def outcome(selection: Selection, name: str) -> tuple[Any, ...]:
 
 def test_the_first_maximum_wins() -> None:
     assert outcome(select({"pa": [0.5, 0.9, 0.7, 0.9, 0.8]}), "pa") == (2, 0.9, 2, None)
+
+
+def test_of_a_criterion_that_is_better_when_lower_the_first_minimum_wins() -> None:
+    series: Values = [0.5, 0.9, None, 0.1, 0.7, 0.1]
+    assert outcome(select({"error": series}, lower=("error",)), "error") == (4, 0.1, 4, None)
+    together = select({"error": series, "pa": series}, lower=("error",))
+    assert outcome(together, "error")[:2] == (4, 0.1)
+    assert outcome(together, "pa")[:2] == (2, 0.9)
+
+
+def test_of_several_candidates_the_lowest_counts_where_lower_is_better() -> None:
+    selection = Selection(("error",), {}, ("error",))
+    selection.update(1, {"error": {"student": 0.5, "teacher": 0.3, "other": 0.3}}, None, lambda: Snapshot({}))
+    track = selection.tracks["error"]
+    assert (track.epoch, track.candidate, track.best) == (1, "teacher", 0.3)
+
+
+@settings(deadline=None)
+@given(series=values, patience=patiences)
+def test_lower_is_better_chooses_what_the_negated_values_would_choose(series: Values, patience: int | None) -> None:
+    negated = [-value if value is not None else None for value in series]
+    lower = outcome(select({"error": series}, patience, lower=("error",)), "error")
+    higher = outcome(select({"error": negated}, patience), "error")
+    assert (lower[0], lower[2], lower[3]) == (higher[0], higher[2], higher[3])
 
 
 def test_patience_ends_a_criterion_after_that_many_epochs_without_a_better_value() -> None:
@@ -80,7 +107,7 @@ def test_the_chosen_epoch_is_the_first_maximum_up_to_where_the_criterion_stopped
 
 def test_a_new_stage_forgets_what_was_waited_but_not_the_best_so_far() -> None:
     selection = select({"pa": [0.5, 0.4]}, patience=2)
-    selection.begin_stage()
+    selection.start_stage()
     selection.update(3, {"pa": {"": 0.4}}, 2, lambda: Snapshot({"epoch": 3}))
     assert outcome(selection, "pa") == (1, 0.5, 1, None)
     selection.update(4, {"pa": {"": 0.5}}, 2, lambda: Snapshot({"epoch": 4}))
@@ -89,7 +116,7 @@ def test_a_new_stage_forgets_what_was_waited_but_not_the_best_so_far() -> None:
 
 def test_a_criterion_that_stopped_stays_stopped_in_a_new_stage() -> None:
     selection = select({"pa": [0.5, 0.4, 0.3]}, patience=2)
-    selection.begin_stage()
+    selection.start_stage()
     selection.update(4, {"pa": {"": 0.9}}, 2, lambda: Snapshot({"epoch": 4}))
     assert outcome(selection, "pa") == (1, 0.5, 1, 3)
 
@@ -159,7 +186,7 @@ def test_an_undefined_criterion_keeps_nothing_alive_and_chooses_nothing() -> Non
 
 
 def test_a_criterion_without_a_value_at_any_epoch_chooses_nothing() -> None:
-    assert outcome(select({"pa": [None, None, None]}, patience=2), "pa") == (None, -float("inf"), None, 2)
+    assert outcome(select({"pa": [None, None, None]}, patience=2), "pa") == (None, None, None, 2)
 
 
 # ---------------------------------------------------------------- refusing an undefined one
@@ -185,8 +212,14 @@ def test_the_refusal_says_which_criterion_why_and_what_is_defined() -> None:
     message = refusal(1000, 1000, 0.05)
     assert "'pa'" in message
     assert "no labeled validation positive" in message
-    assert "f1, last (--select)" in message
+    assert "selection.criterion can be f1, last here" in message
     assert "pauc" not in message
+
+
+def test_the_refusal_carries_the_field_and_the_criterion() -> None:
+    with pytest.raises(RequestError) as refused:
+        refuse_undefined("pa", {"pa": "no labeled validation positive"}, counts=None, c=None, known=("pa", "last"))
+    assert (refused.value.field, refused.value.value) == ("selection.criterion", "pa")
 
 
 @settings(deadline=None, max_examples=25, phases=[Phase.explicit, Phase.generate])

@@ -167,7 +167,7 @@ class TestDelimitedText:
         rows = "".join(f"{start + k},{k},7\n" for k in range(4))
         assert "name every column" in complaint(written(f"a,b\n{rows}"))
 
-    def test_texts_are_kept_as_written_where_asked(self, written: Written) -> None:
+    def test_texts_are_kept_as_written_in_columns_named_so(self, written: Written) -> None:
         frame = read_table(written("zip,n\n007,1\n010,2\n"), texts=("zip", "another"))
         assert frame["zip"].tolist() == ["007", "010"]
         assert frame["n"].tolist() == [1, 2]

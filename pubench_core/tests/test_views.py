@@ -1,4 +1,4 @@
-"""What a method sees: the table LP ‖ U, features, the prior it is told, and nothing that it was not granted."""
+"""What a method sees: the table LP ‖ U, features, the prior it is given, and nothing that it was not granted."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Builder = Callable[..., Problem]
 NOTHING: frozenset[str] = frozenset()
 
 
-def view(labels_only: Maker, problem_of: Builder, granted: frozenset[str] = NOTHING, **asked: object) -> PUData:
+def view(labels_only: Maker, problem_of: Builder, granted: frozenset[str] = NOTHING, **more: object) -> PUData:
     """120 positives and 180 negatives, nothing split off, 36 labeled; features are row numbers."""
     data = labels_only(120, 180, test=(1, 1))
-    return problem_of(data, **{"c": 0.3, "validation_fraction": 0.0, **asked}).view(granted)
+    return problem_of(data, **{"c": 0.3, "validation_fraction": 0.0, **more}).view(granted)
 
 
 @pytest.mark.parametrize(("scheme", "n"), [("case-control", 336), ("single-training-set", 300)])
@@ -87,10 +87,10 @@ def test_prior_and_truth_are_refused_unless_granted(labels_only: Maker, problem_
 
 
 def test_one_grant_is_not_another(labels_only: Maker, problem_of: Builder) -> None:
-    told = view(labels_only, problem_of, frozenset({"prior"}))
-    assert told.prior == 0.4
+    data = view(labels_only, problem_of, frozenset({"prior"}))
+    assert data.prior == 0.4
     with pytest.raises(PluginError, match=r"data\.truth"):
-        told.truth  # noqa: B018
+        data.truth  # noqa: B018
     oracle = view(labels_only, problem_of, frozenset({"truth"}))
     with pytest.raises(PluginError, match=r"data\.prior"):
         oracle.prior  # noqa: B018
@@ -210,7 +210,7 @@ def test_bytes_come_out_as_float32_between_0_and_1() -> None:
     assert int(stored[51]) == 51  # what is stored is left as it was
 
 
-def test_floats_come_out_as_they_are_in_the_order_asked() -> None:
+def test_floats_come_out_as_they_are_in_the_order_of_the_given_rows() -> None:
     features = Features(torch.tensor([[1.5], [-2.0], [300.0]]))
     assert features.shape == (1,)
     assert features.take(torch.tensor([2, 0, 2])).flatten().tolist() == [300.0, 1.5, 300.0]

@@ -91,7 +91,7 @@ class Lost(Sound):
 
 
 class Brittle(Sound):
-    """Divides by 1 - prior without a look at it, and takes the mean of no row."""
+    """Divides by 1 - prior whatever it is, and takes the mean of no row."""
 
     def fit(self, data: PUData, run: Run[Config]) -> None:
         if data.n_labeled == 1 or not 0.01 < data.prior < 0.99 or self.config.batch_size == 2:

@@ -51,12 +51,12 @@ def _print_line(finding: Finding) -> None:
 
 def _print(key: str, findings: list[Finding]) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold", title=key, title_justify="left")
-    for column in ("check", "what it asks", "verdict", "seconds", "reason"):
+    for column in ("check", "what must hold", "verdict", "seconds", "reason"):
         table.add_column(column, justify="right" if column == "seconds" else "left", overflow="fold")
     for f in findings:
-        asks = (CHECKS[f.check].__doc__ or "").strip() if f.check in CHECKS else ""
+        demand = (CHECKS[f.check].__doc__ or "").strip() if f.check in CHECKS else ""
         style = STYLES.get(f.verdict, "bold red")
-        table.add_row(f.check, asks, f"[{style}]{f.verdict}[/]", f"{f.seconds:.1f}", f.reason.replace("[", r"\["))
+        table.add_row(f.check, demand, f"[{style}]{f.verdict}[/]", f"{f.seconds:.1f}", f.reason.replace("[", r"\["))
     out().print(table)
     counts = {v: sum(f.verdict == v for f in findings) for v in dict.fromkeys(f.verdict for f in findings)}
     out().print(", ".join(f"{count} {verdict}" for verdict, count in counts.items()))

@@ -92,7 +92,7 @@ def print_one(key: str, given: Path | None, *, as_json: bool) -> None:
             {"folder": str(f), "bytes": sum(a["bytes"] for a in m["arrays"].values()), "made_at": m["made_at"]}
             for f, m in here.copies
         ],
-        "missing": in_flags(here.reason),
+        "missing": said(here.reason),
     }
     if as_json:
         print(json.dumps(facts, indent=2))
@@ -125,7 +125,7 @@ def print_one(key: str, given: Path | None, *, as_json: bool) -> None:
     for copy in facts["copies"]:
         console.print(f"copy: {copy['folder']} ({_size(copy['bytes'])}, {copy['made_at']})", markup=False)
     if here.reason:
-        console.print(in_flags(here.reason), style="yellow", markup=False)
+        console.print(facts["missing"], style="yellow", markup=False)
 
 
 def fetch(keys: list[str], given: Path | None, encoder: Path | None, offline: bool) -> None:
@@ -176,9 +176,9 @@ def print_path(key: str, given: Path | None) -> None:
     info, root = registry().find(DatasetInfo, key), _root(given)
     here = availability_of(info, root)
     if here.state == "broken":
-        raise PluginError(here.reason)
+        raise PluginError(here.reason, hint=here.reason.hint)
     if here.state in ("absent", "damaged"):
-        raise RequestError(here.reason)
+        raise RequestError(here.reason, hint=here.reason.hint)
     if here.state == "packaged":
         raise RequestError(f"{info.key} comes with its package and has no files")
     print(here.folder if here.state == "prepared" else here.files[0].parent)

@@ -12,7 +12,7 @@ from .options import Given, option, takes
 
 data_app = typer.Typer(
     name="data",
-    help="See, fetch, check, look at and remove data sets.",
+    help="List, fetch, check, draw and remove data sets.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

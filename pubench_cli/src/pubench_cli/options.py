@@ -37,7 +37,7 @@ class SpecOption:
     help: str
     panel: str
     kind: type = str
-    switch: Any = None
+    switch: bool | None = None
     completes: str = ""
     read: Callable[[str], Any] | None = None
 
@@ -159,7 +159,7 @@ OPTIONS: tuple[SpecOption, ...] = (
     SpecOption(
         "--save-model", ("execution", "save_model"), "Keep what scores with: model.safetensors.", MACHINE, switch=True
     ),
-    SpecOption("--no-tracking", ("execution", "tracking"), "Call no tracking plugin.", MACHINE, switch="false"),
+    SpecOption("--no-tracking", ("execution", "tracking"), "Call no tracking plugin.", MACHINE, switch=False),
     SpecOption(
         "--tracking-uri",
         ("execution", "tracking_uri"),
@@ -231,6 +231,6 @@ def _read(taken: Iterable[tuple[SpecOption, Any]]) -> Iterable[tuple[SpecOption,
     for option, value in taken:
         if option.switch is not None:
             if value:
-                yield option, False if option.switch == "false" else option.switch
+                yield option, option.switch
         elif value is not None:
             yield option, option.read(value) if option.read is not None else value

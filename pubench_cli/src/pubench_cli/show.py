@@ -76,7 +76,7 @@ def _any_method(plugins: Registry) -> str:
             continue
         try:
             method_class(info)
-        except PluginError:  # broken, and nobody named it
+        except PluginError:  # broken, and not needed here
             continue
         return info.key
     raise RequestError("no method is installed (pubench list methods), and a problem is built for one")

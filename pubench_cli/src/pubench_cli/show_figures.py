@@ -46,7 +46,7 @@ def plain_style() -> Iterator[None]:
 def new_figure(width: float, height: float, lines: tuple[str, ...], *notes: str) -> tuple[Figure, float]:
     """A figure with a heading, room for ``width`` by ``height`` inches under it, and notes at its foot.
 
-    Returns the figure and where that room begins, in inches from below. All but the first line may hold mathtext.
+    Returns the figure and where that room starts, in inches from below. All but the first line may hold mathtext.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

@@ -153,9 +153,11 @@ class Measurer:
     -> why, in words for the reader.
     """
 
-    def __init__(self, metrics: Mapping[str, MetricPlugin], indispensable: str = "") -> None:
+    def __init__(
+        self, metrics: Mapping[str, MetricPlugin], indispensable: str = "", failed: Mapping[str, str] | None = None
+    ) -> None:
         self.metrics = metrics
-        self.failed: dict[str, str] = {}
+        self.failed: dict[str, str] = dict(failed or {})
         self._indispensable = indispensable
 
     def measure(self, name: str, scored: Scored) -> Measure:
@@ -173,7 +175,7 @@ class Measurer:
             )
         except Undefined as reason:
             return Measure(undefined=str(reason))
-        # A stranger's metric may raise anything; the run goes on without its value.
+        # A metric may raise anything; the run goes on without its value.
         except Exception as error:
             if name == self._indispensable:
                 raise

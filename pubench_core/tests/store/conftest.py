@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +17,7 @@ import pytest
 
 from pubench_core.data.copies import Prepared
 from pubench_core.data.dataset import DataRoot
-from pubench_core.data.store import open_dataset
+from pubench_core.data.store import open_dataset, source_of
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import DatasetInfo
 
@@ -72,6 +74,30 @@ INFO = DatasetInfo(
 )
 """
 
+#: What a child process runs first.
+CHILD = """
+import sys
+import time
+from pathlib import Path
+
+from pubench_core.data import store
+from pubench_core.data.dataset import DataRoot
+from acme_gray import INFO
+
+root = DataRoot(Path(sys.argv[1]), "a test", cache=Path(sys.argv[2]))
+
+def held(name, when=lambda *a: True):
+    "Does what it did, says so, and goes no further."
+    real = getattr(store, name)
+    def call(*arguments):
+        real(*arguments)
+        if when(*arguments):
+            print("held", flush=True)
+            time.sleep(60)
+    setattr(store, name, call)
+
+"""
+
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -122,7 +148,7 @@ def rows(root: DataRoot) -> Path:
 @pytest.fixture
 def opened(info: DatasetInfo, root: DataRoot) -> Open:
     """``opened(preprocess="l2")``: the data set as a run opens it."""
-    return lambda **more: open_dataset(info, root, **more)
+    return lambda **more: open_dataset(source_of(info), root, **more)
 
 
 @pytest.fixture
@@ -187,3 +213,23 @@ def later() -> Callable[[Path], None]:
         os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns + 10**9))
 
     return touch
+
+
+@pytest.fixture
+def child(root: DataRoot, site: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """``child(code)``: a process that runs it with ``store``, ``INFO`` and ``root``; killed when the test ends."""
+    with contextlib.ExitStack() as stack:
+
+        def start(code: str, **env: str) -> subprocess.Popen[str]:
+            process = subprocess.Popen(
+                [sys.executable, "-c", CHILD + code, str(root.path), str(root.cache)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                env={**os.environ, "PYTHONPATH": str(site), **env},
+            )
+            stack.enter_context(process)
+            stack.callback(process.kill)
+            return process
+
+        yield start

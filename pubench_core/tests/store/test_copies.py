@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,13 +14,16 @@ import numpy as np
 import pytest
 
 from pubench_core.data import store
-from pubench_core.data.copies import MANIFEST, Prepared, prepared, verify_copy
+from pubench_core.data.copies import MANIFEST, Prepared, copies_of, verify_copy
 from pubench_core.data.dataset import ClassData, DataRoot
-from pubench_core.data.store import open_dataset, remove_copies
+from pubench_core.data.source import DataSource
+from pubench_core.data.store import open_dataset, remove_copies, source_of
+from pubench_core.errors import Hint
 from pubench_core.plugins.info import DatasetInfo
 
 Open = Callable[..., Prepared]
 Refused = Callable[..., str]
+Digest = Callable[..., str]
 
 
 class TestCopy:
@@ -91,7 +94,7 @@ class TestCopy:
         self, opened: Open, info: DatasetInfo, root: DataRoot, tmp_path: Path, rows: Path
     ) -> None:
         shutil.copytree(root.path, tmp_path / "elsewhere")
-        here, there = opened(), open_dataset(info, dataclasses.replace(root, path=tmp_path / "elsewhere"))
+        here, there = opened(), open_dataset(source_of(info), dataclasses.replace(root, path=tmp_path / "elsewhere"))
         assert here.folder != there.folder
         assert here.digest == there.digest
         remove_copies("gray", root.cache)
@@ -99,41 +102,163 @@ class TestCopy:
         rows.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
         assert opened().digest != here.digest
 
-    def test_other_code_and_another_variant_have_copies_of_their_own(
-        self, opened: Open, site: Path, gray: ModuleType, monkeypatch: pytest.MonkeyPatch, reads: Callable[[], int]
+    def test_another_variant_has_a_copy_of_its_own(
+        self, opened: Open, gray: ModuleType, monkeypatch: pytest.MonkeyPatch, reads: Callable[[], int]
     ) -> None:
         first = opened().folder
-        module = site / "acme_gray.py"
-        code = module.read_text()
-        module.write_text(code + "# an afterthought\n")
-        second = opened().folder
-        module.write_text(code)
         monkeypatch.setattr(gray.Gray, "variant", lambda self, root, files: "another encoder")
-        third = opened().folder
-        assert len({first, second, third}) == 3
-        assert reads() == 3
+        assert opened().folder != first
+        assert reads() == 2
         monkeypatch.undo()
         assert opened().folder == first
-        assert reads() == 3
+        assert reads() == 2
 
-    def test_a_set_that_comes_with_its_package_is_read_every_time_and_has_no_copy(
-        self, info: DatasetInfo, root: DataRoot, reads: Callable[[], int]
+
+class TestCode:
+    """A copy answers for the code that read the files, whatever was written about it. Each process hashes code once."""
+
+    @pytest.fixture
+    def folder_with(self, site: Path, child: Callable[..., Any]) -> Iterator[Callable[[str], str]]:
+        """``folder_with(code)``: the copy that a new process opens where the plugin's module is this text."""
+        module = site / "acme_gray.py"
+        before = module.read_text()
+
+        def folder(code: str) -> str:
+            module.write_text(code)
+            process = child("print(store.open_dataset(store.source_of(INFO), root).folder)")
+            printed, _ = process.communicate(timeout=60)
+            return str(printed).strip()
+
+        yield folder
+        module.write_text(before)
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            ("class Gray(DataSource):\n", 'class Gray(DataSource):\n    """Rows of four gray values."""\n\n'),
+            ("\nimport os\n", '"""Gray values, and nothing else."""\nimport os\n'),
+            ("return (folder / ", "# the only one\n        return (folder / "),
+            ("\n\n\nclass Packaged", "\n\n\n\n\n# ----\nclass Packaged"),
+        ],
+        ids=["docstring", "docstring-of-the-module", "comment", "layout"],
+    )
+    def test_it_is_not_made_again_where_only_words_changed(
+        self, folder_with: Callable[[str], str], site: Path, reads: Callable[[], int], old: str, new: str
     ) -> None:
-        packaged = dataclasses.replace(info, load="acme_gray:Packaged")
+        code = (site / "acme_gray.py").read_text()
+        assert code.count(old) == 1
+        first = folder_with(code)
+        assert folder_with(code.replace(old, new)) == first
+        assert reads() == 1
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            ("return (folder / ", "assert folder\n        return (folder / "),
+            ('summary="rows of four gray values"', 'summary="rows of gray values"'),
+        ],
+        ids=["statement", "text"],
+    )
+    def test_it_is_made_again_where_code_changed_and_the_old_one_is_kept(
+        self, folder_with: Callable[[str], str], site: Path, reads: Callable[[], int], old: str, new: str
+    ) -> None:
+        code = (site / "acme_gray.py").read_text()
+        assert code.count(old) == 1
+        first = folder_with(code)
+        assert folder_with(code.replace(old, new)) != first
+        assert reads() == 2
+        assert folder_with(code) == first
+        assert reads() == 2
+
+
+X = np.arange(24, dtype=np.float32).reshape(6, 4)
+Y = np.array([0, 1, 2, 0, 1, 2])
+BASE = ClassData(X, Y, X[:2], Y[:2], mean=(0.5,), std=(0.25,))
+
+
+class TestPackaged:
+    """A data set that comes with its package."""
+
+    @pytest.fixture
+    def packaged(self, info: DatasetInfo) -> DataSource:
+        return source_of(dataclasses.replace(info, load="acme_gray:Packaged"))
+
+    @pytest.fixture
+    def digest_of(self, packaged: DataSource, root: DataRoot, monkeypatch: pytest.MonkeyPatch) -> Digest:
+        """``digest_of(data)``: the digest of a packaged set that holds these data."""
+
+        def digest(data: ClassData, **more: Any) -> str:
+            monkeypatch.setattr(type(packaged), "read", lambda self, files, root: data)
+            return open_dataset(packaged, root, **more).digest
+
+        return digest
+
+    def test_it_is_read_every_time_and_has_no_copy(
+        self, packaged: DataSource, root: DataRoot, reads: Callable[[], int]
+    ) -> None:
         for preprocess, length in (("none", None), ("l2", 1)):
             found = open_dataset(packaged, root, preprocess=preprocess)
-            assert (found.digest, found.folder) == ("", None)
+            assert found.folder is None
             assert not isinstance(found.data.x, np.memmap)
             assert length is None or np.allclose(np.linalg.norm(found.data.x, axis=1), length)
         assert reads() == 2
         assert not (root.cache / "prepared").exists()
+
+    def test_its_digest_is_that_of_a_copy_of_the_same_data(
+        self, packaged: DataSource, root: DataRoot, opened: Open
+    ) -> None:
+        for preprocess in ("none", "l2"):
+            digest = open_dataset(packaged, root, preprocess=preprocess).digest
+            assert len(digest) == 16
+            assert digest == opened(preprocess=preprocess).digest
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"x": X + np.float32(1e-6)},
+            {"x": X[::-1]},
+            {"x": X.reshape(6, 2, 2), "x_test": X[:2].reshape(2, 2, 2)},
+            {"x": X.astype(np.uint8), "x_test": X[:2].astype(np.uint8)},
+            {"y": Y[::-1]},
+            {"y": Y.astype(np.int8)},
+            {"x_test": X[1:3]},
+            {"y_test": Y[1:3]},
+            {"x_test": None, "y_test": None},
+            {"mean": (0.5000001,)},
+            {"std": (0.2500001,)},
+            {"mean": None},
+            {"std": None},
+            {"mean": None, "std": None},
+            {"mean": (0.25,), "std": (0.5,)},
+            {"mean": (0.5, 0.5)},
+        ],
+        ids=lambda change: ", ".join(change),
+    )
+    def test_its_digest_changes_with_every_array_mean_and_deviation(
+        self, digest_of: Digest, change: dict[str, Any]
+    ) -> None:
+        assert digest_of(dataclasses.replace(BASE, **change)) != digest_of(BASE)
+
+    def test_its_digest_changes_with_nothing_else(
+        self, digest_of: Digest, info: DatasetInfo, root: DataRoot, packaged: DataSource
+    ) -> None:
+        first = digest_of(BASE)
+        wide = np.zeros((6, 8), np.float32)
+        wide[:, ::2] = X
+        assert digest_of(ClassData(X.copy(), Y.copy(), X[:2], Y[:2], mean=BASE.mean, std=BASE.std)) == first
+        assert digest_of(dataclasses.replace(BASE, x=wide[:, ::2])) == first
+        assert digest_of(dataclasses.replace(BASE, mean=[np.float64(0.5)], std=np.array([0.25]))) == first
+        assert digest_of(BASE, preprocess="standardize") == first
+        renamed = dataclasses.replace(packaged.info, key="other", name="Other", summary="others")
+        elsewhere = dataclasses.replace(root, path=root.path / "elsewhere", cache=root.cache / "elsewhere")
+        assert open_dataset(source_of(renamed), elsewhere).digest == first
 
 
 class TestManifest:
     @pytest.fixture
     def manifest(self, opened: Open, root: DataRoot) -> dict[str, Any]:
         opened()
-        ((_, found),) = prepared("gray", root.cache)
+        ((_, found),) = copies_of("gray", root.cache)
         return found
 
     def test_it_names_the_sources_with_size_time_and_sha256(
@@ -172,12 +297,13 @@ class TestManifest:
     ) -> None:
         path = opened().folder / MANIFEST
         path.write_text(text)
-        for call in (opened, lambda: prepared("gray", root.cache)):
+        for call in (opened, lambda: copies_of("gray", root.cache)):
             line = refused(call)
             assert str(path) in line
-            assert "pubench data remove gray" in line
+            assert "remove it to make room for a new copy" in line
         (found,) = verify_copy(path.parent)
-        assert found == line
+        assert str(found) == line
+        assert found.hint == Hint("prepare again", "gray")
         assert remove_copies("gray", root.cache) > 0
         opened()
         assert reads() == 2

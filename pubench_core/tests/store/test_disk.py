@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from pubench_core.data import store
-from pubench_core.data.copies import MANIFEST, Prepared, folders_of_copies, prepared
+from pubench_core.data.copies import MANIFEST, Prepared, copies_of, folders_of_copies
 from pubench_core.data.dataset import DataRoot
 
 Open = Callable[..., Prepared]
@@ -123,6 +123,6 @@ class TestDisk:
             shutil.copytree(folder, folder.with_name(f"{folder.name}.{number}.incoming"))
         assert folders_of_copies("gray", root.cache) == [folder]
         shutil.rmtree(folder)
-        assert prepared("gray", root.cache) == []
+        assert copies_of("gray", root.cache) == []
         opened()
         assert [p.name for p in folder.parent.iterdir() if p.is_dir()] == [folder.name]

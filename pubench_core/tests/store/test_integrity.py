@@ -1,4 +1,4 @@
-"""A copy is checked whenever it is opened, read in full when that is asked, and gone when it is removed."""
+"""A copy is checked whenever it is opened, read in full by verify, and gone when it is removed."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 
 from pubench_core.data import copies, store
-from pubench_core.data.copies import Prepared, folders_of_copies, prepared, verify_copy
+from pubench_core.data.copies import Prepared, copies_of, folders_of_copies, verify_copy
 from pubench_core.data.dataset import DataRoot
-from pubench_core.data.store import open_dataset, remove_copies
+from pubench_core.data.store import open_dataset, remove_copies, source_of
+from pubench_core.errors import Hint, RequestError
 from pubench_core.plugins.info import DatasetInfo
 
 Open = Callable[..., Prepared]
@@ -24,7 +25,7 @@ Refused = Callable[..., str]
 
 
 def flipped(path: Path, *, keep_time: bool) -> None:
-    """Another last byte; the size is as it was, the time only if asked."""
+    """Another last byte; the size is as it was, the time only where it is not kept."""
     stat, content = path.stat(), path.read_bytes()
     path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns if keep_time else stat.st_mtime_ns + 1))
@@ -41,7 +42,6 @@ class TestCheckedOnEveryOpen:
             return sha256(path)
 
         monkeypatch.setattr(copies, "sha256_of", noting)
-        monkeypatch.setattr(store, "sha256_of", noting)
         return names
 
     def test_nothing_is_read_where_sizes_and_times_are_as_they_were(self, opened: Open, hashed: list[str]) -> None:
@@ -59,10 +59,11 @@ class TestCheckedOnEveryOpen:
         flipped(rows, keep_time=True)
         opened()
         source, array = verify_copy(folder)
-        assert source.startswith(f"{rows} is not what it was: sha256 {sha256(rows)[:16]} now, ")
-        assert source.endswith("put the original back, or take it as it is: pubench data remove gray")
-        assert array.startswith(f"{folder / 'x.npy'} is not what it was: sha256 ")
-        assert array.endswith("have the copy made again: pubench data remove gray")
+        assert str(source).startswith(f"{rows} is not what it was: sha256 {sha256(rows)[:16]} now, ")
+        assert str(source).endswith("put the original back, or take it as it is")
+        assert str(array).startswith(f"{folder / 'x.npy'} is not what it was: sha256 ")
+        assert str(array).endswith("have the copy made again")
+        assert source.hint == array.hint == Hint("prepare again", "gray")
 
     @pytest.mark.parametrize("name", ["rows.bin", "x.npy", "y_test.npy"])
     def test_a_file_whose_time_alone_changed_is_read_once_and_noted(
@@ -98,14 +99,17 @@ class TestCheckedOnEveryOpen:
     )
     @pytest.mark.parametrize("name", ["x.npy", "y.npy"])
     def test_an_array_that_is_not_what_it_was_is_named_and_refused(
-        self, opened: Open, refused: Refused, name: str, spoil: Callable[[Path], None], words: str
+        self, opened: Open, name: str, spoil: Callable[[Path], None], words: str
     ) -> None:
         path = opened().folder / name
         spoil(path)
-        line = refused(opened)
+        with pytest.raises(RequestError) as caught:
+            opened()
+        line = str(caught.value)
         assert line.startswith(f"{path} ")
         assert words in line
-        assert line.endswith("have the copy made again: pubench data remove gray")
+        assert line.endswith("have the copy made again")
+        assert caught.value.hint == Hint("prepare again", "gray")
         assert len(verify_copy(path.parent)) == 1
 
     def test_the_sizes_then_and_now_are_said(
@@ -117,13 +121,15 @@ class TestCheckedOnEveryOpen:
         assert line.startswith(f"{rows} has 220 bytes, 225 when it was prepared; ")
 
     def test_an_altered_source_is_refused_until_it_is_put_back_or_the_copy_removed(
-        self, opened: Open, root: DataRoot, rows: Path, reads: Callable[[], int], refused: Refused
+        self, opened: Open, root: DataRoot, rows: Path, reads: Callable[[], int]
     ) -> None:
         before, content = opened(), rows.read_bytes()
         flipped(rows, keep_time=False)
-        line = refused(opened)
-        assert line.startswith(f"{rows} was altered since it was prepared")
-        assert line.endswith("put the original back, or take it as it is: pubench data remove gray")
+        with pytest.raises(RequestError) as caught:
+            opened()
+        assert str(caught.value).startswith(f"{rows} was altered since it was prepared")
+        assert str(caught.value).endswith("put the original back, or take it as it is")
+        assert caught.value.hint == Hint("prepare again", "gray")
 
         rows.write_bytes(content)
         assert opened().digest == before.digest
@@ -133,14 +139,14 @@ class TestCheckedOnEveryOpen:
         assert opened().digest != before.digest
         assert reads() == 2
 
-    def test_a_source_that_is_gone_is_asked_for_as_if_it_had_never_been_there(
+    def test_a_source_that_is_gone_is_missed_as_if_it_had_never_been_there(
         self, opened: Open, root: DataRoot, rows: Path, refused: Refused
     ) -> None:
         folder = opened().folder
         rows.unlink()
         line = refused(opened)
         assert line.startswith(f"gray: no rows.bin in {root.path / 'gray'} (data root from a test)")
-        assert verify_copy(folder)[0].startswith(f"{rows} cannot be read: No such file or directory; ")
+        assert str(verify_copy(folder)[0]).startswith(f"{rows} cannot be read: No such file or directory; ")
 
 
 class TestVerify:
@@ -152,8 +158,8 @@ class TestVerify:
         flipped(folder / "x.npy", keep_time=True)
         (folder / "y.npy").unlink()
         first, second = verify_copy(folder)
-        assert first.startswith(f"{folder / 'x.npy'} is not what it was")
-        assert second.startswith(f"{folder / 'y.npy'} cannot be read")
+        assert str(first).startswith(f"{folder / 'x.npy'} is not what it was")
+        assert str(second).startswith(f"{folder / 'y.npy'} cannot be read")
 
     def test_a_copy_that_was_removed_in_the_meantime_is_none(self, opened: Open, root: DataRoot) -> None:
         folder = opened().folder
@@ -180,7 +186,7 @@ class TestRemove:
     def test_other_sets_stay(self, opened: Open, info: DatasetInfo, root: DataRoot) -> None:
         opened()
         shutil.copytree(root.path / "gray", root.path / "other")
-        other = open_dataset(dataclasses.replace(info, key="other"), root).folder
+        other = open_dataset(source_of(dataclasses.replace(info, key="other")), root).folder
         remove_copies("gray", root.cache)
         assert folders_of_copies(None, root.cache) == [other]
 
@@ -203,7 +209,7 @@ class TestRemove:
             with pytest.raises(KeyboardInterrupt):
                 remove_copies("gray", root.cache)
         assert (folder / "y.npy").exists()
-        assert prepared("gray", root.cache) == []
+        assert copies_of("gray", root.cache) == []
         assert opened().folder == folder
         assert verify_copy(folder) == []
 

@@ -1,4 +1,4 @@
-"""What is there of a data set, told without converting or downloading anything."""
+"""What is there of a data set, found without converting or downloading anything."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import pytest
 
 from pubench_core.data.copies import MANIFEST, Prepared
 from pubench_core.data.dataset import DataRoot
-from pubench_core.errors import RequestError
+from pubench_core.data.inventory import availability_of
+from pubench_core.errors import Hint, RequestError
 from pubench_core.plugins.info import DatasetInfo
 
 Open = Callable[..., Prepared]
@@ -24,6 +25,17 @@ class TestWhatIsThere:
         here = availability_of(info, root)
         assert (here.state, here.files, here.folder, here.source_bytes, here.prior) == ("absent", (), None, 0, None)
         assert here.reason.startswith("gray: no rows.bin in ")
+        assert here.reason.hint is None  # the shelf has no download
+
+    def test_nothing_of_a_set_that_can_be_downloaded(
+        self, info: DatasetInfo, root: DataRoot, rows: Path, gray: ModuleType, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(gray.Gray, "fetch", lambda self, root: None)
+        rows.unlink()
+        here = availability_of(info, root)
+        assert here.state == "absent"
+        assert here.reason.endswith("; what is missing can be downloaded")
+        assert here.reason.hint == Hint("fetch", "gray")
 
     def test_files_alone(self, info: DatasetInfo, root: DataRoot, rows: Path, reads: Callable[[], int]) -> None:
         here = availability_of(info, root)
@@ -52,13 +64,23 @@ class TestWhatIsThere:
     def test_what_comes_with_its_package(self, info: DatasetInfo, root: DataRoot) -> None:
         here = availability_of(dataclasses.replace(info, load="acme_gray:Packaged"), root)
         assert (here.state, here.files, here.folder) == ("packaged", (), None)
+        assert (here.counts("y"), here.counts("y_test"), here.prior) == ([12, 24, 4], [2, 3, 0], 24 / 36)
+
+    def test_what_comes_with_its_package_and_cannot_be_read(
+        self, info: DatasetInfo, root: DataRoot, gray: ModuleType, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(gray.Packaged, "read", lambda self, files, root: 1 // 0)
+        here = availability_of(dataclasses.replace(info, load="acme_gray:Packaged"), root)
+        assert here.state == "broken"
+        assert here.reason.startswith("dataset 'gray' could not be read: ZeroDivisionError")
 
     def test_a_damaged_manifest(self, opened: Open, info: DatasetInfo, root: DataRoot) -> None:
         path = opened().folder / MANIFEST
         path.write_text("{")
         here = availability_of(info, root)
-        assert (here.state, here.copies) == ("damaged", [])
+        assert (here.state, here.copies) == ("damaged", ())
         assert str(path) in here.reason
+        assert here.reason.hint == Hint("prepare again", "gray")
 
     def test_a_source_that_fails(
         self, info: DatasetInfo, root: DataRoot, gray: ModuleType, monkeypatch: pytest.MonkeyPatch
@@ -70,7 +92,7 @@ class TestWhatIsThere:
             "ZeroDivisionError: integer division or modulo by zero",
         )
 
-    def test_looking_never_touches_the_network_and_files_that_cannot_be_encoded_are_files(
+    def test_listing_never_touches_the_network_and_files_that_cannot_be_encoded_are_files(
         self, info: DatasetInfo, root: DataRoot, gray: ModuleType, monkeypatch: pytest.MonkeyPatch, rows: Path
     ) -> None:
         def variant(self: Any, root: DataRoot, files: Any) -> str:

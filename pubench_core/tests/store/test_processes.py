@@ -2,66 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import signal
 import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from pubench_core.data.copies import Prepared, prepared, verify_copy
+from pubench_core.data.copies import Prepared, copies_of, verify_copy
 from pubench_core.data.dataset import DataRoot
 from pubench_core.data.store import remove_copies
 
 Open = Callable[..., Prepared]
 Child = Callable[..., "subprocess.Popen[str]"]
 
-CHILD = """
-import sys
-import time
-from pathlib import Path
-
-from pubench_core.data import store
-from pubench_core.data.dataset import DataRoot
-from acme_gray import INFO
-
-root = DataRoot(Path(sys.argv[1]), "a test", cache=Path(sys.argv[2]))
-
-def held(name, when=lambda *a: True):
-    "Does what it did, says so, and goes no further."
-    real = getattr(store, name)
-    def call(*arguments):
-        real(*arguments)
-        if when(*arguments):
-            print("held", flush=True)
-            time.sleep(60)
-    setattr(store, name, call)
-
-"""
-OPENED = "print(store.open_dataset(INFO, root).digest, flush=True)"
-
-
-@pytest.fixture
-def child(root: DataRoot, site: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
-    """``child(code)``: a process that runs it with ``store``, ``INFO`` and ``root``; killed when the test ends."""
-    with contextlib.ExitStack() as stack:
-
-        def start(code: str, **env: str) -> subprocess.Popen[str]:
-            process = subprocess.Popen(
-                [sys.executable, "-c", CHILD + code, str(root.path), str(root.cache)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-                env={**os.environ, "PYTHONPATH": str(site), **env},
-            )
-            stack.enter_context(process)
-            stack.callback(process.kill)
-            return process
-
-        yield start
+#: What a child does that opens the data set.
+OPENED = "print(store.open_dataset(store.source_of(INFO), root).digest, flush=True)"
 
 
 def line_of(process: subprocess.Popen[str]) -> str:
@@ -105,7 +61,7 @@ class TestOtherProcesses:
         assert process.wait() == -signal.SIGKILL
         (half,) = (p for p in (root.cache / "prepared" / "gray").iterdir() if p.is_dir())
         assert half.name.endswith(f".{process.pid}.incoming")
-        assert prepared("gray", root.cache) == []
+        assert copies_of("gray", root.cache) == []
 
         folder = opened().folder
         assert reads() == 2
@@ -133,7 +89,7 @@ class TestOtherProcesses:
     def test_two_that_use_a_set_share_its_pages(self, child: Child, opened: Open, rows: Path) -> None:
         rows.write_bytes(bytes(5 * 4_000_000))
         size = opened().folder.joinpath("x.npy").stat().st_size
-        used = "x = store.open_dataset(INFO, root).data.x; x.max(); print('used', flush=True); input()"
+        used = "x = store.open_dataset(store.source_of(INFO), root).data.x; x.max(); print('used', flush=True); input()"
         both = [child(used) for _ in range(2)]
         for process in both:
             assert line_of(process) == "used"

@@ -6,15 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from pubench_datasets_embedded import pubench_datasets
 from pubench_datasets_embedded.loaders import BreastCancer, Digits
 
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.source import DataSource
 from pubench_core.data.store import source_of
-from pubench_core.engine.problem import Problem
-from pubench_core.execution.run import prepare
+from pubench_core.engine.problem import Problem, build_problem
 from pubench_core.plugins.registry import load, registry
 from pubench_core.request import Layer, resolve
 
@@ -28,7 +26,7 @@ def read(key: str) -> ClassData:
 
 def problem_of(key: str) -> Problem:
     layer = Layer({"data": key, "method": "nnpu", "seed": 3})
-    return prepare(resolve([layer], registry()), registry(), torch.device("cpu"))
+    return build_problem(resolve([layer], registry()))
 
 
 @pytest.mark.parametrize(

@@ -38,9 +38,9 @@ class TestDamaged:
     """Each gives one line that names the file, the line where one is to blame, what is wrong and what to do."""
 
     def refused(self, path: Path, read: Read, key: str = "spambase") -> str:
-        with pytest.raises(RequestError) as told:
+        with pytest.raises(RequestError) as caught:
             read(key)
-        line = str(told.value)
+        line = str(caught.value)
         assert line.startswith((str(path), f"cannot read {path}"))
         assert "\n" not in line
         return line[len(str(path)) :]
@@ -112,9 +112,9 @@ class TestDamaged:
         """A folder in its place stands for every way of not being readable, for every user."""
         path = root.path / "spambase" / name
         path.mkdir(parents=True)
-        with pytest.raises(RequestError) as told:
+        with pytest.raises(RequestError) as caught:
             read("spambase")
-        assert str(told.value) == f"cannot read {path}: Is a directory"
+        assert str(caught.value) == f"cannot read {path}: Is a directory"
 
     def test_a_value_that_the_attribute_does_not_have(self, put: Put, rows: Rows, read: Read) -> None:
         rows("mushroom", 2)

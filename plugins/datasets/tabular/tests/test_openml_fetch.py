@@ -14,7 +14,8 @@ import pytest
 
 from pubench_core.data.dataset import DataRoot
 from pubench_core.data.source import DataSource
-from pubench_core.errors import RequestError
+from pubench_core.data.store import located
+from pubench_core.errors import Hint, RequestError
 
 Source = Callable[[str], DataSource]
 
@@ -76,9 +77,9 @@ class TestFetch:
             raise (ConnectionError if kind == "network" else module.exceptions.PyOpenMLError)("no way\nto the server")
 
         module = fake(fail)
-        with pytest.raises(RequestError) as told:
+        with pytest.raises(RequestError) as caught:
             source("letter").fetch(root)
-        line = str(told.value)
+        line = str(caught.value)
         assert "\n" not in line
         assert line.startswith("letter could not be downloaded (")
         assert "no way to the server); try again, or get it from the UCI Machine Learning Repository" in line
@@ -96,16 +97,25 @@ class TestFetch:
         self, root: DataRoot, monkeypatch: pytest.MonkeyPatch, source: Source
     ) -> None:
         monkeypatch.setitem(sys.modules, "openml", None)  # importing it fails
-        with pytest.raises(RequestError, match=r"connect-4 is not downloaded with --offline"):
+        with pytest.raises(RequestError, match=r"connect-4 is not downloaded with execution\.offline"):
             source("connect-4").fetch(replace(root, offline=True))
 
     @pytest.mark.parametrize("key", ["bank", "concrete", "housing", "landsat", "pendigit", "shuttle", "wine"])
     def test_a_set_without_a_pinned_id_says_which_files_to_get(self, key: str, root: DataRoot, source: Source) -> None:
         found = source(key)
-        with pytest.raises(RequestError) as told:
+        with pytest.raises(RequestError) as caught:
             found.fetch(root)
-        assert str(told.value).startswith(f"{key} cannot be downloaded by pubench: get ")
-        assert str(told.value).endswith(f"and put that into {root.path / key}")
+        assert str(caught.value).startswith(f"{key} cannot be downloaded by pubench: get ")
+        assert str(caught.value).endswith(f"and put that into {root.path / key}")
+
+    @pytest.mark.parametrize(("key", "offered"), [("bank", False), ("spambase", True)])
+    def test_a_download_is_offered_where_openml_has_the_set(
+        self, key: str, offered: bool, root: DataRoot, source: Source
+    ) -> None:
+        with pytest.raises(RequestError, match=f"{key}: no ") as caught:
+            located(source(key), root)
+        assert caught.value.hint == (Hint("fetch", key) if offered else None)
+        assert ("what is missing can be downloaded" in str(caught.value)) == offered
 
     @pytest.mark.filterwarnings("default")  # the package's own warnings are not ours
     def test_the_real_package_without_a_network(
@@ -124,9 +134,9 @@ class TestFetch:
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setattr(openml.config, "connection_n_retries", 1)
         before = openml.config.get_cache_directory()
-        with pytest.raises(RequestError, match=r"spambase could not be downloaded \(.*\); try again") as told:
+        with pytest.raises(RequestError, match=r"spambase could not be downloaded \(.*\); try again") as caught:
             source("spambase").fetch(root)
-        assert "\n" not in str(told.value)
+        assert "\n" not in str(caught.value)
         assert openml.config.get_cache_directory() == before
         with pytest.raises(RequestError, match=r"no spambase\.data"):
             source("spambase").locate(root)

@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.source import DataSource
-from pubench_core.errors import RequestError
+from pubench_core.errors import Hint, RequestError
 
 Read = Callable[[str], ClassData]
 Rows = Callable[..., None]
@@ -195,12 +195,13 @@ class TestPlaces:
 
 class TestDamaged:
     def refused(self, path: Path, read: Read) -> str:
-        with pytest.raises(RequestError) as told:
+        with pytest.raises(RequestError) as caught:
             read("spambase")
-        line = str(told.value)
+        line = str(caught.value)
         assert line.startswith(f"{path}")
         assert "\n" not in line
-        assert line.endswith("; delete it and get it again with pubench data fetch spambase")
+        assert line.endswith("; delete it and get it again")
+        assert caught.value.hint == Hint("fetch", "spambase")
         return line[len(str(path)) :]
 
     @pytest.mark.parametrize(
@@ -271,13 +272,13 @@ class TestDamaged:
     @pytest.mark.parametrize("name", ["dataset.arff", "dataset_44.pq"])
     def test_a_file_that_cannot_be_read(self, name: str, cache: Path, read: Read) -> None:
         (cache / "44" / name).mkdir(parents=True)
-        with pytest.raises(RequestError) as told:
+        with pytest.raises(RequestError) as caught:
             read("spambase")
-        assert str(told.value) == f"cannot read {cache / '44' / name}: Is a directory"
+        assert str(caught.value) == f"cannot read {cache / '44' / name}: Is a directory"
 
     def test_connect_4_whose_players_cannot_be_told_apart(self, cache: Path, rows: Rows, read: Read) -> None:
         rows("connect-4", 2)
         path = write_arff(cache, 40668, {**{f"s{j}": ["1", "2"] for j in range(42)}, "class": ["0", "1"]})
-        with pytest.raises(RequestError) as told:
+        with pytest.raises(RequestError) as caught:
             read("connect-4")
-        assert str(told.value).startswith(f"{path} does not tell which of its codes 1 and 2 is the first player; ")
+        assert str(caught.value).startswith(f"{path} does not show which of its codes 1 and 2 is the first player; ")

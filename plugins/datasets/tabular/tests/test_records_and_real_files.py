@@ -8,13 +8,12 @@ import sys
 
 import numpy as np
 import pytest
-import torch
 from pubench_datasets_tabular import pubench_datasets
 from pubench_datasets_tabular.layouts import LAYOUTS
 
 from pubench_core.data.dataset import ClassData, DataRoot
-from pubench_core.data.store import open_dataset
-from pubench_core.execution.run import prepare
+from pubench_core.data.store import open_dataset, source_of
+from pubench_core.engine.problem import build_problem
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, parse_assignment, resolve
 from pubench_core.testing import reference_folder
@@ -69,7 +68,7 @@ JAIN = {
 
 @pytest.fixture(scope="module", params=sorted(COUNTS))
 def real_set(request: pytest.FixtureRequest, real: DataRoot) -> tuple[str, ClassData]:
-    return request.param, open_dataset(INFOS[request.param], real).data
+    return request.param, open_dataset(source_of(INFOS[request.param]), real).data
 
 
 def both_parts(data: ClassData, key: str) -> np.ndarray:
@@ -144,15 +143,15 @@ class TestRealSets:
 
     @pytest.mark.parametrize("key", sorted(JAIN))
     def test_positives_are_those_of_jain_et_al(self, key: str, real: DataRoot) -> None:
-        data = open_dataset(INFOS[key], real).data
+        data = open_dataset(source_of(INFOS[key]), real).data
         counts = both_parts(data, key)
         assert (counts[list(INFOS[key].positive)].sum(), counts.sum(), data.x.shape[1]) == JAIN[key]
 
     def test_jain_et_al_took_the_first_45_000_calls_of_the_bank(self, real: DataRoot) -> None:
-        assert (open_dataset(INFOS["bank"], real).data.y[:45_000] == 1).sum() == 5188
+        assert (open_dataset(source_of(INFOS["bank"]), real).data.y[:45_000] == 1).sum() == 5188
 
     def test_letter_is_trained_on_its_first_16_000_rows(self, real: DataRoot) -> None:
-        data = open_dataset(INFOS["letter"], real).data
+        data = open_dataset(source_of(INFOS["letter"]), real).data
         assert data.x_test is not None
         assert data.y_test is not None
         assert (data.x.shape, data.x_test.shape) == ((16_000, 16), (4_000, 16))
@@ -162,13 +161,13 @@ class TestRealSets:
         assert data.x[0].tolist() == [2, 8, 3, 5, 1, 8, 13, 0, 6, 6, 10, 8, 0, 8, 0, 8]
 
     def test_every_position_of_connect_4_has_four_stones_of_each_player(self, real: DataRoot) -> None:
-        data = open_dataset(INFOS["connect-4"], real).data
+        data = open_dataset(source_of(INFOS["connect-4"]), real).data
         squares = data.x.reshape(-1, 42, 3).sum(axis=1)
         assert (squares == [34, 4, 4]).all()
 
     def test_x_holds_b1_more_often_than_o(self, real: DataRoot) -> None:
         """What tells the players apart in OpenML's copy."""
-        data = open_dataset(INFOS["connect-4"], real).data
+        data = open_dataset(source_of(INFOS["connect-4"]), real).data
         assert data.x.reshape(-1, 42, 3)[:, 6].sum(axis=0).tolist() == [21772, 19896, 25889]
 
     @pytest.mark.reference
@@ -191,12 +190,13 @@ class TestRealSets:
         ):
             path, value = parse_assignment(text)
             layer.put(path, value, text)
-        facts = prepare(resolve([layer], registry()), registry(), torch.device("cpu")).facts()
-        train, labeled = facts["train"], int(row["pu_labeled"])
+        facts = build_problem(resolve([layer], registry())).facts()
+        train, labeled = facts.train, int(row["pu_labeled"])
+        assert facts.test is not None
         kept = labeled if scheme == "single-training-set" else 0
-        assert (train["positive"], train["negative"]) == (int(row["pn_train_pos"]), int(row["pn_train_neg"]))
-        assert train["labeled"] == labeled
-        assert train["unlabeled_positive"] == int(row["pu_unlab_pos"]) - kept
-        assert train["unlabeled_negative"] == int(row["pu_unlab_neg"])
-        assert facts["validation"]["positive"] + facts["validation"]["negative"] == int(row["val_size"])
-        assert (facts["test"]["positive"], facts["test"]["negative"]) == (int(row["test_pos"]), int(row["test_neg"]))
+        assert (train.positive, train.negative) == (int(row["pn_train_pos"]), int(row["pn_train_neg"]))
+        assert train.labeled == labeled
+        assert train.unlabeled_positive == int(row["pu_unlab_pos"]) - kept
+        assert train.unlabeled_negative == int(row["pu_unlab_neg"])
+        assert facts.validation.positive + facts.validation.negative == int(row["val_size"])
+        assert (facts.test.positive, facts.test.negative) == (int(row["test_pos"]), int(row["test_neg"]))

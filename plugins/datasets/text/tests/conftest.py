@@ -90,7 +90,7 @@ def encoded(put_in_hub_cache: Callable[[], Path], monkeypatch: pytest.MonkeyPatc
 
 @pytest.fixture
 def said() -> list[str]:
-    """What the user was told."""
+    """The lines for the user."""
     return []
 
 

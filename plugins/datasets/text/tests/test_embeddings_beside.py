@@ -57,9 +57,9 @@ def write(folder: Path, arrays: Arrays) -> Path:
 
 
 def refused(read: Read, path: Path) -> str:
-    with pytest.raises(RequestError) as told:
+    with pytest.raises(RequestError) as caught:
         read("imdb")
-    line = str(told.value)
+    line = str(caught.value)
     assert "\n" not in line
     assert line.startswith((f"{path} ", f"cannot read {path}: "))
     return line

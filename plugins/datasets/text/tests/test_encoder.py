@@ -164,17 +164,17 @@ class TestProcesses:
         assert len(before) == 12
         assert not stored_in(root)
         second = start()
-        told, _ = second.communicate(timeout=60)
+        line, _ = second.communicate(timeout=60)
         assert second.returncode == 0
-        assert told.startswith("a set: 9 of 21 documents encoded in ")
+        assert line.startswith("a set: 9 of 21 documents encoded in ")
         assert sorted((tmp_path / "log").read_text().split()) == sorted(TEXTS)
 
     def test_two_at_once_do_the_work_once(self, tmp_path: Path, start: Start) -> None:
         both = [start(pause=0.1), start(pause=0.1)]
-        told = [process.communicate(timeout=60)[0] for process in both]
+        lines = [process.communicate(timeout=60)[0] for process in both]
         assert [process.returncode for process in both] == [0, 0]
         assert sorted((tmp_path / "log").read_text().split()) == sorted(TEXTS)
-        assert sum("21 of 21 documents encoded" in line for line in told) == 1
+        assert sum("21 of 21 documents encoded" in line for line in lines) == 1
 
     def test_one_that_waits_says_so(self, root: DataRoot, said: list[str], encoded: list[str]) -> None:
         encode(TEXTS, root, "a set")
@@ -219,10 +219,10 @@ class TestTrouble:
         encode(TEXTS, root, "a set")
         path = stored_in(root)[0]
         path.write_bytes(content)
-        with pytest.raises(RequestError) as told:
+        with pytest.raises(RequestError) as caught:
             encode(TEXTS, root, "a set")
-        assert str(told.value).startswith(f"{path} is damaged (")
-        assert str(told.value).endswith(f"delete {path.parent} and run again")
+        assert str(caught.value).startswith(f"{path} is damaged (")
+        assert str(caught.value).endswith(f"delete {path.parent} and run again")
 
     def test_a_cache_that_cannot_be_written(self, root: DataRoot, encoded: list[str], tmp_path: Path) -> None:
         (tmp_path / "file").write_text("in the way")
@@ -257,7 +257,7 @@ class TestTrouble:
             yield lambda texts: np.full((len(texts), 384), value, dtype=np.float32)
 
         monkeypatch.setattr(encoder, "loaded", broken)
-        with pytest.raises(RequestError, match="gives vectors that are not finite") as told:
+        with pytest.raises(RequestError, match="gives vectors that are not finite") as caught:
             encode(TEXTS, root, "a set")
-        assert "--encoder PATH" in str(told.value)
+        assert "execution.encoder=PATH" in str(caught.value)
         assert not stored_in(root)

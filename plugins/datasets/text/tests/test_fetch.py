@@ -1,4 +1,4 @@
-"""Downloads: complete and right or not there at all; every failure is one line; none with --offline."""
+"""Downloads: complete and right or not there at all; every failure is one line; none where the root is offline."""
 
 from __future__ import annotations
 
@@ -52,16 +52,16 @@ def fetch(key: str, root: DataRoot) -> None:
 
 
 def failed(key: str, root: DataRoot) -> str:
-    with pytest.raises(RequestError) as told:
+    with pytest.raises(RequestError) as caught:
         fetch(key, root)
-    assert "\n" not in str(told.value)
-    return str(told.value)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
 
 
 @pytest.mark.parametrize("key", ["20news", "imdb"])
 def test_nothing_is_downloaded_offline(key: str, root: DataRoot) -> None:
     line = failed(key, replace(root, offline=True))
-    assert "--offline" in line
+    assert "execution.offline" in line
     assert str(root.path / key) in line
     assert not root.path.exists()
 

@@ -124,9 +124,9 @@ class TestForms:
 
 def refused(read: Read) -> str:
     """The one line that reading ends with."""
-    with pytest.raises(RequestError) as told:
+    with pytest.raises(RequestError) as caught:
         read("imdb")
-    line = str(told.value)
+    line = str(caught.value)
     assert "\n" not in line
     assert "()" not in line
     return line
@@ -154,7 +154,7 @@ FORMS: dict[str, bytes] = {
 
 
 class TestDamaged:
-    """Each gives one line that names the file, what is wrong, and what to do; no encoder is asked for before."""
+    """Each gives one line that names the file, what is wrong, and what to do; no encoder is needed before."""
 
     @pytest.mark.parametrize("name", FORMS)
     @pytest.mark.parametrize(

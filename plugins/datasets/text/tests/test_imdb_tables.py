@@ -100,16 +100,16 @@ class TestForms:
 
 def refused(read: Read) -> str:
     """The one line that reading ends with."""
-    with pytest.raises(RequestError) as told:
+    with pytest.raises(RequestError) as caught:
         read("imdb")
-    line = str(told.value)
+    line = str(caught.value)
     assert "\n" not in line
     assert "()" not in line
     return line
 
 
 class TestDamaged:
-    """Each gives one line that names the file, what is wrong, and what to do; no encoder is asked for before."""
+    """Each gives one line that names the file, what is wrong, and what to do; no encoder is needed before."""
 
     def test_a_table_that_cannot_be_read(self, folder: Path, read: Read) -> None:
         """A folder in its place stands for every way of not being readable, for every user."""

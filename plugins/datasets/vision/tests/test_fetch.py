@@ -40,14 +40,14 @@ def content(name: str) -> bytes:
 
 
 class Network:
-    """Stands in for the network, below torchvision's retries and checksums: a folder of files, and what was asked."""
+    """Stands in for the network, below torchvision's retries and checksums: a folder. ``opened``: addresses."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.asked = folder, []  # type: tuple[Path, list[str]]
+        self.folder, self.opened = folder, []  # type: tuple[Path, list[str]]
         self.fail: BaseException | None = None
 
     def get(self, url: str, target: str, **more: Any) -> None:
-        self.asked.append(url)
+        self.opened.append(url)
         if self.fail is not None:
             Path(target).write_bytes(b"the first bytes of")
             raise self.fail
@@ -80,9 +80,9 @@ def kept(tmp_path: Path) -> list[str]:
 
 
 def refused(key: str, root: DataRoot) -> str:
-    with pytest.raises(RequestError) as told:
+    with pytest.raises(RequestError) as caught:
         source_of(INFOS[key]).fetch(root)
-    line = str(told.value)
+    line = str(caught.value)
     assert "\n" not in line
     assert key in line
     return line
@@ -115,7 +115,7 @@ class TestEverySet:
         line = refused(key, root_of(tmp_path))
         assert "could not be downloaded" in line
         assert str(tmp_path / "root" / key) in line
-        assert network.asked
+        assert network.opened
         assert kept(tmp_path) == []
         with pytest.raises(RequestError):
             source_of(INFOS[key]).locate(root_of(tmp_path))
@@ -138,17 +138,17 @@ class TestEverySet:
             source_of(INFOS[key]).fetch(root_of(tmp_path))
         assert kept(tmp_path) == []
 
-    def test_offline_nothing_is_asked_or_written(self, tmp_path: Path, network: Network, key: str) -> None:
+    def test_offline_nothing_is_opened_or_written(self, tmp_path: Path, network: Network, key: str) -> None:
         line = refused(key, root_of(tmp_path, offline=True))
-        assert "--offline" in line
+        assert "execution.offline" in line
         assert str(tmp_path / "root" / key) in line
-        assert network.asked == []
+        assert network.opened == []
         assert not (tmp_path / "root").exists()
 
     def test_a_root_that_cannot_be_written(self, tmp_path: Path, network: Network, key: str) -> None:
         (tmp_path / "root").write_text("a file")
         assert "Not a directory" in refused(key, root_of(tmp_path))
-        assert network.asked == []
+        assert network.opened == []
 
 
 def test_a_set_downloaded_in_part_is_not_kept(tmp_path: Path, network: Network, checksums_agree: None) -> None:
@@ -163,7 +163,7 @@ def test_mnist_is_read_as_downloaded(tmp_path: Path, network: Network, checksums
     assert np.array_equal(source.read(source.locate(root), root).y, np.arange(5))
 
 
-def test_torchvision_still_names_what_is_asked_of_it() -> None:
+def test_torchvision_still_has_the_names_that_are_used() -> None:
     """``fetch`` takes addresses and checksums from torchvision, one of them from a private name."""
     from torchvision.datasets import Imagenette
 

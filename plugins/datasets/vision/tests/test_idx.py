@@ -15,13 +15,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
-import torch
 from pubench_datasets_vision import pubench_datasets
 
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.store import open_dataset, source_of
+from pubench_core.engine.problem import build_problem
 from pubench_core.errors import RequestError
-from pubench_core.execution.run import prepare
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, parse_assignment, resolve
 from pubench_core.testing import reference_folder
@@ -121,14 +120,14 @@ class TestLayouts:
 
 def test_a_prepared_copy_is_opened_without_torchvision(tmp_path: Path) -> None:
     packed(tmp_path / "root" / "mnist")
-    open_dataset(INFOS["mnist"], DataRoot(tmp_path / "root", "a test", cache=tmp_path / "cache"))
+    open_dataset(source_of(INFOS["mnist"]), DataRoot(tmp_path / "root", "a test", cache=tmp_path / "cache"))
     script = (
         "import sys; from pathlib import Path\n"
         "from pubench_core.data.dataset import DataRoot\n"
-        "from pubench_core.data.store import open_dataset\n"
+        "from pubench_core.data.store import open_dataset, source_of\n"
         "from pubench_datasets_vision import pubench_datasets\n"
         f"root = DataRoot(Path({str(tmp_path / 'root')!r}), 'a test', cache=Path({str(tmp_path / 'cache')!r}))\n"
-        "x = open_dataset(pubench_datasets()[0], root).data.x\n"
+        "x = open_dataset(source_of(pubench_datasets()[0]), root).data.x\n"
         "print(x.shape, [m for m in ('torchvision', 'torch', 'PIL', 'pyarrow') if m in sys.modules])\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
@@ -137,18 +136,18 @@ def test_a_prepared_copy_is_opened_without_torchvision(tmp_path: Path) -> None:
 
 class TestMissing:
     def test_every_file_folder_and_source_is_named(self, tmp_path: Path) -> None:
-        with pytest.raises(RequestError) as told:
+        with pytest.raises(RequestError) as caught:
             read("fashion-mnist", tmp_path)
         for words in (*NAMES, str(tmp_path / "fashion-mnist"), str(tmp_path / "FashionMNIST" / "raw"), "a test"):
-            assert words in str(told.value)
-        assert "Fashion-MNIST distribution" in str(told.value)
+            assert words in str(caught.value)
+        assert "Fashion-MNIST distribution" in str(caught.value)
 
     def test_only_the_absent_file_is_named(self, tmp_path: Path) -> None:
         packed(tmp_path / "mnist")
         (tmp_path / "mnist" / f"{NAMES[3]}.gz").unlink()
-        with pytest.raises(RequestError, match=r"no t10k-labels-idx1-ubyte.gz in ") as told:
+        with pytest.raises(RequestError, match=r"no t10k-labels-idx1-ubyte.gz in ") as caught:
             read("mnist", tmp_path)
-        assert NAMES[0] not in str(told.value)
+        assert NAMES[0] not in str(caught.value)
 
 
 def cut(content: bytes) -> bytes:
@@ -162,9 +161,9 @@ class TestDamaged:
         unpacked(tmp_path / "mnist")
         (tmp_path / "mnist" / name).unlink()
         (tmp_path / "mnist" / (name + suffix)).write_bytes(content)
-        with pytest.raises(RequestError) as told:
+        with pytest.raises(RequestError) as caught:
             read("mnist", tmp_path)
-        line = str(told.value)
+        line = str(caught.value)
         assert "\n" not in line
         assert "files ()" not in line  # a reason is given
         assert str(tmp_path / "mnist") in line
@@ -230,9 +229,9 @@ class TestDamaged:
         unpacked(tmp_path / "mnist")
         (tmp_path / "mnist" / f"{part}-images-idx3-ubyte").write_bytes(idx(images(0)))
         (tmp_path / "mnist" / f"{part}-labels-idx1-ubyte").write_bytes(idx(labels(0)))
-        with pytest.raises(RequestError) as told:
+        with pytest.raises(RequestError) as caught:
             read("mnist", tmp_path)
-        assert str(tmp_path / "mnist") in str(told.value)
+        assert str(tmp_path / "mnist") in str(caught.value)
 
     def test_no_room_to_unpack(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         packed(tmp_path / "mnist")
@@ -250,9 +249,9 @@ class TestDamaged:
         unpacked(tmp_path / "mnist")
         (tmp_path / "mnist" / NAMES[0]).unlink()
         (tmp_path / "mnist" / (NAMES[0] + suffix)).mkdir()
-        with pytest.raises(RequestError) as told:
+        with pytest.raises(RequestError) as caught:
             read("mnist", tmp_path)
-        assert str(told.value).startswith(f"cannot read {tmp_path / 'mnist' / (NAMES[0] + suffix)}: ")
+        assert str(caught.value).startswith(f"cannot read {tmp_path / 'mnist' / (NAMES[0] + suffix)}: ")
 
 
 # ------------------------------------------------------------------------------------------------ the real sets
@@ -315,15 +314,16 @@ class TestRealSets:
         ):
             path, value = parse_assignment(text)
             layer.put(path, value, text)
-        facts = prepare(resolve([layer], registry()), registry(), torch.device("cpu")).facts()
-        train, labeled = facts["train"], int(row["pu_labeled"])
+        facts = build_problem(resolve([layer], registry())).facts()
+        train, labeled = facts.train, int(row["pu_labeled"])
+        assert facts.test is not None
         kept = labeled if scheme == "single-training-set" else 0
-        assert (train["positive"], train["negative"]) == (int(row["pn_train_pos"]), int(row["pn_train_neg"]))
-        assert train["labeled"] == labeled
-        assert train["unlabeled_positive"] == int(row["pu_unlab_pos"]) - kept
-        assert train["unlabeled_negative"] == int(row["pu_unlab_neg"])
-        assert facts["validation"]["positive"] + facts["validation"]["negative"] == int(row["val_size"])
-        assert (facts["test"]["positive"], facts["test"]["negative"]) == (int(row["test_pos"]), int(row["test_neg"]))
+        assert (train.positive, train.negative) == (int(row["pn_train_pos"]), int(row["pn_train_neg"]))
+        assert train.labeled == labeled
+        assert train.unlabeled_positive == int(row["pu_unlab_pos"]) - kept
+        assert train.unlabeled_negative == int(row["pu_unlab_neg"])
+        assert facts.validation.positive + facts.validation.negative == int(row["val_size"])
+        assert (facts.test.positive, facts.test.negative) == (int(row["test_pos"]), int(row["test_neg"]))
 
     def test_the_default_classes_are_the_published_ones(self) -> None:
         table = csv.DictReader((reference_folder() / "pubench_splits.csv").read_text().splitlines())

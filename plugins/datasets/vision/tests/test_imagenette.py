@@ -81,9 +81,9 @@ def read(path: Path) -> ClassData:
 
 
 def refused(path: Path) -> str:
-    with pytest.raises(RequestError) as told:
+    with pytest.raises(RequestError) as caught:
         read(path)
-    line = str(told.value)
+    line = str(caught.value)
     assert "\n" not in line
     return line
 
@@ -158,7 +158,7 @@ class TestForms:
         write_tree(tmp_path / "root" / FOLDER)
         root = DataRoot(tmp_path / "root", "a test", cache=tmp_path / "cache")
         for _ in range(2):
-            assert_same(open_dataset(INFO, root).data, reference)
+            assert_same(open_dataset(source_of(INFO), root).data, reference)
 
     def test_the_user_is_told_that_the_set_is_not_the_published_one(self, tmp_path: Path) -> None:
         write_tree(tmp_path / FOLDER)

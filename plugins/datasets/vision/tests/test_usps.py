@@ -71,9 +71,9 @@ def read(path: Path, said_by: str = "a test") -> ClassData:
 
 
 def refused(path: Path) -> str:
-    with pytest.raises(RequestError) as told:
+    with pytest.raises(RequestError) as caught:
         read(path)
-    line = str(told.value)
+    line = str(caught.value)
     assert "\n" not in line
     return line
 
@@ -104,7 +104,7 @@ class TestForms:
     def test_a_prepared_copy_has_the_arrays(self, tmp_path: Path) -> None:
         write(tmp_path / "root", FORMS["gzip"])
         root = DataRoot(tmp_path / "root", "a test", cache=tmp_path / "cache")
-        assert np.array_equal(open_dataset(INFO, root).data.x, open_dataset(INFO, root).data.x)
+        assert np.array_equal(open_dataset(source_of(INFO), root).data.x, open_dataset(source_of(INFO), root).data.x)
 
 
 class TestMissing:

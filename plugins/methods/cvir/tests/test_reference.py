@@ -51,7 +51,7 @@ def test_every_case_is_of_a_kind_that_is_tested() -> None:
 
 
 @pytest.mark.parametrize(("name", "case"), RANKINGS, ids=named)
-def test_the_rows_that_look_most_positive_are_ignored(name: str, case: Case) -> None:
+def test_the_rows_with_the_highest_scores_are_ignored(name: str, case: Case) -> None:
     z, share = torch.from_numpy(case["z_u"]), float(case["alpha"])
     close(logit(torch.from_numpy(case["outputs_u"])), case["z_u"])
     kept = provisional_negatives(z, share).numpy()
@@ -63,7 +63,7 @@ def test_the_rows_that_look_most_positive_are_ignored(name: str, case: Case) -> 
 
 
 @pytest.mark.parametrize(("name", "case"), STEPS + SKIPPED, ids=named)
-def test_a_batch_looks_its_rows_up_by_their_own_number(name: str, case: Case) -> None:
+def test_a_batch_finds_its_rows_by_their_number(name: str, case: Case) -> None:
     kept = torch.from_numpy(case["keep"]).bool()[torch.from_numpy(case["u_index"]).long()]
     assert kept.any() != bool(case.get("skipped", False))
     if "kept_in_batch" in case:

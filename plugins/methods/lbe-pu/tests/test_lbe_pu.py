@@ -61,7 +61,8 @@ def test_it_learns_digits_from_few_labels_as_pu_bench_does() -> None:
 
 
 def test_the_propensity_is_a_further_output() -> None:
-    eta = trained(*SHORT).auxiliary["propensity"]
+    result = trained(*SHORT)
+    eta = result.states[result.state_of["last"]].auxiliary["propensity"]
     assert ((eta > 0) & (eta < 1)).all()
     assert eta.std() > 0
 

@@ -94,7 +94,7 @@ def test_at_the_threshold_a_row_of_p_and_u_is_as_likely_positive_as_not(share: f
     assert discriminator_threshold(share, labeled_share) == pytest.approx(labeled)
 
 
-def test_positive_begins_lower_while_it_tells_p_from_u(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_boundary_is_lower_while_it_separates_p_from_u(monkeypatch: pytest.MonkeyPatch) -> None:
     thresholds: list[float] = []
     monkeypatch.setattr(MPEPU, "finalize", lambda method, data, run: thresholds.append(method.threshold))
     result = trained("epochs=2", "warm_up=2", "mechanism.c=0.3", "evaluation.trace=[test]")
@@ -130,19 +130,19 @@ def test_options_have_results_and_make_a_difference(setting: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("c", "n", "held", "way_out"),
+    ("c", "n", "held", "remedy"),
     [
-        (0.002, 1, 0, r"label more \(--c\)"),
-        (0.004, 2, 1, r"label more \(--c\)"),
+        (0.002, 1, 0, r"label more \(mechanism\.c\)"),
+        (0.004, 2, 1, r"label more \(mechanism\.c\)"),
         (0.007, 3, 1, "hold_out=0.67 would do"),
     ],
 )
-def test_too_few_labeled_positives_are_refused(c: float, n: int, held: int, way_out: str) -> None:
-    with pytest.raises(RequestError, match=f"hold_out = 0.2 of {n} gives {held}; .*{way_out}"):
+def test_too_few_labeled_positives_are_refused(c: float, n: int, held: int, remedy: str) -> None:
+    with pytest.raises(RequestError, match=f"hold_out = 0.2 of {n} gives {held}; {remedy}$"):
         trained("epochs=1", f"mechanism.c={c}", *LAST)
 
 
-def test_the_way_out_that_is_named_is_one() -> None:
+def test_the_remedy_that_is_named_is_one() -> None:
     result = trained("epochs=1", "mechanism.c=0.007", "hold_out=0.67", *LAST)
     assert np.isfinite(result.scores["last"]["test"]).all()
 

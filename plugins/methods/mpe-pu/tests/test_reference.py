@@ -72,7 +72,7 @@ def test_the_best_bin_and_all_others(name: str, case: Case) -> None:
 
 
 @pytest.mark.parametrize(("name", "case"), RANKINGS, ids=named)
-def test_the_rows_that_look_most_positive_are_ignored(name: str, case: Case) -> None:
+def test_the_rows_with_the_highest_scores_are_ignored(name: str, case: Case) -> None:
     close(logit(torch.from_numpy(case["outputs_u"])), case["z_u"])
     kept = provisional_negatives(torch.from_numpy(case["z_u"]), float(case["alpha"])).numpy()
     np.testing.assert_array_equal(kept, case["keep"].astype(bool))
@@ -83,7 +83,7 @@ def test_the_rows_that_look_most_positive_are_ignored(name: str, case: Case) -> 
 
 
 def parts(case: Case, z_p: Tensor, z_u: Tensor) -> None:
-    """The two means, each over its own rows."""
+    """The two means, each over its rows."""
     scores, labeled = joined(z_p, z_u)
     close(masked_mean(F.softplus(-scores), labeled), case["loss_p"])
     close(masked_mean(F.softplus(scores), ~labeled), case["loss_u"])
@@ -103,7 +103,7 @@ def test_a_step_of_the_warm_up(name: str, case: Case) -> None:
 
 
 @pytest.mark.parametrize(("name", "case"), STEPS + SKIPPED, ids=named)
-def test_a_batch_looks_its_rows_up_by_their_own_number(name: str, case: Case) -> None:
+def test_a_batch_finds_its_rows_by_their_number(name: str, case: Case) -> None:
     kept = torch.from_numpy(case["keep"]).bool()[torch.from_numpy(case["u_index"]).long()]
     assert kept.any() != bool(case.get("skipped", False))
     if "kept_in_batch" in case:

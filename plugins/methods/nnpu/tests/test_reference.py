@@ -122,7 +122,7 @@ def test_clamp_on_the_difference_of_two_outputs_is_the_loss_of_wang_et_al(name: 
     close(u.grad, case["two_logit_grad_u"], TWO_LOGIT_TOLERANCE)
 
 
-def test_the_method_is_algorithm_1_of_the_paper_unless_told_otherwise() -> None:
+def test_the_method_is_algorithm_1_of_the_paper_by_default() -> None:
     config = NNPU.Config()
     assert (config.correction, config.surrogate, config.beta, config.gamma) == ("ascent", "sigmoid", 0.0, 1.0)
     assert config.batching == "joint"

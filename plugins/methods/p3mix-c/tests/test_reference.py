@@ -39,7 +39,7 @@ def tensor(value: Any) -> Tensor:
 
 
 def batch_of(case: dict[str, Any]) -> tuple[Tensor, Tensor, Tensor]:
-    """Inputs, which rows are labeled, probabilities (those of P rows are never looked at)."""
+    """Inputs, which rows are labeled, probabilities (those of P rows are never used)."""
     n_p = int(case["n_P"])
     labeled = torch.arange(len(case["x"])) < n_p
     probability = torch.cat([torch.full((n_p,), 0.5, dtype=torch.float64), tensor(case["score_U"])])

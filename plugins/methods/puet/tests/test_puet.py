@@ -1,4 +1,4 @@
-"""What must hold for every forest: determinism, honest counts, the rules of growth, and the meaning of the score."""
+"""What must hold for every forest: determinism, correct counts, the rules of growth, and the meaning of the score."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_every_node_of_a_grown_tree_is_what_its_rows_make_it(non_negative: bool,
     min_samples_split=st.sampled_from([2, 3, 8]),
 )
 @settings(deadline=None, max_examples=150)
-def test_any_small_table_of_ties_and_duplicates_gives_an_honest_tree(
+def test_any_small_table_of_ties_and_duplicates_gives_a_correct_tree(
     seed: int,
     n_p: int,
     n_u: int,
@@ -319,7 +319,7 @@ def test_a_table_without_any_difference_is_one_leaf_of_the_prior(prior: float, l
     np.testing.assert_allclose(forest.nodes["posterior"], prior, rtol=1e-15)
 
 
-def test_a_posterior_of_one_half_is_decided_by_a_fair_coin() -> None:
+def test_a_posterior_of_one_half_has_a_label_drawn_with_equal_probabilities() -> None:
     labels = fitted(np.ones((5, 3)), np.ones((9, 3)), 0.5, n_estimators=2000).forest.nodes["label"]
     assert set(labels) == {-1, 1}
     assert stats.binomtest(int((labels > 0).sum()), 2000).pvalue > 1e-4
@@ -340,7 +340,7 @@ def test_duplicated_rows_stay_together() -> None:
     for name in ("feature", "threshold", "left", "right", "label"):
         np.testing.assert_array_equal(thrice[name], once[name])
     np.testing.assert_array_equal(thrice["k_u"], 3 * once["k_u"])
-    # a labeled positive whose copy is unlabeled can never be told from it
+    # a labeled positive and its unlabeled copy are never separated
     both = fitted(positive, np.r_[unlabeled, positive], n_estimators=10)
     assert (both.forest.nodes["k_u"] >= both.forest.nodes["k_p"]).all()
     assert np.isfinite(scores(both, test)).all()
@@ -372,7 +372,7 @@ def test_without_the_correction_trees_grow_on_until_nothing_is_unlabeled() -> No
 
 
 @pytest.mark.parametrize("loss", ["quadratic", "logistic"])
-def test_an_easy_problem_is_learnt_and_worse_without_the_correction(loss: str) -> None:
+def test_an_easy_problem_is_learned_and_worse_without_the_correction(loss: str) -> None:
     positive, unlabeled, test, truth = blobs(300, 1200, shift=3)  # the best possible is 0.983
     corrected, unbiased = (
         ((scores(fitted(positive, unlabeled, risk=risk, loss=loss), test) > 0) == (truth > 0)).mean()
@@ -396,7 +396,7 @@ def test_the_score_is_positive_for_a_majority_and_ranks_by_votes_then_posterior(
     votes = np.array(data.draw(st.lists(st.integers(0, trees), min_size=n, max_size=n)))
     mean = np.array(data.draw(st.lists(st.floats(0, 1), min_size=n, max_size=n)))
     score = vote_score(votes, mean, trees)
-    # of a tree that says +1, v is above 1/2 or a coin fell so
+    # of a tree that says +1, v is above 1/2, or 1/2 and the label was drawn
     possible = mean >= 0.5 * votes / trees
     np.testing.assert_array_equal((score > 0)[possible], (2 * votes > trees)[possible])
     order = np.lexsort((mean, votes))

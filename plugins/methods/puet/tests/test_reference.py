@@ -203,7 +203,7 @@ def test_leaf_labels_and_predictions_of_a_tree(replay: Replay) -> None:
             assert stored[node] == 0
         else:
             label = node_label(posterior(*replay.counts(rows), replay.risk))
-            assert label in (0, stored[node])  # 0: the official code threw a coin
+            assert label in (0, stored[node])  # 0: the official code drew the label
             replay.tree["label"][node] = label or stored[node]
     leaves = leaves_of(replay.tree, np.ascontiguousarray(replay.a["Xq"]))
     np.testing.assert_array_equal(replay.tree["label"][leaves], replay.a["pred"])

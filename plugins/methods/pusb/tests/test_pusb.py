@@ -43,7 +43,7 @@ def test_as_many_unlabeled_rows_are_positive_as_the_prior_says(scheme: str, cali
     result.method.net.eval()
     with torch.inference_mode():
         positive = int((result.method.decision_function(data.take(u)) > 0).sum())
-    share = float(data.truth[u].mean())  # the told prior is the true one
+    share = float(data.truth[u].mean())  # the prior that is given is the true one
     assert positive == pytest.approx(share * len(u), abs=2)
 
 

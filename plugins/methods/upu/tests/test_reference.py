@@ -72,7 +72,7 @@ def test_the_risk_of_the_difference_of_two_outputs_is_that_of_wang_et_al(name: s
     close(u.grad, case["two_logit_grad_u"], TWO_LOGIT_TOLERANCE)
 
 
-def test_the_method_uses_the_sigmoid_loss_over_joint_batches_unless_told_otherwise() -> None:
+def test_the_method_uses_the_sigmoid_loss_over_joint_batches_by_default() -> None:
     config = UPU.Config()
     assert (config.surrogate, config.batching) == ("sigmoid", "joint")
     assert UPU.requires(config) == {"prior"}

@@ -1,4 +1,4 @@
-"""VPU in the engine: stored maximum, own criterion, and degenerate problems that have results."""
+"""VPU in the engine: stored maximum, its criterion, and degenerate problems that have results."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_the_largest_posterior_of_the_training_rows_is_one_after_normalization(s
     assert (score[z.argsort()].diff() >= 0).all()
 
 
-def test_it_has_a_criterion_of_its_own() -> None:
+def test_its_criterion_is_minus_the_variational_loss_of_the_validation_part() -> None:
     result = trained(*SHORT, "selection.criterion=native")
     track = result.selection.tracks["native"]
     problem = result.evaluator.problem

@@ -10,7 +10,7 @@ from pubench_metrics_oracle import pubench_metrics
 from pubench_metrics_oracle.measures import counts
 
 from pubench_core.errors import Undefined
-from pubench_core.metric import MetricView, Scored, measure
+from pubench_core.metric import Knowledge, MetricView, Scored, measure
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import load, registry
 from pubench_core.testing import reference_arrays, reference_cases
@@ -29,9 +29,9 @@ COLUMNS = {
 
 
 def scored_of(case: dict[str, Any]) -> Scored:
-    """The vectors decide positive where p >= threshold; the engine decides score > 0 and is not asked here."""
+    """The vectors decide positive where p >= threshold; the engine, which has no part here, score > 0."""
     p = case["p"].astype(np.float64)
-    return Scored(scores=p, decisions=p >= float(case["thr"]), truth=case["y"].astype(np.int8))
+    return Scored(p, p >= float(case["thr"]), Knowledge(truth=case["y"].astype(np.int8)))
 
 
 def expected(case: dict[str, Any], column: str) -> float:
@@ -41,6 +41,12 @@ def expected(case: dict[str, Any], column: str) -> float:
 
 def test_every_measure_of_this_plugin_has_its_column() -> None:
     assert {info.key for info in COLUMNS.values()} >= {info.key for info in pubench_metrics()}
+
+
+def test_each_reads_true_labels_and_assumes_nothing() -> None:
+    for info in pubench_metrics():
+        assert (info.oracle, info.needs, info.assumes) == (True, {"truth"}, frozenset())
+        assert info.higher_is_better
 
 
 @pytest.mark.parametrize("column", COLUMNS)
@@ -68,7 +74,9 @@ def test_the_four_counts_are_exact(name: str, case: dict[str, Any]) -> None:
 def test_the_order_of_rows_plays_no_part(name: str, case: dict[str, Any], column: str) -> None:
     info, order = COLUMNS[column], np.random.default_rng(0).permutation(len(case["y"]))
     metric, scored = load(info), scored_of(case)
-    shuffled = Scored(scored.scores[order], scored.decisions[order], truth=scored.truth[order])
+    truth = scored.knowledge.truth
+    assert truth is not None
+    shuffled = Scored(scored.scores[order], scored.decisions[order], Knowledge(truth=truth[order]))
     if np.isnan(expected(case, column)):
         with pytest.raises(Undefined):
             measure(metric, info, shuffled)

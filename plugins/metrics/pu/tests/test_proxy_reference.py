@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pubench_metrics_pu import pubench_metrics
 
-from pubench_core.metric import Scored, measure
+from pubench_core.metric import Knowledge, Scored, measure
 from pubench_core.plugins.registry import load
 from pubench_core.specs import unlabeled_prior
 from pubench_core.testing import reference_arrays, reference_cases
@@ -29,17 +29,16 @@ COLUMNS: dict[str, tuple[str, Any]] = {
 
 
 def scored_of(case: dict[str, Any], scheme: Any) -> Scored:
-    """P' above U'. The vectors decide positive where f >= 0; the engine decides score > 0 and is not asked here."""
+    """P' above U'. The vectors decide positive where f >= 0; the engine, which has no part here, score > 0."""
     scores, n = np.concatenate([case["fP"], case["fU"]]), len(case["fP"])
-    return Scored(
-        scores=scores,
-        decisions=scores >= 0,
+    knowledge = Knowledge(
         truth=np.concatenate([np.ones(n), case["yU"]]).astype(np.int8),
         labeled=np.arange(n),
         unlabeled=np.arange(n, len(scores)),
         prior=float(case["pi"]),
         scheme=scheme,
     )
+    return Scored(scores, scores >= 0, knowledge)
 
 
 def test_every_measure_of_this_plugin_has_its_column() -> None:
@@ -64,6 +63,13 @@ def test_there_are_two_forms_one_for_each_kind_of_sampling(
 ) -> None:
     one, other = (measure(load(INFOS[key]), INFOS[key], scored_of(case, s)) for s in (scheme, same_as))
     assert one == other
+
+
+def test_each_says_what_must_hold_for_its_value_and_which_one_reads_true_labels() -> None:
+    assumed = {key: info.assumes for key, info in INFOS.items()}
+    assert assumed == {"pa": {"prior", "SCAR"}, "pauc": {"SCAR"}, "oa": frozenset()}
+    assert {key for key, info in INFOS.items() if info.oracle} == {"oa"}
+    assert all(info.criterion and info.higher_is_better for info in INFOS.values())
 
 
 def test_the_share_of_positives_left_in_u_is_pi_bar_of_the_vectors() -> None:

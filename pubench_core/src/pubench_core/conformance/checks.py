@@ -205,7 +205,7 @@ def image_text_tabular(subject: Subject) -> None:
 def calibration(subject: Subject) -> None:
     """Under one-sample data, ``calibrate`` decides whether U holds the labeled rows, and the method can take both."""
     if subject.is_oracle:
-        raise NotApplicable("an oracle: it does not look at who is labeled")
+        raise NotApplicable("an oracle: it does not read who is labeled")
     found = {}
     for calibrate in ("on", "off"):
         plan = subject.plan(f"method.calibrate={calibrate}", scheme="single-training-set")
@@ -239,7 +239,7 @@ def one_label(subject: Subject) -> None:
 
 @_check("prior-near-0-and-1")
 def prior_near_0_and_1(subject: Subject) -> None:
-    """Told priors of .001 and .999: a result, or one clear error."""
+    """Given priors of .001 and .999: a result, or one clear error."""
     for prior in (0.001, 0.999):
         subject.runs_or_refuses(subject.plan(f"prior={prior}"), f"prior {prior}")
 

@@ -21,9 +21,12 @@ def checked(info: DatasetInfo, data: object) -> ClassData:
     """
     if not isinstance(data, ClassData):
         raise PluginError(f"dataset '{info.key}': {info.load} returned {type(data).__name__} instead of ClassData")
-    _check_part(info, "training", data.x, data.y, data)
+    parts: list[tuple[str, Any, Any]] = [("training", data.x, data.y)]
     if data.x_test is not None or data.y_test is not None:
-        _check_part(info, "test", data.x_test, data.y_test, data)
+        parts.append(("test", data.x_test, data.y_test))
+    for part, x, y in parts:
+        if wrong := _wrong_with(part, x, y, data, info.classes):
+            raise PluginError(f"dataset '{info.key}': {wrong}")
     return replace(data, mean=_numbers(data.mean), std=_numbers(data.std))
 
 
@@ -33,31 +36,30 @@ def class_counts(info: DatasetInfo, data: ClassData) -> dict[str, list[int]]:
     return {name: np.bincount(y, minlength=len(info.classes)).tolist() for name, y in labels.items()}
 
 
-def _check_part(info: DatasetInfo, part: str, x: Any, y: Any, data: ClassData) -> None:
-    """``x``, ``y``: what stands for the features and labels of one part; ``data``: with the training part."""
-
-    def refuse(wrong: str) -> None:
-        raise PluginError(f"dataset '{info.key}': {wrong}")
-
+def _wrong_with(part: str, x: Any, y: Any, data: ClassData, classes: tuple[str, ...]) -> str:
+    """What is wrong with what stands for features and labels of a part; empty if nothing is. ``data``: both parts."""
     if not (isinstance(x, np.ndarray) and isinstance(y, np.ndarray)):
-        refuse(f"the {part} part is {type(x).__name__} and {type(y).__name__}; two arrays are right, features and labels")
+        return (
+            f"the {part} part is {type(x).__name__} and {type(y).__name__}; two arrays are right, features and labels"
+        )
     if x.ndim < 2 or y.ndim != 1 or len(x) != len(y) or not x.size:
-        refuse(
+        return (
             f"features of the {part} part have shape {x.shape} and labels {y.shape}; (n, ...) and (n,) are right, with "
             "at least one row"
         )
     if x.dtype not in (np.uint8, np.float32):
-        refuse(f"features are {x.dtype}; uint8 or float32 is right")
+        return f"features are {x.dtype}; uint8 or float32 is right"
     if x.dtype != data.x.dtype:
-        refuse(f"test rows are {x.dtype} and training rows {data.x.dtype}")
+        return f"test rows are {x.dtype} and training rows {data.x.dtype}"
     if x.shape[1:] != data.x.shape[1:]:
-        refuse(f"test rows have shape {x.shape[1:]}, not {data.x.shape[1:]}")
+        return f"test rows have shape {x.shape[1:]}, not {data.x.shape[1:]}"
     if y.dtype.kind not in "iu":
-        refuse(f"labels are {y.dtype}; integers are right, class indices")
-    if y.min() < 0 or y.max() >= len(info.classes):
-        refuse(f"class {y.min() if y.min() < 0 else y.max()} of the {part} part is none of {info.classes}")
+        return f"labels are {y.dtype}; integers are right, class indices"
+    if y.min() < 0 or y.max() >= len(classes):
+        return f"class {y.min() if y.min() < 0 else y.max()} of the {part} part is none of {classes}"
     if x.dtype == np.float32 and not np.isfinite(x).all():
-        refuse(f"the {part} part has a value that is not a finite number")
+        return f"the {part} part has a value that is not a finite number"
+    return ""
 
 
 def _numbers(values: Iterable[float] | None) -> tuple[float, ...] | None:

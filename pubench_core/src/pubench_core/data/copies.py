@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -107,7 +107,7 @@ def manifest_of(folder: Path) -> Manifest | None:
         raise RequestError(f"{path} cannot be read ({error}); {remedy}", hint=hint) from error
     if not isinstance(found, dict) or not found.keys() >= Manifest.__required_keys__:
         raise RequestError(f"{path} is not the manifest of a prepared copy; {remedy}", hint=hint)
-    return Manifest(**found)  # type: ignore[typeddict-item]
+    return cast("Manifest", found)
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:

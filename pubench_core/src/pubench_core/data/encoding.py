@@ -47,39 +47,45 @@ def encode(
 ) -> npt.NDArray[np.float32]:
     """(n, d) float32 features of a table. An unseen category has no feature: its row is zero there, which is said.
 
-    ``say``: called with a line about unseen categories and one about missing values.
+    ``name``: the table's, for messages. ``say``: called with a line about unseen categories and one about missing
+    values.
 
     Raises RequestError for a column that is missing or not numeric.
     """
-    import pandas as pd
-
     parts: list[npt.NDArray[np.float32]] = []
     for column in columns:
         if column.name not in frame:
             raise unknown(f"column: {name} lacks", column.name, list(frame.columns))
         values = frame[column.name]
         if column.kind == "number":
-            if _is_time(values):
-                raise RequestError(f"{name}: column '{column.name}' holds dates or times; training had numbers")
-            try:
-                numbers = pd.to_numeric(values).to_numpy(dtype=np.float64, na_value=np.nan)
-            except (ValueError, TypeError) as error:
-                raise RequestError(f"{name}: column '{column.name}' is not numeric ({error})") from error
-            infinite = np.flatnonzero(np.isinf(numbers) | (np.abs(numbers) > np.finfo(np.float32).max))
-            if len(infinite):
-                raise RequestError(
-                    f"{name}: row {infinite[0]} of column '{column.name}' is {numbers[infinite[0]]:g}; finite values "
-                    "are right (leave a cell empty if it is unknown)"
-                )
-            parts.append(numbers.astype(np.float32)[:, None])
-        else:
-            words = _words(values)
-            parts.append(np.stack([words == value for value in column.categories], axis=1).astype(np.float32))
-            if say is not None and (new := sorted(set(words) - set(column.categories))):
-                say(f"{name}: '{column.name}' has values that training did not have ({', '.join(new[:3])}); all zero")
+            parts.append(_numbers(values, name, column.name)[:, None])
+            continue
+        words = _words(values)
+        parts.append(np.stack([words == value for value in column.categories], axis=1).astype(np.float32))
+        if say is not None and (new := sorted(set(words) - set(column.categories))):
+            say(f"{name}: '{column.name}' has values that training did not have ({', '.join(new[:3])}); all zero")
     if say is not None and (gaps := gaps_in(frame, columns)):
         say(f"{name}: {gaps}")
     return np.ascontiguousarray(np.concatenate(parts, axis=1))
+
+
+def _numbers(values: Series[Any], table: str, column: str) -> npt.NDArray[np.float32]:
+    """(n,) float32, NaN where a value is missing. Raises RequestError for what is no number or not finite."""
+    import pandas as pd
+
+    if _is_time(values):
+        raise RequestError(f"{table}: column '{column}' holds dates or times; training had numbers")
+    try:
+        numbers = pd.to_numeric(values).to_numpy(dtype=np.float64, na_value=np.nan)
+    except (ValueError, TypeError) as error:
+        raise RequestError(f"{table}: column '{column}' is not numeric ({error})") from error
+    infinite = np.flatnonzero(np.isinf(numbers) | (np.abs(numbers) > np.finfo(np.float32).max))
+    if len(infinite):
+        raise RequestError(
+            f"{table}: row {infinite[0]} of column '{column}' is {numbers[infinite[0]]:g}; finite values are right "
+            "(leave a cell empty if it is unknown)"
+        )
+    return np.asarray(numbers, dtype=np.float32)
 
 
 def texts_of(columns: Sequence[Column]) -> tuple[str, ...]:
@@ -97,62 +103,109 @@ def from_plain(columns: Sequence[Mapping[str, Any]]) -> tuple[Column, ...]:
     return tuple(Column(c["name"], c["kind"], tuple(c["categories"])) for c in columns)
 
 
-def feature_columns(own: UserTableSpec, frame: DataFrame) -> list[str]:
-    """Columns that may be features: those that ``features`` names, or all but labels, truth and dropped ones."""
-    apart = {own.label_col, own.truth_col, *own.drop}
-    free = [name for name in frame.columns if name not in apart]
-    if not own.features:
-        return free
-    for pattern in own.features:
-        if not any(fnmatchcase(name, pattern) for name in free):
-            raise RequestError(
-                f"{own.path.name}: data.own.features={pattern} matches no column; columns are {some_of(free)}"
-            )
-    return [name for name in free if any(fnmatchcase(name, pattern) for pattern in own.features)]
+# -------------------------------------------------------------------- deciding what a column becomes
 
 
-def encoding_of(own: UserTableSpec, frame: DataFrame, names: Sequence[str], notes: list[str]) -> tuple[Column, ...]:
-    import pandas as pd
+@dataclass(frozen=True)
+class Encoding:
+    """``columns``: of features, in the file's order. ``notes``: what the user should know of how they were read."""
 
-    columns, left_out = [], []
-    for name in names:
-        values = frame[name]
-        if is_nested(values):
-            left_out.append(f"'{name}' (lists of different lengths, or of something else than numbers)")
-            continue
-        distinct = values.nunique(dropna=False)
-        if distinct <= 1:
-            left_out.append(f"'{name}' ({'empty' if values.isna().any() else 'constant'})")
-        elif _is_time(values):
-            left_out.append(f"'{name}' (a date or a time; turn it into numbers to use it)")
-        elif odd := _numbers_but_for(values):
-            if distinct > MAX_CATEGORIES or distinct == len(values):
-                left_out.append(f"'{name}' (text: {odd})")
-            else:
-                columns.append(Column(name, "category", tuple(sorted(set(_words(values))))))
-                notes.append(f"'{name}' is read as text: {odd}")
-        elif name not in own.features and _is_id(name, values):
-            left_out.append(f"'{name}' (looks like an id: every value differs; data.own.features keeps it)")
-        elif pd.api.types.is_bool_dtype(values) or pd.api.types.is_numeric_dtype(values):
-            columns.append(Column(name, "number"))
-        elif distinct > MAX_CATEGORIES:
-            left_out.append(f"'{name}' (text with {distinct} different values, more than {MAX_CATEGORIES} categories)")
-        else:
-            columns.append(Column(name, "category", tuple(sorted(set(_words(values))))))
+    columns: tuple[Column, ...]
+    notes: tuple[str, ...]
+
+
+def encoding_of(spec: UserTableSpec, frame: DataFrame) -> Encoding:
+    """What becomes of each column that may be a feature. Raises RequestError if none is left."""
+    decisions = [_decide(name, frame[name], by_name=name in spec.features) for name in _feature_columns(spec, frame)]
+    columns = tuple(d.column for d in decisions if d.column is not None)
+    left_out = [d.left_out for d in decisions if d.left_out]
     if not columns:
         reason = f": {', '.join(left_out)}" if left_out else ""
-        raise RequestError(f"{own.path.name}: no column is left as a feature{reason}")
-    d = sum(len(c.features) for c in columns)
+        raise RequestError(f"{spec.path.name}: no column is left as a feature{reason}")
+    notes = [*(d.note for d in decisions if d.note), _summary(columns)]
+    if left_out:
+        notes.append("left out: " + "; ".join(left_out))
+    return Encoding(columns, tuple(notes))
+
+
+def _feature_columns(spec: UserTableSpec, frame: DataFrame) -> list[str]:
+    """Columns that may be features: those that ``features`` names, or all but labels, truth and dropped ones."""
+    apart = {spec.label_col, spec.truth_col, *spec.drop}
+    free = [name for name in frame.columns if name not in apart]
+    if not spec.features:
+        return free
+    for pattern in spec.features:
+        if not any(fnmatchcase(name, pattern) for name in free):
+            raise RequestError(
+                f"{spec.path.name}: data.own.features={pattern} matches no column; columns are {some_of(free)}",
+                field="data.own.features",
+                value=spec.features,
+            )
+    return [name for name in free if any(fnmatchcase(name, pattern) for pattern in spec.features)]
+
+
+@dataclass(frozen=True)
+class _Decision:
+    """``column``: None where it is ``left_out``, for that reason. ``note``: what is odd about one that is kept."""
+
+    column: Column | None = None
+    left_out: str = ""
+    note: str = ""
+
+
+def _decide(name: str, values: Series[Any], *, by_name: bool) -> _Decision:
+    """``by_name``: whether the user named this column, and not a pattern, as a feature."""
+    import pandas as pd
+
+    def without(reason: str) -> _Decision:
+        return _Decision(left_out=f"'{name}' ({reason})")
+
+    if is_nested(values):
+        return without("lists of different lengths, or of something else than numbers")
+    distinct = values.nunique(dropna=False)
+    if distinct <= 1:
+        return without("empty" if values.isna().any() else "constant")
+    if _is_time(values):
+        return without("a date or a time; turn it into numbers to use it")
+    if odd := _numbers_but_for(values):
+        if distinct > MAX_CATEGORIES or distinct == len(values):
+            return without(f"text: {odd}")
+        return _Decision(_category(name, values), note=f"'{name}' is read as text: {odd}")
+    if not by_name and _is_id(name, values):
+        return without("probably an id: every value differs; data.own.features keeps it")
+    if pd.api.types.is_bool_dtype(values) or pd.api.types.is_numeric_dtype(values):
+        return _Decision(Column(name, "number"))
+    if distinct > MAX_CATEGORIES:
+        return without(f"text with {distinct} different values, more than {MAX_CATEGORIES} categories")
+    return _Decision(_category(name, values))
+
+
+def _category(name: str, values: Series[Any]) -> Column:
+    return Column(name, "category", tuple(sorted(set(_words(values)))))
+
+
+def _summary(columns: Sequence[Column]) -> str:
+    """How many features there are, and of which columns."""
     categories = [c for c in columns if c.kind == "category"]
-    told = f"{d} features: {len(columns) - len(categories)} numeric columns"
+    features = sum(len(c.features) for c in columns)
+    text = f"{features} features: {len(columns) - len(categories)} numeric columns"
     if categories:
         listed = ", ".join(f"'{c.name}' ({len(c.categories)})" for c in categories[:8])
         more = f" and {len(categories) - 8} more" if len(categories) > 8 else ""
-        told += f", {len(categories)} categorical as one-hot: {listed}{more}"
-    notes.append(told)
-    if left_out:
-        notes.append("left out: " + "; ".join(left_out))
-    return tuple(columns)
+        text += f", {len(categories)} categorical as one-hot: {listed}{more}"
+    return text
+
+
+def gaps_in(frame: DataFrame, columns: Sequence[Column]) -> str:
+    """Where values are missing and what stands for them; empty if none is."""
+    counts = {c.name: int(frame[c.name].isna().sum()) for c in columns}
+    gaps = [f"'{name}' {count}" for name, count in counts.items() if count]
+    more = f" and {len(gaps) - 8} more columns" if len(gaps) > 8 else ""
+    stand_in = "numbers get the training pool's median, categories one of their own ('?')"
+    return f"missing values: {', '.join(gaps[:8])}{more}; {stand_in}" if gaps else ""
+
+
+# -------------------------------------------------------------------- what a column is
 
 
 def _is_time(values: Series[Any]) -> bool:
@@ -188,15 +241,6 @@ def _is_id(name: str, values: Series[Any]) -> bool:
         return True
     ordered = np.sort(values.to_numpy())
     return bool(_ID_NAME.search(name)) or bool((np.diff(ordered) == 1).all())
-
-
-def gaps_in(frame: DataFrame, columns: Sequence[Column]) -> str:
-    gaps = {c.name: int(frame[c.name].isna().sum()) for c in columns}
-    gaps = {name: count for name, count in gaps.items() if count}
-    told = ", ".join(f"'{name}' {count}" for name, count in list(gaps.items())[:8])
-    more = f" and {len(gaps) - 8} more columns" if len(gaps) > 8 else ""
-    what = "numbers get the training pool's median, categories one of their own ('?')"
-    return f"missing values: {told}{more}; {what}" if gaps else ""
 
 
 def _words(values: Series[Any]) -> npt.NDArray[Any]:

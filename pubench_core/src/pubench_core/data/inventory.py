@@ -5,29 +5,34 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
-from ..errors import PluginError, RequestError
+from ..errors import Notice, PluginError, PubenchError, RequestError
 from ..plugins.info import DatasetInfo
-from .copies import manifest_of, prepared
+from .contract import class_counts
+from .copies import Manifest, copies_of, manifest_of
 from .dataset import DataRoot
-from .store import class_counts, folder_of, located, source_of
+from .store import folder_of, located, read, source_of
+
+State = Literal["prepared", "files", "packaged", "absent", "damaged", "broken"]
+_NONE = Notice("")
 
 
 @dataclass(frozen=True)
 class Availability:
     """``state``: ``prepared`` (the copy that a run would open), ``files`` (sources only), ``packaged`` (comes with its
     package), ``absent``, ``damaged`` (a copy's manifest) or ``broken`` (its plugin). ``reason`` says what is absent or
-    wrong. ``copies``: every prepared copy, older ones too.
+    wrong. ``folder``: where a run keeps its copy. ``classes``: rows of each class by array of labels (``y``,
+    ``y_test``), where they are known. ``copies``: every prepared copy, older ones too.
     """
 
     info: DatasetInfo
-    state: str
-    files: tuple[Path, ...]
-    folder: Path | None
-    manifest: Mapping[str, Any] | None
-    copies: list[tuple[Path, dict[str, Any]]]
-    reason: str = ""
+    state: State
+    files: tuple[Path, ...] = ()
+    folder: Path | None = None
+    classes: Mapping[str, list[int]] | None = None
+    copies: tuple[tuple[Path, Manifest], ...] = ()
+    reason: Notice = _NONE
 
     @property
     def source_bytes(self) -> int:
@@ -37,16 +42,16 @@ class Availability:
     @property
     def prepared_bytes(self) -> int:
         """Size of all prepared copies."""
-        return sum(a["bytes"] for _, manifest in self.copies for a in manifest["arrays"].values())
+        return sum(array["bytes"] for _, manifest in self.copies for array in manifest["arrays"].values())
 
     def counts(self, part: str) -> list[int] | None:
-        """Rows of each class in the training (``y``) or test (``y_test``) part, where a copy tells."""
-        found = None if self.manifest is None else self.manifest["classes"].get(part)
+        """Rows of each class in the training (``y``) or test (``y_test``) part; None where they are not known."""
+        found = None if self.classes is None else self.classes.get(part)
         return list(found) if found is not None else None
 
     @property
     def prior(self) -> float | None:
-        """Share of positives in the training part under the default binarization, where a copy tells."""
+        """Share of positives in the training part under the default binarization; None where it is not known."""
         counts = self.counts("y")
         if counts is None:
             return None
@@ -56,22 +61,30 @@ class Availability:
 
 
 def availability_of(info: DatasetInfo, root: DataRoot) -> Availability:
-    """What there is of one data set; nothing is read but manifests, and nothing is downloaded."""
+    """What there is of one data set; nothing is downloaded, and of files only manifests are read."""
     root = replace(root, offline=True)
-    try:
-        copies = prepared(info.key, root.cache)
-    except RequestError as error:
-        return Availability(info, "damaged", (), None, None, [], str(error))
     files: tuple[Path, ...] = ()
+    copies: tuple[tuple[Path, Manifest], ...] = ()
+
+    def without(state: State, error: PubenchError) -> Availability:
+        return Availability(info, state, files, copies=copies, reason=Notice(str(error), error.hint))
+
+    try:
+        copies = tuple(copies_of(info.key, root.cache))
+    except RequestError as error:
+        return without("damaged", error)
     try:
         source = source_of(info)
         files = located(source, root)
-        folder = folder_of(info, source, files, root, info.preprocess) if files else None
+        if not files:
+            classes = class_counts(info, read(source, files, root))
+            return Availability(info, "packaged", classes=classes, copies=copies)
+        folder = folder_of(source, files, root, info.preprocess)
     except RequestError as error:  # files absent, or what reads them
-        return Availability(info, "files" if files else "absent", files, None, None, copies, str(error))
+        return without("files" if files else "absent", error)
     except PluginError as error:
-        return Availability(info, "broken", files, None, None, copies, str(error))
-    if folder is None:
-        return Availability(info, "packaged", (), None, {"classes": class_counts(info, source.read((), root))}, copies)
+        return without("broken", error)
     manifest = manifest_of(folder)
-    return Availability(info, "files" if manifest is None else "prepared", files, folder, manifest, copies)
+    if manifest is None:
+        return Availability(info, "files", files, folder, copies=copies)
+    return Availability(info, "prepared", files, folder, manifest["classes"], copies)

@@ -14,15 +14,20 @@ from .dataset import IntArray
 
 FloatArray = npt.NDArray[np.float64]
 #: Kinds that need no other row: they are carried out once, when a data set's prepared copy is made.
-ROW_WISE = frozenset({"l2"})
+_ROW_WISE = frozenset({"l2"})
+
+
+def row_wise_part(kind: str) -> str:
+    """What :func:`row_wise` does of a kind, as a kind: ``none`` where it leaves rows as they are."""
+    return kind if kind in _ROW_WISE else "none"
 
 
 def row_wise(x: npt.NDArray[Any], kind: str) -> npt.NDArray[Any]:
-    """(n, *shape) after the part of ``kind`` that looks at one row at a time; the same array where there is none.
+    """(n, *shape) after the part of ``kind`` that needs no other row; the same array where there is none.
 
     ``l2``: float32, every row scaled to Euclidean length 1 (rows of zeros stay).
     """
-    if kind not in ROW_WISE:
+    if row_wise_part(kind) == "none":
         return x
     values = x.astype(np.float32) / np.float32(255) if x.dtype == np.uint8 else x.astype(np.float32)
     norm = np.linalg.norm(values.reshape(len(values), -1), axis=1).clip(min=1e-12)
@@ -87,8 +92,8 @@ class Preprocessing:
 
 
 def _may_miss(x: npt.NDArray[Any], kind: str) -> bool:
-    """Only tables have gaps; rows are scaled to length 1 in data sets alone, which are refused with one."""
-    return x.dtype.kind == "f" and x.ndim == 2 and kind not in ROW_WISE
+    """Only tables may have gaps: data sets are refused with one, and a row-wise kind is for data sets alone."""
+    return x.dtype.kind == "f" and x.ndim == 2 and row_wise_part(kind) == "none"
 
 
 def _filled(x: npt.NDArray[Any], fill: FloatArray) -> npt.NDArray[Any]:

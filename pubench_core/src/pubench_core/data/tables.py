@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 import zipfile
 import zlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".npz")
 
 
 def is_table_path(text: str) -> bool:
-    """Whether a ``--data`` value means a file rather than the key of a data set, which has no such character."""
+    """Whether a text that names data means a file: the key of a data set has no such character."""
     return any(character in text for character in "./\\")
 
 
@@ -36,11 +37,12 @@ def sha256_of(path: Path) -> str:
 def read_table(path: Path, texts: Collection[str] = ()) -> DataFrame:
     """The table in a file: one column per field, or per array of an npz (``x`` of shape (n, d) becomes x_0 ... x_d-1).
 
-    ``texts``: columns that are read as texts whatever they look like (``007`` stays so). In delimited text a ``?`` is
-    a gap as an empty cell is. Booleans with gaps become pandas' ``boolean``, decimals become floats, lists of numbers
-    of one length (in parquet) become columns.
+    ``texts``: columns that are read as texts although their cells may be numbers (``007`` stays so). In delimited text
+    a ``?`` is a gap as an empty cell is. Booleans with gaps become pandas' ``boolean``, decimals become floats, lists
+    of numbers of one length (in parquet) become columns.
 
-    Raises RequestError naming the file if it is absent, empty, damaged, of another format or has a column twice.
+    Raises RequestError naming the file if it is absent, empty, damaged, of another format, or two columns have one
+    name.
     """
     name = path.name.lower()
     if not name.endswith(SUFFIXES):
@@ -71,10 +73,12 @@ def is_nested(values: Series[Any]) -> bool:
 
 
 def _reason(error: Exception) -> str:
+    """The first line of an error's message; its class where it has none."""
     return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def _each_once(path: Path, names: Sequence[str]) -> None:
+    """RequestError if two columns have one name."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
@@ -96,24 +100,51 @@ def _plain(values: Series[Any]) -> Series[Any]:
     return values
 
 
+# -------------------------------------------------------------------- delimited text
+
+
 def _delimited(path: Path, separators: Sequence[str], texts: Collection[str]) -> DataFrame:
     import pandas as pd
 
-    def read(separator: str, **how: Any) -> DataFrame:
-        return pd.read_csv(path, sep=separator, skipinitialspace=True, na_values=["?"], **how)
-
-    try:
-        headers = {s: read(s, header=None, nrows=1, dtype=str, keep_default_na=False).iloc[0] for s in separators}
-        separator = max(separators, key=lambda s: len(headers[s]))
-        names = [str(name).strip() or f"Unnamed: {k}" for k, name in enumerate(headers[separator])]
-        if len(names) == 1:
-            told = "a tab" if separators == ["\t"] else "',' (or ';' or a tab)"
-            raise RequestError(f"{path} has a single column; fields are separated by {told} and named in line 1")
-        _each_once(path, names)
+    with _faults_of_text(path):
+        separator, names = _header(path, separators)
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
             kinds = {name: str for name in texts if name in names}
-            frame = read(separator, header=0, names=names, index_col=False, dtype=kinds, low_memory=False)
+            frame = _read_csv(path, separator, header=0, names=names, index_col=False, dtype=kinds, low_memory=False)
+    for name in names:
+        if pd.api.types.infer_dtype(frame[name], skipna=True) == "string":
+            frame[name] = frame[name].str.strip()
+            if separator != "," and name not in texts:
+                frame[name] = _decimal_commas(frame[name])
+    return frame
+
+
+def _header(path: Path, separators: Sequence[str]) -> tuple[str, list[str]]:
+    """The separator that cuts line 1 into the most fields, and the names in it; a field without one gets one."""
+    first = {s: _read_csv(path, s, header=None, nrows=1, dtype=str, keep_default_na=False).iloc[0] for s in separators}
+    separator = max(separators, key=lambda s: len(first[s]))
+    names = [str(name).strip() or f"Unnamed: {k}" for k, name in enumerate(first[separator])]
+    if len(names) == 1:
+        known = "a tab" if separators == ["\t"] else "',' (or ';' or a tab)"
+        raise RequestError(f"{path} has a single column; fields are separated by {known} and named in line 1")
+    _each_once(path, names)
+    return separator, names
+
+
+def _read_csv(path: Path, separator: str, **more: Any) -> DataFrame:
+    import pandas as pd
+
+    return pd.read_csv(path, sep=separator, skipinitialspace=True, na_values=["?"], **more)
+
+
+@contextmanager
+def _faults_of_text(path: Path) -> Iterator[None]:
+    """A block that reads delimited text: what is wrong with it becomes one line that names the file."""
+    import pandas as pd
+
+    try:
+        yield
     except UnicodeDecodeError as error:
         raise RequestError(f"{path} is not UTF-8 text; save it as CSV in UTF-8") from error
     except pd.errors.EmptyDataError as error:
@@ -125,12 +156,6 @@ def _delimited(path: Path, separators: Sequence[str], texts: Collection[str]) ->
         raise RequestError(f"{path} is not a table: {reason}") from error
     except (EOFError, zlib.error) as error:
         raise RequestError(f"{path} is damaged ({error}); get it again") from error
-    for name in names:
-        if pd.api.types.infer_dtype(frame[name], skipna=True) == "string":
-            frame[name] = frame[name].str.strip()
-            if separator != "," and name not in texts:
-                frame[name] = _decimal_commas(frame[name])
-    return frame
 
 
 def _decimal_commas(values: Series[Any]) -> Series[Any]:
@@ -140,6 +165,9 @@ def _decimal_commas(values: Series[Any]) -> Series[Any]:
     if not values.dropna().str.fullmatch(r"[+-]?\d+(,\d+)?([eE][+-]?\d+)?").all():
         return values
     return pd.to_numeric(values.str.replace(",", "."))
+
+
+# -------------------------------------------------------------------- parquet and npz
 
 
 def _parquet(path: Path) -> DataFrame:
@@ -183,8 +211,8 @@ def _npz(path: Path) -> DataFrame:
         arrays[name] = array.astype(array.dtype.newbyteorder("="), copy=False)
     lengths = {name: len(array) for name, array in arrays.items()}
     if len(set(lengths.values())) > 1:
-        told = ", ".join(f"{name} {length}" for name, length in lengths.items())
-        raise RequestError(f"{path}: arrays differ in length ({told}); one entry per row each is right")
+        listed = ", ".join(f"{name} {length}" for name, length in lengths.items())
+        raise RequestError(f"{path}: arrays differ in length ({listed}); one entry per row each is right")
     columns = _columns(path, arrays)
     if not columns:
         raise RequestError(f"{path} holds no array")

@@ -1,9 +1,9 @@
-"""A user's own table as PU data: which rows are labeled, what became of every column, and what looked odd."""
+"""A user's table as PU data: which rows are labeled, what became of every column, and what is unusual about it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from ..errors import RequestError, unknown
 from ..specs import UserTableSpec
-from .encoding import Column, encode, encoding_of, feature_columns, gaps_in, texts_of
-from .labels import BoolArray, two_valued
+from .encoding import Column, encode, encoding_of, gaps_in, texts_of
+from .labels import LABEL, TRUTH, BoolArray, TwoValued, two_valued
 from .tables import read_table
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class UserTable:
     """``x``: (n, d) float32, NaN where a number is missing (the training pool's median is put there later).
 
     ``labeled``: (n,) True for labeled positives. ``truth``: (n,) int8 1 positive, 0 negative; None without a truth
-    column. ``x_test``/``truth_test``: rows of the test file. ``notes``: what was read and what looked odd.
+    column. ``x_test``/``truth_test``: rows of the test file. ``notes``: what was read and what is unusual about it.
     """
 
     x: npt.NDArray[np.float32]
@@ -34,7 +34,7 @@ class UserTable:
     x_test: npt.NDArray[np.float32] | None
     truth_test: npt.NDArray[np.int8] | None
     columns: tuple[Column, ...]
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
     @property
     def can_be_tested(self) -> bool:
@@ -42,97 +42,149 @@ class UserTable:
         return self.truth is not None or self.truth_test is not None
 
 
+@dataclass(frozen=True)
+class _TestRows:
+    """``x``: (n, d) float32, encoded as the training file is."""
+
+    x: npt.NDArray[np.float32]
+    truth: TwoValued
+    notes: tuple[str, ...]
+
+
 @lru_cache(maxsize=2)
-def read_user_table(own: UserTableSpec) -> UserTable:
+def read_user_table(spec: UserTableSpec) -> UserTable:
     """Reads and encodes a user's file as its spec says.
 
     Raises RequestError for a column that is not there, labels that are not two-valued, no labeled or no unlabeled
     row, infinite values, or no feature left.
     """
-    frame = read_table(own.path)
-    notes: list[str] = []
-    name = own.path.name
-    _known_columns(own, frame)
-    if own.truth_col == own.label_col:
-        raise RequestError(f"{name}: '{own.label_col}' is named as the labels and as the truth; they are two columns")
-    used: set[str] = set()
-    labeled, how = two_valued(own, frame, own.label_col, "label", used)
-    n, n_labeled = len(frame), int(labeled.sum())
-    if not n_labeled:
-        raise RequestError(f"{name}: column '{own.label_col}' labels no row ({how}); PU data need labeled positives")
-    if n_labeled == n:
-        raise RequestError(f"{name}: column '{own.label_col}' labels every row ({how}); PU data need unlabeled rows")
-    notes.append(
-        f"{name}: {n} rows; '{own.label_col}': {how}; {n_labeled} labeled positives, {n - n_labeled} unlabeled"
+    frame = read_table(spec.path)
+    _check_names(spec, frame)
+    labels = _labels(spec, frame)
+    truth = None
+    if spec.truth_col is not None and spec.truth_col in frame:
+        truth = two_valued(frame, spec.truth_col, TRUTH, spec.positive_value, spec.path.name)
+    encoding = encoding_of(spec, frame)
+    x = encode(frame, encoding.columns, spec.path.name)
+    test = _test_rows(spec, encoding.columns) if spec.test is not None else None
+    truth_test = test.truth if test is not None else None
+    _refuse_unused_words(spec, [part for part in (labels, truth, truth_test) if part is not None])
+    return UserTable(
+        x=x,
+        labeled=labels.positive,
+        truth=_as_integers(truth),
+        x_test=test.x if test is not None else None,
+        truth_test=_as_integers(truth_test),
+        columns=encoding.columns,
+        notes=(
+            *_notes_on_labels(spec, labels, truth),
+            *encoding.notes,
+            *_notes_on_rows(spec, frame, encoding.columns, labels.positive),
+            *(test.notes if test is not None else ()),
+        ),
     )
 
-    truth = None
-    if own.truth_col is not None and own.truth_col in frame:
-        positive, how = two_valued(own, frame, own.truth_col, "truth", used)
-        truth = positive.astype(np.int8)
-        notes.append(f"'{own.truth_col}': {how}; {int(truth.sum())} positive, {n - int(truth.sum())} negative")
-        if wrong := int((labeled & ~positive).sum()):
-            notes.append(f"{wrong} labeled rows are negative by '{own.truth_col}'; their labels are kept as given")
-    features = feature_columns(own, frame)
-    columns = encoding_of(own, frame, features, notes)
-    _oddities(own, frame, columns, labeled, notes)
-    x = encode(frame, columns, name)
-    x_test = truth_test = None
-    if own.test is not None:
-        x_test, truth_test = _test_part(own, columns, notes, used)
-    elif own.truth_col is not None and truth is None:
-        raise unknown(f"column of {name} (data.own.truth_col)", own.truth_col, list(frame.columns))
-    if unused := [word for word in own.positive_value if word not in used]:
-        raise RequestError(
-            f"{name}: data.own.positive_value={unused[0]} is no value of '{own.label_col}' or of the truth"
-        )
-    return UserTable(x, labeled, truth, x_test, truth_test, columns, tuple(notes))
+
+def _as_integers(truth: TwoValued | None) -> npt.NDArray[np.int8] | None:
+    return truth.positive.astype(np.int8) if truth is not None else None
 
 
-def _known_columns(own: UserTableSpec, frame: DataFrame) -> None:
-    known = list(frame.columns)
-    if own.label_col not in known:
-        raise unknown(f"column of {own.path.name} (data.own.label_col)", own.label_col, known)
-    for name in own.drop:
+# -------------------------------------------------------------------- the parts of a table
+
+
+def _check_names(spec: UserTableSpec, frame: DataFrame) -> None:
+    """RequestError for a named column that the file lacks, or that is named as two things."""
+    file, known = spec.path.name, list(frame.columns)
+    named = [("data.own.label_col", spec.label_col), *(("data.own.drop", name) for name in spec.drop)]
+    if spec.truth_col is not None and spec.test is None:  # else it may be in the test file alone
+        named.append(("data.own.truth_col", spec.truth_col))
+    for field, name in named:
         if name not in known:
-            raise unknown(f"column of {own.path.name} (data.own.drop)", name, known)
+            raise unknown(f"column of {file} ({field})", name, known, field=field)
+    if spec.truth_col == spec.label_col:
+        raise RequestError(
+            f"{file}: '{spec.label_col}' is named as the labels and as the truth; they are two columns",
+            field="data.own.truth_col",
+            value=spec.truth_col,
+        )
 
 
-def _oddities(
-    own: UserTableSpec, frame: DataFrame, columns: Sequence[Column], labeled: BoolArray, notes: list[str]
-) -> None:
+def _labels(spec: UserTableSpec, frame: DataFrame) -> TwoValued:
+    """Who is labeled. Raises RequestError if all rows are, or none is."""
+    found = two_valued(frame, spec.label_col, LABEL, spec.positive_value, spec.path.name)
+    wrong = ""
+    if not found.n_positive:
+        wrong = f"labels no row ({found.reading}); PU data need labeled positives"
+    elif not found.n_other:
+        wrong = f"labels every row ({found.reading}); PU data need unlabeled rows"
+    if wrong:
+        raise RequestError(
+            f"{spec.path.name}: column '{spec.label_col}' {wrong}", field=LABEL.field, value=spec.label_col
+        )
+    return found
+
+
+def _test_rows(spec: UserTableSpec, columns: Sequence[Column]) -> _TestRows:
+    """The rows of the test file. Raises RequestError if it lacks a column, or no column of true labels is named."""
+    assert spec.test is not None
+    file = spec.test.name
+    if spec.truth_col is None:
+        raise RequestError(
+            f"data.own.test={file} needs data.own.truth_col: the column of true labels to measure against "
+            "(rows without true labels are scored with a saved model)",
+            field=TRUTH.field,
+        )
+    frame = read_table(spec.test, texts_of(columns))
+    if spec.truth_col not in frame:
+        raise unknown(f"column of {file} ({TRUTH.field})", spec.truth_col, list(frame.columns), field=TRUTH.field)
+    truth = two_valued(frame, spec.truth_col, TRUTH, spec.positive_value, file)
+    notes: list[str] = []
+    x = encode(frame, columns, file, notes.append)
+    notes.append(f"{file}: {len(x)} test rows; {truth.reading}; {truth.n_positive} positive")
+    if spec.test_sha256 == spec.sha256:
+        notes.append(f"{file} is the file that is trained on; what is measured on it is no test")
+    return _TestRows(x, truth, tuple(notes))
+
+
+def _refuse_unused_words(spec: UserTableSpec, columns: Sequence[TwoValued]) -> None:
+    """RequestError for a word of ``positive_value`` that is a value of no column of labels or truth."""
+    used = {word for column in columns for word in column.words}
+    if unused := [word for word in spec.positive_value if word not in used]:
+        raise RequestError(
+            f"{spec.path.name}: data.own.positive_value={unused[0]} is no value of '{spec.label_col}' or of the truth",
+            field="data.own.positive_value",
+            value=spec.positive_value,
+        )
+
+
+# -------------------------------------------------------------------- what the user should know
+
+
+def _notes_on_labels(spec: UserTableSpec, labels: TwoValued, truth: TwoValued | None) -> Iterator[str]:
+    yield (
+        f"{spec.path.name}: {len(labels.positive)} rows; '{spec.label_col}': {labels.reading}; "
+        f"{labels.n_positive} labeled positives, {labels.n_other} unlabeled"
+    )
+    if truth is not None:
+        yield f"'{spec.truth_col}': {truth.reading}; {truth.n_positive} positive, {truth.n_other} negative"
+        if wrong := int((labels.positive & ~truth.positive).sum()):
+            yield f"{wrong} labeled rows are negative by '{spec.truth_col}'; their labels are kept as given"
+
+
+def _notes_on_rows(
+    spec: UserTableSpec, frame: DataFrame, columns: Sequence[Column], labeled: BoolArray
+) -> Iterator[str]:
+    """What is unusual: gaps, rows that are there more than once, a labeled share above one half."""
     if gaps := gaps_in(frame, columns):
-        notes.append(gaps)
-    repeated = frame[[c.name for c in columns]].duplicated(keep=False).to_numpy()
+        yield gaps
+    features = frame[[column.name for column in columns]]
+    repeated = features.duplicated(keep=False).to_numpy()
     if repeated.any():
-        extra = int(frame[[c.name for c in columns]].duplicated().sum())
-        both = ""
-        if (repeated & labeled).any() and (repeated & ~labeled).any():
-            both = ", labeled rows among them"
-        notes.append(f"{extra} rows repeat an earlier one{both}; they are kept")
+        both = (repeated & labeled).any() and (repeated & ~labeled).any()
+        among = ", labeled rows among them" if both else ""
+        yield f"{int(features.duplicated().sum())} rows repeat an earlier one{among}; they are kept"
     if labeled.mean() > 0.5:
-        notes.append(
-            f"{100 * labeled.mean():.0f} % of the rows are labeled positives; is '{own.label_col}' read the right way "
+        yield (
+            f"{100 * labeled.mean():.0f} % of the rows are labeled positives; is '{spec.label_col}' read the right way "
             "round? (data.own.positive_value)"
         )
-
-
-def _test_part(
-    own: UserTableSpec, columns: Sequence[Column], notes: list[str], used: set[str]
-) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int8]]:
-    assert own.test is not None
-    if own.truth_col is None:
-        raise RequestError(
-            f"data.own.test={own.test.name} needs data.own.truth_col: the column of true labels to measure against "
-            "(rows without true labels are scored with a saved model)"
-        )
-    frame = read_table(own.test, texts_of(columns))
-    if own.truth_col not in frame:
-        raise unknown(f"column of {own.test.name} (data.own.truth_col)", own.truth_col, list(frame.columns))
-    tested = UserTableSpec(**{**own.model_dump(), "path": own.test})
-    positive, how = two_valued(tested, frame, own.truth_col, "truth", used)
-    x = encode(frame, columns, own.test.name, notes.append)
-    notes.append(f"{own.test.name}: {len(x)} test rows; {how}; {int(positive.sum())} positive")
-    if own.test_sha256 == own.sha256:
-        notes.append(f"{own.test.name} is the file that is trained on; what is measured on it is no test")
-    return x, positive.astype(np.int8)

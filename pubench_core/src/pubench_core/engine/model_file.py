@@ -127,7 +127,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor], RunSpec]:
         spec = RunSpec.model_validate(facts["spec"]) if version == VERSION else None
     except FileNotFoundError as error:
         raise RequestError(
-            f"no {path}: the run was not asked to keep its model; execution.save_model=true does",
+            f"no {path}: the run did not keep its model; execution.save_model=true keeps it",
             field="execution.save_model",
         ) from error
     except (OSError, SafetensorError, KeyError, TypeError, ValueError, ValidationError) as error:

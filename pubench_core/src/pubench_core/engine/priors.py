@@ -41,7 +41,7 @@ def given_prior(
         estimate, prior = _estimated(estimator, *samples(), one_sample, seed)
         how = f"estimated by {estimator.info.key}"
     else:
-        assert true is not None  # a plan without truth never wants the true prior
+        assert true is not None  # resolve refuses the true prior where there is no truth
         if word == "true":
             return true, None
         prior, how = true * float(rest), f"{true:.4g} x {rest}"

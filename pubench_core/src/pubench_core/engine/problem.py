@@ -70,7 +70,7 @@ class Problem:
 
     @property
     def device(self) -> torch.device:
-        """Where the features live."""
+        """The device that the features are on."""
         return self.features.values.device
 
     def rows(self, index: npt.NDArray[np.int64]) -> Tensor:

@@ -92,6 +92,31 @@ def train(
     with isolated(0, torch.device("cpu")):
         build(1)  # a network that does not fit the data is refused before the run is announced
     started()
+    epochs = _fit(plan, evaluator, selection, build, report)
+    trained_at = time.perf_counter()
+    states, state_of = _scored_states(selection, evaluator, spec.selection.criterion)
+    ended_at = time.perf_counter()
+    return Trained(
+        method=method,
+        evaluator=evaluator,
+        selection=selection,
+        epochs=epochs,
+        states=states,
+        state_of=state_of,
+        seconds=_seconds(epochs, ended_at - started_at, ended_at - trained_at),
+        memory=memory.read(),
+    )
+
+
+def _fit(
+    plan: Plan,
+    evaluator: Evaluator,
+    selection: Selection,
+    build: NetworkBuilder,
+    report: Callable[[EpochFinished], None],
+) -> list[EpochFinished]:
+    """Calls the method's ``fit``; its epochs, with the last state kept in ``selection``."""
+    spec, problem, method = plan.spec, evaluator.problem, evaluator.method
     data = problem.view(plan.method.requires)
     monitor = Monitor(
         evaluator=evaluator,
@@ -107,13 +132,13 @@ def train(
         config=method.config,
         data=data,
         seed=spec.seed,
-        device=device,
+        device=problem.device,
         threads=torch.get_num_threads(),
         build=build,
         epoch_end=monitor,
     )
     monitor.attach(data, run)
-    with isolated(torch_seed(spec.seed, "fit"), device):
+    with isolated(torch_seed(spec.seed, "fit"), problem.device):
         try:
             method.fit(data, run)
         except (PubenchError, KeyboardInterrupt):
@@ -126,19 +151,7 @@ def train(
         raise PluginError(f"{type(method).__name__}.fit never went through run.epochs")
     monitor.refresh()
     selection.close(len(monitor.epochs), Snapshot.take(method), next(iter(method.candidates())))
-    trained_at = time.perf_counter()
-    states, state_of = _scored_states(selection, evaluator, spec.selection.criterion)
-    ended_at, epochs = time.perf_counter(), monitor.epochs
-    return Trained(
-        method=method,
-        evaluator=evaluator,
-        selection=selection,
-        epochs=epochs,
-        states=states,
-        state_of=state_of,
-        seconds=_seconds(epochs, ended_at - started_at, ended_at - trained_at),
-        memory=memory.read(),
-    )
+    return monitor.epochs
 
 
 def _selection(plan: Plan, evaluator: Evaluator) -> Selection:

@@ -23,7 +23,7 @@ from ..engine.resources import PeakMemoryMeter
 from ..engine.selection import Track
 from ..engine.train import State, Trained, train
 from ..errors import RequestError
-from ..metric import FloatArray
+from ..metric import FloatArray, Measurer
 from ..plugins.events import EpochFinished, RunStarted
 from ..plugins.listeners import Listeners
 from ..records.files import Arrays
@@ -101,7 +101,10 @@ def _result(
     plan: Plan, problem: Problem, trained: Trained, code: Code, environment: Environment, *, with_model: bool
 ) -> Result:
     spec, names = plan.spec, plan.spec.evaluation.metrics
-    criteria = {name: _criterion(plan, problem, trained, track) for name, track in trained.selection.tracks.items()}
+    measurer = Measurer(plan.metrics, failed=trained.evaluator.measurer.failed)  # a finished run fails no more
+    criteria = {
+        name: _criterion(plan, problem, trained, track, measurer) for name, track in trained.selection.tracks.items()
+    }
     chosen = trained.state_of[spec.selection.criterion]
     return Result(
         record_version=RECORD_VERSION,
@@ -117,14 +120,14 @@ def _result(
         seconds=trained.seconds,
         peak_memory=trained.memory,
         model=SavedModelFacts(snapshot=chosen) if with_model else None,
-        warnings=tuple(trained.evaluator.measurer.failed.values()),
+        warnings=tuple(measurer.failed.values()),
         device=environment.device,
         threads=environment.threads,
         finished_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     )
 
 
-def _criterion(plan: Plan, problem: Problem, trained: Trained, track: Track) -> CriterionResult:
+def _criterion(plan: Plan, problem: Problem, trained: Trained, track: Track, measurer: Measurer) -> CriterionResult:
     plugin = plan.metrics.get(track.name)
     oracle, code = plugin is not None and plugin.info.oracle, plan.criterion_code(track.name)
     if track.snapshot is None:
@@ -140,9 +143,7 @@ def _criterion(plan: Plan, problem: Problem, trained: Trained, track: Track) -> 
         snapshot=state.name,
         code=code,
         warnings=_one_sided(state),
-        measures=measures_of(
-            state.scores, _knowledge(problem), plan.spec.evaluation.metrics, trained.evaluator.measurer
-        ),
+        measures=measures_of(state.scores, _knowledge(problem), plan.spec.evaluation.metrics, measurer),
     )
 
 

@@ -18,7 +18,7 @@ from ..results import Code, CriterionResult, Result
 class Coverage:
     """``record``: answers the request; None where there is none. ``reason``: why a stored one does not answer it.
 
-    ``plan``: what to carry out then. It keeps what the stored record of the same code has beside what is asked for, so
+    ``plan``: what to carry out then. It keeps what the stored record of the same code has beside the request, so
     that no request loses what an earlier one has computed.
     """
 
@@ -47,7 +47,7 @@ def coverage(plan: Plan, record: Record, code: Code) -> Coverage:
 
 
 def _missing(plan: Plan, record: Record) -> Iterator[str]:
-    """What is asked for and cannot be had from the record, in words that follow 'the stored record has'."""
+    """What the request needs and the record lacks, in words that follow 'the stored record has'."""
     spec, result = plan.spec, record.result
     for name in spec.selection.criteria:
         if name not in result.criteria:
@@ -112,7 +112,7 @@ def _widened(plan: Plan, record: Record) -> Plan:
 
 
 def answer(plan: Plan, record: Record) -> Result:
-    """The record's result as the plan asks for it: under its criterion, with metrics that were not measured yet.
+    """The record's result for the plan: under its criterion, with metrics that were not measured yet.
 
     Nothing is trained: what is new is measured from the stored scores.
     """

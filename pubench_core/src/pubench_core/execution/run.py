@@ -45,7 +45,7 @@ def execute(
 ) -> Outcome:
     """Carries out a plan, or returns its stored result if that answers it; ``say`` is called with which and why.
 
-    ``listeners``: objects with any of the lifecycle hooks as attributes; nobody else hears of the run.
+    ``listeners``: objects with any of the lifecycle hooks as attributes; no others are called.
 
     Raises RequestError if the request cannot be met (with a record, once the data were opened), RunFailed (with a
     record) if training fails, RecordError if the result cannot be stored; that error carries the result.
@@ -59,25 +59,25 @@ def execute(
         plan = found
     store.check_writable()
     device = choose_device(plan)
-    heard = Listeners(listeners)
+    called = Listeners(listeners)
     try:
         opened = open_data(plan, root)
     except RequestError:  # the files are not here, or not as they were: nothing about this run is known
         raise
     # Whatever a loader raises ends this run and nothing else: it is recorded, with its traceback, and reported.
     except Exception as error:
-        raise _recorded(plan, plan.code, error, device, store, heard) from error
+        raise _recorded(plan, plan.code, error, device, store, called) from error
     code = plan.code_reading(opened.digest)
     try:
-        done = compute(plan, opened, root, device, heard)
+        done = compute(plan, opened, root, device, called)
     except RequestError as error:  # what this split cannot meet: recorded as refused
-        _recorded(plan, code, error, device, store, heard)
+        _recorded(plan, code, error, device, store, called)
         raise
     # So is whatever a mechanism, an estimator or a method raises.
     except Exception as error:
-        raise _recorded(plan, code, error, device, store, heard) from error
+        raise _recorded(plan, code, error, device, store, called) from error
     record = publish(store, done)
-    heard.notify("pubench_run_finished", RunFinished(plan.run_id, "finished", record.folder, done.result))
+    called.notify("pubench_run_finished", RunFinished(plan.run_id, "finished", record.folder, done.result))
     return Outcome(done.result, record.folder, reused=False)
 
 

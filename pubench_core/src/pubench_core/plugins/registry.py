@@ -71,7 +71,7 @@ class Registry:
             with redirect_stdout(sys.stderr):  # what a plugin prints must not mix with a listing
                 module = point.load()
                 entries, listens = self._collect(module, source)
-        # The one place where a stranger's code runs at import time: whatever it raises becomes its own row.
+        # Code of other authors runs here at import time: whatever it raises becomes the reason in its own row.
         except (Exception, SystemExit) as error:  # noqa: BLE001
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             return [
@@ -197,7 +197,7 @@ def load(info: Info) -> Any:
     module_name, attribute = info.load.split(":")
     try:
         return getattr(importlib.import_module(module_name), attribute)
-    # A stranger's module may raise anything while it is imported; the cause stays attached for `pubench doctor`.
+    # A plugin's module may raise anything while it is imported; the cause stays attached.
     except (Exception, SystemExit) as error:
         raise PluginError(
             f"{info.kind} '{info.key}' cannot be loaded from {info.load}: {type(error).__name__}: {error}",

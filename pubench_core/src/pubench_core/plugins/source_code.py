@@ -128,7 +128,7 @@ def tokens_of(text: str) -> Iterator[str]:
 
 
 def _docstrings(tree: ast.AST, lines: list[str]) -> list[tuple[Position, Position]]:
-    """(begin, end) of every docstring, as (line from 1, column in characters)."""
+    """(start, end) of every docstring, as (line from 1, column in characters)."""
     found = []
     for node in ast.walk(tree):
         if not isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) or not node.body:

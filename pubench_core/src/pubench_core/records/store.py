@@ -96,7 +96,7 @@ class RecordStore:
             ) from error
 
     def folder(self, run_id: str) -> Path:
-        """Where a finished record lives."""
+        """The folder of a finished record."""
         return self.root / run_id
 
     def locate(self, run: str) -> Path:

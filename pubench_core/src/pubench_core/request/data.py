@@ -116,7 +116,7 @@ def _refuse_contradictions(request: Request, path: Path) -> None:
     given += [("data", name) for name, usual in _TABLE_CLASSES.items() if _plain(data.get(name, usual)) != usual]
     if given:
         raise RequestError(
-            f"{request.where(*given[0])}: {path.name} comes with its own labels, so nobody simulates them; leave out "
+            f"{request.where(*given[0])}: {path.name} comes with its own labels, so none are simulated; leave out "
             "mechanism.key, mechanism.c and class lists",
             field=".".join(given[0]),
         )
@@ -127,7 +127,8 @@ def _plain(given: Any) -> Any:
 
 
 def _table_spec(own: Mapping[str, Any], path: Path, origins: Mapping[FieldPath, str]) -> UserTableSpec:
-    """The fields of a table with the checksums of its files. Raises RequestError if they are not those it asks for."""
+    """The fields of a table with the checksums of its files. Raises RequestError if the files are not those that the
+    spec was written for."""
     if not own.get("label_col"):
         columns = list(read_table(path).columns)
         listed = ", ".join(columns if len(columns) <= 12 else [*columns[:6], "...", *columns[-6:]])

@@ -1,8 +1,8 @@
 """From what a user said to a :class:`~pubench_core.request.plan.Plan`, in one place.
 
 Hyper-parameters resolve in this order: Config defaults < preset < layers in the order given (a run file, then flags).
-Every error names where the value came from, what was given and what would be right. Behind this function nobody asks
-the registry again.
+Every error names where the value came from, what was given and what would be right. The registry is read here and
+nowhere behind it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ..errors import Hint, PluginError, RequestError, unknown
+from ..errors import Hint, Notice, PluginError, RequestError, unknown
 from ..method import AnyMethod, Method
 from ..plugins.info import BackboneInfo, Info, MethodInfo, PriorInfo
 from ..plugins.registry import Registry, load
@@ -167,4 +167,4 @@ def _warn_of_broken(request: Request, installed: Installed, warn: Callable[[str]
     )
     if "all" in everything:
         for error in installed.broken.values():
-            warn(f"left out: {error}")
+            warn(Notice(f"left out: {error}", error.hint))

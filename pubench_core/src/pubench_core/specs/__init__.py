@@ -1,4 +1,4 @@
-"""What is asked for, as validated models without any machinery: run specs, hyper-parameters, sampling schemes."""
+"""What a request says, as validated models: run specs, hyper-parameters, sampling schemes."""
 
 from .run import (
     GIVEN,

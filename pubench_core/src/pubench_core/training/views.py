@@ -14,7 +14,7 @@ from ..specs import Scheme, is_one_sample, unlabeled_prior
 
 
 class Features:
-    """Feature rows on one device; images may be stored as uint8 and are handed out as float32 in [0, 1]."""
+    """Feature rows on one device; images may be stored as uint8; a method gets float32 in [0, 1]."""
 
     def __init__(self, values: Tensor) -> None:
         self.values = values

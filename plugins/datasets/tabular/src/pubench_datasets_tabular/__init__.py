@@ -1,7 +1,7 @@
 """Tabular data sets: what they are. How their files are read is the table in :mod:`pubench_datasets_tabular.layouts`.
 
 A new set is a record here and a layout of the same key there. Class names are words: a class that the files call
-"7" and that stands at another index would be mistaken for an index on the command line.
+"7" and that stands at another index would be mistaken for an index in a request.
 """
 
 from functools import partial
@@ -19,9 +19,9 @@ _table = partial(
 _UCI = "the UCI Machine Learning Repository"
 
 
-def _downloads(key: str, number: int) -> str:
+def _downloads(number: int) -> str:
     """Ends the source of a set whose OpenML id is pinned in its layout."""
-    return f"(pubench data fetch {key} gets it from OpenML, data set {number})"
+    return f"(pubench downloads OpenML's copy, data set {number})"
 
 
 def _letters(names: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -43,7 +43,7 @@ _BENCHMARKS = [
         positive=(1,),
         negative=(0,),
         preprocess="standardize",
-        source=f"{_UCI}, Spambase {_downloads('spambase', 44)}",
+        source=f"{_UCI}, Spambase {_downloads(44)}",
     ),
     _table(
         key="connect-4",
@@ -53,7 +53,7 @@ _BENCHMARKS = [
         classes=("loss", "win", "draw"),
         positive=(1,),
         negative=(0, 2),
-        source=f"{_UCI}, Connect-4 {_downloads('connect-4', 40668)}",
+        source=f"{_UCI}, Connect-4 {_downloads(40668)}",
     ),
     _table(
         key="letter",
@@ -74,7 +74,7 @@ _BENCHMARKS = [
         },
         backbone="mlp-wang",
         preprocess="standardize",
-        source=f"{_UCI}, Letter Recognition {_downloads('letter', 6)}",
+        source=f"{_UCI}, Letter Recognition {_downloads(6)}",
     ),
 ]
 
@@ -126,7 +126,7 @@ _JAIN = [
         positive=(0,),
         negative=(4,),
         preprocess="standardize",
-        source=f"{_UCI}, Gas Sensor Array Drift {_downloads('gas', 1476)}",
+        source=f"{_UCI}, Gas Sensor Array Drift {_downloads(1476)}",
         license="for research only, commercial purposes excluded (the donors, on UCI's page)",
     ),
     _table(
@@ -172,7 +172,7 @@ _JAIN = [
         classes=("edible", "poisonous"),
         positive=(1,),
         negative=(0,),
-        source=f"{_UCI}, Mushroom {_downloads('mushroom', 24)}",
+        source=f"{_UCI}, Mushroom {_downloads(24)}",
     ),
     _table(
         key="pageblock",
@@ -184,7 +184,7 @@ _JAIN = [
         positive=(1, 2, 3, 4),
         negative=(0,),
         preprocess="standardize",
-        source=f"{_UCI}, Page Blocks Classification {_downloads('pageblock', 30)}",
+        source=f"{_UCI}, Page Blocks Classification {_downloads(30)}",
     ),
     _table(
         key="pendigit",
@@ -214,7 +214,7 @@ _JAIN = [
         positive=(1,),
         negative=(0,),
         preprocess="standardize",
-        source=f"pima-indians-diabetes.data as UCI had it {_downloads('pima', 37)}",
+        source=f"pima-indians-diabetes.data as UCI had it {_downloads(37)}",
         license="CC0 as commonly distributed",
     ),
     _table(

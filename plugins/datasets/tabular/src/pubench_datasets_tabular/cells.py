@@ -7,9 +7,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pubench_core.errors import RequestError
+from pubench_core.errors import Hint, RequestError
 
 Column = Sequence[object]
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """What to do about a damaged file, in words and, where pubench can do it, as a hint."""
+
+    text: str
+    hint: Hint | None = None
+
+    def error(self, wrong: str) -> RequestError:
+        """The error for what is wrong, which says what to do."""
+        return RequestError(f"{wrong}; {self.text}", hint=self.hint)
 
 
 @dataclass(frozen=True)
@@ -23,7 +35,7 @@ class Cells:
     path: Path
     columns: list[Column]
     label: int
-    remedy: str
+    remedy: Remedy
     places: Sequence[int] = field(default=(), repr=False)
 
     @property
@@ -39,16 +51,11 @@ class Cells:
     def wrong(self, row: int, column: int, text: str) -> RequestError:
         """The error for a cell; row and column count from 0."""
         place = f"line {self.places[row]}" if self.places else f"row {row + 1}"
-        return RequestError(f"{self.path}, {place}, column {column + 1}: {text}; {self.remedy}")
+        return self.remedy.error(f"{self.path}, {place}, column {column + 1}: {text}")
 
     def damaged(self, text: str) -> RequestError:
-        """The error for the whole file."""
-        return damaged(self.path, text, self.remedy)
-
-
-def damaged(path: Path, text: str, remedy: str) -> RequestError:
-    """The error for a file: ``text`` continues a sentence that begins with its path."""
-    return RequestError(f"{path} {text}; {remedy}")
+        """The error for the whole file: ``text`` continues a sentence whose first word is its path."""
+        return self.remedy.error(f"{self.path} {text}")
 
 
 def short(value: object) -> str:

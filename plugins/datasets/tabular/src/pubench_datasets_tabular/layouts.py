@@ -1,6 +1,6 @@
 """How the files of each set are read: one entry of :data:`LAYOUTS` per key. The next set goes at its end.
 
-Counts of rows are there because a text file that was cut at the end of a line looks complete.
+Counts of rows are there because a text file that was cut at the end of a line is like a complete one.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Layout:
     """``files``/``test_files``: the training part and, where the set comes with one, the test part; rows are joined.
 
     ``split``: cuts a line into cells. ``header``: the names in the first line; empty where there is none, None where a
-    first line that does not begin with a number is passed over. ``features``: all columns but the label, in order.
+    first line whose first cell is no number is passed over. ``features``: all columns but the label, in order.
     ``label``: the class's column. ``codes``: how the files write the classes, as indices into ``DatasetInfo.classes``;
     None where the label is a number, and class 1 is what is above its mean. ``last_rows_are_test``: how many.
     ``sort_rows``: rows are put in the order of their features; only for sets without equal rows, whose copies are in
@@ -82,7 +82,7 @@ def connect_4_words(cells: Cells) -> Cells:
     """OpenML's Connect-4 with x, o and b for the codes of its squares, 0 for blank, 1 and 2 for the players.
 
     OpenML's description calls 1 the first player, x; an alphabetical coding, which its classes have, makes that 2. The
-    rows tell: x holds square b1 in 25,889 positions, o in 19,896.
+    rows decide: x holds square b1 in 25,889 positions, o in 19,896.
     """
     square = cells.feature_columns[6]
     held = [token(cell) for cell in cells.columns[square]]
@@ -90,7 +90,7 @@ def connect_4_words(cells: Cells) -> Cells:
     if not one and not two:  # written with letters after all
         return cells
     if one == two:
-        raise cells.damaged("does not tell which of its codes 1 and 2 is the first player")
+        raise cells.damaged("does not show which of its codes 1 and 2 is the first player")
     words = {"0": "b", "1": "x" if one > two else "o", "2": "o" if one > two else "x"}
     columns = [
         column if j == cells.label else [words.get(token(cell), cell) for cell in column]

@@ -16,7 +16,7 @@ from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import DatasetInfo
 
-from .cells import Cells, damaged
+from .cells import Cells, Remedy
 
 #: The servers of OpenML proper, as its cache names them; ids of its test server mean other sets.
 _SERVERS = ("org/openml/www", "org/openml/api")
@@ -39,19 +39,19 @@ def is_openml(path: Path) -> bool:
     return path.suffix in (".arff", ".pq")
 
 
-def read_openml(path: Path, *, width: int, remedy: str) -> Cells:
+def read_openml(path: Path, *, width: int, remedy: Remedy) -> Cells:
     """The cells of a file with ``width`` columns, of which the one called "class" is the label.
 
     Raises RequestError if it cannot be read, is damaged, or has other columns.
     """
     names, columns = _read_parquet(path, remedy) if path.suffix == ".pq" else _read_arff(path, remedy)
     if len(names) != width:
-        raise damaged(path, f"has {len(names)} columns where {width} are right", remedy)
+        raise remedy.error(f"{path} has {len(names)} columns where {width} are right")
     labels = [j for j, name in enumerate(names) if name.lower() == "class"]
     if len(labels) != 1:
-        raise damaged(path, f"has {len(labels)} columns called 'class' where one is right", remedy)
+        raise remedy.error(f"{path} has {len(labels)} columns called 'class' where one is right")
     if not columns[0]:
-        raise damaged(path, "has no rows", remedy)
+        raise remedy.error(f"{path} has no rows")
     return Cells(path=path, columns=list(columns), label=labels[0], remedy=remedy)
 
 
@@ -63,7 +63,11 @@ def download(info: DatasetInfo, root: DataRoot, number: int) -> None:
     """
     elsewhere = f"get it from {info.source} and put it into {root.path / info.key}"
     if root.offline:
-        raise RequestError(f"{info.key} is not downloaded with --offline: leave that out, or {elsewhere}")
+        raise RequestError(
+            f"{info.key} is not downloaded with execution.offline: leave that out, or {elsewhere}",
+            field="execution.offline",
+            value=True,
+        )
     root.say(f"{info.key}: downloading data set {number} of OpenML to {root.cache / 'openml'}")
     try:
         _download(number, root.cache / "openml")
@@ -92,7 +96,7 @@ def _caches_of_user() -> Iterator[Path]:
 # -------------------------------------------------------------------- reading
 
 
-def _read_arff(path: Path, remedy: str) -> tuple[list[str], list[tuple[object, ...]]]:
+def _read_arff(path: Path, remedy: Remedy) -> tuple[list[str], list[tuple[object, ...]]]:
     import arff
 
     try:
@@ -101,15 +105,15 @@ def _read_arff(path: Path, remedy: str) -> tuple[list[str], list[tuple[object, .
     except OSError as error:
         raise RequestError(f"cannot read {path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise damaged(path, f"is not text (byte {error.start})", remedy) from error
+        raise remedy.error(f"{path} is not text (byte {error.start})") from error
     # liac-arff lets what goes wrong inside it out as it is for some malformed headers and lines
     except (arff.ArffException, csv.Error, ValueError, TypeError, LookupError) as error:
-        raise damaged(path, f"is not valid ARFF ({_one_line(error)})", remedy) from error
+        raise remedy.error(f"{path} is not valid ARFF ({_one_line(error)})") from error
     names = [name for name, _ in found["attributes"]]
     return names, list(zip(*found["data"], strict=True)) or [()] * len(names)
 
 
-def _read_parquet(path: Path, remedy: str) -> tuple[list[str], list[tuple[object, ...]]]:
+def _read_parquet(path: Path, remedy: Remedy) -> tuple[list[str], list[tuple[object, ...]]]:
     import pyarrow
     from pyarrow import parquet
 
@@ -121,7 +125,7 @@ def _read_parquet(path: Path, remedy: str) -> tuple[list[str], list[tuple[object
         if isinstance(error, OSError) and error.errno is not None:
             raise RequestError(f"cannot read {path}: {error.strerror or error}") from error
         # pyarrow reports damage inside a file as an OSError too, without a number of the system's
-        raise damaged(path, f"is not valid Parquet ({_one_line(error)})", remedy) from error
+        raise remedy.error(f"{path} is not valid Parquet ({_one_line(error)})") from error
 
 
 # -------------------------------------------------------------------- downloading

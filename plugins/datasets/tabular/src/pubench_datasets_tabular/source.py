@@ -9,9 +9,9 @@ import numpy as np
 
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.source import DataSource
-from pubench_core.errors import RequestError
+from pubench_core.errors import Hint, RequestError
 
-from .cells import Cells
+from .cells import Cells, Remedy
 from .encoding import FloatArray, IntArray, above_mean, encode_classes, encode_features
 from .layouts import LAYOUTS, File, Layout
 from .openml_files import cached, download, is_openml, read_openml
@@ -21,9 +21,9 @@ from .text import read_cells
 class Table(DataSource):
     """(n, d) float32 features and class indices; a test part where the set comes with one.
 
-    Text files are looked for in ``<root>/<key>`` (or an alias), then in ``<root>/uci``, plain or with ``.gz``; where
-    they are not complete, OpenML's file of the pinned data set in its cache is taken. Rows are in the file's order but
-    for Connect-4, whose copies differ in it: its rows are in the order of their squares.
+    Text files lie in ``<root>/<key>`` (or an alias) or else in ``<root>/uci``, plain or with ``.gz``; where they are
+    not complete, OpenML's file of the pinned data set in its cache is taken. Rows are in the file's order but for
+    Connect-4, whose copies differ in it: its rows are in the order of their squares.
 
     ``read`` raises RequestError where a file is unreadable, damaged, cut short, or of another format.
     """
@@ -32,6 +32,11 @@ class Table(DataSource):
     def layout(self) -> Layout:
         """How this set's files are read."""
         return LAYOUTS[self.info.key]
+
+    @property
+    def downloadable(self) -> bool:
+        """Whether OpenML has the set."""
+        return self.layout.openml is not None
 
     def locate(self, root: DataRoot) -> tuple[Path, ...]:
         names = [file.name for file in (*self.layout.files, *self.layout.test_files)]
@@ -77,7 +82,7 @@ class Table(DataSource):
                 width=self.layout.width,
                 label=self.layout.label,
                 header=self.layout.header,
-                remedy=f"get it again from {self.info.source}",
+                remedy=Remedy(f"get it again from {self.info.source}"),
             )
             parts.append(self._encoded(cells, file.rows, self.layout.codes))
         return np.concatenate([x for x, _ in parts]), np.concatenate([y for _, y in parts])
@@ -85,7 +90,7 @@ class Table(DataSource):
     def _openml(self, path: Path, root: DataRoot) -> tuple[FloatArray, IntArray]:
         pinned = self.layout.openml
         assert pinned is not None
-        remedy = f"delete it and get it again with pubench data fetch {self.info.key}"
+        remedy = Remedy("delete it and get it again", Hint("fetch", self.info.key))
         cells = read_openml(path, width=self.layout.width, remedy=remedy)
         if pinned.recode is not None:
             cells = pinned.recode(cells)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pubench_core.errors import RequestError
 
-from .cells import Cells, damaged, short
+from .cells import Cells, Remedy, short
 
 Split = Callable[[str], list[str]]
 """Cuts a line into cells; ValueError says what is wrong with it."""
@@ -41,12 +41,12 @@ def svmlight(line: str) -> list[str]:
 
 
 def read_cells(
-    path: Path, *, split: Split, width: int, label: int, header: tuple[str, ...] | None, remedy: str
+    path: Path, *, split: Split, width: int, label: int, header: tuple[str, ...] | None, remedy: Remedy
 ) -> Cells:
     """The cells of a file whose lines have ``width`` columns each; empty lines are passed over.
 
     ``label``: the class's column, from 0. ``header``: the names in the first line, empty where it has none, None where
-    a first line that does not begin with a number is passed over.
+    a first line whose first cell is no number is passed over.
 
     Raises RequestError naming file and line where it is unreadable, damaged, empty, or cut differently.
     """
@@ -54,15 +54,15 @@ def read_cells(
     if lines and header != () and (header is not None or not _is_number(split(lines[0][1])[0])):
         _check_header(path, split(lines.pop(0)[1]), header, remedy)
     if not lines:
-        raise damaged(path, "is empty", remedy)
+        raise remedy.error(f"{path} is empty")
     rows = []
     for number, line in lines:
         try:
             row = split(line)
         except ValueError as error:
-            raise RequestError(f"{path}, line {number}: {error}; {remedy}") from error
+            raise remedy.error(f"{path}, line {number}: {error}") from error
         if len(row) != width:
-            raise RequestError(f"{path}, line {number}: {len(row)} columns where {width} are right; {remedy}")
+            raise remedy.error(f"{path}, line {number}: {len(row)} columns where {width} are right")
         rows.append(row)
     return Cells(
         path=path,
@@ -73,7 +73,7 @@ def read_cells(
     )
 
 
-def _lines(path: Path, remedy: str) -> list[str]:
+def _lines(path: Path, remedy: Remedy) -> list[str]:
     try:
         if path.suffix == ".gz":
             with gzip.open(path) as stream:
@@ -82,23 +82,21 @@ def _lines(path: Path, remedy: str) -> list[str]:
             content = path.read_bytes()
         return content.decode("utf-8").splitlines()
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise damaged(path, f"is damaged ({error})", remedy) from error
+        raise remedy.error(f"{path} is damaged ({error})") from error
     except OSError as error:
         raise RequestError(f"cannot read {path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise damaged(path, f"is not text (byte {error.start})", remedy) from error
+        raise remedy.error(f"{path} is not text (byte {error.start})") from error
 
 
-def _check_header(path: Path, found: list[str], header: tuple[str, ...] | None, remedy: str) -> None:
+def _check_header(path: Path, found: list[str], header: tuple[str, ...] | None, remedy: Remedy) -> None:
     if header is None:
         return
     if len(found) != len(header):
-        raise RequestError(f"{path}, line 1: {len(found)} columns where {len(header)} are right; {remedy}")
+        raise remedy.error(f"{path}, line 1: {len(found)} columns where {len(header)} are right")
     for k, (is_called, name) in enumerate(zip(found, header, strict=True), start=1):
         if is_called.strip() != name:
-            raise RequestError(
-                f"{path}, line 1, column {k}: the name {short(is_called)} where '{name}' is right; {remedy}"
-            )
+            raise remedy.error(f"{path}, line 1, column {k}: the name {short(is_called)} where '{name}' is right")
 
 
 def _is_number(text: str) -> bool:

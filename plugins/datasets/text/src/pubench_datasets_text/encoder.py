@@ -1,5 +1,5 @@
-"""Sentence embeddings of texts, made once: kept in the cache, resumed where a process was killed, never made twice at
-once.
+"""Sentence embeddings of texts, made once and kept in the cache: resumed where a process was killed, and made by one
+process at a time.
 
 ``<cache>/embeddings/<id>/`` holds ``embedding.npy`` when all is done and ``about.json`` beside it; before that one file
 per chunk of documents. The id depends on the texts, the encoder's fingerprint and the maximum length.
@@ -43,7 +43,7 @@ LAYOUT = 1
 def encode(texts: Sequence[str], root: DataRoot, label: str) -> Vectors:
     """(n, d) float32 embeddings of n texts, memory-mapped, in the order of the texts; d is 384 for all-MiniLM-L6-v2.
 
-    ``label``: what the user is told is being encoded. Raises RequestError if there is no encoder, if it is broken, or
+    ``label``: what is being encoded, for the user. Raises RequestError if there is no encoder, if it is broken, or
     if the cache cannot be written.
     """
     texts = list(texts)
@@ -75,7 +75,7 @@ def encode(texts: Sequence[str], root: DataRoot, label: str) -> Vectors:
 def loaded(model: Model) -> Iterator[Encode]:
     """The encoder in memory, on a GPU where there is one: a function from texts to (n, d) float32 vectors.
 
-    Raises RequestError if the model cannot be loaded. Says nothing, shows nothing, asks nobody.
+    Raises RequestError if the model cannot be loaded. The library writes and downloads nothing meanwhile.
     """
     with _environment(TOKENIZERS_PARALLELISM="false", HF_HUB_DISABLE_TELEMETRY="1"):
         from safetensors import SafetensorError
@@ -93,7 +93,8 @@ def loaded(model: Model) -> Iterator[Encode]:
         ) as error:
             raise RequestError(
                 f"the sentence encoder in {model.folder} (from {model.said_by}) cannot be loaded: {one_line(error)}; "
-                f"--encoder PATH names a folder with a good copy of {NAME}"
+                f"execution.encoder=PATH names a folder with a good copy of {NAME}",
+                field="execution.encoder",
             ) from error
         finally:
             library.set_verbosity(level)
@@ -112,27 +113,10 @@ def loaded(model: Model) -> Iterator[Encode]:
 
 
 def _make(folder: Path, texts: list[str], model: Model, mark: str, root: DataRoot, label: str) -> None:
+    """Encodes what no earlier process has encoded, and keeps the whole."""
     # texts of one length together: a batch is padded to its longest
     order = np.argsort([-len(text) for text in texts], kind="stable")
-    parts: list[Vectors] = []
-    done, started = 0, time.perf_counter()
-    with contextlib.ExitStack() as stack:
-        advance = stack.enter_context(root.progress(f"encoding {label}", len(texts)))
-        run: Encode | None = None
-        for first in range(0, len(texts), CHUNK):
-            rows = order[first : first + CHUNK]
-            path = folder / f"chunk-{first:08d}.npy"
-            part = _chunk(path, len(rows))
-            if part is None:
-                if run is None:
-                    run = stack.enter_context(loaded(model))
-                    started = time.perf_counter()  # loading the model is not encoding
-                part = _usable(run([texts[row] for row in rows]), len(rows), model)
-                _write(path, part)
-                done += len(rows)
-            parts.append(part)
-            advance(len(rows))
-    seconds = time.perf_counter() - started
+    parts, done, seconds = _chunks(folder, [texts[row] for row in order], model, root, label)
     whole = np.empty((len(texts), parts[0].shape[1]), dtype=np.float32)
     whole[order] = np.concatenate(parts)
     about = {
@@ -157,12 +141,41 @@ def _make(folder: Path, texts: list[str], model: Model, mark: str, root: DataRoo
         )
 
 
+def _chunks(
+    folder: Path, texts: list[str], model: Model, root: DataRoot, label: str
+) -> tuple[list[Vectors], int, float]:
+    """(vectors of every chunk, documents encoded by this process, seconds that took), each chunk kept when it is done.
+
+    The model is loaded where a chunk is missing.
+    """
+    parts: list[Vectors] = []
+    done, started = 0, time.perf_counter()
+    with contextlib.ExitStack() as stack:
+        advance = stack.enter_context(root.progress(f"encoding {label}", len(texts)))
+        run: Encode | None = None
+        for first in range(0, len(texts), CHUNK):
+            some = texts[first : first + CHUNK]
+            path = folder / f"chunk-{first:08d}.npy"
+            part = _chunk(path, len(some))
+            if part is None:
+                if run is None:
+                    run = stack.enter_context(loaded(model))
+                    started = time.perf_counter()  # loading the model is not encoding
+                part = _usable(run(some), len(some), model)
+                _write(path, part)
+                done += len(some)
+            parts.append(part)
+            advance(len(some))
+    return parts, done, time.perf_counter() - started
+
+
 def _usable(part: Any, n: int, model: Model) -> Vectors:
     """The vectors of one chunk, if they are vectors; RequestError if the encoder is broken."""
     if part.ndim != 2 or len(part) != n or not np.isfinite(part).all():
         raise RequestError(
             f"the sentence encoder in {model.folder} (from {model.said_by}) gives vectors that are not finite or not "
-            f"one per text; --encoder PATH names a folder with a good copy of {NAME}"
+            f"one per text; execution.encoder=PATH names a folder with a good copy of {NAME}",
+            field="execution.encoder",
         )
     return np.asarray(part, dtype=np.float32)
 
@@ -177,7 +190,7 @@ def _chunk(path: Path, n: int) -> Vectors | None:
 
 
 def _write(path: Path, array: Vectors) -> None:
-    aside = path.with_name(f"{path.name}.incoming")  # the lock is held: nobody else writes here
+    aside = path.with_name(f"{path.name}.incoming")  # the lock is held: no other process writes here
     with aside.open("wb") as stream:
         np.save(stream, array, allow_pickle=False)
         stream.flush()

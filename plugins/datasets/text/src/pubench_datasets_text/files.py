@@ -36,7 +36,7 @@ def content_of(path: Path) -> bytes:
 
 
 def documents(folder: Path, ending: str = "") -> Iterator[Path]:
-    """Visible files of one folder whose names have the ending, in no order. Fast: one look per file, none opened."""
+    """Visible files of one folder whose names have the ending, in no order. Fast: no file is opened."""
     with reading(folder), os.scandir(folder) as found:
         for entry in found:
             if entry.name.endswith(ending) and not entry.name.startswith(".") and not entry.is_dir():

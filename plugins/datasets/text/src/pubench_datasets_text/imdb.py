@@ -24,9 +24,10 @@ from pubench_core.data.archives import members, one_line, opened
 from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import RequestError
 
+from .corpus import Corpus
 from .files import content_of, documents, folders, reading
 from .model import hub, network_errors
-from .source import Corpus, TextSource
+from .source import TextSource
 
 JSONL = ("imdb.jsonl", "imdb.jsonl.xz", "imdb.jsonl.gz")
 FOLDER, ARCHIVE, CSV = "aclImdb", "aclImdb_v1.tar.gz", "IMDB Dataset.csv"
@@ -174,7 +175,7 @@ def _ordered(found: Iterable[tuple[PurePath, bytes]], where: Path) -> list[Revie
             raise RequestError(f"{name} in {where} is damaged (not UTF-8: {error.reason}); get it again") from error
         label = _SENTIMENT[side]
         key = PARTS.index(part), label, _number(file_name)
-        reviews[key] = Review(key[0], label, name, text)  # a member that comes twice replaces the first
+        reviews[key] = Review(key[0], label, name, text)  # a member that is there again replaces the first
     return [reviews[key] for key in sorted(reviews)]
 
 

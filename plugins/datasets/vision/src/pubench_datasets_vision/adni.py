@@ -1,6 +1,6 @@
 """ADNI, as PU-Bench uses it: magnetic resonance images of four classes of dementia.
 
-Looked for in ``<root>/adni/``: ``train-*.parquet`` and ``test-*.parquet`` as on a public hub (there, or in ``data/``),
+Files in ``<root>/adni/``: ``train-*.parquet`` and ``test-*.parquet`` as on a public hub (there, or in ``data/``),
 else ``train/`` and ``test/`` with a folder of JPEG or PNG images per class. Classes go by name, never by the order of
 folders or by the number in a table: both differ from copy to copy.
 """
@@ -44,9 +44,14 @@ def class_of(name: str) -> int | None:
 class Adni(DataSource):
     """(5120, 1, 128, 128) uint8, gray, and a test part of 1,280.
 
-    An image of another size is resized to 128 x 128 (bilinear, antialiased, not cropped), and the user is told. Mean
-    and deviation are computed from the training images.
+    An image of another size is resized to 128 x 128 (bilinear, antialiased, not cropped), which is said. Mean and
+    deviation are computed from the training images.
     """
+
+    @property
+    def downloadable(self) -> bool:
+        """No: a person has to get it."""
+        return False
 
     def locate(self, root: DataRoot) -> tuple[Path, ...]:
         """The tables of both parts, or every image of both in order; RequestError names what is absent."""

@@ -1,6 +1,6 @@
 """CIFAR-10: six batches, in the binary version or as pickles, unpacked or in their archive.
 
-Looked for in ``<root>/cifar10/`` and in ``<root>/`` itself, where torchvision puts them. The binary version is taken
+Files lie in ``<root>/cifar10/`` or in ``<root>/`` itself, where torchvision puts them. The binary version is taken
 first: it needs no pickle.
 """
 

@@ -1,4 +1,4 @@
-"""Downloading with torchvision's downloaders, so that an interrupted download leaves nothing that looks complete."""
+"""Downloading with torchvision's downloaders, so that an interrupted download leaves no file under its final name."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ def fetch_into_root(info: DatasetInfo, root: DataRoot, download: Callable[[Path]
     folder = root.path / info.key
     if root.offline:
         raise RequestError(
-            f"{info.key} is not downloaded with --offline: leave that out, or get it from {info.source} and put it "
-            f"into {folder}"
+            f"{info.key} is not downloaded with execution.offline: leave that out, or get it from {info.source} and "
+            f"put it into {folder}",
+            field="execution.offline",
+            value=True,
         )
     root.say(f"{info.key}: downloading to {folder}")
     try:

@@ -1,6 +1,6 @@
 """Imagenette: photographs of ten classes of ImageNet, from torchvision's folders or from their archive.
 
-Looked for in ``<root>/imagenette/`` and in ``<root>/`` itself: ``imagenette2-160.tgz`` (or ``-320``, or the full size),
+Files lie in ``<root>/imagenette/`` or in ``<root>/`` itself: ``imagenette2-160.tgz`` (or ``-320``, or the full size),
 else the unpacked folder of that name, else ``train/`` and ``val/``. The archive is taken first: one file can be checked
 for changes at every opening faster than 13,394.
 """

@@ -62,7 +62,7 @@ class _Unpickler(pickle.Unpickler):
         if (module, name) in ALLOWED:
             return ALLOWED[module, name]
         wanted = f"{module}.{name}"
-        raise RequestError(  # quoted: whoever wrote the file chose the name
+        raise RequestError(  # quoted: the file's author chose the name
             f"{self.place} is a pickle that names {wanted!r}, which no array needs: it was not run and must not "
             "be trusted; remove it and get the published file, or the binary version, which has no pickle"
         )
@@ -71,7 +71,7 @@ class _Unpickler(pickle.Unpickler):
 def _check_opcodes(content: bytes, place: str) -> None:
     """Refuses what makes the unpickling machine reserve more memory than the file has bytes, or pass ``find_class`` by.
 
-    The machine keeps a table as long as the highest number that a PUT names, so one wrong bit may ask for gigabytes.
+    The machine keeps a table as long as the highest number that a PUT names, so one wrong bit may reserve gigabytes.
     """
     for count, (opcode, argument, _) in enumerate(pickletools.genops(content)):
         if opcode.proto > 4 or opcode.name.startswith("EXT"):

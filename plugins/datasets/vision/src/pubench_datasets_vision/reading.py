@@ -44,7 +44,7 @@ def content(path: Path, limit: int) -> bytes:
 
 
 def compared(info: DatasetInfo, data: ClassData, published: tuple[int, int], root: DataRoot) -> ClassData:
-    """The data unchanged; the user is told where the numbers of (training, test) images are not the published ones.
+    """The data unchanged; it is said where the numbers of (training, test) images are not the published ones.
 
     Not an error: a part of a set is useful for trying things out, and some sets have revisions.
     """

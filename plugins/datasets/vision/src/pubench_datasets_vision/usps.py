@@ -2,7 +2,7 @@
 
 ``zip.train`` and ``zip.test`` (packed with gzip or not): a digit and 256 gray values in [-1, 1] per line.
 ``usps.bz2`` and ``usps.t.bz2``, which torchvision downloads: libsvm's ``label index:value ...``, label = digit + 1.
-Looked for in ``<root>/usps/`` and in ``<root>/`` itself.
+Files lie in ``<root>/usps/`` or in ``<root>/`` itself.
 """
 
 from __future__ import annotations

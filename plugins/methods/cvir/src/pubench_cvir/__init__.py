@@ -9,7 +9,7 @@ def pubench_methods() -> list[MethodInfo]:
         MethodInfo(
             key="cvir",
             name="CVIR",
-            summary="unlabeled rows are negatives, but for the share α of them that look most positive in this epoch",
+            summary="unlabeled rows are negatives, but for the share α of them with the highest scores in each epoch",
             family="sample selection",
             reference=Reference(
                 authors="Garg, Wu, Smola, Balakrishnan, Lipton",
@@ -78,7 +78,7 @@ def pubench_methods() -> list[MethodInfo]:
                     note="Wang et al., Table 4: 20,000 iterations, evaluated every 100; ranked as often; no "
                     "augmentation",
                 ),
-                "quick": Preset(values={"warm_up": 2, "epochs": 5, "patience": None}, note="a first look"),
+                "quick": Preset(values={"warm_up": 2, "epochs": 5, "patience": None}, note="short, for a first try"),
             },
         )
     ]

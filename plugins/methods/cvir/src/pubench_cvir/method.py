@@ -1,16 +1,12 @@
 """CVIR: the conditional value ignoring risk.
 
 Paper: Garg, Wu, Smola, Balakrishnan, Lipton, NeurIPS 2021. Official code: acmi-lab/PU_learning, --train-method CVIR.
-U holds a share α of positives. In every epoch, the share α of U that looks most positive to the current network is
+U holds a share α of positives. In every epoch, the share α of U with the highest scores of the current network is
 ignored, and the rest of U is taken as negative. Follows the official code: α is given, P and kept U weigh one half
 each, a batch of which nothing is kept is skipped. Differs in four places. An epoch is a pass over U while P cycles,
-because the official epoch, a pass of the shorter loader, would rank U anew after a few dozen steps where P is small.
+because the official epoch, a pass of the shorter loader, would rank U again after a few dozen steps where P is small.
 Rows are ranked as they are, where the official CIFAR-10 loader augments them also then. A warm-up of P against U comes
 first, as in the paper's full method. Optimizer values and networks are PU-Bench's.
-
-Measured (test accuracy; case-control, SCAR, c = 0.1, preset ``pubench``, epoch by validation F1, seeds 2, 25, 42):
-Spambase 83.64 ± 2.57, 20News 80.86 ± 0.56, Connect-4 79.09 ± 0.86, Fashion-MNIST 97.83 ± 0.76 (seeds 2, 25), MNIST
-97.24 ± 0.58 (seeds 2, 25). 6.0 s per epoch of Fashion-MNIST on 2 CPU cores, 2.1 times nnPU's beside it.
 """
 
 from __future__ import annotations
@@ -55,7 +51,7 @@ def provisional_negatives(scores: Tensor, share: float) -> Tensor:
 
 def cvir_loss(scores: Tensor, labeled: Tensor, weight_positive: float = 0.5) -> Tensor:
     """w mean_P log(1 + e^-z) + (1 - w) mean_U log(1 + e^z) of (B,) logits: P and *kept* rows of U, each a mean over
-    its own rows (0 if there is none). With w = 1/2 and all of U it tells P from U.
+    its own rows (0 if there is none). With w = 1/2 and all of U it separates P from U.
     """
     positive, negative = masked_mean(F.softplus(-scores), labeled), masked_mean(F.softplus(scores), ~labeled)
     return weight_positive * positive + (1 - weight_positive) * negative

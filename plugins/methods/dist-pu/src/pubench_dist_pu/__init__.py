@@ -90,7 +90,7 @@ def pubench_methods() -> list[MethodInfo]:
                 ),
                 "quick": Preset(
                     values={"epochs": 8, "warm_up": 4, "steps_per_epoch": 100, "lr": 5e-4},
-                    note="a first look: both stages, short and at one rate",
+                    note="for a first try: both stages, short and at one rate",
                 ),
             },
         )

@@ -84,7 +84,7 @@ def pubench_methods() -> list[MethodInfo]:
                         "subset_of": "unlabeled",
                         "class_balance": True,
                     },
-                    note="a first look: PU-Bench's choices, which need fewer passes",
+                    note="for a first try: PU-Bench's choices, which need fewer passes",
                 ),
             },
         )

@@ -5,13 +5,9 @@ Follows the authors' formulas and procedure as PU-Bench's source-aligned revisio
 propensity eta(x) = P(s = 1 | y = 1, x) are pre-trained on the labels s; then each epoch finds the posterior q of y for
 every row (E-step) and takes a number of steps on random subsets (M-step): the classifier learns q on the rows of
 smallest loss, the propensity learns s with weight q. ``class_balance`` and ``subset_of = unlabeled`` are the choices of
-PU-Bench's paper code. Differs from both in that logits are used throughout (no floor under the logarithm) and that rows
-are ranked in evaluation mode. The likelihood is that of a single training set; under case-control, where U has
-unlabeled copies of P, it is misspecified, as in the published comparisons.
-
-Measured (test accuracy; case-control, SCAR, c = 0.1, preset ``pubench``, epoch by validation F1, seeds 2, 25, 42):
-Spambase 84.15 ± 1.41, 20News 64.08 ± 0.06, Connect-4 78.55 ± 1.61, Fashion-MNIST 98.24 (seed 2), MNIST 97.65 (seed 2).
-14.7 s per epoch of Fashion-MNIST on 2 CPU cores, 6.2 times nnPU's beside it.
+PU-Bench's paper code. Differs from both in that logits are used throughout (nothing is added inside the logarithm) and
+that rows are ranked in evaluation mode. The likelihood is that of a single training set; under case-control, where U
+has unlabeled copies of P, it is misspecified, as in the published comparisons.
 """
 
 from __future__ import annotations
@@ -94,8 +90,8 @@ class Task(NamedTuple):
 def accumulated(net: nn.Module, task: Task, batches: Iterable[Batch]) -> Tensor:
     """The mean loss of a task over ``batches`` of its rows, in their order; one batch at a time is in memory.
 
-    It is linear in the parameters, with the gradient that was added up as coefficients: to the engine, a step over all
-    rows of the table is then a step like any other.
+    It is linear in the parameters, with the gradient that was added up as coefficients: ``run.step`` then takes a step
+    over all rows of the table as it takes any other.
     """
     parameters = list(net.parameters())
     gradients = [torch.zeros_like(parameter) for parameter in parameters]
@@ -140,11 +136,11 @@ class LBEPU(Method[Config]):
                     rows = kept
                 labeled = data.labeled[kept]
                 on_net = balancing_weights(labeled) if c.class_balance else torch.ones_like(observed[kept])
-                # A negative is never labeled whatever eta is: a row teaches eta as far as it is positive.
+                # A negative is never labeled, whatever eta is: a row counts for eta with its posterior q.
                 self._step(run, optimizers, Task(kept, on_net, q[kept]), Task(rows, q[rows], observed[rows]))
 
     def _step(self, run: Run[Config], optimizers: list[Optimizer], on_net: Task, on_eta: Task) -> None:
-        """One step of both networks, each on its own task."""
+        """One step of both networks, each on its task."""
         tasks = ((self.net, on_net), (self.eta, on_eta))
         losses = [accumulated(net, task, run.batches(task.row)) for net, task in tasks]
         run.step(
@@ -152,7 +148,7 @@ class LBEPU(Method[Config]):
         )
 
     def _pre_training_rows(self, data: PUData, run: Run[Config]) -> Iterator[Tensor]:
-        """Rows of each step of one pass, in random order: batch norm must see P and U together."""
+        """Rows of each step of one pass, in random order, so that batch norm normalizes P and U together."""
         rows = self._shuffled(torch.arange(len(data), device=run.device), run)
         yield from rows.split(self.config.pre_training_batch_size or len(rows))
 

@@ -24,7 +24,7 @@ def pubench_methods() -> list[MethodInfo]:
             follows="acmi-lab/PU_learning, TED^n: best bin estimation, CVIR, their alternation; adapted: rows held out "
             "of the training part in place of separate sets, an epoch is a pass over U, rows are ranked by logits and "
             "without augmentation, an estimate above 0.99 is cut, one logit in place of two outputs; optimizer values "
-            "of PU-Bench, whose own MPE-PU is another algorithm: nnPU after a warm-up, without CVIR (nnpu with "
+            "of PU-Bench, whose MPE-PU is another algorithm: nnPU after a warm-up, without CVIR (nnpu with "
             "surrogate = sigmoid, gamma = 0.5, beta = 0.1)",
             presets={
                 "pubench": Preset(
@@ -64,7 +64,7 @@ def pubench_methods() -> list[MethodInfo]:
                     },
                     note="the official scripts",
                 ),
-                "quick": Preset(values={"warm_up": 2, "epochs": 5, "patience": None}, note="a first look"),
+                "quick": Preset(values={"warm_up": 2, "epochs": 5, "patience": None}, note="short, for a first try"),
             },
         )
     ]

@@ -59,7 +59,7 @@ def pubench_methods() -> list[MethodInfo]:
                     per_data=WANG_PER_DATA,
                     note="Wang et al., Table 4: 20,000 iterations, evaluated every 100; no augmentation",
                 ),
-                "quick": Preset(values={"epochs": 5, "patience": None}, note="a first look"),
+                "quick": Preset(values={"epochs": 5, "patience": None}, note="short, for a first try"),
             },
         )
     ]

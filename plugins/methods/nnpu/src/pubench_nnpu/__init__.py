@@ -62,7 +62,7 @@ def pubench_methods() -> list[MethodInfo]:
                     per_data={"cifar10": {"batch_size": 64}, "imagenette": {"batch_size": 64}},
                     note="Wang et al., Table 4: 20,000 iterations, evaluated every 100; no augmentation",
                 ),
-                "quick": Preset(values={"epochs": 5, "patience": None}, note="a first look"),
+                "quick": Preset(values={"epochs": 5, "patience": None}, note="short, for a first try"),
             },
         )
     ]

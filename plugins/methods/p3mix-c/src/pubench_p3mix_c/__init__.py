@@ -20,7 +20,7 @@ def pubench_methods() -> list[MethodInfo]:
             load="pubench_p3mix_c.method:P3MixC",
             setting="either",
             follows="the paper, read with PU-Bench's source-aligned revision (the official code is not public): input "
-            "mixing, 0-based epochs, no early stopping before the heuristic begins; PU-Bench's mix_layer = 3, which "
+            "mixing, 0-based epochs, no early stopping before the heuristic starts; PU-Bench's mix_layer = 3, which "
             "mixes targets and leaves inputs alone on most networks, is refused",
             presets={
                 "pubench": Preset(
@@ -61,7 +61,7 @@ def pubench_methods() -> list[MethodInfo]:
                     per_data={"cifar10": {"batch_size": 64}, "imagenette": {"batch_size": 64}},
                     note="Wang et al., Table 4: 20,000 iterations, evaluated every 100; no augmentation",
                 ),
-                "quick": Preset(values={"epochs": 8, "warm_up": 3, "patience": None}, note="a first look"),
+                "quick": Preset(values={"epochs": 8, "warm_up": 3, "patience": None}, note="short, for a first try"),
             },
         )
     ]

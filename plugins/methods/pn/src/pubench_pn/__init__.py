@@ -9,7 +9,7 @@ def pubench_methods() -> list[MethodInfo]:
         MethodInfo(
             key="pn",
             name="PN (oracle)",
-            summary="supervised classifier on every true label: the ceiling beside PU methods, not one of them",
+            summary="supervised classifier on all true labels: a reference for PU methods, not one of them",
             family="oracle",
             load="pubench_pn.method:PN",
             needs=frozenset({"truth"}),
@@ -19,7 +19,7 @@ def pubench_methods() -> list[MethodInfo]:
                     values={"lr": 5e-4, "weight_decay": 1e-5, "batch_size": 128, "epochs": 50, "patience": 5},
                     note="PU-Bench, all data sets",
                 ),
-                "quick": Preset(values={"epochs": 5, "patience": None}, note="a first look"),
+                "quick": Preset(values={"epochs": 5, "patience": None}, note="short, for a first try"),
             },
         )
     ]

@@ -33,7 +33,7 @@ def pubench_methods() -> list[MethodInfo]:
                     values={"n_estimators": 30, "max_depth": 30},
                     note="PU-Bench, all data sets",
                 ),
-                "quick": Preset(values={"n_estimators": 10}, note="a first look"),
+                "quick": Preset(values={"n_estimators": 10}, note="short, for a first try"),
             },
         )
     ]

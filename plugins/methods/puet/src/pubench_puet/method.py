@@ -1,16 +1,13 @@
 """PUET: PU Extra Trees, randomized trees that greedily minimize the PU risk.
 
 Paper: Wilton, Koay, Ko, Xu, Ye, NeurIPS 2022. Official code: jonathanwilton/PUExtraTrees.
-Follows the official algorithm: every tree sees all of P and U; a node is cut at the best of a few random thresholds,
-the one whose children have the smallest summed risk, until its risk cannot fall; the trees vote, and a tie is negative.
-Differs in three places. Whether a node is pure is decided on integer counts, where a rounded risk just above 0 lets the
-official code grow needless branches. The vote, which has only ``n_estimators`` + 1 values, is refined by the mean posterior,
-so that the score ranks. Trees are grown on slices of row numbers rather than on masks over the whole table.
-``risk`` and ``loss`` choose the estimator of the risk; there is no gradient, hence no optimizer and no epochs.
-Measured (benchmarks/puet_speed.py, 50 features, 100 trees, one CPU thread, five seeds): 5,000 rows accuracy
-0.879 ± 0.003 in 0.14 s (official code 0.886, 28 s), 20,000 rows 0.905 ± 0.006 in 0.63 s (0.913, 212 s); the first
-forest after an installation compiles for 5 s. Preset pubench, seed 2: MNIST 95.71 (PU-Bench prints 95.08 ± 2.12),
-Fashion-MNIST 98.16 (97.77 ± 2.63).
+Follows the official algorithm: every tree is grown on all of P and U; a node is cut at the best of a few random
+thresholds, the one whose children have the smallest summed risk, until its risk cannot be lowered; the trees vote, and
+a tie is negative. Differs in three places. Whether a node is pure is decided on integer counts, where a rounded risk
+just above 0 lets the official code grow needless branches. The vote, which has only ``n_estimators`` + 1 values, is
+refined by the mean posterior, so that the score ranks. Trees are grown on slices of row numbers rather than on masks
+over the whole table. ``risk`` and ``loss`` choose the estimator of the risk; there is no gradient, hence no optimizer
+and no epochs. The first forest after an installation waits some seconds for the compiler.
 """
 
 from __future__ import annotations

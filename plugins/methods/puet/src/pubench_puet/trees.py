@@ -88,7 +88,7 @@ def posterior(k_p: int, k_u: int, risk: Risk) -> float:
 
 @kernel
 def node_label(v: float) -> int:
-    """The sign of v - 1/2; 0 means that a fair coin decides."""
+    """The sign of v - 1/2; 0 means that the label is drawn, -1 and +1 with probability 1/2."""
     if v > 0.5:
         return 1
     if v < 0.5:
@@ -226,7 +226,7 @@ def best_cut(
     Features are drawn without replacement from the first unknown one on, and constant ones are passed over, which is a
     uniform draw among those that are not constant. ``features`` is a permutation of all of them, whose first
     ``n_constant`` are known to be constant here; drawing extends this part by what is found to be constant, and
-    touches nothing in front of it.
+    changes nothing in front of it.
     """
     d = len(features)
     best_feature, best_threshold, best_p, best_u, best_risk = -1, 0.0, 0, 0, np.inf
@@ -256,7 +256,7 @@ def best_cut(
 
 @kernel
 def longer(array: Array) -> Array:
-    """A copy with twice the room."""
+    """A copy with twice the length."""
     copy = np.empty((2 * len(array), *array.shape[1:]), array.dtype)
     copy[: len(array)] = array
     return copy
@@ -264,7 +264,7 @@ def longer(array: Array) -> Array:
 
 @kernel
 def set_leaf(node: Any, depth: int, k_p: int, k_u: int, risk: Risk) -> None:
-    """Writes a node that has no children yet; its label is 0 where a coin has to decide."""
+    """Writes a node that has no children yet; its label is 0 where it is still to be drawn."""
     v = posterior(k_p, k_u, risk)
     node.feature = node.left = node.right = -1
     node.threshold = node.reduction = 0.0
@@ -276,7 +276,7 @@ def set_leaf(node: Any, depth: int, k_p: int, k_u: int, risk: Risk) -> None:
 def grow(columns: Array, risk: Risk, limits: Limits, rng: np.random.Generator) -> Array:
     """One tree on all rows of ``columns`` (d, n), the ``risk.n_p`` labeled positives first; an array of ``NODE``.
 
-    Depth first with a stack of its own, so that depth is limited by ``limits`` alone. What is known to be constant in
+    Depth first with an explicit stack, so that depth is limited by ``limits`` alone. What is known to be constant in
     a node stays in front of ``features`` while its descendants are grown (see :func:`best_cut`), hence one array and
     one number per node on the stack.
     """

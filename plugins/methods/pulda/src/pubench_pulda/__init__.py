@@ -30,7 +30,7 @@ def pubench_methods() -> list[MethodInfo]:
         MethodInfo(
             key="pulda",
             name="PULDA",
-            summary="running means of the predictions on U are aligned with the prior, and the classes kept apart",
+            summary="running means of the predictions on U are aligned with the prior, and the classes separated",
             family="label distribution",
             reference=Reference(
                 authors="Jiang, Xu, Zhao, Yang, Wen, Cao, Huang",
@@ -42,9 +42,9 @@ def pubench_methods() -> list[MethodInfo]:
             needs=frozenset({"prior"}),
             setting="two-sample",
             follows="jiangyangby/PULDA at 7b3dcad: both stages, losses with running means, schedules, pseudo-label "
-            "store, batches of 16 P and 128 U; its validation pass, which fed test rows to the running means, is not "
-            "kept; backbones are PU-Bench's, no epoch of the warm-up can be chosen, and P drops an incomplete batch at "
-            "a reshuffle",
+            "store, batches of 16 P and 128 U; its validation pass, which updated the running means with test rows, is "
+            "not kept; backbones are PU-Bench's, no epoch of the warm-up can be chosen, and P drops an incomplete "
+            "batch at a reshuffle",
             presets={
                 "official": Preset(values=OFFICIAL, note="the official script's values, which are the defaults"),
                 "pubench": Preset(
@@ -53,7 +53,7 @@ def pubench_methods() -> list[MethodInfo]:
                 ),
                 "quick": Preset(
                     values={"epochs": 8, "warm_up": 4, "steps_per_epoch": 100, "warm_up_lr": 1e-3},
-                    note="a first look: both stages, short and at one rate",
+                    note="for a first try: both stages, short and at one rate",
                 ),
             },
         )

@@ -2,16 +2,12 @@
 
 Paper: Jiang, Xu, Zhao, Yang, Wen, Cao, Huang, IEEE TPAMI 45(12), 2023. Official code: jiangyangby/PULDA (7b3dcad).
 Follows the official code: a warm-up on the alignment loss and the two-way sigmoid loss, both over running means of the
-batch means, then a second stage that adds mixup towards stored predictions, which every step renews for the rows it
-saw. The distance inside the two-way loss has sharpness 1 whatever ``sharpness`` says, as in that code.
-Differs in networks, which are PU-Bench's; in that no epoch of the warm-up can be chosen; in that running means see
+batch means, then a second stage that adds mixup towards stored predictions, which every step renews for its rows. The
+distance inside the two-way loss has sharpness 1 whatever the value of ``sharpness``, as in that code.
+Differs in networks, which are PU-Bench's; in that no epoch of the warm-up can be chosen; in that running means are over
 training batches only (the official validation pass overwrites them with test rows); and in that P drops its incomplete
 last batch at a reshuffle, where the official sampler spans it.
-The prior is π as told, which is the share of positives in U under case-control and under calibration.
-
-Measured (test accuracy; case-control, SCAR, c = 0.1, preset ``pubench``, epoch by validation F1, seeds 2, 25, 42):
-Spambase 84.87 ± 1.20, 20News 86.01 ± 0.41, Connect-4 75.06 ± 1.61, Fashion-MNIST 97.91 (seed 2), MNIST 97.90 (seed 2).
-4.4 s per epoch of Fashion-MNIST on 2 CPU cores, 1.8 times nnPU's beside it.
+The prior is π as given, which is the share of positives in U under case-control and under calibration.
 """
 
 from __future__ import annotations
@@ -40,7 +36,7 @@ class Config(TrainingConfig):
     warm_up_lr: float = Field(1e-4, gt=0, description="learning rate of the warm-up")
     warm_up_weight_decay: float = Field(5e-4, ge=0, description="L2 penalty of the warm-up")
     warm_up_loss: Literal["alignment", "bce"] = Field(
-        "alignment", description="loss of the warm-up: the method's own, or cross-entropy with U as negative"
+        "alignment", description="loss of the warm-up: that of the method, or cross-entropy with U as negative"
     )
     p_batch_size: int = Field(16, ge=1, description="labeled positives per batch")
     batch_size: int = Field(128, ge=1, description="unlabeled rows per batch")
@@ -191,7 +187,7 @@ class PULDA(Method[Config]):
                 targets = stored_targets(store, batch.labeled, batch.row)
                 order = torch.randperm(len(batch.x), generator=run.generator).to(run.device)
                 coefficient = float(run.numpy_rng.beta(c.mixup_alpha, c.mixup_alpha))
-                # Two passes, the mixed rows first: batch norm sees each kind by itself, as in the official code.
+                # Two passes, the mixed rows first: batch norm normalizes each kind by itself, as in the official code.
                 mixed = self.net(mix(batch.x, order, coefficient)).clamp(-c.clip, c.clip)
                 logits = self.net(batch.x).clamp(-c.clip, c.clip)
                 losses, averages = self._aligned(logits, batch.labeled, data.prior, averages)

@@ -9,7 +9,7 @@ def pubench_methods() -> list[MethodInfo]:
         MethodInfo(
             key="pusb",
             name="PUSB",
-            summary="for biased labels: learns the ranking, then calls the top share π of the unlabeled rows positive",
+            summary="for biased labels: learns the ranking, then decides positive for the top share π of U",
             family="risk minimization",
             reference=Reference(
                 authors="Kato, Teshima, Honda",
@@ -34,7 +34,7 @@ def pubench_methods() -> list[MethodInfo]:
                         "epochs": 40,
                         "patience": 10,
                     },
-                    note="PU-Bench, all data sets; its own row has threshold = zero",
+                    note="PU-Bench, all data sets; its tables have threshold = zero",
                 ),
                 "official": Preset(
                     values={
@@ -61,10 +61,10 @@ def pubench_methods() -> list[MethodInfo]:
                         "patience": None,
                     },
                     per_data={"cifar10": {"batch_size": 64}, "imagenette": {"batch_size": 64}},
-                    note="Wang et al., Table 4: 20,000 iterations, evaluated every 100; no augmentation; their own row "
+                    note="Wang et al., Table 4: 20,000 iterations, evaluated every 100; no augmentation; their table "
                     "has threshold = zero",
                 ),
-                "quick": Preset(values={"epochs": 5, "patience": None}, note="a first look"),
+                "quick": Preset(values={"epochs": 5, "patience": None}, note="short, for a first try"),
             },
         )
     ]

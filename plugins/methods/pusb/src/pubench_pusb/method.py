@@ -1,15 +1,11 @@
 """PUSB: PU learning with selection bias.
 
 Paper: Kato, Teshima, Honda, ICLR 2019. Official code: MasaKat0/PUlearning, folder BiasedPUlearning.
-Where likelier positives are likelier labeled, the minimizer of the PU risk ranks rows correctly while its zero means
-nothing. Follows the official neural version: the logistic non-negative risk with gradient ascent, then the threshold
-above which the share of positives lies. Differs in taking that quantile over the unlabeled training rows, where the
-official code takes it over the test rows that it is judged on; and in optimizer values and networks, which are
-PU-Bench's. ``threshold = zero`` leaves the score as it is: nnPU with the logistic loss.
-
-Measured (test accuracy; case-control, SCAR, c = 0.1, preset ``pubench``, epoch by validation F1, seeds 2, 25, 42):
-Spambase 90.12 ± 1.04, 20News 86.17 ± 1.19, Connect-4 80.08 ± 0.64, Fashion-MNIST 97.78 ± 0.09 (seeds 2, 25), MNIST
-97.62 ± 0.25 (seeds 2, 25). 4.5 s per epoch of Fashion-MNIST on 2 CPU cores, 1.7 times nnPU's beside it.
+Where likelier positives are likelier labeled, the minimizer of the PU risk ranks rows correctly, but 0 is not the
+boundary of the classes. Follows the official neural version: the logistic non-negative risk with gradient ascent, then
+the threshold above which the share of positives lies. Differs in taking that quantile over the unlabeled training rows,
+where the official code takes it over the test rows that it is evaluated on; and in optimizer values and networks, which
+are PU-Bench's. ``threshold = zero`` leaves the score as it is: nnPU with the logistic loss.
 """
 
 from __future__ import annotations
@@ -27,7 +23,8 @@ class Config(TrainingConfig):
     weight_decay: float = Field(1e-4, ge=0, description="L2 penalty added to the gradient")
     batch_size: int = Field(256, ge=1, description="rows per batch", search=PowerOfTwo(5, 8))
     threshold: Literal["unlabeled-quantile", "zero"] = Field(
-        "unlabeled-quantile", description="where positive begins: above the 1 - prior quantile of scores of U, or at 0"
+        "unlabeled-quantile",
+        description="scores above it are positive: the 1 - prior quantile of the scores of U, or 0",
     )
     correction: Literal["ascent", "clamp"] = Field(
         "ascent", description="what happens where the negative part of the risk is below 0"
@@ -68,7 +65,7 @@ class PUSB(Method[Config]):
         self.threshold = 0.0
         optimizer = run.optimizer(self.net.parameters())
         batches = run.joint_batches if c.batching == "joint" else run.stacked_batches
-        # Both the risk and the threshold speak of the unlabeled rows at hand, hence of the share of positives in them.
+        # Risk and threshold concern the unlabeled rows of this table, and so the share of positives in them.
         prior = data.unlabeled_prior
         for _ in run.epochs(c.epochs):
             for batch in batches():

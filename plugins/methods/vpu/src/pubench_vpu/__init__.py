@@ -51,7 +51,7 @@ def pubench_methods() -> list[MethodInfo]:
                     },
                     per_data={"fashion-mnist": {"lr": 3e-4, "weight_regularizer": 0.3}},
                     note="the official script's defaults, which are those of CIFAR-10, and its command for "
-                    "Fashion-MNIST; it selects by the variational loss (--select native)",
+                    "Fashion-MNIST; it selects by the variational loss (selection.criterion native)",
                 ),
                 "wang": Preset(
                     values={
@@ -70,7 +70,7 @@ def pubench_methods() -> list[MethodInfo]:
                     per_data={"cifar10": {"batch_size": 64}, "imagenette": {"batch_size": 64}},
                     note="Wang et al., Table 4: 20,000 iterations, evaluated every 100; no augmentation",
                 ),
-                "quick": Preset(values={"epochs": 10, "patience": None}, note="a first look"),
+                "quick": Preset(values={"epochs": 10, "patience": None}, note="short, for a first try"),
             },
         )
     ]

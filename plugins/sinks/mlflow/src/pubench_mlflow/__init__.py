@@ -1,12 +1,18 @@
 """MLflow sink: a listener of finished runs. The sending is in :mod:`pubench_mlflow.sink`, which imports mlflow."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pubench_core import hookimpl
-from pubench_core.plugins.events import RunFinished
+
+if TYPE_CHECKING:  # every command imports this module, and events hold results, whose import takes long
+    from pubench_core.plugins.events import RunFinished
 
 
 @hookimpl
 def pubench_run_finished(event: RunFinished) -> None:
-    if event.status == "finished" and event.record is not None:
+    if event.status == "finished":
         from .sink import send_record
 
         send_record(event.record)

@@ -45,13 +45,13 @@ def read(tmp_path: Path) -> Read:
         return path
 
     def do(*, _suffix: str = "csv", _test: dict[str, Any] | None = None, **given: Any) -> UserTable:
-        asked = {name[1:]: value for name, value in given.items() if name.startswith("_")}
+        more = {name[1:]: value for name, value in given.items() if name.startswith("_")}
         columns = {name: value for name, value in given.items() if not name.startswith("_")}
         path = write(f"my.{_suffix}", {**plain_columns(), "s": LABELED, **columns})
         if _test is not None:
             test = write(f"my_test.{_suffix}", _test)
-            asked |= {"test": test, "test_sha256": sha256_of(test)}
-        return read_user_table(UserTableSpec(**{"path": path, "sha256": sha256_of(path), "label_col": "s", **asked}))
+            more |= {"test": test, "test_sha256": sha256_of(test)}
+        return read_user_table(UserTableSpec(**{"path": path, "sha256": sha256_of(path), "label_col": "s", **more}))
 
     return do
 
@@ -63,14 +63,14 @@ def complaint(read: Read, **given: Any) -> str:
     return str(caught.value)
 
 
-def note(own: UserTable, word: str) -> str:
+def note(table: UserTable, word: str) -> str:
     """The one note with this word."""
-    (found,) = [text for text in own.notes if word in text]
+    (found,) = [text for text in table.notes if word in text]
     return found
 
 
-def names(own: UserTable) -> list[str]:
-    return [column.name for column in own.columns]
+def names(table: UserTable) -> list[str]:
+    return [column.name for column in table.columns]
 
 
 class TestLabels:
@@ -106,22 +106,25 @@ class TestLabels:
     def test_two_values_are_read_and_the_reading_is_said(
         self, read: Read, values: Any, word: str | None, reading: str
     ) -> None:
-        own = read(s=values, **({"_positive_value": word} if word else {}))
-        assert own.labeled.tolist() == LABELED.astype(bool).tolist()
-        assert f"my.csv: {N} rows; 's': {reading}; {N_LABELED} labeled positives, 24 unlabeled" == note(own, "rows;")
+        table = read(s=values, **({"_positive_value": word} if word else {}))
+        assert table.labeled.tolist() == LABELED.astype(bool).tolist()
+        assert f"my.csv: {N} rows; 's': {reading}; {N_LABELED} labeled positives, 24 unlabeled" == note(table, "rows;")
 
     @pytest.mark.parametrize("dtype", ["int8", "Int64", "boolean", "bool", "Float64", "category"])
     def test_labels_of_a_data_frame_are_read_in_every_dtype(self, read: Read, dtype: str) -> None:
-        own = read(s=pd.Series(LABELED).astype(dtype), _suffix="parquet")
-        assert own.labeled.sum() == N_LABELED
+        table = read(s=pd.Series(LABELED).astype(dtype), _suffix="parquet")
+        assert table.labeled.sum() == N_LABELED
 
     @pytest.mark.parametrize(
         ("values", "words"),
         [
             (np.arange(N) % 3, ("the values 0, 1, 2; 1 and 0, 1 and -1, true and false, or two texts are right",)),
             (np.arange(N), ("the values 0, 1, 2, 3, 4 and 25 more",)),
-            (np.where(LABELED, "yes", "no"), ("the values yes, no", "say which is positive with --positive-value")),
-            (LABELED + 1, ("the values 2, 1", "say which is positive with --positive-value")),
+            (
+                np.where(LABELED, "yes", "no"),
+                ("the values yes, no", "say which is positive with data.own.positive_value"),
+            ),
+            (LABELED + 1, ("the values 2, 1", "say which is positive with data.own.positive_value")),
             (np.where(LABELED, 1.0, np.nan), ("is empty in row 6", "0 for unlabeled rows")),
             (np.zeros(N, int), ("labels no row (1 = labeled positive, 0 = unlabeled)", "need labeled positives")),
             (np.ones(N, int), ("labels every row (1 = labeled positive)", "need unlabeled rows")),
@@ -137,19 +140,19 @@ class TestLabels:
     @pytest.mark.parametrize("word", ["Yes", "yes,no", "1"])
     def test_a_positive_value_names_one_of_two_texts(self, read: Read, word: str) -> None:
         line = complaint(read, s=np.where(LABELED, "yes", "no"), _positive_value=word)
-        assert "has the values yes, no; --positive-value must name exactly one of two" in line
+        assert "has the values yes, no; data.own.positive_value must name exactly one of two" in line
 
     def test_a_positive_value_that_no_column_has_is_refused(self, read: Read) -> None:
-        assert "--positive-value malignant is no value of 's'" in complaint(read, _positive_value="malignant")
+        assert "data.own.positive_value=malignant is no value of 's'" in complaint(read, _positive_value="malignant")
 
     def test_each_column_of_texts_has_its_own_positive_value(self, read: Read) -> None:
         truth = np.where(np.arange(N) < 10, "malignant", "benign")
-        own = read(s=np.where(LABELED, "P", "U"), y=truth, _truth_col="y", _positive_value="P,malignant")
-        assert (own.labeled.sum(), own.truth.sum()) == (N_LABELED, 10)
+        table = read(s=np.where(LABELED, "P", "U"), y=truth, _truth_col="y", _positive_value="P,malignant")
+        assert (table.labeled.sum(), table.truth.sum()) == (N_LABELED, 10)
 
     def test_numbers_beside_a_column_of_texts_need_no_word(self, read: Read) -> None:
-        own = read(y=np.where(np.arange(N) < 10, "M", "B"), _truth_col="y", _positive_value="M")
-        assert (own.labeled.sum(), own.truth.sum()) == (N_LABELED, 10)
+        table = read(y=np.where(np.arange(N) < 10, "M", "B"), _truth_col="y", _positive_value="M")
+        assert (table.labeled.sum(), table.truth.sum()) == (N_LABELED, 10)
 
     def test_a_labeled_share_above_one_half_is_said(self, read: Read) -> None:
         assert "67 % of the rows are labeled" in note(read(s=(np.arange(N) < 20).astype(int)), "%")
@@ -165,48 +168,48 @@ class TestLabels:
 
 class TestTruth:
     def test_it_is_read_and_said(self, read: Read) -> None:
-        own = read(y=(np.arange(N) < 10).astype(float), _truth_col="y")
-        assert own.truth.dtype == np.int8
-        assert own.truth.tolist() == [1] * 10 + [0] * 20
-        assert note(own, "'y'") == "'y': 1.0 = positive, 0.0 = negative; 10 positive, 20 negative"
+        table = read(y=(np.arange(N) < 10).astype(float), _truth_col="y")
+        assert table.truth.dtype == np.int8
+        assert table.truth.tolist() == [1] * 10 + [0] * 20
+        assert note(table, "'y'") == "'y': 1.0 = positive, 0.0 = negative; 10 positive, 20 negative"
 
     def test_without_it_there_is_none(self, read: Read) -> None:
-        own = read()
-        assert own.truth is None
-        assert not own.can_be_tested
+        table = read()
+        assert table.truth is None
+        assert not table.can_be_tested
 
     def test_labeled_rows_that_are_negative_are_said_and_kept(self, read: Read) -> None:
-        own = read(y=(np.arange(N) >= 2).astype(int), _truth_col="y")
-        assert "2 labeled rows are negative by 'y'; their labels are kept as given" in own.notes
-        assert own.labeled.sum() == N_LABELED
+        table = read(y=(np.arange(N) >= 2).astype(int), _truth_col="y")
+        assert "2 labeled rows are negative by 'y'; their labels are kept as given" in table.notes
+        assert table.labeled.sum() == N_LABELED
 
     def test_it_is_never_a_feature(self, read: Read) -> None:
         for more in ({}, {"_features": "*"}, {"_features": "?,a"}):
             assert names(read(y=LABELED, _truth_col="y", **more)) == ["a", "b"]
         line = complaint(read, y=LABELED, _truth_col="y", _features="a,y")
-        assert "--features y matches no column; columns are a, b" in line
+        assert "data.own.features=y matches no column; columns are a, b" in line
 
     def test_naming_the_labels_as_truth_is_refused(self, read: Read) -> None:
         assert "'s' is named as the labels and as the truth" in complaint(read, _truth_col="s")
 
     def test_a_gap_in_it_is_refused(self, read: Read) -> None:
         line = complaint(read, y=np.where(np.arange(N) == 4, np.nan, 1.0), _truth_col="y")
-        assert "column 'y' (--truth-col) is empty in row 4" in line
+        assert "column 'y' (data.own.truth_col) is empty in row 4" in line
 
 
 class TestNamedColumns:
     @pytest.mark.parametrize(
-        ("asked", "words"),
+        ("more", "words"),
         [
-            ({"_label_col": "S"}, ("(--label-col) 'S'", "did you mean 's'?")),
-            ({"_truth_col": "zzz"}, ("(--truth-col) 'zzz'", "a, b, s")),
-            ({"_drop": "zzz"}, ("(--drop) 'zzz'", "a, b, s")),
-            ({"_features": "emb_*"}, ("--features emb_* matches no column", "a, b")),
-            ({"_features": "s"}, ("--features s matches no column",)),
+            ({"_label_col": "S"}, ("(data.own.label_col) 'S'", "did you mean 's'?")),
+            ({"_truth_col": "zzz"}, ("(data.own.truth_col) 'zzz'", "a, b, s")),
+            ({"_drop": "zzz"}, ("(data.own.drop) 'zzz'", "a, b, s")),
+            ({"_features": "emb_*"}, ("data.own.features=emb_* matches no column", "a, b")),
+            ({"_features": "s"}, ("data.own.features=s matches no column",)),
         ],
     )
-    def test_one_that_is_not_there_is_refused(self, read: Read, asked: dict[str, str], words: tuple[str, ...]) -> None:
-        line = complaint(read, **asked)
+    def test_one_that_is_not_there_is_refused(self, read: Read, more: dict[str, str], words: tuple[str, ...]) -> None:
+        line = complaint(read, **more)
         for word in ("my.csv", *words):
             assert word in line
 
@@ -214,55 +217,55 @@ class TestNamedColumns:
         assert names(read(_drop="a")) == ["b"]
 
     def test_features_are_chosen_by_patterns_in_the_order_of_the_file(self, read: Read) -> None:
-        own = read(emb_1=plain_columns()["a"], emb_0=plain_columns()["b"], _features="b,emb_*")
-        assert names(own) == ["b", "emb_1", "emb_0"]
+        table = read(emb_1=plain_columns()["a"], emb_0=plain_columns()["b"], _features="b,emb_*")
+        assert names(table) == ["b", "emb_1", "emb_0"]
 
     def test_a_matrix_of_an_npz_is_chosen_by_a_pattern(self, tmp_path: Path) -> None:
         path = tmp_path / "my.npz"
         x = np.random.default_rng(0).normal(size=(N, 3))
         np.savez(path, x=x, s=LABELED, row=np.arange(N))
-        own = read_user_table(UserTableSpec(path=path, sha256=sha256_of(path), label_col="s", features="x_*"))
-        assert names(own) == ["x_0", "x_1", "x_2"]
-        assert np.array_equal(own.x, x.astype(np.float32))
+        table = read_user_table(UserTableSpec(path=path, sha256=sha256_of(path), label_col="s", features="x_*"))
+        assert names(table) == ["x_0", "x_1", "x_2"]
+        assert np.array_equal(table.x, x.astype(np.float32))
 
 
 class TestFeatures:
     def test_numbers_stay_numbers_and_gaps_stay_gaps(self, read: Read) -> None:
         values = np.where(np.arange(N) == 3, np.nan, np.arange(N) / 7)
-        own = read(v=values, _features="v")
-        assert own.x.dtype == np.float32
-        assert np.array_equal(own.x[:, 0], values.astype(np.float32), equal_nan=True)
-        assert "missing values: 'v' 1; numbers get the training pool's median" in note(own, "missing")
+        table = read(v=values, _features="v")
+        assert table.x.dtype == np.float32
+        assert np.array_equal(table.x[:, 0], values.astype(np.float32), equal_nan=True)
+        assert "missing values: 'v' 1; numbers get the training pool's median" in note(table, "missing")
 
     def test_texts_become_one_feature_per_value_in_alphabetical_order(self, read: Read) -> None:
         values = np.array(["red", "blue", "grün"])[np.arange(N) % 3]
-        own = read(color=values, _features="color")
-        assert own.columns == (Column("color", "category", ("blue", "grün", "red")),)
-        assert own.columns[0].features == ["color=blue", "color=grün", "color=red"]
-        assert np.array_equal(own.x, np.stack([values == v for v in ("blue", "grün", "red")], axis=1))
-        assert "3 features: 0 numeric columns, 1 categorical as one-hot: 'color' (3)" in own.notes
+        table = read(color=values, _features="color")
+        assert table.columns == (Column("color", "category", ("blue", "grün", "red")),)
+        assert table.columns[0].features == ["color=blue", "color=grün", "color=red"]
+        assert np.array_equal(table.x, np.stack([values == v for v in ("blue", "grün", "red")], axis=1))
+        assert "3 features: 0 numeric columns, 1 categorical as one-hot: 'color' (3)" in table.notes
 
     def test_a_missing_text_is_a_value_of_its_own(self, read: Read) -> None:
-        own = read(c=np.where(np.arange(N) < 4, None, np.where(np.arange(N) < 9, "x", "y")), _features="c")
-        assert own.columns[0].categories == ("?", "x", "y")
-        assert own.x.sum(axis=0).tolist() == [4, 5, 21]
-        assert np.isfinite(own.x).all()
+        table = read(c=np.where(np.arange(N) < 4, None, np.where(np.arange(N) < 9, "x", "y")), _features="c")
+        assert table.columns[0].categories == ("?", "x", "y")
+        assert table.x.sum(axis=0).tolist() == [4, 5, 21]
+        assert np.isfinite(table.x).all()
 
     @pytest.mark.parametrize("suffix", ["csv", "parquet"])
     def test_truth_values_are_0_and_1_with_gaps_as_gaps(self, read: Read, suffix: str) -> None:
-        own = read(t=pd.array([True, None, False] * 10, dtype="boolean"), _features="t", _suffix=suffix)
-        assert own.columns[0].kind == "number"
-        assert np.array_equal(own.x[:3, 0], [1, np.nan, 0], equal_nan=True)
+        table = read(t=pd.array([True, None, False] * 10, dtype="boolean"), _features="t", _suffix=suffix)
+        assert table.columns[0].kind == "number"
+        assert np.array_equal(table.x[:3, 0], [1, np.nan, 0], equal_nan=True)
 
     def test_categories_that_pandas_marked_stay_categories(self, read: Read) -> None:
-        own = read(c=pd.Categorical(["x", "y", None] * 10), _features="c", _suffix="parquet")
-        assert own.columns[0].categories == ("?", "x", "y")
+        table = read(c=pd.Categorical(["x", "y", None] * 10), _features="c", _suffix="parquet")
+        assert table.columns[0].categories == ("?", "x", "y")
 
     @pytest.mark.parametrize("dtype", ["int8", "uint8", "Int64", "float32", "Float64"])
     def test_numbers_of_a_data_frame_are_read_in_every_dtype(self, read: Read, dtype: str) -> None:
         values = pd.array(np.arange(N) % 7, dtype=dtype)
-        own = read(v=values, _features="v", _suffix="parquet")
-        assert own.x[:, 0].tolist() == (np.arange(N) % 7).tolist()
+        table = read(v=values, _features="v", _suffix="parquet")
+        assert table.x[:, 0].tolist() == (np.arange(N) % 7).tolist()
 
     def test_a_table_is_the_same_features_in_every_format(self, read: Read, tmp_path: Path) -> None:
         columns = {**plain_columns(), "s": LABELED, "t": np.arange(N) % 3 == 0, "c": np.array(["u", "v"])[LABELED]}
@@ -270,7 +273,7 @@ class TestFeatures:
         path = tmp_path / "my.npz"
         every = [read(**columns), read(**columns, _suffix="parquet")]
         every.append(read_user_table(UserTableSpec(path=path, sha256=sha256_of(path), label_col="s")))
-        assert len({own.x.tobytes() for own in every}) == 1
+        assert len({table.x.tobytes() for table in every}) == 1
         assert every[0].columns == every[1].columns
         assert {c.name: c.features for c in every[0].columns} == {c.name: c.features for c in every[2].columns}
 
@@ -281,9 +284,9 @@ class TestFeatures:
 
 
 class TestLeftOut:
-    def left_out(self, own: UserTable, name: str) -> str:
-        assert name not in names(own)
-        return note(own, f"'{name}' (").split(f"'{name}' (", 1)[1].split(")", 1)[0]
+    def left_out(self, table: UserTable, name: str) -> str:
+        assert name not in names(table)
+        return note(table, f"'{name}' (").split(f"'{name}' (", 1)[1].split(")", 1)[0]
 
     def test_a_constant_column(self, read: Read) -> None:
         assert self.left_out(read(k=7), "k") == "constant"
@@ -306,8 +309,8 @@ class TestLeftOut:
             ("count", np.random.default_rng(0).permutation(N) + 1000),
         ],
     )
-    def test_what_looks_like_an_id_unless_it_is_named(self, read: Read, name: str, values: Any) -> None:
-        assert self.left_out(read(**{name: values}), name).startswith("looks like an id: every value differs")
+    def test_what_is_probably_an_id_unless_it_is_named(self, read: Read, name: str, values: Any) -> None:
+        assert self.left_out(read(**{name: values}), name).startswith("probably an id: every value differs")
         assert name not in names(read(**{name: values}, _features="*"))
         assert name in names(read(**{name: values}, _features=f"a,{name}"))
 
@@ -325,7 +328,7 @@ class TestLeftOut:
 
     def test_dates_and_times(self, read: Read) -> None:
         days = [datetime.date(2020, 1, 1) + datetime.timedelta(k) for k in range(N)]
-        own = read(
+        table = read(
             day=days,
             at=pd.date_range("2020-01-01", periods=N),
             zone=pd.date_range("2020-01-01", periods=N, tz="UTC"),
@@ -334,30 +337,30 @@ class TestLeftOut:
             _suffix="parquet",
         )
         for name in ("day", "at", "zone", "took", "weekly"):
-            assert self.left_out(own, name).startswith("a date or a time")
+            assert self.left_out(table, name).startswith("a date or a time")
 
     def test_lists_and_mappings(self, read: Read) -> None:
-        own = read(m=[{"k": k} for k in range(N)], r=[[1.0] * (k % 3) for k in range(N)], _suffix="parquet")
-        assert self.left_out(own, "m") == self.left_out(own, "r")
-        assert names(own) == ["a", "b"]
+        table = read(m=[{"k": k} for k in range(N)], r=[[1.0] * (k % 3) for k in range(N)], _suffix="parquet")
+        assert self.left_out(table, "m") == self.left_out(table, "r")
+        assert names(table) == ["a", "b"]
 
     def test_a_text_with_too_many_values(self, read: Read) -> None:
         n = MAX_CATEGORIES + 2
         many = {"a": np.random.default_rng(0).normal(size=n), "b": 0, "s": (np.arange(n) < 9).astype(int)}
         few = read(**many, c=[f"w{max(k, 2)}" for k in range(n)])
         assert f"'c' ({MAX_CATEGORIES})" in note(few, "categorical")
-        own = read(**many, c=[f"w{max(k, 1)}" for k in range(n)])
-        assert self.left_out(own, "c").startswith(f"text with {MAX_CATEGORIES + 1} different values")
+        table = read(**many, c=[f"w{max(k, 1)}" for k in range(n)])
+        assert self.left_out(table, "c").startswith(f"text with {MAX_CATEGORIES + 1} different values")
 
     def test_numbers_spoilt_by_a_word_are_said_with_the_row(self, read: Read) -> None:
         """One 'n.d.' among laboratory values would otherwise make the column a category, or an id."""
-        own = read(v=np.where(np.arange(N) == 3, "n.d.", plain_columns()["a"].astype(str)))
-        reason = note(own, "'v'")
+        table = read(v=np.where(np.arange(N) == 3, "n.d.", plain_columns()["a"].astype(str)))
+        reason = note(table, "'v'")
         assert "29 of 30 values are numbers, row 3 is 'n.d.'; leave unknown cells empty" in reason
-        assert "v" not in names(own)
-        own = read(v=np.where(np.arange(N) == 3, "n.d.", (np.arange(N) % 5).astype(str)))
-        assert "'v' is read as text: 29 of 30 values are numbers" in note(own, "n.d.")
-        assert "'v' (6)" in note(own, "categorical")
+        assert "v" not in names(table)
+        table = read(v=np.where(np.arange(N) == 3, "n.d.", (np.arange(N) % 5).astype(str)))
+        assert "'v' is read as text: 29 of 30 values are numbers" in note(table, "n.d.")
+        assert "'v' (6)" in note(table, "categorical")
 
     def test_a_file_without_a_feature_is_refused(self, read: Read) -> None:
         assert complaint(read, a=1, b=2).endswith("no column is left as a feature: 'a' (constant), 'b' (constant)")
@@ -366,14 +369,14 @@ class TestLeftOut:
 class TestDuplicates:
     def test_rows_that_repeat_are_counted_and_kept(self, read: Read) -> None:
         rows = np.r_[np.arange(N), [10, 11, 11]]
-        own = read(**{name: values[rows] for name, values in plain_columns().items()}, s=LABELED[rows])
-        assert len(own.x) == N + 3
-        assert "3 rows repeat an earlier one; they are kept" in own.notes
+        table = read(**{name: values[rows] for name, values in plain_columns().items()}, s=LABELED[rows])
+        assert len(table.x) == N + 3
+        assert "3 rows repeat an earlier one; they are kept" in table.notes
 
     def test_a_labeled_row_that_is_there_unlabeled_is_said(self, read: Read) -> None:
         rows = np.r_[np.arange(N), 0]
-        own = read(**{name: values[rows] for name, values in plain_columns().items()}, s=np.r_[LABELED, 0])
-        assert "1 rows repeat an earlier one, labeled rows among them; they are kept" in own.notes
+        table = read(**{name: values[rows] for name, values in plain_columns().items()}, s=np.r_[LABELED, 0])
+        assert "1 rows repeat an earlier one, labeled rows among them; they are kept" in table.notes
 
 
 TEST: dict[str, Any] = {"b": [1, 2], "y": [1, 0], "a": [0.5, 0.25], "other": ["x", "y"]}
@@ -381,34 +384,36 @@ TEST: dict[str, Any] = {"b": [1, 2], "y": [1, 0], "a": [0.5, 0.25], "other": ["x
 
 class TestTestFile:
     def test_it_is_read_with_the_encoding_of_the_training_file(self, read: Read) -> None:
-        own = read(_test=TEST, _truth_col="y")
-        assert names(own) == ["a", "b"]
-        assert own.x_test.tolist() == [[0.5, 1], [0.25, 2]]
-        assert own.truth_test.tolist() == [1, 0]
-        assert own.truth is None
-        assert own.can_be_tested
-        assert note(own, "test rows") == "my_test.csv: 2 test rows; 1 = positive, 0 = negative; 1 positive"
+        table = read(_test=TEST, _truth_col="y")
+        assert names(table) == ["a", "b"]
+        assert table.x_test.tolist() == [[0.5, 1], [0.25, 2]]
+        assert table.truth_test.tolist() == [1, 0]
+        assert table.truth is None
+        assert table.can_be_tested
+        assert note(table, "test rows") == "my_test.csv: 2 test rows; 1 = positive, 0 = negative; 1 positive"
 
     def test_truth_may_be_known_in_both(self, read: Read) -> None:
-        own = read(y=LABELED, _test=TEST, _truth_col="y")
-        assert (len(own.truth), len(own.truth_test)) == (N, 2)
+        table = read(y=LABELED, _test=TEST, _truth_col="y")
+        assert (len(table.truth), len(table.truth_test)) == (N, 2)
 
-    def test_a_category_that_looks_like_a_number_there_is_the_same_category(self, read: Read) -> None:
+    def test_a_category_that_could_be_a_number_there_is_the_same_category(self, read: Read) -> None:
         codes = np.array(["007", "10", "A"])[np.arange(N) % 3]
-        own = read(code=codes, _test={"y": [1, 0, 1], "code": ["10", None, "007"]}, _truth_col="y", _features="code")
-        assert own.columns[0].categories == ("007", "10", "A")
-        assert own.x_test.tolist() == [[0, 1, 0], [0, 0, 0], [1, 0, 0]]
+        table = read(code=codes, _test={"y": [1, 0, 1], "code": ["10", None, "007"]}, _truth_col="y", _features="code")
+        assert table.columns[0].categories == ("007", "10", "A")
+        assert table.x_test.tolist() == [[0, 1, 0], [0, 0, 0], [1, 0, 0]]
 
     def test_gaps_and_unseen_values_are_said(self, read: Read) -> None:
-        own = read(c=np.array(["x", "y"])[LABELED], _test={**TEST, "a": [np.nan, 1], "c": ["x", "zz"]}, _truth_col="y")
-        assert "my_test.csv: 'c' has values that training did not have (zz); all zero" in own.notes
-        assert "my_test.csv: missing values: 'a' 1" in note(own, "missing")
+        table = read(
+            c=np.array(["x", "y"])[LABELED], _test={**TEST, "a": [np.nan, 1], "c": ["x", "zz"]}, _truth_col="y"
+        )
+        assert "my_test.csv: 'c' has values that training did not have (zz); all zero" in table.notes
+        assert "my_test.csv: missing values: 'a' 1" in note(table, "missing")
 
     @pytest.mark.parametrize(
-        ("test", "asked", "words"),
+        ("test", "more", "words"),
         [
-            (TEST, {}, ("--test my_test.csv needs --truth-col", "pubench predict")),
-            (TEST, {"_truth_col": "z"}, ("column of my_test.csv (--truth-col) 'z'",)),
+            (TEST, {}, ("data.own.test=my_test.csv needs data.own.truth_col", "scored with a saved model")),
+            (TEST, {"_truth_col": "z"}, ("column of my_test.csv (data.own.truth_col) 'z'",)),
             ({**TEST, "y": [1, 3]}, {"_truth_col": "y"}, ("my_test.csv: column 'y'", "has the values 1, 3")),
             ({"a": [1, 2], "y": [1, 0]}, {"_truth_col": "y"}, ("my_test.csv lacks 'b'",)),
             ({**TEST, "a": ["u", "v"]}, {"_truth_col": "y"}, ("my_test.csv: column 'a' is not numeric", "'u'")),
@@ -417,16 +422,16 @@ class TestTestFile:
         ids=["no-truth", "another-name", "not-two-valued", "column-missing", "text-for-numbers", "infinite"],
     )
     def test_one_that_does_not_fit_is_refused(
-        self, read: Read, test: dict[str, Any], asked: dict[str, str], words: tuple[str, ...]
+        self, read: Read, test: dict[str, Any], more: dict[str, str], words: tuple[str, ...]
     ) -> None:
-        line = complaint(read, _test=test, **asked)
+        line = complaint(read, _test=test, **more)
         for word in words:
             assert word in line
 
     def test_testing_on_the_training_file_is_said(self, read: Read) -> None:
         columns = {**plain_columns(), "s": LABELED, "y": LABELED}
-        own = read(y=LABELED, _test=columns, _truth_col="y")
-        assert "my_test.csv is the file that is trained on" in note(own, "no test")
+        table = read(y=LABELED, _test=columns, _truth_col="y")
+        assert "my_test.csv is the file that is trained on" in note(table, "no test")
 
 
 class TestEncoding:

@@ -1,6 +1,6 @@
-"""A user's own file as PU data, from the command line: what is read, refused, recorded, predicted, and never learned.
+"""A user's table as PU data, from the command line: what is read, refused, recorded, predicted, and never learned.
 
-The file is scikit-learn's breast-cancer table with 100 labeled positives and no true labels.
+The table is scikit-learn's breast-cancer table with 100 labeled positives and no true labels.
 """
 
 from __future__ import annotations
@@ -21,10 +21,14 @@ import yaml
 from sklearn.datasets import load_breast_cancer
 
 from pubench_core.execution.run import Outcome, execute
+from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.records.store import RecordStore
-from pubench_core.request import Layer, resolve
+from pubench_core.request import Layer, Plan, resolve
+from pubench_core.request.resolve import method_class
+from pubench_core.results import DataFacts, Failure, PartFacts, Result
 from pubench_core.specs import RunSpec
+from pubench_core.specs.run import run_id
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -88,10 +92,8 @@ def folder(first: subprocess.CompletedProcess[str], home: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def record(folder: Path) -> dict[str, Any]:
-    found = json.loads((folder / "result.json").read_text())
-    assert isinstance(found, dict)
-    return found
+def record(folder: Path) -> Result:
+    return Result.model_validate_json((folder / "result.json").read_text())
 
 
 def rows_of(text: str) -> list[dict[str, str]]:
@@ -154,11 +156,11 @@ class TestRun:
         positive = truth[[int(row["row"]) for row in rows]] == 1
         assert np.mean(scores[positive][:, None] > scores[~positive]) > 0.9
 
-    def test_validation_rows_are_predicted_as_they_were_scored(self, folder: Path) -> None:
+    def test_validation_rows_are_predicted_as_they_were_scored(self, folder: Path, record: Result) -> None:
         predicted = {int(row["row"]): float(row["score"]) for row in rows_of((folder / "predictions.csv").read_text())}
         with np.load(folder / "scores.npz") as arrays:
             rows, labeled = arrays["validation_rows"], arrays["validation_labeled"]
-            scores = arrays["validation_scores_pa"]
+            scores = arrays[f"validation_scores_{record.chosen.snapshot}"]
         found = [predicted[int(row)] for row in rows[~labeled]]
         assert np.allclose(found, scores[~labeled], rtol=1e-5)
 
@@ -169,65 +171,95 @@ class TestRun:
 
 
 class TestWithoutTruth:
-    def test_what_needs_true_labels_is_absent(self, record: dict[str, Any], folder: Path) -> None:
-        assert "test" not in record
-        assert list(record["criteria"]) == ["pa", "pauc", "last"]
-        assert record["spec"]["evaluation"]["metrics"] == []
-        found = dict(keys_of({name: record[name] for name in ("criteria", "data")}))
-        assert found["data.prior.told"] == 0.5
-        for absent in ("prior.true", "positive", "negative", "criteria.pa.test", "oa", "f1", "accuracy"):
-            assert not [path for path in found if path.startswith(absent) or path.endswith(f".{absent}")]
+    def test_what_needs_true_labels_is_absent(self, record: Result, folder: Path) -> None:
+        assert list(record.criteria) == ["pa", "pauc", "last"]
+        assert record.test == {}
+        assert set(record.metrics) == set(record.spec.evaluation.metrics) == {"pa", "pauc"}
+        for criterion in record.criteria.values():
+            assert not criterion.oracle
+            assert {part: set(measures) for part, measures in criterion.measures.items()} == {
+                "validation": {"pa", "pauc"}
+            }
+        assert (record.data.prior.given, record.data.prior.true, record.data.test) == (0.5, None, None)
+        written = json.loads((folder / "result.json").read_text())
+        names = {name for path, _ in keys_of(written["data"]) for name in path.split(".")}
+        assert names & {"true", "test", "positive", "negative", "unlabeled_positive", "unlabeled_negative"} == set()
         with np.load(folder / "scores.npz") as arrays:
             assert not [name for name in arrays if "test" in name or name.endswith("_labels")]
 
-    def test_nothing_in_the_record_is_none_where_a_number_would_need_truth(self, record: dict[str, Any]) -> None:
-        """``None`` stays where it says something else: no freeze, no value of 'last'."""
-        none = {path for path, value in keys_of({n: record[n] for n in ("criteria", "data")}) if value is None}
-        assert none <= {f"criteria.{name}.stopped_at" for name in ("pa", "pauc", "last")} | {"criteria.last.value"}
-        assert "NaN" not in json.dumps(record)
+    def test_what_is_absent_is_not_written_as_none(self, folder: Path) -> None:
+        written = json.loads((folder / "result.json").read_text())
+        assert not [path for name in ("criteria", "data") for path, value in keys_of(written[name]) if value is None]
+        assert "NaN" not in json.dumps(written)
 
     @pytest.mark.parametrize(
         ("arguments", "words"),
         [
-            (("--prior", "true"), ("prior true", "say what you believe (--prior 0.3)", "estimated:KEY")),
+            (("--prior", "true"), ("prior true", "give what you believe (--prior 0.3)")),
             (("--prior", "scaled:1.2"), ("prior scaled:1.2", "--prior 0.3")),
-            (("--select", "f1"), ("criterion 'f1' needs true labels and my.csv has none (--truth-col COLUMN)",)),
+            (
+                ("--select", "f1"),
+                ("criterion 'f1' needs true labels and my.csv has none; --truth-col COLUMN names them",),
+            ),
             (("--select", "oa"), ("criterion 'oa' needs true labels",)),
             (("--set", "selection.criteria=[pa, macro-f1]"), ("criterion 'macro-f1' needs true labels",)),
-            (("--set", "evaluation.metrics=[accuracy]"), ("no true labels to measure against",)),
-            (("--set", "evaluation.trace=[test]"), ("no true labels to measure against",)),
-            (("--method", "pn"), ("pn needs true labels and my.csv has none (--truth-col COLUMN)",)),
+            (
+                ("--set", "evaluation.metrics=[accuracy]"),
+                ("metric 'accuracy' needs true labels and my.csv has none; --truth-col COLUMN names them",),
+            ),
+            (("--set", "evaluation.trace=[test]"), ("tracing test rows needs true labels and my.csv has none",)),
+            (("--set", "evaluation.trace=[train]"), ("tracing training rows needs true labels and my.csv has none",)),
             (("--mech", "scar"), ("--mech: my.csv comes with its own labels",)),
             (("--c", "0.3"), ("--c: my.csv comes with its own labels",)),
             (("--positive", "1,2"), ("--positive: my.csv comes with its own labels",)),
             (("--scheme", "case-control"), ("one-sample (all of them one draw", "two-sample (the unlabeled")),
-            (("--prior", "0.1"), ("prior 0.1 contradicts the labels: 80 of 455", "above 0.1758")),
-            (("--label-col", "labeled"), ("(--label-col) 'labeled'", "did you mean 'labeled'?")),
+            (("--label-col", "labelled"), ("(--label-col) 'labelled'", "did you mean 'labeled'?")),
             (("--label-col", "mean radius"), ("'mean radius'", "1 and 0, 1 and -1, true and false, or two texts")),
             (("--test", "my.csv"), ("--test my.csv needs --truth-col",)),
-            (("--set", "validation.fraction=0.001"), ("'pa' is undefined on this split", "defined here: last")),
         ],
         ids=lambda value: "-".join(value) if isinstance(value, tuple) and value[0].startswith("--") else "",
     )
-    def test_asking_for_what_is_not_there_is_one_line(
+    def test_a_request_for_what_is_not_there_is_one_line(
         self, here: Run, home: Path, arguments: tuple[str, ...], words: tuple[str, ...]
     ) -> None:
-        before = {path.name for path in (home / "refused").glob("*")}
         line = line_of_the_last(here(*SOUND, *arguments, "--results", "refused"))
         for word in words:
             assert word in line
-        assert {path.name for path in (home / "refused").glob("*")} <= before | {".incoming"}
+        assert not (home / "refused").exists()
 
-    def test_without_a_prior_the_true_one_would_be_told_and_is_refused(self, here: Run) -> None:
+    @pytest.mark.parametrize(
+        ("arguments", "words"),
+        [
+            (("--method", "pn"), ("pn needs true labels and my.csv has none; --truth-col COLUMN names them",)),
+            (("--prior", "0.1"), ("prior 0.1 contradicts the labels: 80 of 455", "above 0.1758")),
+            (
+                ("--set", "validation.fraction=0.001"),
+                ("'pa' is undefined on this split", "--select can be last here"),
+            ),
+        ],
+        ids=["truth", "prior", "criterion"],
+    )
+    def test_what_the_rows_refuse_is_recorded_too(
+        self, pubench: Run, home: Path, tmp_path: Path, arguments: tuple[str, ...], words: tuple[str, ...]
+    ) -> None:
+        line = line_of_the_last(pubench(*SOUND, "--data", home / "my.csv", *arguments))
+        for word in words:
+            assert word in line
+        (path,) = (tmp_path / "results" / "failed").rglob("*.json")
+        failure = Failure.model_validate_json(path.read_text())
+        assert (failure.cause, failure.spec.data.key) == ("refused", "my.csv")
+        assert path.parent.name == f"{failure.run_id}-1"
+
+    def test_without_a_prior_the_true_one_would_be_given_and_is_refused(self, here: Run) -> None:
         assert "prior true: without true labels" in line_of(here(*NNPU, "--data", "my.csv"))
 
     def test_columns_of_a_file_are_refused_with_a_data_set(self, here: Run) -> None:
         line = line_of(here("run", "--method", "nnpu", "--data", "digits", "--label-col", "s", "--test", "my.csv"))
-        assert "--label-col, --test: only a file of your own has columns to name" in line
+        assert "--label-col, --test: only a table of your own has columns to name; --data my.csv names it" in line
 
     def test_without_a_label_column_the_columns_are_said(self, here: Run) -> None:
         line = line_of(here("run", "--method", "nnpu", "--data", "my.csv"))
-        assert "--label-col; its columns are mean radius, " in line
+        assert "say which column holds the labels, --label-col COLUMN; its columns are mean radius, " in line
         assert line.endswith(", labeled")
 
     def test_decisions_that_are_all_alike_are_warned_of(self, here: Run) -> None:
@@ -245,6 +277,13 @@ class TestWithoutTruth:
         assert here("track", "--results", "tracked").stdout.startswith("0 sent, 1 already there")
 
 
+def id_of(text: str) -> str:
+    """The run id of a resolved spec."""
+    spec = RunSpec.model_validate(yaml.safe_load(text))
+    implementation = method_class(registry().find(MethodInfo, spec.method.key))
+    return run_id(spec, implementation.Config.model_validate(spec.method.config))
+
+
 def line_of_the_last(done: subprocess.CompletedProcess[str]) -> str:
     """The error line, after what was said of the file."""
     assert (done.returncode, done.stdout) == (2, ""), done.stderr
@@ -258,28 +297,26 @@ class TestIdentity:
     def id_of(self, here: Run, *arguments: object) -> str:
         done = here(*arguments, "--dry-run")
         assert done.returncode == 0, done.stderr
-        return RunSpec.model_validate(yaml.safe_load(done.stdout)).run_id
+        return id_of(done.stdout)
 
-    def test_a_run_is_the_content_of_its_file_and_not_its_place(
-        self, here: Run, home: Path, record: dict[str, Any]
-    ) -> None:
+    def test_a_run_is_the_content_of_its_file_and_not_its_place(self, here: Run, home: Path, record: Result) -> None:
         (home / "elsewhere").mkdir()
         copy = home / "elsewhere" / "my.csv"
         copy.write_bytes((home / "my.csv").read_bytes())
-        asked = (*NNPU, "--prior", "0.5", "--data")
+        request = (*NNPU, "--prior", "0.5", "--data")
         for place in ("my.csv", "./my.csv", "elsewhere/my.csv", copy):
-            assert self.id_of(here, *asked, place) == record["run_id"]
+            assert self.id_of(here, *request, place) == record.run_id
         copy.write_text(copy.read_text() + "\n")
-        assert self.id_of(here, *asked, copy) != record["run_id"]
+        assert self.id_of(here, *request, copy) != record.run_id
 
     def test_the_place_of_a_test_file_does_not_count_and_its_content_does(self, here: Run, home: Path) -> None:
         (home / "tests").mkdir()
         copy = home / "tests" / "another-name.csv"
         copy.write_bytes((home / "test.csv").read_bytes())
-        asked = (*SOUND, "--truth-col", "y", "--test")
-        assert self.id_of(here, *asked, "test.csv") == self.id_of(here, *asked, copy)
+        request = (*SOUND, "--truth-col", "y", "--test")
+        assert self.id_of(here, *request, "test.csv") == self.id_of(here, *request, copy)
         copy.write_text("\n".join(copy.read_text().splitlines()[:-1]))
-        assert self.id_of(here, *asked, "test.csv") != self.id_of(here, *asked, copy)
+        assert self.id_of(here, *request, "test.csv") != self.id_of(here, *request, copy)
 
     def test_the_same_run_is_not_run_again(self, here: Run, first: subprocess.CompletedProcess[str]) -> None:
         again = here(*SOUND)
@@ -293,7 +330,7 @@ class TestIdentity:
         (tmp_path / "run.yaml").write_text(spec)
         assert pubench("run", "--config", "run.yaml", "--dry-run").stdout == spec
         done = pubench("run", "--config", "run.yaml", "--format", "json")
-        assert json.loads(done.stdout)["run_id"] == RunSpec.model_validate(yaml.safe_load(spec)).run_id
+        assert json.loads(done.stdout)["run_id"] == id_of(spec)
         (tmp_path / "my.csv").write_text(table.replace("17.99", "17.98", 1))
         line = line_of(pubench("run", "--config", "run.yaml"))
         assert "my.csv is not the file this spec was written for: sha256" in line
@@ -305,21 +342,20 @@ class TestIdentity:
         assert "--data: the data are a data set (digits) or a file (my.csv), not both" in line
 
 
-def spec_of(home: Path, name: str, *sets: str, results: str = "in-process") -> RunSpec:
-    asked = (
+def plan_of(home: Path, name: str, *sets: str) -> Plan:
+    assignments = (
         f"data.own.path={home / name}",
         "data.own.label_col=labeled",
         "method.key=nnpu",
         "prior=0.5",
         "execution.threads=1",
-        "execution.tracking=false",
-        f"execution.results={home / results}",
+        f"execution.results={home / 'in-process'}",
     )
-    return resolve([Layer.of(*asked, *sets)], registry())
+    return resolve([Layer.of(*assignments, *sets)], registry())
 
 
 def ran(home: Path, name: str, *sets: str) -> Outcome:
-    return execute(spec_of(home, name, "epochs=2", "lr=0.01", *sets), registry=registry())
+    return execute(plan_of(home, name, "epochs=2", "lr=0.01", *sets))
 
 
 def predictions(outcome: Outcome) -> bytes:
@@ -342,67 +378,81 @@ class TestTruth:
 
     def test_permuting_what_is_hidden_changes_no_score(self, outcomes: dict[str, Outcome]) -> None:
         assert predictions(outcomes["permuted"]) == predictions(outcomes["truth"])
-        hidden = [o.result["criteria"]["f1"]["value"] for o in (outcomes["permuted"], outcomes["truth"])]
+        hidden = [o.result.criteria["f1"].value for o in (outcomes["permuted"], outcomes["truth"])]
         assert hidden[0] != hidden[1]
 
     def test_a_test_file_alone_gives_measures_and_no_oracle_criterion(self, outcomes: dict[str, Outcome]) -> None:
         alone, both = outcomes["my"].result, outcomes["truth"].result
-        assert set(alone["criteria"]) == {"pa", "pauc", "last"}
-        assert set(both["criteria"]) == {"pa", "pauc", "f1", "macro-f1", "oa", "last"}
-        assert alone["test"] == both["test"]
-        assert alone["test"]["accuracy"] > 0.8
-        assert (
-            alone["data"]["test"]
-            == both["data"]["test"]
-            == {
-                "rows": 80,
-                "positive": both["data"]["test"]["positive"],
-                "negative": 80 - both["data"]["test"]["positive"],
-            }
-        )
-        assert "true" not in alone["data"]["prior"]
-        assert "positive" not in alone["data"]["train"]
+        assert set(alone.criteria) == {"pa", "pauc", "last"}
+        assert set(both.criteria) == {"pa", "pauc", "f1", "macro-f1", "oa", "last"}
+        assert alone.test == both.test
+        assert (alone.test["accuracy"] or 0) > 0.8
+        assert set(alone.chosen.measures["validation"]) == {"pa", "pauc"}
+        assert both.data.test is not None
+        positive = both.data.test.positive or 0
+        assert alone.data.test == both.data.test == PartFacts(rows=80, positive=positive, negative=80 - positive)
+        assert alone.data.prior.true is None
+        assert alone.data.train.positive is None
 
     def test_without_a_test_file_a_part_is_split_off(self, home: Path) -> None:
         result = ran(home, "truth.csv", "data.own.truth_col=y", "prior=true").result
-        data = result["data"]
-        assert data["test"] == {"rows": 114, "positive": 72, "negative": 42}
-        assert data["prior"]["told"] == data["prior"]["true"] == pytest.approx(357 / 569, abs=0.02)
-        assert result["test"]["auc"] > 0.9
+        assert result.data.test == PartFacts(rows=114, positive=72, negative=42)
+        assert result.data.prior.given == result.data.prior.true == pytest.approx(357 / 569, abs=0.02)
+        assert (result.test["auc"] or 0) > 0.9
 
-    def test_it_is_told_to_who_is_granted_it_only(self, home: Path) -> None:
-        result = ran(home, "truth.csv", "data.own.truth_col=y", "method.key=pn").result
-        assert result["oracle"]
+    def test_who_is_granted_it_is_an_oracle(self, home: Path) -> None:
+        assert ran(home, "truth.csv", "data.own.truth_col=y", "method.key=pn").result.oracle
 
 
 class TestSchemes:
     """100 of 357 positives are labeled, of 569 rows."""
 
-    def told(self, home: Path, *sets: str) -> dict[str, Any]:
-        found = ran(home, "truth.csv", "data.own.truth_col=y", "prior=true", "validation.fraction=0.2", *sets)
-        data = found.result["data"]
-        assert isinstance(data, dict)
-        return data
+    def facts(self, home: Path, *sets: str) -> DataFacts:
+        return ran(
+            home, "truth.csv", "data.own.truth_col=y", "prior=true", "validation.fraction=0.2", *sets
+        ).result.data
 
     def test_the_prior_of_one_sample_is_of_all_rows(self, home: Path) -> None:
-        data = self.told(home)
-        train = data["train"]
-        rows = train["labeled"] + train["unlabeled"]
-        assert data["prior"]["true"] == (train["labeled"] + train["unlabeled_positive"]) / rows
-        assert data["calibrated"]  # nnPU is a two-sample method: it is given U and P together
+        data = self.facts(home)
+        train = data.train
+        rows = train.labeled + train.unlabeled  # type: ignore[operator]
+        assert data.prior.true == (train.labeled + train.unlabeled_positive) / rows  # type: ignore[operator]
+        assert data.calibrated  # nnPU is a two-sample method: it is given U and P together
 
     def test_the_prior_of_two_samples_is_of_the_unlabeled_rows(self, home: Path) -> None:
-        data = self.told(home, "data.scheme=two-sample")
-        train = data["train"]
-        assert data["prior"]["true"] == train["unlabeled_positive"] / train["unlabeled"]
-        assert data["prior"]["true"] == pytest.approx(257 / 469, abs=0.05)
-        assert not data["calibrated"]
-        assert data["test"]["rows"] == 94  # a fifth of the unlabeled rows
+        data = self.facts(home, "data.scheme=two-sample")
+        train = data.train
+        assert data.prior.true == train.unlabeled_positive / train.unlabeled  # type: ignore[operator]
+        assert data.prior.true == pytest.approx(257 / 469, abs=0.05)
+        assert not data.calibrated
+        assert data.test is not None
+        assert data.test.rows == 94  # a fifth of the unlabeled rows
 
     def test_a_small_prior_contradicts_the_labels_of_one_sample_only(self, here: Run) -> None:
         small = (*NNPU, "--data", "my.csv", "--prior", "0.1", "--results", "small")
         assert "prior 0.1 contradicts the labels" in line_of_the_last(here(*small))
         assert here(*small, "--scheme", "two-sample").returncode == 0
+
+
+class TestAnotherCriterion:
+    """Predictions are of the epoch that names the result."""
+
+    def test_predictions_follow_the_criterion_without_training(self, pubench: Run, home: Path, tmp_path: Path) -> None:
+        request = (*PLAIN, "--method", "nnpu", "--data", home / "my.csv", "--prior", "0.5", "--threads", 1)
+        request = (*request, "--set", "epochs=3", "--set", "lr=1e-2")
+        before = folder_of(pubench(*request), tmp_path)
+        of_pa = (before / "predictions.csv").read_bytes()
+        criteria = Result.model_validate_json((before / "result.json").read_text()).criteria
+        other = next(name for name, found in criteria.items() if found.snapshot != criteria["pa"].snapshot)
+        done = pubench(*request, "--select", other)
+        assert folder_of(done, tmp_path) == before
+        assert "train " not in done.stderr
+        of_other = (before / "predictions.csv").read_bytes()
+        assert of_other != of_pa
+        at_once = folder_of(pubench(*request, "--select", other, "--results", "at-once"), tmp_path)
+        assert (at_once / "predictions.csv").read_bytes() == of_other
+        pubench(*request, "--select", "pa")
+        assert (before / "predictions.csv").read_bytes() == of_pa
 
 
 @pytest.fixture(scope="module")
@@ -412,19 +462,20 @@ def colors(home: Path, here: Run) -> str:
     labeled = (np.arange(90) < 30).astype(int)
     columns = {"a": rng.normal(labeled), "c": rng.choice(["blue", "red"], 90), "b": rng.normal(size=90)}
     pd.DataFrame({**columns, "s": labeled}).round(3).to_csv(home / "colors.csv", index=False)
-    asked = ("--data", "colors.csv", "--label-col", "s", "--prior", "0.6", "--save-model", "--results", "kept")
-    return folder_of(here(*NNPU, *asked), home).name
+    request = ("--data", "colors.csv", "--label-col", "s", "--prior", "0.6", "--save-model", "--results", "kept")
+    return folder_of(here(*NNPU, *request), home).name
 
 
 class TestPredict:
     @pytest.mark.parametrize(
-        ("method", "more"), [("nnpu", QUICK), ("puet", ("--set", "trees=20")), ("p3mix-c", ("--set", "epochs=1"))]
+        ("method", "more"),
+        [("nnpu", QUICK), ("puet", ("--set", "n_estimators=20")), ("p3mix-c", ("--set", "epochs=1"))],
     )
     def test_the_rows_of_the_file_get_the_scores_of_the_run(
         self, here: Run, home: Path, method: str, more: tuple[str, ...]
     ) -> None:
-        asked = (*PLAIN, "--method", method, "--data", "my.csv", "--prior", "0.5", "--threads", 1, *more)
-        folder = folder_of(here(*asked, "--save-model", "--results", "kept"), home)
+        request = (*PLAIN, "--method", method, "--data", "my.csv", "--prior", "0.5", "--threads", 1, *more)
+        folder = folder_of(here(*request, "--save-model", "--results", "kept"), home)
         before = rows_of((folder / "predictions.csv").read_text())
         every = rows_of(here("predict", folder, "my.csv").stdout)
         assert [int(row["row"]) for row in every] == list(range(N))
@@ -440,8 +491,8 @@ class TestPredict:
         frame.to_csv(home / "new.csv", index=False)
         return here("predict", run, "new.csv", "--results", "kept", *more)
 
-    def scores(self, *asked: Any) -> list[float]:
-        done = self.scored(*asked)
+    def scores(self, *request: Any) -> list[float]:
+        done = self.scored(*request)
         assert done.returncode == 0, done.stderr
         return [float(row["score"]) for row in rows_of(done.stdout)]
 
@@ -451,7 +502,7 @@ class TestPredict:
         assert self.scores(here, home, colors, other) == plain
         assert self.scores(here, home, colors[:6], self.NEW) == plain
 
-    def test_a_format_of_its_own_is_the_same(self, here: Run, home: Path, colors: str) -> None:
+    def test_every_format_is_scored_alike(self, here: Run, home: Path, colors: str) -> None:
         plain = self.scores(here, home, colors, self.NEW)
         self.NEW.to_parquet(home / "new.parquet")
         text = self.NEW.to_csv(index=False, sep=";", decimal=",")
@@ -492,7 +543,7 @@ class TestPredict:
         for word in words:
             assert word in line
 
-    def test_they_are_written_to_a_file_where_asked(self, here: Run, home: Path, colors: str) -> None:
+    def test_they_are_written_to_a_file_where_request(self, here: Run, home: Path, colors: str) -> None:
         expected = self.scored(here, home, colors, self.NEW).stdout
         done = self.scored(here, home, colors, self.NEW, "--out", "scores.csv")
         assert (done.returncode, done.stdout) == (0, "")
@@ -517,8 +568,8 @@ class TestPredict:
 @pytest.fixture(scope="module")
 def of_a_data_set(here: Run, home: Path) -> Path:
     """The record of a run on a data set, with its model."""
-    asked = ("run", "--method", "nnpu", "--data", "breast-cancer", "--no-tracking", "--save-model", *QUICK)
-    return folder_of(here(*asked, "--results", "kept"), home)
+    request = ("run", "--method", "nnpu", "--data", "breast-cancer", "--no-tracking", "--save-model", *QUICK)
+    return folder_of(here(*request, "--results", "kept"), home)
 
 
 class TestPredictOfADataSet:
@@ -533,8 +584,10 @@ class TestPredictOfADataSet:
         matrix, table = (here("predict", of_a_data_set, name).stdout for name in ("x.npz", "x.csv"))
         assert matrix == table
         scores = np.array([float(row["score"]) for row in rows_of(matrix)])
+        chosen = Result.model_validate_json((of_a_data_set / "result.json").read_text()).chosen
         with np.load(of_a_data_set / "scores.npz") as arrays:
-            assert np.allclose(scores[arrays["test_rows"]], arrays["test_scores_pa"], rtol=1e-5, atol=1e-6)
+            stored = arrays[f"test_scores_{chosen.snapshot}"]
+            assert np.allclose(scores[arrays["test_rows"]], stored, rtol=1e-5, atol=1e-6)
 
     def test_other_rows_are_one_line(self, here: Run, home: Path, of_a_data_set: Path) -> None:
         np.savez(home / "narrow.npz", x=np.zeros((2, 29)))
@@ -577,8 +630,8 @@ def done(home: Path, here: Run) -> subprocess.CompletedProcess[str]:
     frame.loc[[60, 61], :] = frame.loc[[62, 62], :].to_numpy()
     text = frame.to_csv(index=False, sep=";", decimal=",", lineterminator="\r\n")
     (home / "Export.CSV").write_bytes(b"\xef\xbb\xbf" + text.encode())
-    asked = ("--data", "Export.CSV", "--label-col", "Status", "--positive-value", "known case", "--prior", "0.5")
-    return here(*NNPU, *asked, "--drop", "Bemerkung,Patient", "--results", "messy")
+    request = ("--data", "Export.CSV", "--label-col", "Status", "--positive-value", "known case", "--prior", "0.5")
+    return here(*NNPU, *request, "--drop", "Bemerkung,Patient", "--results", "messy")
 
 
 class TestMessyFile:
@@ -645,6 +698,6 @@ class TestBrokenFile:
 
     def test_an_absent_one_and_a_folder_are_one_line(self, pubench: Run, tmp_path: Path) -> None:
         (tmp_path / "dir.csv").mkdir()
-        asked = (*NNPU, "--prior", "0.5", "--data")
-        assert "cannot read absent.csv: No such file or directory" in line_of(pubench(*asked, "absent.csv"))
-        assert "cannot read dir.csv: Is a directory" in line_of(pubench(*asked, "dir.csv"))
+        request = (*NNPU, "--prior", "0.5", "--data")
+        assert "cannot read absent.csv: No such file or directory" in line_of(pubench(*request, "absent.csv"))
+        assert "cannot read dir.csv: Is a directory" in line_of(pubench(*request, "dir.csv"))

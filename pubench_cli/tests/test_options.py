@@ -1,0 +1,293 @@
+"""The table of options: every option sets the field that it names, and says so where the value is wrong."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import typer
+from pydantic import BaseModel
+from typer.testing import CliRunner
+
+from pubench_cli.main import app
+from pubench_cli.options import FLAGS, OPTIONS, Given, SpecOption, option, takes
+from pubench_core.errors import RequestError
+from pubench_core.plugins.registry import registry
+from pubench_core.request import Layer, Plan, resolve
+from pubench_core.specs import (
+    BackboneSpec,
+    DataSpec,
+    ExecutionSpec,
+    MechanismSpec,
+    MethodSpec,
+    RunSpec,
+    SelectionSpec,
+    UserTableSpec,
+)
+
+#: Flag -> (what is typed, what the resolved spec holds). A table's options are given beside one.
+TYPED: dict[str, tuple[str | bool, Any]] = {
+    "--method": ("upu", "upu"),
+    "--data": ("breast-cancer", "breast-cancer"),
+    "--mech": ("scar", "scar"),
+    "--c": ("0.25", 0.25),
+    "--scheme": ("single-training-set", "single-training-set"),
+    "--positive": ("3,1", (1, 3)),
+    "--negative": ("0, 2", (0, 2)),
+    "--binarization": ("case1", "case1"),
+    "--seed": ("7", 7),
+    "--prior": ("0.4", 0.4),
+    "--label-col": ("s", "s"),
+    "--truth-col": ("y", "y"),
+    "--positive-value": ("1", ("1",)),
+    "--drop": ("name", ("name",)),
+    "--features": ("a*,b", ("a*", "b")),
+    "--test": ("test.csv", Path("test.csv")),
+    "--select": ("pauc", "pauc"),
+    "--preset": ("quick", "quick"),
+    "--backbone": ("mlp-wang", "mlp-wang"),
+    "--device": ("cpu", "cpu"),
+    "--threads": ("3", 3),
+    "--results": ("other", Path("other")),
+    "--data-root": ("files", Path("files")),
+    "--encoder": ("model", Path("model")),
+    "--offline": (True, True),
+    "--artifacts": ("scores", ("scores",)),
+    "--save-model": (True, True),
+    "--no-tracking": (True, False),
+    "--tracking-uri": ("sqlite:///x.db", "sqlite:///x.db"),
+}
+OF_A_TABLE = [option.flag for option in OPTIONS if option.path[:2] == ("data", "own")]
+
+
+def read(typed: dict[str, Any]) -> Given:
+    """The options of a command that takes all of them, as it gets them for what was typed."""
+    found: list[Given] = []
+
+    @takes()
+    def command(given: Given) -> None:
+        found.append(given)
+
+    absent = {o.name: False if o.switch is not None else None for o in OPTIONS}
+    command(**absent | {option(flag).name: value for flag, value in typed.items()})  # type: ignore[call-arg]
+    return found[0]
+
+
+@pytest.fixture
+def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``my.csv`` and ``test.csv`` in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{k},{k % 7},{k % 5},n{k},{int(k % 3 == 0)},{int(k % 2 == 0 or k % 3 == 0)}" for k in range(60)]
+    for name in ("my.csv", "test.csv"):
+        Path(name).write_text("\n".join(["a1,a2,b,name,s,y", *rows]) + "\n")
+
+
+def plan_of(flag: str, typed: object) -> Plan:
+    """The plan of a short request with one more option."""
+    request: dict[str, Any] = {"--method": "nnpu", "--data": "digits"}
+    if flag in OF_A_TABLE:
+        request |= {"--data": "my.csv", "--label-col": "s", "--truth-col": "y"}
+    return resolve([read(request | {flag: typed}).layer()], registry())
+
+
+def value_at(spec: BaseModel, path: tuple[str, ...]) -> object:
+    found: object = spec
+    for name in path:
+        found = getattr(found, name)
+    return found
+
+
+# ------------------------------------------------------------------ the table
+
+
+def test_no_two_options_share_a_flag_a_field_or_a_name() -> None:
+    for name in ("flag", "field", "name", "help"):
+        values = [getattr(option, name) for option in OPTIONS]
+        assert len(set(values)) == len(values), name
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.flag)
+def test_every_option_sets_a_field_of_the_spec(option: SpecOption) -> None:
+    model: type[BaseModel] | None = RunSpec
+    for name in option.path:
+        assert model is not None
+        assert name in model.model_fields, f"{model.__name__} has no {name}"
+        annotation = model.model_fields[name].annotation
+        kinds = [annotation, *get_args(annotation)]
+        model = next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)), None)
+    assert model is None, f"{option.flag} sets a whole section"
+    assert FLAGS[option.field] == option.flag
+
+
+def test_every_field_of_a_request_has_a_flag_but_for_those_that_set_is_for() -> None:
+    sections: dict[str, type[BaseModel]] = {
+        "data": DataSpec,
+        "data.own": UserTableSpec,
+        "mechanism": MechanismSpec,
+        "method": MethodSpec,
+        "backbone": BackboneSpec,
+        "selection": SelectionSpec,
+        "execution": ExecutionSpec,
+    }
+    without = {
+        f"{section}.{name}"
+        for section, model in sections.items()
+        for name in model.model_fields
+        if f"{section}.{name}" not in FLAGS
+    }
+    assert without == {
+        "data.own",
+        "data.own.sha256",
+        "data.own.test_sha256",
+        "data.preprocess",
+        "data.test_fraction",
+        "mechanism.variant",
+        "method.calibrate",
+        "method.config",
+        "selection.criteria",
+    }
+
+
+# ------------------------------------------------------------------ from what is typed to the spec
+
+
+def test_every_option_is_tried() -> None:
+    assert set(TYPED) == {option.flag for option in OPTIONS}
+
+
+@pytest.mark.parametrize("flag", [flag for flag in TYPED if flag != "--binarization"])
+@pytest.mark.usefixtures("tables")
+def test_what_is_typed_is_in_the_resolved_spec(flag: str) -> None:
+    typed, expected = TYPED[flag]
+    assert value_at(plan_of(flag, typed).spec, option(flag).path) == expected
+
+
+def test_a_binarization_is_of_a_data_set_that_declares_it() -> None:
+    layer = read({"--method": "nnpu", "--data": "fashion-mnist", "--binarization": "case1"}).layer()
+    spec = resolve([layer], registry()).spec
+    assert (spec.data.binarization, spec.data.positive) == ("case1", (0, 2, 4, 6))
+
+
+@pytest.mark.usefixtures("tables")
+def test_a_file_is_a_table_and_a_word_is_a_data_set() -> None:
+    table, word = read({"--data": "my.csv"}).layer(), read({"--data": "digits"}).layer()
+    assert (table.values, table.origins) == ({"data": {"own": {"path": "my.csv"}}}, {("data", "own", "path"): "--data"})
+    assert (word.values, word.origins) == ({"data": {"key": "digits"}}, {("data", "key"): "--data"})
+
+
+def test_a_layer_names_the_flag_of_every_value() -> None:
+    given = read({flag: typed for flag, (typed, _) in TYPED.items()})
+    layer = given.layer()
+    assert layer.origins == {option.path: option.flag for option in OPTIONS}
+    for option in OPTIONS:
+        found: Any = layer.values
+        for name in option.path:
+            found = found[name]
+        assert found == given.get(option.flag)
+
+
+@pytest.mark.parametrize(
+    ("flag", "typed", "message"),
+    [
+        ("--c", "2", "--c: given '2'; c must be a number in (0, 1]"),
+        ("--seed", "x", "--seed: given 'x'; seed must be a whole number of at least 0"),
+        ("--threads", "0", "--threads: given '0'; threads must be "),
+        ("--artifacts", "scorez", "--artifacts: given 'scorez'; 0 must be ", ),
+        ("--device", "tpu", "--device: given 'tpu'; device must be "),
+        ("--positive", "99", "--positive: digits has no class 99"),
+    ],
+)  # fmt: skip
+def test_a_wrong_value_is_named_by_its_flag(flag: str, typed: str, message: str) -> None:
+    with pytest.raises(RequestError) as refused:
+        plan_of(flag, typed)
+    if flag == "--artifacts":
+        assert str(refused.value).startswith("--artifacts: given 'scorez'")
+    else:
+        assert str(refused.value).startswith(message)
+
+
+def test_what_is_not_given_is_not_in_the_layer() -> None:
+    assert read({}) == Given()
+    layer = read({}).layer()
+    assert (layer.values, layer.origins) == ({}, {})
+    assert (Given().get("--c"), Given().get("--c", "0.1")) == (None, "0.1")
+
+
+@pytest.mark.parametrize(
+    ("flag", "value"), [(option.flag, option.switch) for option in OPTIONS if option.switch is not None]
+)
+def test_a_switch_sets_its_value_where_it_is_given_and_nothing_otherwise(flag: str, value: bool) -> None:
+    assert read({flag: True}).values == ((option(flag), value),)
+    assert read({flag: False}).values == ()
+    assert value is (flag != "--no-tracking")
+
+
+@pytest.mark.parametrize(
+    ("typed", "kept"),
+    [
+        ("all", ("scores", "trace")),
+        ("none", ()),
+        ("scores", ("scores",)),
+        ("trace, scores", ("trace", "scores")),
+    ],
+)
+def test_artifacts_are_a_list_or_one_of_two_words(typed: str, kept: tuple[str, ...]) -> None:
+    assert plan_of("--artifacts", typed).spec.execution.artifacts == kept
+
+
+def test_options_win_over_layers_before_them() -> None:
+    before = Layer.of("method.key=upu", "data.key=digits", "mechanism.c=0.5", "seed=3")
+    spec = resolve([before, read({"--method": "nnpu", "--c": "0.2"}).layer()], registry()).spec
+    assert (spec.method.key, spec.mechanism.c, spec.seed) == ("nnpu", 0.2, 3)
+
+
+# ------------------------------------------------------------------ commands
+
+
+def listed(*command: str) -> list[str]:
+    """Long options in the help of a command, in order."""
+    done = CliRunner().invoke(app, [*command, "--help"], env={"COLUMNS": "200", "TERM": "dumb"})
+    assert done.exit_code == 0
+    return re.findall(r"^│ +(--[a-z-]+)", done.output, re.MULTILINE)
+
+
+def test_the_help_of_run_lists_every_option_once() -> None:
+    mine = ["--set", "--config", "--force", "--dry-run", "--format", "--help"]
+    assert sorted(listed("run")) == sorted([option.flag for option in OPTIONS] + mine)
+
+
+def test_a_command_takes_the_options_that_it_names_and_no_other() -> None:
+    taken = ["--mech", "--c", "--scheme", "--seed", "--data-root", "--encoder", "--offline"]
+    assert sorted(listed("data", "show")) == sorted([*taken, "--out", "--help"])
+
+    found: list[tuple[Given, str]] = []
+
+    @takes("--c", "--offline")
+    def command(given: Given, name: str, loud: bool = False) -> None:
+        """Does something."""
+        found.append((given, name))
+
+    parameters = inspect.signature(command).parameters
+    assert list(parameters) == ["c", "offline", "name", "loud"]
+    assert all(parameter.kind is inspect.Parameter.KEYWORD_ONLY for parameter in parameters.values())
+    assert (command.__name__, command.__doc__) == ("command", "Does something.")
+    apart = typer.Typer()
+    apart.command()(command)
+    assert CliRunner().invoke(apart, ["--name", "x", "--c", "0.3"]).exit_code == 2  # a name is an argument
+    assert CliRunner().invoke(apart, ["x", "--c", "0.3", "--loud"]).exit_code == 0
+    assert CliRunner().invoke(apart, ["y", "--offline"]).exit_code == 0
+    assert [(given.values, name) for given, name in found] == [
+        (((option("--c"), "0.3"),), "x"),
+        (((option("--offline"), True),), "y"),
+    ]
+
+
+@pytest.mark.parametrize("option", [option for option in OPTIONS if option.completes], ids=lambda option: option.flag)
+def test_keys_of_plugins_complete_an_option(option: SpecOption) -> None:
+    _, typed = option.parameter().annotation.__args__[0], option.parameter().annotation.__metadata__[0]
+    keys = typed.autocompletion("")
+    assert keys == [entry.key for entry in registry().entries(option.completes) if entry.status == "ok"]
+    assert typed.autocompletion(keys[0][:2]) == [key for key in keys if key.startswith(keys[0][:2])]

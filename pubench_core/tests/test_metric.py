@@ -1,0 +1,402 @@
+"""What a metric says reaches the record: its value, interval, warnings and details, on every part that knows enough.
+
+This module is also the plugin that offers the metrics.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pubench_core import MetricInfo, hookimpl
+from pubench_core.errors import PluginError, RunFailed, Undefined
+from pubench_core.execution.run import Outcome, execute
+from pubench_core.metric import Knowledge, Measurer, MetricPlugin, MetricValue, MetricView, Scored, measure
+from pubench_core.plugins.events import EpochFinished
+from pubench_core.plugins.registry import GROUP, Registry
+from pubench_core.records.files import RESULT, read_scores
+from pubench_core.records.scores import knowledge_of, scores_name
+from pubench_core.records.store import read_record
+from pubench_core.request import Layer, resolve
+from pubench_core.results import Measure
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+#: More than the validation part of the sample problem, fewer than its test part.
+FEW = 300
+
+
+def bounded(view: MetricView) -> MetricValue:
+    """Share of positive decisions, with everything that a metric can say."""
+    found = view.decisions.mean()
+    return MetricValue(
+        np.float32(found),  # type: ignore[arg-type]
+        interval=(np.float64(found / 2), np.float64(1.0)),
+        warnings=("a small part", "in two lines"),
+        details={
+            "curve": np.array([[0.0, 0.5], [np.nan, np.inf]]),
+            "rows": np.int64(len(view.scores)),
+            "one": np.float32(0.5),
+            "sure": np.bool_(True),
+            "by class": {0: (1, 2), 1: [np.array(3)]},
+            "nothing": None,
+            "path": Path("a/b"),
+        },
+    )
+
+
+def error(view: MetricView) -> float:
+    """Share of wrong decisions: lower is better."""
+    return float((view.decisions != (view.truth == 1)).mean())
+
+
+def broken(view: MetricView) -> float:
+    raise ZeroDivisionError("division by zero")
+
+
+def nobody(view: MetricView) -> float:
+    raise Undefined("nobody knows")
+
+
+def curious(view: MetricView) -> float:
+    return float(view.truth.mean())
+
+
+def missing(view: MetricView) -> float:
+    return float("nan")
+
+
+def fragile(view: MetricView) -> float:
+    """Fails on many rows."""
+    if len(view.scores) > FEW:
+        raise MemoryError(f"{len(view.scores)} rows")
+    return float(view.decisions.mean())
+
+
+def labeled_share(view: MetricView) -> float:
+    return float(view.decisions[view.labeled].mean())
+
+
+@hookimpl
+def pubench_metrics() -> list[MetricInfo]:
+    def info(key: str, function: str, **more: Any) -> MetricInfo:
+        return MetricInfo(key=key, name=key, summary="a test double", load=f"{__name__}:{function}", **more)
+
+    truth = frozenset({"truth"})
+    return [
+        info("bounded", "bounded", criterion=True),
+        info("error", "error", needs=truth, higher_is_better=False, criterion=True),
+        info("broken", "broken", criterion=True),
+        info("nobody", "nobody", criterion=True),
+        info("curious", "curious"),
+        info("fragile", "fragile", criterion=True),
+        info("missing", "missing"),
+        info("labeled-share", "labeled_share", needs=frozenset({"labeled"}), assumes=frozenset({"SCAR"})),
+    ]
+
+
+@pytest.fixture(scope="module")
+def plugins() -> Registry:
+    """The installed plugins, the doubles, and the metrics of this module."""
+    points = [EntryPoint("doubles", "pubench_doubles", GROUP), EntryPoint("metrics", __name__, GROUP)]
+    return Registry([*entry_points(group=GROUP), *points])
+
+
+Do = Callable[..., Outcome]
+
+
+@pytest.fixture
+def do(plugins: Registry, tmp_path: Path) -> Do:
+    """``do("epochs=3", method="nnpu")``: a run on digits, recorded in the test's folder."""
+
+    def do(*sets: str, method: str = "no-network", listeners: tuple[Any, ...] = (), data: str = "digits") -> Outcome:
+        layer = Layer.of(
+            *((f"data.key={data}",) if data else ()),
+            f"method.key={method}",
+            "execution.threads=1",
+            f"execution.results={tmp_path / 'results'}",
+            *sets,
+        )
+        return execute(resolve([layer], plugins), listeners=listeners)
+
+    return do
+
+
+# ---------------------------------------------------------------- one metric on one part
+
+
+def plugin(function: Any, key: str = "m", **more: Any) -> MetricPlugin:
+    return MetricPlugin(MetricInfo(key=key, name=key, summary="s", load="a:b", **more), function, "0" * 16)
+
+
+def measured(function: Any, scored: Scored | None = None, **more: Any) -> Measure:
+    scored = scored or Scored.of(np.array([1.0, -1.0, 2.0]))
+    return Measurer({"m": plugin(function, **more)}).measure("m", scored)
+
+
+def test_a_metric_may_return_a_plain_number() -> None:
+    assert measured(lambda view: 0.25) == Measure(value=0.25)
+    assert measured(lambda view: np.float32(0.25)) == Measure(value=0.25)
+    assert measured(lambda view: True) == Measure(value=1.0)
+
+
+def test_everything_that_a_metric_says_is_in_its_measure_as_plain_data() -> None:
+    found = measured(bounded)
+    assert found.value == pytest.approx(2 / 3)
+    assert type(found.value) is float
+    assert found.interval == (pytest.approx(1 / 3), 1.0)
+    assert found.warnings == ("a small part", "in two lines")
+    assert found.details == {
+        "curve": [[0.0, 0.5], [None, None]],
+        "rows": 3,
+        "one": 0.5,
+        "sure": True,
+        "by class": {"0": [1, 2], "1": [3]},
+        "nothing": None,
+        "path": "a/b",
+    }
+    assert Measure.model_validate_json(found.model_dump_json()) == found
+
+
+def test_an_undefined_metric_says_why_and_is_asked_again_elsewhere() -> None:
+    measurer = Measurer({"m": plugin(nobody)})
+    scored = Scored.of(np.array([1.0]))
+    assert measurer.measure("m", scored) == measurer.measure("m", scored) == Measure(undefined="nobody knows")
+    assert measurer.failed == {}
+
+
+def test_a_metric_sees_what_it_declared_and_no_more() -> None:
+    scored = Scored.of(np.array([1.0, -1.0]), truth=np.array([1, 0], dtype=np.int8), labeled=np.array([0]))
+    info = MetricInfo(key="m", name="m", summary="s", load="a:b", needs=frozenset({"labeled"}))
+    view = MetricView(scored, info)
+    assert view.labeled.tolist() == [0]
+    assert view.scores.tolist() == [1.0, -1.0]
+    assert view.decisions.tolist() == [True, False]
+    for name in ("truth", "prior", "one_sample"):
+        with pytest.raises(PluginError, match=r"metric 'm' reads \w+ without declaring it in needs"):
+            getattr(view, name)
+    with pytest.raises(PluginError, match="metric 'm' needs labeled, which this part does not have"):
+        _ = MetricView(Scored.of(np.array([1.0])), info).labeled
+
+
+@pytest.mark.parametrize(
+    ("known", "expected"),
+    [
+        ({}, frozenset()),
+        ({"truth": np.array([1])}, {"truth"}),
+        ({"labeled": np.array([0]), "unlabeled": np.array([0]), "prior": 0.5}, {"labeled", "prior"}),
+        ({"scheme": "case-control"}, {"scheme"}),
+    ],
+)
+def test_a_part_knows_what_it_was_given(known: dict[str, Any], expected: frozenset[str]) -> None:
+    knowledge = Knowledge(**known)
+    assert knowledge.known == expected
+    assert plugin(nobody, needs=frozenset(expected), assumes=frozenset({"prior"})).fits(knowledge)
+    assert plugin(nobody, needs=frozenset({"truth"})).fits(knowledge) == ("truth" in expected)
+
+
+def test_a_score_of_zero_is_a_negative_decision() -> None:
+    assert Scored.of(np.array([-1.0, 0.0, 1e-300])).decisions.tolist() == [False, False, True]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), MetricValue(float("-inf"))])
+def test_a_value_that_is_not_finite_is_the_metric_s_fault(value: Any) -> None:
+    info = plugin(nobody).info
+    with pytest.raises(PluginError, match="it must raise Undefined where it has no value"):
+        measure(lambda view: value, info, Scored.of(np.array([1.0])))
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (broken, "ZeroDivisionError: division by zero"),
+        (missing, "PluginError: metric 'm' returned nan; it must raise Undefined where it has no value"),
+        (curious, "PluginError: metric 'm' reads truth without declaring it in needs"),
+        (lambda view: "high", "ValueError: could not convert string to float"),
+        (lambda view: None, "TypeError"),
+        (lambda view: np.array([1.0, 2.0]), "TypeError"),
+    ],
+)
+def test_a_metric_that_fails_has_no_value_and_is_not_applied_again(function: Any, reason: str) -> None:
+    calls: list[int] = []
+
+    def counted(view: MetricView) -> Any:
+        calls.append(1)
+        return function(view)
+
+    measurer = Measurer({"m": plugin(counted), "other": plugin(lambda view: 0.5, "other")})
+    for _ in range(3):
+        found = measurer.measure_all(["m", "other"], Scored.of(np.array([1.0])))
+        assert found["m"].value is None
+        assert found["m"].undefined.startswith(f"metric 'm' failed and has no value: {reason}")
+        assert found["other"] == Measure(value=0.5)
+    assert len(calls) == 1
+    assert set(measurer.failed) == {"m"}
+
+
+def test_the_metric_that_names_the_result_may_not_fail() -> None:
+    measurer = Measurer({"m": plugin(broken)}, indispensable="m")
+    with pytest.raises(ZeroDivisionError):
+        measurer.measure("m", Scored.of(np.array([1.0])))
+
+
+# ---------------------------------------------------------------- in the record of a run
+
+
+def on_disk(outcome: Outcome) -> Any:
+    return json.loads((outcome.folder / RESULT).read_text())
+
+
+def test_interval_warnings_and_details_are_in_the_record(do: Do) -> None:
+    outcome = do()
+    for criterion in outcome.result.criteria.values():
+        scores = read_scores(outcome.folder)[scores_name("test", criterion.snapshot)]
+        found = criterion.measures["test"]["bounded"]
+        assert found.value == pytest.approx((scores > 0).mean())
+        assert found.interval is not None
+        assert found.warnings == ("a small part", "in two lines")
+        assert found.details["rows"] == len(scores)
+        assert found.details["curve"] == [[0.0, 0.5], [None, None]]
+    written = on_disk(outcome)["criteria"]["last"]["measures"]["test"]["bounded"]
+    assert set(written) == {"value", "interval", "warnings", "details"}
+    assert read_record(outcome.folder).result == outcome.result
+
+
+def test_a_metric_is_measured_on_every_part_that_knows_enough(do: Do, plugins: Registry) -> None:
+    result = do().result
+    infos = {info.key: info for info in plugins.infos(MetricInfo)}
+    on_test = {key for key, info in infos.items() if info.needs <= {"truth"}}
+    assert {"f1", "error", "bounded"} <= on_test
+    assert not {"pa", "pauc", "oa", "labeled-share"} & on_test
+    for criterion in result.criteria.values():
+        assert set(criterion.measures) == {"test", "validation"}
+        assert set(criterion.measures["test"]) == on_test
+        assert set(criterion.measures["validation"]) == set(infos)
+    assert set(result.metrics) == set(infos)
+
+
+def test_without_true_labels_what_needs_them_is_measured_nowhere(do: Do, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = [f"{rng.normal(k % 2):.3f},{int(k % 2 and k < 60)}" for k in range(120)]
+    (tmp_path / "my.csv").write_text("\n".join(["a,s", *rows]) + "\n")
+    own = (f"data.own.path={tmp_path / 'my.csv'}", "data.own.label_col=s", "prior=0.5")
+    result = do(*own, data="").result
+    assert set(result.criteria) == {"pa", "pauc", "last"}
+    for criterion in result.criteria.values():
+        assert not criterion.oracle
+        assert set(criterion.measures) == {"validation"}
+        expected = {"pa", "pauc", "bounded", "broken", "nobody", "curious", "missing", "fragile", "labeled-share"}
+        assert set(criterion.measures["validation"]) == expected
+    assert result.test == {}
+
+
+def test_a_metric_is_measured_at_the_epoch_that_each_criterion_chose(do: Do) -> None:
+    outcome = do("epochs=8", "lr=0.01", method="nnpu")
+    arrays, result = read_scores(outcome.folder), outcome.result
+    assert len({criterion.snapshot for criterion in result.criteria.values()}) > 1
+    knowledge = knowledge_of(arrays, prior=result.data.prior.given, scheme=result.spec.data.scheme)
+    for name, criterion in result.criteria.items():
+        for part in ("test", "validation"):
+            scores, truth = arrays[scores_name(part, criterion.snapshot)], knowledge[part].truth
+            assert truth is not None
+            assert criterion.measures[part]["error"].value == ((scores > 0) != (truth == 1)).mean()
+        if name != "last":
+            assert criterion.measures["validation"][name].value == criterion.value
+
+
+def test_a_metric_that_fails_costs_its_own_value_and_nothing_else(do: Do, tmp_path: Path) -> None:
+    result = do().result
+    healthy = do("evaluation.metrics=[f1, auc, pa]", f"execution.results={tmp_path / 'apart'}").result
+    assert healthy.warnings == ()
+    for name, criterion in result.criteria.items():
+        for part, measures in criterion.measures.items():
+            for key in ("broken", "missing", "curious"):
+                assert measures[key].value is None
+                assert measures[key].undefined.startswith(f"metric '{key}' failed and has no value: ")
+            assert measures["nobody"].undefined == "nobody knows"
+            for key, found in measures.items():
+                if key in ("f1", "auc", "pa"):
+                    assert found == healthy.criteria[name].measures[part][key]
+                    assert found.value is not None
+    failed = [line.split("'")[1] for line in result.warnings]
+    assert sorted(failed) == ["broken", "curious", "fragile", "missing"]
+
+
+# ---------------------------------------------------------------- as a criterion
+
+
+class Values:
+    """What every criterion was worth after each epoch."""
+
+    def __init__(self) -> None:
+        self.seen: list[Mapping[str, float | None]] = []
+
+    def pubench_epoch_finished(self, event: EpochFinished) -> None:
+        self.seen.append(event.criteria)
+
+
+def test_the_smallest_value_is_the_best_one_where_lower_is_better(do: Do) -> None:
+    values = Values()
+    outcome = do(
+        "epochs=10",
+        "lr=0.01",
+        "patience=null",
+        "selection.criterion=error",
+        method="nnpu",
+        listeners=(values,),
+    )
+    series = [seen["error"] for seen in values.seen]
+    assert len(series) == 10
+    numbers = [value for value in series if value is not None]
+    assert min(numbers) < max(numbers)
+    chosen = outcome.result.chosen
+    assert outcome.result.selected == "error"
+    assert chosen.oracle
+    assert (chosen.epoch, chosen.value) == (series.index(min(numbers)) + 1, min(numbers))
+    assert chosen.measures["validation"]["error"].value == chosen.value
+    assert outcome.result.criteria["pa"].value == max(seen["pa"] or 0.0 for seen in values.seen)
+
+
+def test_a_failing_or_undefined_metric_that_is_a_criterion_beside_others_chooses_nothing(do: Do) -> None:
+    result = do("selection.criteria=[pa, broken, nobody, last]").result
+    assert result.criteria["broken"].undefined.startswith("metric 'broken' failed and has no value")
+    assert result.criteria["nobody"].undefined == "nobody knows"
+    for name in ("broken", "nobody"):
+        assert (result.criteria[name].epoch, result.criteria[name].measures) == (None, {})
+    assert result.chosen.epoch == 1
+
+
+def test_a_failing_metric_that_names_the_result_is_the_failure_of_the_run(do: Do, tmp_path: Path) -> None:
+    with pytest.raises(RunFailed, match="ZeroDivisionError: division by zero") as failed:
+        do("selection.criterion=broken")
+    assert failed.value.cause == "error"
+    (record,) = (tmp_path / "results" / "failed").glob("*/failure.json")
+    assert "division by zero" in json.loads(record.read_text())["traceback"]
+
+
+def test_a_metric_that_names_the_result_and_fails_when_it_is_over_costs_no_result(do: Do) -> None:
+    result = do("selection.criterion=fragile").result
+    assert (result.data.validation.rows < FEW) and (result.data.test is not None and result.data.test.rows > FEW)
+    assert result.chosen.value is not None
+    assert result.chosen.measures["test"]["fragile"].value is None
+    assert result.chosen.measures["test"]["f1"].value is not None
+    assert [line for line in result.warnings if "'fragile'" in line] == [
+        "metric 'fragile' failed and has no value: MemoryError: 360 rows"
+    ]
+
+
+def test_a_metric_that_fails_in_training_does_not_change_what_is_trained(do: Do) -> None:
+    one = do("epochs=2", "evaluation.metrics=[f1]", "evaluation.trace=[test]", method="nnpu")
+    two = do("epochs=2", "evaluation.metrics=[f1, broken, bounded]", "evaluation.trace=[test]", "seed=2", method="nnpu")
+    assert one.result.run_id == two.result.run_id
+    again = do("epochs=2", "evaluation.metrics=[broken]", "evaluation.trace=[train, test]", method="nnpu")
+    assert not again.reused
+    for name, criterion in one.result.criteria.items():
+        assert again.result.criteria[name].measures["test"]["f1"] == criterion.measures["test"]["f1"]

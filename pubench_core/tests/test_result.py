@@ -1,0 +1,211 @@
+"""A result is typed from the moment it is made to the moment it is read: one version, known fields, JSON and back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from made_results import made_code, made_failure, made_result
+from pydantic import ValidationError
+from pydantic.fields import FieldInfo
+
+from pubench_core import results
+from pubench_core.records.store import result_text
+from pubench_core.results import (
+    RECORD_VERSION,
+    Code,
+    CriterionResult,
+    Environment,
+    Estimate,
+    Failure,
+    Measure,
+    PartFacts,
+    PriorFacts,
+    Result,
+    SavedModelFacts,
+)
+from pubench_core.results.result import Stored
+
+MODELS = [kind for name in results.__all__ if isinstance(kind := getattr(results, name), type)]
+FIELDS = [(kind, name, field) for kind in MODELS for name, field in kind.model_fields.items()]
+
+
+def through_json(result: Result) -> Result:
+    return Result.model_validate(json.loads(result_text(result)))
+
+
+# ---------------------------------------------------------------- JSON and back
+
+
+def test_a_result_that_is_written_and_read_is_the_same() -> None:
+    result = made_result()
+    assert through_json(result) == result
+    assert result_text(through_json(result)) == result_text(result)
+    assert json.loads(result_text(result)) == result.plain()
+
+
+def test_a_result_with_every_optional_part_is_too() -> None:
+    result = made_result()
+    prior = PriorFacts(
+        given=0.3,
+        true=None,
+        estimate=Estimate(estimator="bbe", share=0.3, interval=(0.2, 0.4), diagnostics={"bins": [1, 2]}, seconds=0.1),
+    )
+    facts = result.data.model_copy(
+        update={"prior": prior, "test": None, "encoding": ({"name": "a", "kind": "number"},), "notes": ("odd",)}
+    )
+    undefined = CriterionResult(oracle=True, undefined="no labeled validation positive")
+    full = result.model_copy(
+        update={
+            "data": facts,
+            "model": SavedModelFacts(snapshot="epoch-2"),
+            "criteria": {**result.criteria, "f1": undefined},
+        }
+    )
+    assert through_json(full) == full
+    assert through_json(full).data.prior.estimate == prior.estimate
+
+
+def test_a_failure_that_is_written_and_read_is_the_same() -> None:
+    failure = made_failure()
+    assert Failure.model_validate_json(failure.model_dump_json()) == failure
+
+
+def test_what_is_at_its_default_is_not_written_and_comes_back() -> None:
+    plain = made_result().plain()
+    assert plain["criteria"]["last"]["measures"]["test"]["f1"] == {"undefined": "no positive row"}
+    assert set(plain["criteria"]["last"]) == {"oracle", "epoch", "snapshot", "measures"}
+    assert "model" not in plain
+    assert "estimate" not in plain["data"]["prior"]
+    assert made_result(warnings=()).plain().keys() == plain.keys() - {"warnings"}
+
+
+def test_what_is_0_or_false_and_no_default_is_written() -> None:
+    assert Measure(value=0.0).model_dump() == {"value": 0.0}
+    assert PartFacts(rows=0, labeled=0).model_dump() == {"rows": 0, "labeled": 0}
+    assert CriterionResult(oracle=False).model_dump() == {"oracle": False}
+
+
+def test_a_required_field_is_written_whatever_its_value() -> None:
+    assert set(made_result(criteria={"pa": made_result().chosen}, metrics={}, epochs=0).plain()) >= {
+        "metrics",
+        "epochs",
+        "oracle",
+    }
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize("path", [(), ("seconds",), ("code",), ("data",), ("data", "train"), ("criteria", "pa")])
+def test_an_unknown_field_is_refused_wherever_it_is(path: tuple[str, ...]) -> None:
+    plain = made_result().plain()
+    inner: Any = plain
+    for name in path:
+        inner = inner[name]
+    inner["verdict"] = "good"
+    with pytest.raises(ValidationError) as refused:
+        Result.model_validate(plain)
+    (error,) = refused.value.errors()
+    assert (error["type"], error["loc"]) == ("extra_forbidden", (*path, "verdict"))
+
+
+@pytest.mark.parametrize("version", [RECORD_VERSION - 1, RECORD_VERSION + 1, None, str(RECORD_VERSION)])
+def test_another_record_version_is_refused(version: object) -> None:
+    with pytest.raises(ValidationError, match="record_version"):
+        Result.model_validate({**made_result().plain(), "record_version": version})
+
+
+def test_a_missing_field_is_refused() -> None:
+    for name in made_result().plain():
+        if Result.model_fields[name].is_required():
+            plain = made_result().plain()
+            del plain[name]
+            with pytest.raises(ValidationError, match=name):
+                Result.model_validate(plain)
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
+def test_a_number_that_json_cannot_hold_is_refused(number: float) -> None:
+    for make in (
+        lambda: Measure(value=number),
+        lambda: Measure(value=0.5, interval=(number, 1.0)),
+        lambda: PriorFacts(given=number),
+        lambda: Estimate(estimator="bbe", share=number, seconds=0.0),
+    ):
+        with pytest.raises(ValidationError, match="finite"):
+            make()
+
+
+def test_a_cause_is_one_of_those_that_are_known() -> None:
+    for cause in ("refused", "out-of-memory", "non-finite", "worker-died", "error"):
+        assert made_failure(cause=cause).cause == cause
+    with pytest.raises(ValidationError, match="cause"):
+        made_failure(cause="bad luck")
+
+
+def test_a_result_is_frozen() -> None:
+    result = made_result()
+    for owner, name in ((result, "selected"), (result.chosen, "epoch"), (result.data, "dropped")):
+        with pytest.raises(ValidationError, match="frozen"):
+            setattr(owner, name, None)
+
+
+# ---------------------------------------------------------------- what is read from it
+
+
+def test_a_measure_without_a_value_says_why() -> None:
+    measure = Measure(undefined="only one class is present")
+    assert measure.value is None
+    assert measure.model_dump() == {"undefined": "only one class is present"}
+    assert Measure.model_validate({"undefined": "x"}) == Measure(undefined="x")
+
+
+def test_the_chosen_criterion_is_the_selected_one_and_its_test_values_are_at_hand() -> None:
+    result = made_result()
+    assert result.chosen is result.criteria["pa"]
+    assert result.test == {"f1": 0.5}
+    other = result.model_copy(update={"selected": "last"})
+    assert other.chosen is result.criteria["last"]
+    assert other.test == {"f1": None}
+    blind = result.criteria["pa"].model_copy(update={"measures": {"validation": {"pa": Measure(value=1.0)}}})
+    assert made_result(criteria={"pa": blind}).test == {}
+
+
+def test_code_is_the_hash_of_its_parts_and_of_no_version() -> None:
+    code = made_code()
+    assert Code.of(code.parts, {"pubench-tiny": "9.9"}).hash == code.hash
+    assert Code.of(dict(reversed(list(code.parts.items()))), {}).hash == code.hash
+    other = Code.of({**code.parts, "method tiny": "0" * 16}, code.versions)
+    assert other.hash != code.hash
+    assert other.changed_since(code) == code.changed_since(other) == ["method tiny"]
+    assert Code.of({"engine": "revision 0"}, {}).changed_since(code) == ["method tiny"]
+    assert code.changed_since(code) == []
+
+
+# ---------------------------------------------------------------- documentation
+
+
+@pytest.mark.parametrize(("kind", "name", "field"), FIELDS, ids=[f"{kind.__name__}.{name}" for kind, name, _ in FIELDS])
+def test_every_field_says_what_it_means(
+    request: pytest.FixtureRequest, kind: type[Stored], name: str, field: FieldInfo
+) -> None:
+    if (kind.__name__, name) in WITHOUT_DESCRIPTION:
+        request.applymarker(pytest.mark.xfail(strict=True, reason="core: this field has no description"))
+    assert field.description
+
+
+#: Fields of core that do not say what they mean.
+WITHOUT_DESCRIPTION = {
+    ("PeakMemory", "bytes"),
+    *((Environment.__name__, name) for name in ("python", "platform", "cpu", "cpu_count", "device", "gpu", "cuda")),
+}
+
+
+@pytest.mark.parametrize("kind", MODELS, ids=lambda kind: kind.__name__)
+def test_every_model_is_frozen_knows_its_fields_and_says_what_it_is(kind: type[Stored]) -> None:
+    assert issubclass(kind, Stored)
+    assert kind.__doc__
+    assert (kind.model_config["extra"], kind.model_config["frozen"]) == ("forbid", True)
+    assert kind.model_config["allow_inf_nan"] is False

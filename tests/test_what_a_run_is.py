@@ -1,0 +1,190 @@
+"""A run is its spec and its code: what only looks at a run, describes it or stands beside it reruns nothing."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+Make = Callable[..., Path]
+Edit = Callable[[Path], None]
+
+ARGUMENTS = ("--data", "digits", "--threads", "1", "--no-tracking", "--set", "epochs=1", "--format", "json")
+
+METRIC = """
+from pubench_core import MetricInfo, hookimpl
+
+def shares(view):
+    return float(view.decisions.mean())
+
+@hookimpl
+def pubench_metrics():
+    return [MetricInfo(key="acme-share", name="share", summary="share of positive decisions",
+                       load="acme_metric:shares", criterion=True)]
+"""
+
+
+def carried_out(pubench: Run, method: str, *shadows: Path, cold: bool = False, more: tuple[str, ...] = ()) -> Any:
+    """The JSON result of one run where these folders come first on the import path."""
+    env = {"PYTHONPATH": ":".join(map(str, shadows))} if shadows else {}
+    done = pubench("run", "--method", method, *ARGUMENTS, *more, env=env, cold=cold)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def copy_of(package: str, folder: Path) -> Path:
+    """A copy of an installed package that may be edited, in a folder for PYTHONPATH."""
+    spec = importlib.util.find_spec(package)
+    assert spec is not None
+    assert spec.origin is not None
+    copy = folder / package
+    shutil.copytree(Path(spec.origin).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    return copy
+
+
+def replaced(file: str, old: str, new: str) -> Edit:
+    """An edit of one file of a package."""
+
+    def edit(package: Path) -> None:
+        path = package / file
+        text = path.read_text()
+        assert old in text
+        path.write_text(text.replace(old, new, 1))
+
+    return edit
+
+
+HARMLESS: dict[str, tuple[str, Edit]] = {
+    "a docstring of the method": (
+        "pubench_nnpu",
+        replaced("method.py", '"""nnPU: the non-negative PU risk.', '"""nnPU: measured 97.2 today.'),
+    ),
+    "a comment in the method": ("pubench_nnpu", replaced("method.py", "class NNPU", "# a remark\n\n\nclass NNPU")),
+    "the layout of the method": ("pubench_nnpu", replaced("method.py", "\n\n\nclass NNPU", "\n\n\n\n\nclass NNPU")),
+    "the info module": ("pubench_nnpu", replaced("__init__.py", 'summary="', 'summary="In short: ')),
+    "a preset that is not used": ("pubench_nnpu", replaced("__init__.py", '"batch_size": 30_000', '"batch_size": 9')),
+    "a docstring of the mechanism": ("pubench_mechanisms", replaced("draws.py", '"""S1:', '"""The first, S1:')),
+    "a metric beside those that were measured": (
+        "pubench_metrics_oracle",
+        replaced("measures.py", "def accuracy", "def nothing(view):\n    return 0.0\n\n\ndef accuracy"),
+    ),
+    "the info module of the data set": (
+        "pubench_datasets_embedded",
+        replaced("__init__.py", 'summary="', 'summary="In short: '),
+    ),
+    "a loader that gives the same arrays": (
+        "pubench_datasets_embedded",
+        replaced("loaders.py", "\nclass ", "\nUNUSED = 1\n\n\nclass "),
+    ),
+}
+
+
+@pytest.fixture
+def stored(pubench: Run) -> Any:
+    """The result that lies in the test's folder."""
+    found = carried_out(pubench, "nnpu")
+    assert found["reused"] is False
+    return found
+
+
+@pytest.mark.parametrize("what", HARMLESS)
+def test_what_computes_nothing_reruns_nothing(pubench: Run, tmp_path: Path, stored: Any, what: str) -> None:
+    package, edit = HARMLESS[what]
+    edit(copy_of(package, tmp_path / "shadow"))
+    again = carried_out(pubench, "nnpu", tmp_path / "shadow")
+    assert again["reused"] is True
+    assert (again["run_id"], again["code"]) == (stored["run_id"], stored["code"])
+
+
+def test_an_installed_metric_changes_no_run_and_is_measured_from_stored_scores(
+    pubench: Run, tmp_path: Path, stored: Any, make_distribution: Make
+) -> None:
+    site = make_distribution(tmp_path / "site", "acme-metric", {"acme_metric": METRIC})
+    again = carried_out(pubench, "nnpu", site)
+    assert (again["reused"], again["run_id"], again["code"]) == (True, stored["run_id"], stored["code"])
+    assert set(again["criteria"]) == set(stored["criteria"])
+    for criterion in again["criteria"].values():
+        assert set(criterion["measures"]) == {"test", "validation"}
+        for measures in criterion["measures"].values():
+            assert 0 <= measures["acme-share"]["value"] <= 1
+    on_disk = json.loads((tmp_path / again["record"] / "result.json").read_text())
+    assert on_disk["metrics"].keys() - stored["metrics"].keys() == {"acme-share"}
+
+
+def test_a_raised_version_reruns_nothing(pubench: Run, tmp_path: Path, stored: Any) -> None:
+    facts = tmp_path / "site" / "pubench_nnpu-9.9.dist-info"
+    facts.mkdir(parents=True)
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: pubench-nnpu\nVersion: 9.9\n")
+    (facts / "entry_points.txt").write_text("[pubench]\nnnpu = pubench_nnpu\n")
+    listed = json.loads(pubench("list", "methods", "--format", "json", env={"PYTHONPATH": str(facts.parent)}).stdout)
+    assert next(row["version"] for row in listed if row["key"] == "nnpu") == "9.9"
+    again = carried_out(pubench, "nnpu", facts.parent)
+    assert (again["reused"], again["run_id"]) == (True, stored["run_id"])
+
+
+def test_a_new_field_of_every_network_at_its_neutral_value_reruns_nothing(
+    pubench: Run, tmp_path: Path, stored: Any
+) -> None:
+    core = copy_of("pubench_core", tmp_path / "shadow")
+    field = '    nesterov: bool = Field(False, description="of sgd", neutral=False)\n'
+    replaced("specs/config.py", "    weight_decay: float", f"{field}    weight_decay: float")(core)
+    again = carried_out(pubench, "nnpu", tmp_path / "shadow", cold=True)
+    assert again["spec"]["method"]["config"] == stored["spec"]["method"]["config"]  # the stored one's
+    assert (again["reused"], again["run_id"]) == (True, stored["run_id"])
+    other = carried_out(pubench, "nnpu", tmp_path / "shadow", cold=True, more=("--set", "nesterov=true"))
+    assert (other["reused"], other["run_id"] != stored["run_id"]) == (False, True)
+
+
+def test_one_edited_line_of_a_method_reruns_that_method_only(pubench: Run, tmp_path: Path, stored: Any) -> None:
+    beside = carried_out(pubench, "upu")
+    replaced("method.py", "gamma=c.gamma", "gamma=c.gamma / 2")(copy_of("pubench_nnpu", tmp_path / "shadow"))
+    again = carried_out(pubench, "nnpu", tmp_path / "shadow")
+    assert (again["reused"], again["run_id"]) == (False, stored["run_id"])
+    changed = {name for name, code in again["code"]["parts"].items() if stored["code"]["parts"][name] != code}
+    assert changed == {"method nnpu"}
+    other = carried_out(pubench, "upu", tmp_path / "shadow")
+    assert (other["reused"], other["run_id"]) == (True, beside["run_id"])
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("--select", "f1"),
+        ("--set", "selection.criteria=[pa, last]"),
+        ("--set", "evaluation.metrics=[accuracy]"),
+        ("--artifacts", "none"),
+        ("--device", "cpu"),
+        ("--offline",),
+    ],
+    ids=" ".join,
+)
+def test_what_only_looks_at_a_run_is_answered_by_its_record(pubench: Run, stored: Any, more: tuple[str, ...]) -> None:
+    again = carried_out(pubench, "nnpu", more=more)
+    assert (again["reused"], again["run_id"]) == (True, stored["run_id"])
+
+
+def test_a_record_without_scores_does_not_answer_a_request_for_scores(pubench: Run, tmp_path: Path) -> None:
+    bare = carried_out(pubench, "nnpu", more=("--artifacts", "none"))
+    done = pubench("run", "--method", "nnpu", *ARGUMENTS)
+    again = json.loads(done.stdout)
+    assert (again["reused"], again["run_id"]) == (False, bare["run_id"])
+    assert "the stored record has no scores, no trace; running again, the older record is kept" in done.stderr
+    assert (tmp_path / again["record"] / "scores.npz").exists()
+    assert (tmp_path / "results" / "superseded" / f"{bare['run_id']}-1" / "result.json").exists()
+
+
+def test_a_second_request_keeps_what_the_first_one_had(pubench: Run) -> None:
+    carried_out(pubench, "nnpu", more=("--set", "selection.criteria=[pa]", "--save-model"))
+    wider = carried_out(pubench, "nnpu", more=("--select", "last", "--set", "selection.criteria=[last]"))
+    assert wider["reused"] is False
+    assert set(wider["criteria"]) == {"last", "pa"}
+    assert wider["model"]["snapshot"] == wider["criteria"]["last"]["snapshot"]
+    for name in ("pa", "last"):
+        assert carried_out(pubench, "nnpu", more=("--select", name, "--set", f"selection.criteria=[{name}]"))["reused"]
