@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
 import subprocess
 import sys
 import threading
@@ -21,6 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import raw_rows
+
+from pubench_core.results import CriterionResult, Result
 
 MEASURES = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc")
 CRITERIA = ("f1", "macro-f1", "oa", "pa", "pauc", "last")
@@ -38,34 +39,35 @@ def command(method: str, data: str, seed: int, prior: str, sets: list[str], resu
     ]  # fmt: skip
 
 
-def row(words: list[str], result: dict[str, Any]) -> dict[str, Any]:
+def row(words: list[str], result: Result) -> dict[str, Any]:
     """One row: what was run, what came out under every criterion, where and by which command."""
-    spec = result["spec"]
-    chosen: dict[str, Any] = {
-        "method": spec["method"]["key"],
-        "data": spec["data"]["key"],
-        "seed": spec["seed"],
-        "prior": spec["prior"],
-        "told_prior": result["data"]["prior"]["told"],
-        "selected_by": result["selected"],
-        "epoch": result["criteria"][result["selected"]]["epoch"],
-        **{name: round(100 * result["test"][name], 4) for name in MEASURES},
-    }
-    for name in CRITERIA:
-        entry = result["criteria"].get(name, {})
-        chosen[f"accuracy_by_{name}"] = round(100 * entry["test"]["accuracy"], 4) if "test" in entry else ""
+    spec = result.spec
     return {
-        **chosen,
-        "epochs": result["epochs"],
-        "seconds_per_epoch": result["seconds"]["per_epoch"],
-        "peak_mib": round(result["peak_memory"]["bytes"] / 2**20),
-        "threads": result["threads"],
-        "run_id": result["run_id"],
-        "code": result["code"]["hash"],
+        "method": spec.method.key,
+        "data": spec.data.key,
+        "seed": spec.seed,
+        "prior": spec.prior,
+        "told_prior": result.data.prior.given,
+        "selected_by": result.selected,
+        "epoch": result.chosen.epoch,
+        **{name: percent(result.chosen, name) for name in MEASURES},
+        **{f"accuracy_by_{name}": percent(result.criteria.get(name), "accuracy") for name in CRITERIA},
+        "epochs": result.epochs,
+        "seconds_per_epoch": result.seconds.per_epoch,
+        "peak_mib": round(result.peak_memory.bytes / 2**20),
+        "threads": result.threads,
+        "run_id": result.run_id,
+        "code": result.code.hash,
         "commit": raw_rows.commit(),
         "machine": raw_rows.machine(),
         "command": " ".join(word for word in words if word != "json").replace("--format", "").strip(),
     }
+
+
+def percent(criterion: CriterionResult | None, metric: str) -> float | str:
+    """A test measure under a criterion, in percent; empty where it has no value."""
+    measure = criterion.measures.get("test", {}).get(metric) if criterion is not None else None
+    return round(100 * measure.value, 4) if measure is not None and measure.value is not None else ""
 
 
 def main() -> None:
@@ -74,10 +76,8 @@ def main() -> None:
     parser.add_argument("--method", nargs="+", required=True)
     parser.add_argument("--data", nargs="+", required=True)
     parser.add_argument("--seeds", nargs="+", type=int, default=[2, 25, 42])
-    parser.add_argument("--prior", default="true", help="what the method is told, as for pubench run")
-    parser.add_argument(
-        "--set", nargs="+", default=[], help="as for pubench run; such rows belong in a file of their own"
-    )
+    parser.add_argument("--prior", default="true", help="class prior given to the method, as for pubench run")
+    parser.add_argument("--set", nargs="+", default=[], help="as for pubench run; such rows belong in another file")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--results", type=Path, default=Path("results"))
     options = parser.parse_args()
@@ -99,10 +99,10 @@ def main() -> None:
         if done.returncode:
             print(f"{item}: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
             return False
-        found = row(words, json.loads(done.stdout))
+        found = row(words, raw_rows.result_of(done.stdout))
         with _lock:
             raw_rows.append(options.out, found)
-            print(f"{item}: accuracy {found['accuracy']:.2f}, AUC {found['auc']:.2f}", flush=True)
+            print(f"{item}: accuracy {found['accuracy']}, AUC {found['auc']}", flush=True)
         return True
 
     with ThreadPoolExecutor(options.jobs) as pool:

@@ -28,12 +28,10 @@ from torch.utils.data import DataLoader, Dataset
 from torchvision import transforms
 
 from pubench_core.backbones.networks import lenet
-from pubench_core.engine.problem import Problem
+from pubench_core.engine.problem import Problem, build_problem
 from pubench_core.engine.train import train
 from pubench_core.execution.compute import computing
-from pubench_core.execution.run import prepare
 from pubench_core.formulas.risks import pu_risk
-from pubench_core.plugins.listeners import Listeners
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, resolve
 
@@ -106,10 +104,10 @@ def engine(epochs: int) -> tuple[Problem, list[float]]:
         "evaluation.trace=[train, test]",
         "execution.device=cpu",
     )
-    spec = resolve([layer], registry())
-    with computing(spec, torch.device("cpu")):
-        problem = prepare(spec, registry(), torch.device("cpu"))
-        trained = train(spec, problem, registry(), Listeners())
+    plan, device = resolve([layer], registry()), torch.device("cpu")
+    with computing(plan, device):
+        problem = build_problem(plan, device)
+        trained = train(plan, problem)
     return problem, [e.seconds + e.evaluation_seconds for e in trained.epochs]
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import raw_rows
 
 HEAVY = ("torch", "sklearn", "mlflow", "torchvision", "openml", "sentence_transformers", "scipy", "pydantic")
-LOOK = (
+PROBE = (
     "import sys; sys.argv = ['pubench', 'list', 'methods']\n"
     "from pubench_cli.main import main\n"
     "try: main()\n"
@@ -35,7 +35,7 @@ def main() -> None:
         subprocess.run([script, "list", "methods"], check=True, capture_output=True)
         seconds.append(time.perf_counter() - started)
     seconds = seconds[1:]  # the first one fills the file cache
-    heavy = subprocess.run([sys.executable, "-c", LOOK], capture_output=True, text=True).stderr.strip()
+    heavy = subprocess.run([sys.executable, "-c", PROBE], capture_output=True, text=True).stderr.strip()
     print(f"median {statistics.median(seconds):.3f} s of {', '.join(f'{s:.3f}' for s in seconds)}; imported: {heavy}")
     for value in seconds:
         row = {

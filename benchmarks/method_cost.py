@@ -10,7 +10,6 @@ preset; an epoch is what the method calls one, with its share of scoring. Rows a
 from __future__ import annotations
 
 import argparse
-import json
 import subprocess
 import sys
 import tempfile
@@ -33,13 +32,13 @@ def measured(method: str, epochs: int, threads: int, sets: list[str]) -> dict[st
         done = subprocess.run(words, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"{method}: {done.stderr.strip().splitlines()[-1]}")
-    result = json.loads(done.stdout)
+    result = raw_rows.result_of(done.stdout)
     return {
-        "epochs": result["epochs"],
-        "seconds_per_epoch": round(result["seconds"]["per_epoch"], 3),
-        "training_seconds_per_epoch": round(result["seconds"]["per_epoch_training"], 3),
-        "peak_mib": round(result["peak_memory"]["bytes"] / 2**20),
-        "threads": result["threads"],
+        "epochs": result.epochs,
+        "seconds_per_epoch": round(result.seconds.per_epoch, 3),
+        "training_seconds_per_epoch": round(result.seconds.per_epoch_training, 3),
+        "peak_mib": round(result.peak_memory.bytes / 2**20),
+        "threads": result.threads,
         "command": " ".join(word for word in words if word != results),
     }
 

@@ -98,7 +98,7 @@ def measure(population: Population, n_p: int, n_u: int, seed: int) -> dict[str, 
         "n_u": n_u,
         "seed": seed,
         "seconds": round(seconds, 4),
-        "accuracy": round(float(((method.score(test) > 0) == truth).double().mean()), 4),
+        "accuracy": round(float(((method.decision_function(test) > 0) == truth).double().mean()), 4),
         "leaves": round(float((nodes["feature"] < 0).sum()) / trees, 1),
         "depth": round(statistics.mean(int(tree["depth"].max()) for tree in method.forest.trees), 1),
     }

@@ -1,14 +1,30 @@
-"""Raw rows, as every script here keeps them: appended to a CSV file, each with the commit and the machine."""
+"""Raw rows, as every script here keeps them: appended to a CSV file, each with the commit and the machine.
+
+:func:`result_of` reads what ``pubench run --format json`` printed.
+"""
 
 from __future__ import annotations
 
 import csv
+import json
 import platform
 import subprocess
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # some scripts here measure something else and need no pubench
+    from pubench_core.results import Result
+
+
+def result_of(printed: str) -> Result:
+    """The result in the JSON object that ``pubench run --format json`` printed."""
+    from pubench_core.results import Result
+
+    plain = json.loads(printed)
+    del plain["record"], plain["reused"]  # where it is stored, and whether it was: about the call, not the result
+    return Result.model_validate(plain)
 
 
 def append(path: Path, row: Mapping[str, Any]) -> None:

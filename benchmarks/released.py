@@ -269,7 +269,7 @@ def main() -> None:
             row = {
                 "method": options.method,
                 "data": options.data,
-                "standardized": options.standardize,
+                "standardised": options.standardize,  # a column keeps the name that it has in the stored rows
                 "seed": seed,
                 "epoch": epoch,
                 **found._asdict(),

@@ -6,7 +6,6 @@ python docs/picture.py results/<run-id> docs/images/result.svg
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from rich.console import Console
 
 from pubench_cli import console, results
 from pubench_core.plugins.registry import registry
+from pubench_core.records.store import read_record
 
 #: A terminal window without rich's web font: the viewer's own monospace font is used.
 FRAME = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xml:space="preserve"
@@ -32,16 +32,15 @@ FRAME = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xml:space="
 
 
 def main() -> None:
-    record, target = Path(sys.argv[1]), Path(sys.argv[2])
+    record, target = read_record(Path(sys.argv[1])), Path(sys.argv[2])
     recording = Console(record=True, width=118, force_terminal=True, highlight=False)
     console.out.cache_clear()
     results.out = lambda: recording  # type: ignore[assignment]
-    result = json.loads((record / "result.json").read_text())
-    spec = result["spec"]
-    words = f"--method {spec['method']['key']} --data {spec['data']['key']} --mech {spec['mechanism']['key']}"
-    words += f" --c {spec['mechanism']['c']:g} --select {result['selected']}"
-    recording.print(f"$ pubench run {words} --set validation.fraction={spec['validation']['fraction']:g}", style="dim")
-    results.print_result(result, Path("results", record.name), registry())
+    result, spec = record.result, record.result.spec
+    words = f"--method {spec.method.key} --data {spec.data.key} --mech {spec.mechanism.key}"
+    words += f" --c {spec.mechanism.c:g} --select {result.selected}"
+    recording.print(f"$ pubench run {words} --set validation.fraction={spec.validation.fraction:g}", style="dim")
+    results.print_result(result, Path("results", record.folder.name), registry())
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(recording.export_svg(title="pubench run", code_format=FRAME, unique_id="pubench"))
 

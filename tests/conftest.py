@@ -1,4 +1,4 @@
-"""The real console script, in a process of its own, and distributions that exist for one test."""
+"""The real console script in a separate process, and distributions that exist for one test."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def pubench_in(_warm: WarmInterpreter | None) -> Callable[[Path], Run]:
     """``pubench_in(folder)(*arguments)``: what the console script did there.
 
     ``cold=True`` starts it from nothing, for tests of what is imported and when; otherwise it starts in an interpreter
-    that has imported torch before. ``env`` is added to a clean environment.
+    that has imported torch before. ``env``: added to a clean environment.
     """
 
     def bind(folder: Path) -> Run:
@@ -91,10 +91,10 @@ def pubench_in(_warm: WarmInterpreter | None) -> Callable[[Path], Run]:
             *arguments: Any, cold: bool = False, env: Mapping[str, str] | None = None
         ) -> subprocess.CompletedProcess[str]:
             words = [str(a) for a in arguments]
-            around = clean_environment(**(env or {}))
+            clean = clean_environment(**(env or {}))
             if _warm is not None and not cold:
-                return _warm.run(words, folder, around)
-            return subprocess.run([SCRIPT, *words], cwd=folder, env=around, capture_output=True, text=True, check=False)
+                return _warm.run(words, folder, clean)
+            return subprocess.run([SCRIPT, *words], cwd=folder, env=clean, capture_output=True, text=True, check=False)
 
         return run
 

@@ -138,7 +138,7 @@ class TestPluginThatPrints:
 class TestTakenKey:
     @pytest.fixture
     def rival(self, tmp_path: Path, make_distribution: Make) -> dict[str, str]:
-        source = OFFERS.format(returned="[info('upu', 'a:b'), info('acme-own', 'a:b')]")
+        source = OFFERS.format(returned="[info('upu', 'a:b'), info('acme-free', 'a:b')]")
         return {"PYTHONPATH": str(make_distribution(tmp_path / "site", "acme-rival", {"acme_rival": source}))}
 
     def test_it_is_usable_from_neither_and_each_row_names_the_other(self, pubench: Run, rival: dict[str, str]) -> None:
@@ -148,7 +148,7 @@ class TestTakenKey:
             "acme-rival": "'upu' is also claimed by pubench-upu 0.1.0",
             "pubench-upu": "'upu' is also claimed by acme-rival 1.0",
         }
-        assert all(row["status"] == "ok" for row in found if row["key"] in ("nnpu", "pn", "acme-own"))
+        assert all(row["status"] == "ok" for row in found if row["key"] in ("nnpu", "pn", "acme-free"))
 
     def test_running_it_is_refused_and_others_run(self, pubench: Run, rival: dict[str, str]) -> None:
         done = pubench("run", "--method", "upu", *QUICK, env=rival)

@@ -485,6 +485,28 @@ class TestPredict:
         same = rows_of(here("predict", folder, "unlabeled.csv").stdout)
         assert [{**row, "row": ""} for row in same] == [{**row, "row": ""} for row in before]
 
+    def test_a_model_of_another_epoch_than_the_result_s_is_said_to_be_one(
+        self, pubench: Run, home: Path, tmp_path: Path
+    ) -> None:
+        request = (*PLAIN, "--method", "nnpu", "--data", home / "my.csv", "--prior", "0.5", "--threads", 1)
+        request = (*request, "--set", "epochs=3", "--set", "lr=1e-2")
+        folder = folder_of(pubench(*request, "--save-model"), tmp_path)
+        before = pubench("predict", folder, home / "my.csv")
+        assert (before.returncode, before.stderr) == (0, "")
+        result = Result.model_validate_json((folder / "result.json").read_text())
+        other = next(name for name, found in result.criteria.items() if found.snapshot != result.chosen.snapshot)
+        folder_of(pubench(*request, "--select", other), tmp_path)
+        after = pubench("predict", folder, home / "my.csv")
+        assert (after.returncode, after.stdout) == (0, before.stdout)
+        assert after.stderr == (
+            f"the model is of {result.chosen.snapshot}, the result of {result.criteria[other].snapshot}, which {other} "
+            f"chose; run it again with --select {other} --save-model to have its model\n"
+        )
+        folder_of(pubench(*request, "--select", other, "--save-model"), tmp_path)
+        now = pubench("predict", folder, home / "my.csv")
+        assert (now.returncode, now.stderr) == (0, "")
+        assert now.stdout != before.stdout
+
     NEW = pd.DataFrame({"a": [0.1, -0.4, 2.0], "c": ["red", "blue", "red"], "b": [1.0, 0.5, -3.0]})
 
     def scored(self, here: Run, home: Path, run: str, frame: pd.DataFrame, *more: object) -> Any:

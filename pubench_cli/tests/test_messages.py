@@ -84,12 +84,9 @@ def test_what_the_user_typed_and_what_is_no_field_stays(text: str) -> None:
 
 
 def test_several_fields_in_one_message() -> None:
-    core = (
-        "--set validation.fraction=0: validation.fraction=0.1 would do; or selection.criterion can be last (prior=0.3)"
-    )
-    assert in_flags(core) == (
-        "--set validation.fraction=0: --set validation.fraction=0.1 would do; or --select can be last (--prior 0.3)"
-    )
+    core = "--set prior=2: validation.fraction=0.1 would do; or selection.criterion can be last (prior=0.3)"
+    typed = "--set prior=2: --set validation.fraction=0.1 would do; or --select can be last (--prior 0.3)"
+    assert in_flags(core) == typed
 
 
 # ------------------------------------------------------------------ every message of core and of our plugins
@@ -125,19 +122,22 @@ def _exists(field: str) -> bool:
     return True
 
 
-MESSAGES = [(file, text) for file in _source_files() for text in _texts(file) if " " in text]
+@pytest.fixture(scope="module")
+def written() -> list[tuple[str, str]]:
+    """(file, text) of whatever could be a message."""
+    return [(file.name, text) for file in _source_files() for text in _texts(file) if " " in text]
 
 
-def test_every_field_that_a_message_names_exists() -> None:
-    named = {(file.name, match["field"]) for file, text in MESSAGES for match in messages._FIELD.finditer(text)}
+def test_every_field_that_a_message_names_exists(written: list[tuple[str, str]]) -> None:
+    named = {(name, match["field"]) for name, text in written for match in messages._FIELD.finditer(text)}
     assert {field for _, field in named} >= {"selection.criterion", "data.own.truth_col", "validation.fraction"}
     assert not {(name, field) for name, field in named if not _exists(field)}
 
 
-def test_no_message_of_core_or_of_a_plugin_names_a_flag() -> None:
+def test_no_message_of_core_or_of_a_plugin_names_a_flag(written: list[tuple[str, str]]) -> None:
     flags = [option.flag for option in OPTIONS] + ["--set", "--config", "--force", "--dry-run"]
     named = re.compile(rf"(?<![\w-])({'|'.join(flags)})(?![\w-])")
-    assert not {(file.name, match[0]) for file, text in MESSAGES for match in named.finditer(text)}
+    assert not {(name, match[0]) for name, text in written for match in named.finditer(text)}
 
 
 # ------------------------------------------------------------------ hints

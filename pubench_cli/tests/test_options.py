@@ -166,9 +166,9 @@ def test_what_is_typed_is_in_the_resolved_spec(flag: str) -> None:
 
 
 def test_a_binarization_is_of_a_data_set_that_declares_it() -> None:
-    layer = read({"--method": "nnpu", "--data": "fashion-mnist", "--binarization": "case1"}).layer()
+    layer = read({"--method": "nnpu", "--data": "usps", "--binarization": "case1"}).layer()
     spec = resolve([layer], registry()).spec
-    assert (spec.data.binarization, spec.data.positive) == ("case1", (0, 2, 4, 6))
+    assert (spec.data.binarization, spec.data.positive) == ("case1", (4, 5, 7, 8, 9))
 
 
 @pytest.mark.usefixtures("tables")
@@ -181,12 +181,12 @@ def test_a_file_is_a_table_and_a_word_is_a_data_set() -> None:
 def test_a_layer_names_the_flag_of_every_value() -> None:
     given = read({flag: typed for flag, (typed, _) in TYPED.items()})
     layer = given.layer()
-    assert layer.origins == {option.path: option.flag for option in OPTIONS}
-    for option in OPTIONS:
+    assert layer.origins == {one.path: one.flag for one in OPTIONS}
+    for one in OPTIONS:
         found: Any = layer.values
-        for name in option.path:
+        for name in one.path:
             found = found[name]
-        assert found == given.get(option.flag)
+        assert found == given.get(one.flag)
 
 
 @pytest.mark.parametrize(
@@ -195,18 +195,15 @@ def test_a_layer_names_the_flag_of_every_value() -> None:
         ("--c", "2", "--c: given '2'; c must be a number in (0, 1]"),
         ("--seed", "x", "--seed: given 'x'; seed must be a whole number of at least 0"),
         ("--threads", "0", "--threads: given '0'; threads must be "),
-        ("--artifacts", "scorez", "--artifacts: given 'scorez'; 0 must be ", ),
+        ("--artifacts", "scorez", "--artifacts: "),
         ("--device", "tpu", "--device: given 'tpu'; device must be "),
         ("--positive", "99", "--positive: digits has no class 99"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_value_is_named_by_its_flag(flag: str, typed: str, message: str) -> None:
     with pytest.raises(RequestError) as refused:
         plan_of(flag, typed)
-    if flag == "--artifacts":
-        assert str(refused.value).startswith("--artifacts: given 'scorez'")
-    else:
-        assert str(refused.value).startswith(message)
+    assert str(refused.value).startswith(message)
 
 
 def test_what_is_not_given_is_not_in_the_layer() -> None:
@@ -287,7 +284,7 @@ def test_a_command_takes_the_options_that_it_names_and_no_other() -> None:
 
 @pytest.mark.parametrize("option", [option for option in OPTIONS if option.completes], ids=lambda option: option.flag)
 def test_keys_of_plugins_complete_an_option(option: SpecOption) -> None:
-    _, typed = option.parameter().annotation.__args__[0], option.parameter().annotation.__metadata__[0]
-    keys = typed.autocompletion("")
+    complete = option.parameter().annotation.__metadata__[0].autocompletion
+    keys = complete("")
     assert keys == [entry.key for entry in registry().entries(option.completes) if entry.status == "ok"]
-    assert typed.autocompletion(keys[0][:2]) == [key for key in keys if key.startswith(keys[0][:2])]
+    assert complete(keys[0][:2]) == [key for key in keys if key.startswith(keys[0][:2])]

@@ -231,6 +231,16 @@ def test_a_run_that_fails_has_a_record_with_cause_place_code_and_traceback(
     assert not list((tmp_path / "results").rglob(RESULT))
 
 
+@pytest.mark.xfail(
+    strict=True, reason="core: the environment of a failure is captured when the run's threads are reset"
+)
+def test_the_environment_of_a_failure_is_what_it_ran_on(ask: Ask, tmp_path: Path) -> None:
+    torch.set_num_threads(1)
+    with pytest.raises(RunFailed):
+        execute(ask("fails=bug", "execution.threads=2", method="failing"))
+    assert failure_in(tmp_path / "results").environment.threads == 2
+
+
 def test_a_method_without_an_epoch_is_the_plugin_s_fault(ask: Ask, tmp_path: Path) -> None:
     with pytest.raises(RunFailed, match=r"never went through run\.epochs"):
         execute(ask(method="idle"))
@@ -352,7 +362,9 @@ def test_a_listener_that_draws_random_numbers_changes_no_score(ask: Ask, tmp_pat
     scores = []
     for folder, listeners in (("a", []), ("b", [Gambler()])):
         plan = ask("epochs=3", f"execution.results={tmp_path / folder}", method="nnpu")
-        scores.append(read_scores(execute(plan, listeners=listeners).folder)["test_scores_last"])
+        outcome = execute(plan, listeners=listeners)
+        snapshot = outcome.result.criteria["last"].snapshot
+        scores.append(read_scores(outcome.folder)[f"test_scores_{snapshot}"])
     assert np.array_equal(*scores)
 
 

@@ -24,6 +24,7 @@ from pubench_core.prior import PriorEstimate, PriorEstimator
 from pubench_core.records.files import RESULT
 from pubench_core.records.store import read_record
 from pubench_core.request import Layer, resolve
+from pubench_core.request.identity import code_of
 from pubench_core.results import Failure
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -197,6 +198,26 @@ def test_the_estimator_s_code_is_part_of_the_run_s_code_and_the_estimator_of_its
     assert len({outcome.result.run_id for outcome in (one, other, true)}) == 3
     assert "prior talkative" in one.result.code.parts
     assert not [part for part in true.result.code.parts if part.startswith("prior ")]
+
+
+@pytest.mark.xfail(strict=True, reason="core: what an info record decides (inputs) is in no hash of an estimator")
+def test_what_the_info_record_decides_is_part_of_the_estimator_s_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Scores or features: the share that is estimated depends on it, and the spec does not say it."""
+    monkeypatch.syspath_prepend(tmp_path)
+    here = tmp_path.name
+    (tmp_path / f"{here}_code.py").write_text("class Guess:\n    pass\n")
+    source = (
+        "from pubench_core import PriorInfo, hookimpl\n\n\n@hookimpl\ndef pubench_priors():\n"
+        "    return [PriorInfo(key='g', name='g', summary='s', load='{}_code:Guess', inputs='{}')]\n"
+    )
+    codes = []
+    for name, inputs in ((f"{here}_before", "scores"), (f"{here}_after", "features")):
+        (tmp_path / f"{name}.py").write_text(source.format(here, inputs))
+        registry = Registry([EntryPoint("g", name, GROUP)])
+        codes.append(code_of([registry.find(PriorInfo, "g")], registry).hash)
+    assert codes[0] != codes[1]
 
 
 # ---------------------------------------------------------------- what cannot be used

@@ -103,8 +103,10 @@ class Scribbling(Sound):
     """Keeps a file of its own."""
 
     def fit(self, data: PUData, run: Run[Config]) -> None:
-        Path(tempfile.gettempdir(), f"pubench-scribble-{os.getpid()}").write_text("loss")
+        diary = Path(tempfile.gettempdir(), f"pubench-scribble-{os.getpid()}")
+        diary.write_text("loss")
         super().fit(data, run)
+        diary.unlink()
 
 
 class TwoHeads(nn.Module):

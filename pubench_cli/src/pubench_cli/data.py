@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -65,12 +66,24 @@ def _row(here: Availability) -> dict[str, Any]:
     }
 
 
+#: Source files of a data set that are listed one by one.
+LISTED_FILES = 20
+
+
 def print_one(key: str, given: Path | None, *, as_json: bool) -> None:
     """Everything about one data set."""
-    info, root = registry().find(DatasetInfo, key), _root(given)
-    here = availability_of(info, root)
-    train, test = here.counts("y"), here.counts("y_test")
-    facts: dict[str, Any] = {
+    here = availability_of(registry().find(DatasetInfo, key), _root(given))
+    facts = _facts(here)
+    if as_json:
+        print(json.dumps(facts, indent=2))
+    else:
+        _print_facts(here, facts)
+
+
+def _facts(here: Availability) -> dict[str, Any]:
+    """The row of the listing and whatever else is known, as plain data."""
+    info, train, test = here.info, here.counts("y"), here.counts("y_test")
+    return {
         **_row(here),
         "name": info.name,
         "summary": info.summary,
@@ -86,7 +99,7 @@ def print_one(key: str, given: Path | None, *, as_json: bool) -> None:
             "default": {"positive": info.positive, "negative": info.negative},
             **{name: {"positive": p, "negative": n} for name, (p, n) in info.binarizations.items()},
         },
-        "files": [str(f) for f in here.files[:20]],
+        "files": [str(f) for f in here.files[:LISTED_FILES]],
         "n_files": len(here.files),
         "copies": [
             {"folder": str(f), "bytes": sum(a["bytes"] for a in m["arrays"].values()), "made_at": m["made_at"]}
@@ -94,38 +107,41 @@ def print_one(key: str, given: Path | None, *, as_json: bool) -> None:
         ],
         "missing": said(here.reason),
     }
-    if as_json:
-        print(json.dumps(facts, indent=2))
-        return
-    console = out()
+
+
+def _print_facts(here: Availability, facts: Mapping[str, Any]) -> None:
+    info, console = here.info, out()
     console.print(f"{info.key}: {info.name}", style="bold", markup=False)
-    lines = [
+    for line in (
         info.summary,
         f"{info.modality}; backbone {info.backbone}, preprocess {info.preprocess}",
         f"citation: {facts['citation']}",
         f"license or terms: {info.license or 'not stated'}",
         f"source: {info.source}",
         f"state: {here.state}" + (f", {_size(facts['size'])}" if facts["size"] else ""),
-    ]
-    for line in lines:
+    ):
         console.print(line, markup=False)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("index", "class", "rows", "test"):
-        table.add_column(name, justify="left" if name == "class" else "right")
-    for entry in facts["classes"]:
-        table.add_row(*("" if entry[n] is None else str(entry[n]) for n in ("index", "name", "rows", "test")))
-    console.print(table)
+    console.print(_class_table(facts["classes"]))
     for name, lists in facts["binarizations"].items():
         sides = (", ".join(map(str, lists[side])) for side in ("positive", "negative"))
         console.print(f"{name}: positive {next(sides)}; negative {next(sides)}", markup=False)
     for text in facts["files"]:
         console.print(f"file: {text}", markup=False)
-    if len(here.files) > 20:
-        console.print(f"... {len(here.files) - 20} more files")
+    if len(here.files) > LISTED_FILES:
+        console.print(f"... {len(here.files) - LISTED_FILES} more files")
     for copy in facts["copies"]:
         console.print(f"copy: {copy['folder']} ({_size(copy['bytes'])}, {copy['made_at']})", markup=False)
     if here.reason:
         console.print(facts["missing"], style="yellow", markup=False)
+
+
+def _class_table(classes: Iterable[Mapping[str, Any]]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("index", "class", "rows", "test"):
+        table.add_column(name, justify="left" if name == "class" else "right")
+    for entry in classes:
+        table.add_row(*("" if entry[n] is None else str(entry[n]) for n in ("index", "name", "rows", "test")))
+    return table
 
 
 def fetch(keys: list[str], given: Path | None, encoder: Path | None, offline: bool) -> None:

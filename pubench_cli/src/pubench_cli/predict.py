@@ -14,17 +14,19 @@ import numpy.typing as npt
 from pubench_core.data.encoding import encode, texts_of
 from pubench_core.data.tables import read_table
 from pubench_core.engine.model_file import SavedModel, load_model
-from pubench_core.errors import RequestError, RunFailed
+from pubench_core.errors import RecordError, RequestError, RunFailed
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import MODEL, write_predictions
-from pubench_core.records.store import RecordStore
+from pubench_core.records.store import RecordStore, read_record
 
 from .console import err
 
 
 def predict(run: str, file: Path, out: Path | None, results: Path) -> None:
     """Writes row, score, rank and decision of every row of ``file`` as CSV."""
-    model = load_model(RecordStore(results).locate(run) / MODEL, registry())
+    folder = RecordStore(results).locate(run)
+    model = load_model(folder / MODEL, registry())
+    _say_which_epoch(folder)
     x = rows_of(file, model)
     scores = model.scores(x)
     if not np.isfinite(scores).all():
@@ -39,6 +41,20 @@ def predict(run: str, file: Path, out: Path | None, results: Path) -> None:
     except OSError as error:
         raise RequestError(f"cannot write {out}: {error.strerror or error}") from error
     err().print(f"{len(scores)} rows scored, {int((scores > 0).sum())} positive: {out}", markup=False)
+
+
+def _say_which_epoch(folder: Path) -> None:
+    """A line where the model is of another epoch than the result: a stored run was shown under another criterion."""
+    try:
+        result = read_record(folder).result
+    except RecordError:  # damaged, or of another version; the model scores all the same
+        return
+    if result.model is not None and result.model.snapshot != result.chosen.snapshot:
+        err().print(
+            f"the model is of {result.model.snapshot}, the result of {result.chosen.snapshot}, which "
+            f"{result.selected} chose; run it again with --select {result.selected} --save-model to have its model",
+            markup=False,
+        )
 
 
 def rows_of(file: Path, model: SavedModel) -> npt.NDArray[Any]:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from mlflow.tracking import MlflowClient
 from pubench_mlflow import sink
 
+from pubench_core.errors import RecordError
 from pubench_core.plugins.events import RunFinished
 from pubench_core.plugins.listeners import Listeners
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import RESULT
+from pubench_core.records.store import OtherFormat, Record, RecordStore
+from pubench_core.results import RECORD_VERSION
 
 pytestmark = pytest.mark.filterwarnings("ignore:The ``noload``", "ignore::DeprecationWarning")
 PUBENCH = Path(sys.executable).with_name("pubench")
@@ -60,14 +65,28 @@ def tracked(results: Path) -> list[object]:
     return list(client(results).search_runs([found.experiment_id])) if found is not None else []
 
 
+def records(results: Path) -> tuple[Record, ...]:
+    return RecordStore(results).all().readable
+
+
 def test_a_tracked_run_has_the_numbers_of_its_record(results: Path) -> None:
     (run,) = client(results).search_runs([client(results).get_experiment_by_name("pubench/digits").experiment_id])
-    result = json.loads(next(results.glob(f"*/{RESULT}")).read_text())
-    assert run.data.metrics["test/accuracy"] == result["test"]["accuracy"]
+    (record,) = records(results)
+    result = record.result
+    assert run.data.metrics["test/accuracy"] == result.test["accuracy"]
+    for name, criterion in result.criteria.items():
+        for part, measures in criterion.measures.items():
+            sent = {metric: run.data.metrics[f"by-{name}/{part}-{metric}"] for metric in measures}
+            assert sent == {metric: measure.value for metric, measure in measures.items()}
+    assert set(result.chosen.measures) == {"test", "validation"}
+    assert run.data.metrics["seconds/total"] == result.seconds.total
+    assert run.data.metrics["peak_memory_bytes"] == result.peak_memory.bytes
     assert run.data.params["method.config.lr"] == "0.0003"
     assert run.data.params["mechanism.c"] == "0.1"
-    assert run.data.tags["pubench.run_id"] == result["run_id"]
-    assert run.data.tags["pubench.code"] == result["code"]["hash"]
+    assert not [name for name in run.data.params if name.startswith("execution")]
+    assert run.data.tags["pubench.run_id"] == result.run_id
+    assert run.data.tags["pubench.code"] == result.code.hash
+    assert (run.data.tags["pubench.selected"], run.data.tags["pubench.oracle"]) == ("pa", "false")
     assert "version.torch" in run.data.tags
     steps = client(results).get_metric_history(run.info.run_id, "epoch/loss")
     assert [m.step for m in steps] == [1, 2]
@@ -127,7 +146,7 @@ def test_an_absent_server_costs_one_warning(results: Path) -> None:
     assert len(failed.stderr.strip().splitlines()) == 1
 
 
-def test_no_tracking_tells_no_sink(results: Path, tmp_path: Path) -> None:
+def test_no_tracking_calls_no_sink(results: Path, tmp_path: Path) -> None:
     quiet = tmp_path / "results"
     assert pubench(quiet, *RUN, "--no-tracking").returncode == 0
     assert not (quiet / "mlflow.db").exists()
@@ -136,10 +155,20 @@ def test_no_tracking_tells_no_sink(results: Path, tmp_path: Path) -> None:
 def test_a_failing_sink_is_reported_once_and_left_out(tmp_path: Path) -> None:
     said: list[str] = []
     listeners = Listeners(registry().listeners, warn=said.append)
-    event = RunFinished("none", "finished", tmp_path / "missing", {})
-    listeners.tell("pubench_run_finished", event)
-    listeners.tell("pubench_run_finished", event)
+    event = RunFinished("none", "finished", tmp_path / "missing")
+    listeners.notify("pubench_run_finished", event)
+    listeners.notify("pubench_run_finished", event)
     assert len(said) == 1
+    assert said[0].startswith("listener pubench_mlflow failed in pubench_run_finished and is left out: ")
+
+
+@pytest.mark.parametrize("status", ["refused", "failed"])
+def test_a_run_without_a_result_is_not_sent(tmp_path: Path, status: Literal["refused", "failed"]) -> None:
+    said: list[str] = []
+    listeners = Listeners(registry().listeners, warn=said.append)
+    listeners.notify("pubench_run_finished", RunFinished("none", status, tmp_path / "results" / "failed" / "none-1"))
+    assert said == []
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_page_of_nothing_is_refused_in_one_line(tmp_path: Path) -> None:
@@ -147,3 +176,55 @@ def test_a_page_of_nothing_is_refused_in_one_line(tmp_path: Path) -> None:
     refused = pubench(tmp_path / "results", "ui")
     assert refused.returncode == 2
     assert "nothing was tracked" in refused.stderr
+
+
+def test_finding_the_plugin_imports_neither_mlflow_nor_results() -> None:
+    """Every command imports its entry point."""
+    probe = "import sys, pubench_mlflow; print(*sorted(sys.modules))"
+    found = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True).stdout.split()
+    assert "pubench_mlflow" in found
+    assert not {"mlflow", "torch", "pydantic", "pubench_core.results", "pubench_core.specs"} & set(found)
+
+
+class TestRecordsThatCannotBeRead:
+    """One record of this format beside one of format 3 and one that is damaged."""
+
+    @pytest.fixture
+    def mixed(self, results: Path, tmp_path: Path) -> Path:
+        folder = tmp_path / "results"
+        source = records(results)[0].folder
+        for name in ("sound", "older", "damaged"):
+            shutil.copytree(source, folder / name)
+        plain = json.loads((folder / "older" / RESULT).read_text())
+        assert plain["record_version"] == RECORD_VERSION == 4
+        (folder / "older" / RESULT).write_text(json.dumps(plain | {"record_version": 3}))
+        (folder / "damaged" / RESULT).write_text("{")
+        return folder
+
+    def test_the_readable_ones_are_sent_and_the_others_are_named(self, mixed: Path) -> None:
+        uri = f"sqlite:///{mixed / 'mlflow.db'}"
+        for sent, there in ((1, 0), (0, 1)):
+            done = pubench(mixed, "track")
+            assert done.returncode == 0, done.stderr
+            assert done.stdout == f"{sent} sent, {there} already there, 2 left out: {uri}\n"
+            assert done.stderr.splitlines() == [
+                f"left out: {mixed / 'damaged' / RESULT} cannot be read (Expecting property name enclosed in double "
+                "quotes: line 1 column 2 (char 1)); move it away (--force runs it again)",
+                f"left out: {mixed / 'older' / RESULT} is a record of format 3; this version of pubench reads format "
+                "4. It is kept as it is, and its run can be run again",
+            ]
+        assert len(tracked(mixed)) == 1
+
+    def test_why_each_was_left_out_is_part_of_the_answer(self, mixed: Path) -> None:
+        done = sink.track(mixed)
+        assert (done.sent, done.already_there) == (1, 0)
+        assert {(type(error), getattr(error, "version", None)) for error in done.unreadable} == {
+            (RecordError, None),
+            (OtherFormat, 3),
+        }
+
+    def test_where_none_can_be_read_nothing_is_created(self, mixed: Path) -> None:
+        shutil.rmtree(mixed / "sound")
+        done = pubench(mixed, "track")
+        assert (done.returncode, done.stdout.split(":")[0]) == (0, "0 sent, 0 already there, 2 left out")
+        assert not (mixed / "mlflow.db").exists()
