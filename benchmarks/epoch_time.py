@@ -28,7 +28,8 @@ from torch.utils.data import DataLoader, Dataset
 from torchvision import transforms
 
 from pubench_core.backbones.networks import lenet
-from pubench_core.engine.problem import Problem, build_problem
+from pubench_core.engine.building import build_problem
+from pubench_core.engine.problem import Problem
 from pubench_core.engine.train import train
 from pubench_core.execution.compute import computing
 from pubench_core.formulas.risks import pu_risk

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pubench_core.engine.problem import build_problem
+from pubench_core.engine.building import build_problem
 from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.request import Layer, resolve
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 from safetensors import safe_open
 
-from pubench_core.engine.problem import build_problem
+from pubench_core.engine.building import build_problem
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError
 from pubench_core.execution.compute import choose_device

@@ -21,7 +21,8 @@ import pytest
 import torch
 from scipy.stats import rankdata
 
-from pubench_core.engine.problem import Problem, build_problem
+from pubench_core.engine.building import build_problem
+from pubench_core.engine.problem import Problem
 from pubench_core.engine.train import Trained, train
 from pubench_core.execution.run import execute
 from pubench_core.plugins.registry import registry

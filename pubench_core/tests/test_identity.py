@@ -91,7 +91,6 @@ def test_a_truth_value_is_not_taken_for_a_neutral_number_nor_0_for_false() -> No
     assert identity_of(Loose(number=1)) == {"number": 1}
 
 
-@pytest.mark.xfail(strict=True, reason="core: identity_of compares types, so neutral=0 of a float field never applies")
 def test_a_neutral_value_may_be_written_as_a_whole_number() -> None:
     class Averaged(Config):
         decay: float = Field(0, description="of the average", neutral=0)

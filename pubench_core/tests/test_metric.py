@@ -248,9 +248,6 @@ def test_the_metric_that_names_the_result_may_not_fail() -> None:
         measurer.measure("m", Scored.of(np.array([1.0])))
 
 
-@pytest.mark.xfail(
-    strict=True, reason="core: what an info record decides (needs, higher_is_better) is in no hash of a metric"
-)
 @pytest.mark.parametrize("changed", ["needs=frozenset({'labeled'})", "higher_is_better=False"])
 def test_what_the_info_record_decides_is_part_of_the_metric_s_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str

@@ -22,8 +22,9 @@ from torch import Tensor, nn
 from pubench_core import MethodInfo, hookimpl
 from pubench_core.data.encoding import Column
 from pubench_core.data.user_table import read_user_table
+from pubench_core.engine.building import build_problem
 from pubench_core.engine.model_file import VERSION, SavedModel, load_model, model_bytes
-from pubench_core.engine.problem import Problem, build_problem
+from pubench_core.engine.problem import Problem
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import PluginError, PubenchError, RecordError, RequestError
 from pubench_core.method import Method

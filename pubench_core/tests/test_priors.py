@@ -152,9 +152,6 @@ def test_what_an_estimator_does_not_say_is_not_in_the_record(do: Do) -> None:
     assert set(written) == {"estimator", "share", "seconds"}
 
 
-@pytest.mark.xfail(
-    strict=True, reason="core: diagnostics of an estimator are not made plain, so the record is not written"
-)
 def test_numpy_values_in_diagnostics_become_plain(do: Do) -> None:
     outcome = do("prior=estimated:numerical")
     estimate = outcome.result.data.prior.estimate
@@ -200,7 +197,6 @@ def test_the_estimator_s_code_is_part_of_the_run_s_code_and_the_estimator_of_its
     assert not [part for part in true.result.code.parts if part.startswith("prior ")]
 
 
-@pytest.mark.xfail(strict=True, reason="core: what an info record decides (inputs) is in no hash of an estimator")
 def test_what_the_info_record_decides_is_part_of_the_estimator_s_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,7 +16,6 @@ from pubench_core.results import (
     RECORD_VERSION,
     Code,
     CriterionResult,
-    Environment,
     Estimate,
     Failure,
     Measure,
@@ -188,19 +187,8 @@ def test_code_is_the_hash_of_its_parts_and_of_no_version() -> None:
 
 
 @pytest.mark.parametrize(("kind", "name", "field"), FIELDS, ids=[f"{kind.__name__}.{name}" for kind, name, _ in FIELDS])
-def test_every_field_says_what_it_means(
-    request: pytest.FixtureRequest, kind: type[Stored], name: str, field: FieldInfo
-) -> None:
-    if (kind.__name__, name) in WITHOUT_DESCRIPTION:
-        request.applymarker(pytest.mark.xfail(strict=True, reason="core: this field has no description"))
-    assert field.description
-
-
-#: Fields of core that do not say what they mean.
-WITHOUT_DESCRIPTION = {
-    ("PeakMemory", "bytes"),
-    *((Environment.__name__, name) for name in ("python", "platform", "cpu", "cpu_count", "device", "gpu", "cuda")),
-}
+def test_every_field_says_what_it_means(kind: type[Stored], name: str, field: FieldInfo) -> None:
+    assert field.description, f"{kind.__name__}.{name}"
 
 
 @pytest.mark.parametrize("kind", MODELS, ids=lambda kind: kind.__name__)

@@ -11,7 +11,8 @@ import pytest
 
 from pubench_core.errors import PluginError
 from pubench_core.plugins import source_code
-from pubench_core.plugins.source_code import hash_function, hash_package, token_hash, tokens_of
+from pubench_core.plugins.source_code import hash_function, hash_package
+from pubench_core.plugins.tokens import token_hash, tokens_of
 
 SOURCE = '''\
 """What it is."""
@@ -136,9 +137,6 @@ def test_a_docstring_behind_characters_of_several_bytes_is_found() -> None:
     assert token_hash(one) != token_hash(one.replace("ü", "u"))
 
 
-@pytest.mark.xfail(
-    strict=True, reason="core: tokens_of splits lines where Python does not (str.splitlines), so columns are misread"
-)
 @pytest.mark.parametrize("character", ["\x0c", "\x1c", "\u2028", "\x85"], ids=ascii)
 def test_characters_that_end_a_line_for_unicode_and_not_for_python_end_none(character: str) -> None:
     before, after = (
@@ -251,7 +249,6 @@ def test_what_computes_nothing_does_not(pack: Path, write: Write, path: str, tex
     assert code() == before
 
 
-@pytest.mark.xfail(strict=True, reason="core: hash_package counts hidden files, such as an editor's swap file")
 @pytest.mark.parametrize("path", [".method.py.swp", ".DS_Store", ".ipynb_checkpoints/method-checkpoint.py"])
 def test_a_hidden_file_does_not(pack: Path, write: Write, path: str) -> None:
     before = code()
@@ -300,7 +297,6 @@ def test_an_imported_package_that_is_no_plugin_does_not_count(pack: Path, write:
     assert code(others=("toy_near",)) == before
 
 
-@pytest.mark.xfail(strict=True, reason="core: the info module of an imported plugin package is hashed with it")
 def test_of_another_plugin_s_package_the_info_module_does_not_count_either(pack: Path, write: Write) -> None:
     """What it holds is a description there too: editing it reruns neither plugin."""
     write("toy_near/__init__.py", 'SUMMARY = "s"\n')
@@ -448,7 +444,6 @@ def test_a_helper_is_found_however_it_is_named(measures: Path, write: Write, use
     assert function() != before
 
 
-@pytest.mark.xfail(strict=True, reason="core: hash_function follows `from` imports of plain definitions only")
 @pytest.mark.parametrize(
     ("use", "helper"),
     [
@@ -481,9 +476,6 @@ def test_two_functions_that_call_each_other_have_a_hash(measures: Path, write: W
     assert function("good") != function("bad")
 
 
-@pytest.mark.xfail(
-    strict=True, reason="core: hash_function of what has no source is the hash of nothing, or a SyntaxError"
-)
 @pytest.mark.parametrize("load", ["toy_absent:good", "toy_metrics.measures:absent", "sys:exit", "_struct:pack"])
 def test_a_function_without_source_is_a_plugin_error(measures: Path, load: str) -> None:
     with pytest.raises(PluginError):

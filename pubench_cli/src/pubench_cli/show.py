@@ -107,7 +107,7 @@ def scheme_note(spec: RunSpec, facts: DataFacts) -> str:
 
 def _figure(plan: Plan, root: DataRoot) -> Any:
     from pubench_core.data.store import open_dataset
-    from pubench_core.engine.problem import build_problem
+    from pubench_core.engine.building import build_problem
 
     from .show_figures import class_figure, image_figure
 

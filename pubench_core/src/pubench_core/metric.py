@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -12,7 +11,7 @@ import numpy.typing as npt
 
 from .errors import PluginError, Undefined
 from .plugins.info import MetricInfo
-from .results import Measure
+from .results import Measure, plain_data
 from .specs import Scheme, is_one_sample
 
 FloatArray = npt.NDArray[np.float64]
@@ -171,7 +170,7 @@ class Measurer:
                 value=found.value,
                 interval=found.interval,
                 warnings=found.warnings,
-                details=_plain(found.details),
+                details=plain_data(found.details),
             )
         except Undefined as reason:
             return Measure(undefined=str(reason))
@@ -185,16 +184,3 @@ class Measurer:
     def measure_all(self, names: Iterable[str], scored: Scored) -> dict[str, Measure]:
         """Every metric for which enough is known of these rows."""
         return {name: self.measure(name, scored) for name in names if self.metrics[name].fits(scored.knowledge)}
-
-
-def _plain(value: Any) -> Any:
-    """What JSON holds: lists instead of arrays, numbers instead of numpy's scalars, None for what is not finite."""
-    if isinstance(value, (np.ndarray, np.generic)):
-        return _plain(value.tolist())
-    if isinstance(value, Mapping):
-        return {str(key): _plain(inner) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(inner) for inner in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if isinstance(value, (bool, int, str)) or value is None else str(value)

@@ -13,7 +13,7 @@ from pubench_datasets_tabular.layouts import LAYOUTS
 
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.store import open_dataset, source_of
-from pubench_core.engine.problem import build_problem
+from pubench_core.engine.building import build_problem
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, parse_assignment, resolve
 from pubench_core.testing import reference_folder

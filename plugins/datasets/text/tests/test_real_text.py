@@ -20,7 +20,7 @@ from pubench_datasets_text.source import EMBEDDINGS, TextSource
 
 from pubench_core.data.dataset import ClassData, DataRoot, user_cache
 from pubench_core.data.store import open_dataset, source_of
-from pubench_core.engine.problem import build_problem
+from pubench_core.engine.building import build_problem
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, parse_assignment, resolve

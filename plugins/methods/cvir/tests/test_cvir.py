@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pubench_cvir.method import CVIR, cvir_loss, n_ignored, provisional_negatives
 
-from pubench_core.engine.problem import build_problem
+from pubench_core.engine.building import build_problem
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry

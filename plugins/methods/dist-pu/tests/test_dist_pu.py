@@ -7,7 +7,7 @@ import pytest
 import torch
 from pubench_dist_pu.method import DistPU, clipped, distribution_risk, entropy, mixup_loss, stored_targets
 
-from pubench_core.engine.problem import build_problem
+from pubench_core.engine.building import build_problem
 from pubench_core.engine.train import Trained, train
 from pubench_core.formulas.risks import masked_mean
 from pubench_core.plugins.info import MethodInfo

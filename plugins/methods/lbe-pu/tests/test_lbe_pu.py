@@ -19,7 +19,7 @@ from pubench_lbe_pu.method import (
 )
 
 from pubench_core.backbones.networks import mlp_wang
-from pubench_core.engine.problem import build_problem
+from pubench_core.engine.building import build_problem
 from pubench_core.engine.train import Trained, train
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry

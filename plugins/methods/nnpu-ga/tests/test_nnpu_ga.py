@@ -7,7 +7,7 @@ import pytest
 import torch
 from pubench_nnpu_ga.method import NNPUGA
 
-from pubench_core.engine.problem import build_problem
+from pubench_core.engine.building import build_problem
 from pubench_core.engine.train import Trained, train
 from pubench_core.formulas.risks import SURROGATES, Surrogate, pu_risk
 from pubench_core.plugins.registry import registry

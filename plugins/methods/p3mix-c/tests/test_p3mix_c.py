@@ -8,7 +8,7 @@ import torch
 from pubench_p3mix_c.method import forward_mixed
 
 from pubench_core.backbones.networks import lenet, mlp
-from pubench_core.engine.problem import build_problem
+from pubench_core.engine.building import build_problem
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry

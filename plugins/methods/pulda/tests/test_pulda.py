@@ -9,7 +9,7 @@ import pytest
 import torch
 from pubench_pulda.method import PULDA, Averages, alignment_loss, distance, two_way_loss
 
-from pubench_core.engine.problem import build_problem
+from pubench_core.engine.building import build_problem
 from pubench_core.engine.train import Trained, train
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry

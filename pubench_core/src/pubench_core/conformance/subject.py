@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from ..engine.problem import Problem, build_problem
+from ..engine.building import build_problem
+from ..engine.problem import Problem
 from ..engine.train import Trained, train
 from ..errors import RequestError
 from ..plugins.info import MethodInfo

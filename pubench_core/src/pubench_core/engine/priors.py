@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ..errors import RequestError
 from ..randomness import stream
 from ..request.plan import EstimatorChoice
-from ..results import Estimate
+from ..results import Estimate, plain_data
 
 FOLDS = 5
 Samples = Callable[[], tuple[npt.NDArray[Any], npt.NDArray[Any]]]
@@ -71,7 +71,7 @@ def _estimated(
         estimator=choice.info.key,
         share=found.share,
         interval=found.interval,
-        diagnostics=dict(found.diagnostics),
+        diagnostics=plain_data(found.diagnostics),
         seconds=round(time.perf_counter() - started, 4),
     )
     if not one_sample:

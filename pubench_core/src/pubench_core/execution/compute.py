@@ -17,12 +17,14 @@ import numpy.typing as npt
 import torch
 
 from ..data.dataset import DataRoot
+from ..engine.building import build_problem
 from ..engine.model_file import model_bytes
-from ..engine.problem import OpenedData, Problem, build_problem
+from ..engine.problem import OpenedData, Problem
 from ..engine.resources import PeakMemoryMeter
 from ..engine.selection import Track
 from ..engine.train import State, Trained, train
 from ..errors import RequestError
+from ..isolation import isolated
 from ..metric import FloatArray, Measurer
 from ..plugins.events import EpochFinished, RunStarted
 from ..plugins.listeners import Listeners
@@ -62,12 +64,16 @@ def compute(plan: Plan, opened: OpenedData, root: DataRoot, device: torch.device
         memory = PeakMemoryMeter(device)
         problem = build_problem(plan, device, opened=opened, root=root)
 
+        def notify(hook: str, event: RunStarted | EpochFinished) -> None:
+            with isolated(0, device):  # what a listener draws is not missing in the run
+                listeners.notify(hook, event)
+
         def started() -> None:
             event = RunStarted(plan.run_id, code.hash, plan.spec, str(device), problem.facts())
-            listeners.notify("pubench_run_started", event)
+            notify("pubench_run_started", event)
 
         def report(event: EpochFinished) -> None:
-            listeners.notify("pubench_epoch_finished", event)
+            notify("pubench_epoch_finished", event)
 
         trained = train(plan, problem, memory=memory, started=started, report=report)
         return finished(plan, problem, trained, code, environment)
@@ -227,6 +233,12 @@ def choose_device(plan: Plan) -> torch.device:
             value=wanted,
         )
     return device
+
+
+def captured(plan: Plan, device: torch.device) -> Environment:
+    """What a plan runs on, before or after it runs."""
+    with computing(plan, device):
+        return capture(device)
 
 
 @contextmanager

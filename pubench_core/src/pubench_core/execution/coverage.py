@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from ..metric import Measurer
@@ -11,7 +11,7 @@ from ..records.measures import Measures, measures_of
 from ..records.scores import knowledge_of, scores_of
 from ..records.store import OtherFormat, Record, RecordStore
 from ..request.plan import Plan
-from ..results import Code, CriterionResult, Result
+from ..results import Code, CriterionResult, Measure, Result
 
 
 @dataclass(frozen=True)
@@ -125,16 +125,29 @@ def answer(plan: Plan, record: Record) -> Result:
     criteria = {}
     for name, criterion in result.criteria.items():
         measured = measures_of(scores_of(arrays, criterion.snapshot), knowledge, names, measurer)
-        criteria[name] = criterion.model_copy(update={"measures": _joined(criterion.measures, measured)})
+        kept = {part: _without(measures, names) for part, measures in criterion.measures.items()}
+        criteria[name] = criterion.model_copy(update={"measures": _joined(kept, measured)})
+    warnings = [line for line in result.warnings if line not in _failures(result, names)]
     return result.model_copy(
         update={
             "selected": selected,
             "criteria": criteria,
             "metrics": {**result.metrics, **{name: plan.metrics[name].code for name in names}},
-            "warnings": tuple(dict.fromkeys([*result.warnings, *measurer.failed.values()])),
+            "warnings": tuple(dict.fromkeys([*warnings, *measurer.failed.values()])),
         }
     )
 
 
+def _without(measures: Mapping[str, Measure], names: Collection[str]) -> dict[str, Measure]:
+    return {name: measure for name, measure in measures.items() if name not in names}
+
+
+def _failures(result: Result, names: Collection[str]) -> set[str]:
+    """Why these metrics had no value, as it was said."""
+    parts = [measures for criterion in result.criteria.values() for measures in criterion.measures.values()]
+    return {measures[name].undefined for measures in parts for name in names if name in measures}
+
+
 def _joined(old: Measures, new: Measures) -> Measures:
-    return {part: {**old.get(part, {}), **new.get(part, {})} for part in {**old, **new}}
+    both = {part: {**old.get(part, {}), **new.get(part, {})} for part in {**old, **new}}
+    return {part: measures for part, measures in both.items() if measures}

@@ -31,8 +31,7 @@ from ..records.scores import scores_name
 from ..records.store import Record, RecordStore, result_text
 from ..request.plan import Plan
 from ..results import Code, Failure, Result
-from .compute import Finished
-from .environment import capture
+from .compute import Finished, captured
 
 
 def publish(store: RecordStore, done: Finished) -> Record:
@@ -93,7 +92,7 @@ def failure_of(plan: Plan, code: Code, error: Exception, device: torch.device) -
         code=code,
         spec=plan.spec,
         traceback="".join(traceback.format_exception(error)),
-        environment=capture(device),
+        environment=captured(plan, device),
         failed_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     )
 

@@ -12,7 +12,7 @@ import torch
 from ..data.dataset import DataRoot, Progress, silent
 from ..data.roots import data_root
 from ..data.store import located, open_dataset
-from ..engine.problem import open_data
+from ..engine.building import open_data
 from ..errors import Hint, Notice, RecordError, RequestError, RunFailed
 from ..plugins.events import RunFinished
 from ..plugins.listeners import Listeners

@@ -55,6 +55,8 @@ class Info:
     """
 
     kind: ClassVar[str]
+    #: Fields that decide numbers and that no spec holds; they count as code.
+    deciding: ClassVar[tuple[str, ...]] = ()
 
     key: str
     name: str
@@ -74,6 +76,12 @@ class Info:
                 )
         if not isinstance(self.load, str) or not _IMPORT_STRING.fullmatch(self.load):
             raise ValueError(f"load of '{self.key}' is {self.load!r}; it must read 'package.module:attribute'")
+
+    @property
+    def decisions(self) -> dict[str, Any]:
+        """What it decides beside its implementation, as plain data."""
+        values = {name: getattr(self, name) for name in self.deciding}
+        return {name: sorted(value) if isinstance(value, frozenset) else value for name, value in values.items()}
 
     @property
     def package(self) -> str:
@@ -122,6 +130,7 @@ class MechanismInfo(Info):
     """``assumption``: SCAR or SAR; ``variants``: named readings of the mechanism, the first is the default."""
 
     kind: ClassVar[str] = "mechanism"
+    deciding: ClassVar[tuple[str, ...]] = ("needs_posterior",)
     assumption: Literal["SCAR", "SAR"]
     needs_posterior: bool = False
     variants: tuple[str, ...] = ("paper",)
@@ -137,6 +146,7 @@ class MetricInfo(Info):
     """
 
     kind: ClassVar[str] = "metric"
+    deciding: ClassVar[tuple[str, ...]] = ("needs", "higher_is_better")
     needs: frozenset[str] = frozenset()
     assumes: frozenset[str] = frozenset()
     higher_is_better: bool = True
@@ -164,6 +174,7 @@ class PriorInfo(Info):
     """``inputs``: what the estimator reads, raw features or the scores of a held-out P-versus-U classifier."""
 
     kind: ClassVar[str] = "prior"
+    deciding: ClassVar[tuple[str, ...]] = ("inputs",)
     inputs: Literal["scores", "features"]
 
 

@@ -10,20 +10,16 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib.util
-import io
 import sys
-import tokenize
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
 from ..errors import PluginError
+from .tokens import source_text, token_hash
 
-#: Tokens that say nothing about what is computed.
-_SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.ENCODING, tokenize.ENDMARKER}
 #: Files of a package that compute nothing.
 _NO_CODE = (".pyi", ".md", ".rst", "py.typed")
-Position = tuple[int, int]
 
 
 def hash_package(name: str, info_module: str = "", *, others: Iterable[str] = ()) -> str:
@@ -48,7 +44,7 @@ def _package_hash(name: str, info_module: str, others: tuple[str, ...]) -> str:
         seen.add(package)
         imported: set[str] = set()
         for module, relative, file in _files(package):
-            if module == info_module:
+            if module == info_module or (package != name and module == package and file.name == "__init__.py"):
                 continue
             digest.update(f"{package}/{relative}\0".encode())
             if file.suffix == ".py":
@@ -73,8 +69,9 @@ def hash_function(load: str) -> str:
 def _function_hash(load: str) -> str:
     module, attribute = load.split(":")
     top = module.split(".")[0]
+    _origin(module)  # PluginError where there is no source
     digest = hashlib.sha256()
-    pending, seen = [(module, attribute)], set()
+    pending, seen, found = [(module, attribute)], set(), False
     while pending:
         place = pending.pop()
         if place in seen:
@@ -82,86 +79,14 @@ def _function_hash(load: str) -> str:
         seen.add(place)
         module, name = place
         for text, references in _definitions(module).get(name, ()):
+            found = True
             digest.update(f"{module}:{name}\0{text}\0".encode())
             for other_module, other_name in sorted(references):
                 if other_module.split(".")[0] == top:
                     pending.append((other_module, other_name))
+    if not found:
+        raise PluginError(f"{load} has no source to hash")
     return digest.hexdigest()[:16]
-
-
-def token_hash(text: str) -> str:
-    """SHA-256 over the tokens of Python source, comments, docstrings and layout apart; over text that is no Python."""
-    try:
-        tokens = list(tokens_of(text))
-    except (SyntaxError, tokenize.TokenError):
-        tokens = [text]
-    return hashlib.sha256("\0".join(tokens).encode()).hexdigest()
-
-
-def tokens_of(text: str) -> Iterator[str]:
-    """The tokens that decide what Python source computes, the same in every version of Python.
-
-    Raises SyntaxError or tokenize.TokenError if it is not Python.
-    """
-    lines = text.splitlines(keepends=True)
-    docstrings = _docstrings(ast.parse(text), lines)
-    begun: list[Position] = []  # f-strings, which newer versions take apart
-    silent_line = False
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        name = tokenize.tok_name[token.type]
-        if name in ("FSTRING_START", "TSTRING_START"):
-            begun.append(token.start)
-        elif name in ("FSTRING_END", "TSTRING_END"):
-            start = begun.pop()
-            if not begun:
-                yield _between(lines, start, token.end)
-        elif begun or token.type in _SILENT:
-            continue
-        elif token.type == tokenize.STRING and any(a <= token.start and token.end <= b for a, b in docstrings):
-            silent_line = True
-        elif token.type == tokenize.NEWLINE:
-            if not silent_line:
-                yield "NEWLINE"
-            silent_line = False
-        else:
-            yield name if token.type in (tokenize.INDENT, tokenize.DEDENT) else token.string
-
-
-def _docstrings(tree: ast.AST, lines: list[str]) -> list[tuple[Position, Position]]:
-    """(start, end) of every docstring, as (line from 1, column in characters)."""
-    found = []
-    for node in ast.walk(tree):
-        if not isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) or not node.body:
-            continue
-        first = node.body[0]
-        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
-            assert first.end_lineno is not None
-            assert first.end_col_offset is not None
-            found.append(
-                (
-                    (first.lineno, _characters(lines[first.lineno - 1], first.col_offset)),
-                    (first.end_lineno, _characters(lines[first.end_lineno - 1], first.end_col_offset)),
-                )
-            )
-    return found
-
-
-def _characters(line: str, offset: int) -> int:
-    """A column in characters from one in UTF-8 bytes."""
-    return len(line.encode()[:offset].decode())
-
-
-def _between(lines: list[str], start: Position, end: Position) -> str:
-    if start[0] == end[0]:
-        return lines[start[0] - 1][start[1] : end[1]]
-    inner = lines[start[0] : end[0] - 1]
-    return "".join([lines[start[0] - 1][start[1] :], *inner, lines[end[0] - 1][: end[1]]])
-
-
-def source_text(file: Path) -> str:
-    """The text of a Python file in the encoding that it declares."""
-    with tokenize.open(file) as stream:
-        return stream.read()
 
 
 # -------------------------------------------------------------------- packages
@@ -175,7 +100,8 @@ def _files(package: str) -> list[tuple[str, str, Path]]:
     found = []
     for file in sorted(origin.parent.rglob("*")):
         relative = file.relative_to(origin.parent)
-        if not file.is_file() or "__pycache__" in relative.parts or file.name.endswith(_NO_CODE):
+        hidden = any(part.startswith(".") or part == "__pycache__" for part in relative.parts)
+        if hidden or not file.is_file() or file.name.endswith(_NO_CODE):
             continue
         names = [*relative.parts[:-1], *([] if file.stem == "__init__" else [file.stem])]
         found.append((".".join([package, *names]), relative.as_posix(), file))
@@ -187,7 +113,7 @@ def _origin(module: str) -> Path:
         found = sys.modules[module].__spec__ if module in sys.modules else importlib.util.find_spec(module)
     except (ImportError, ValueError):
         found = None
-    if found is None or found.origin is None or not Path(found.origin).is_file():
+    if found is None or found.origin is None or not found.origin.endswith(".py") or not Path(found.origin).is_file():
         raise PluginError(f"{module} has no source files to hash")
     return Path(found.origin)
 
@@ -223,18 +149,17 @@ def _definitions(module: str) -> dict[str, list[tuple[str, frozenset[_Reference]
     tree = ast.parse(text)
     package = module if file.name == "__init__.py" else module.rpartition(".")[0]
     imported = dict(_imported_names(tree, package))
-    found: dict[str, list[tuple[str, frozenset[_Reference]]]] = {}
+    # A name that is imported is what it is elsewhere; its own text is nothing.
+    found: dict[str, list[tuple[str, frozenset[_Reference]]]] = {
+        name: [("", frozenset({place}))] for name, place in imported.items()
+    }
     for node in tree.body:
         names = _bound(node)
         if not names:
             continue
         inside = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
         references = {(module, name) for name in inside} | {imported[name] for name in inside if name in imported}
-        references |= {  # module.attribute, where the module is one of the package's
-            (f"{imported[n.value.id][0]}.{imported[n.value.id][1]}", n.attr)
-            for n in ast.walk(node)
-            if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id in imported
-        }
+        references |= {place for n in ast.walk(node) if (place := _attribute(n, imported)) is not None}
         segment = ast.get_source_segment(text, node) or ""
         decorators = getattr(node, "decorator_list", [])
         written = "\n".join([*(f"@{ast.get_source_segment(text, d)}" for d in decorators), segment])
@@ -243,18 +168,57 @@ def _definitions(module: str) -> dict[str, list[tuple[str, frozenset[_Reference]
     return found
 
 
-def _bound(node: ast.stmt) -> list[str]:
-    """Names that a top-level statement defines; imports apart."""
+def _attribute(node: ast.AST, imported: Mapping[str, _Reference]) -> _Reference | None:
+    """(module, attribute) of ``module.attribute``, where the module was imported under any name."""
+    if not isinstance(node, ast.Attribute):
+        return None
+    parts, inner = [], node.value
+    while isinstance(inner, ast.Attribute):
+        parts.append(inner.attr)
+        inner = inner.value
+    if not isinstance(inner, ast.Name) or inner.id not in imported:
+        return None
+    module = ".".join(part for part in (*imported[inner.id], *reversed(parts)) if part)
+    return module, node.attr
+
+
+_BLOCKS = (ast.stmt, ast.ExceptHandler, ast.match_case)
+
+
+def _bound(node: ast.AST) -> list[str]:
+    """Names that a top-level statement defines or changes (``T[0] = 1``, ``T.update(...)``); imports apart."""
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return [node.name]
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         return []
-    return sorted({n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)})
+    inner = list(ast.iter_child_nodes(node))
+    found = {name for child in inner if isinstance(child, _BLOCKS) for name in _bound(child)}
+    for child in inner:
+        if not isinstance(child, _BLOCKS):
+            found |= {n.id for n in ast.walk(child) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
+        found |= {_root(t) for t in (node.targets if isinstance(node, ast.Assign) else [node.target])}
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
+        found.add(_root(node.value.func))
+    return sorted(found - {""})
+
+
+def _root(node: ast.AST) -> str:
+    """``T`` of ``T[0].x``; empty where there is no name."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _imported_names(tree: ast.Module, package: str) -> Iterator[tuple[str, _Reference]]:
-    """Local name -> (module, name) of everything that a module imports from another with ``from``."""
+    """Local name -> (module, name) of everything that a module imports; a module itself is (module, "")."""
     for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield (
+                    alias.asname or alias.name.split(".")[0],
+                    (alias.name if alias.asname else alias.name.split(".")[0], ""),
+                )
         if isinstance(node, ast.ImportFrom):
             if node.level:
                 parents = package.split(".")

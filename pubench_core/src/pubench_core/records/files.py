@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import os
+import zipfile
+import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TextIO
@@ -12,6 +14,8 @@ from typing import Any, TextIO
 import numpy as np
 import numpy.typing as npt
 import yaml
+
+from ..errors import Hint, RecordError
 
 #: Files of a run folder. ``result.json`` is written last: a folder without it is not a record.
 RESULT = "result.json"
@@ -64,9 +68,14 @@ def write_predictions(target: Path | TextIO, rows: npt.NDArray[np.int64], scores
 
 
 def read_scores(folder: Path) -> Arrays:
-    """The arrays of a record's ``scores.npz``."""
-    with np.load(folder / SCORES, allow_pickle=False) as stored:
-        return dict(stored)
+    """The arrays of a record's ``scores.npz``. Raises RecordError if they cannot be read."""
+    try:
+        with (folder / SCORES).open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            return dict(stored)
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise RecordError(
+            f"{folder / SCORES} cannot be read ({error}); move the record away", hint=Hint("run again")
+        ) from error
 
 
 def replace_text(path: Path, text: str) -> None:

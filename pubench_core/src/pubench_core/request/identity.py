@@ -6,6 +6,7 @@ from ..plugins.info import Info
 from ..plugins.registry import Registry
 from ..plugins.source_code import hash_package
 from ..results import Code
+from ..specs.canonical import short_hash
 
 #: Raised whenever a change in core changes numbers. Core's own files are not hashed: most changes there do not.
 ENGINE_REVISION = 2
@@ -18,7 +19,8 @@ def code_of(infos: list[Info], registry: Registry) -> Code:
     for info in infos:
         provider = registry.provider(info)
         package, described_in = _package_of(info, provider.module)
-        parts[f"{info.kind} {info.key}"] = hash_package(package, described_in, others=plugin_packages)
+        code = hash_package(package, described_in, others=plugin_packages)
+        parts[f"{info.kind} {info.key}"] = short_hash([code, info.decisions]) if info.decisions else code
         versions[provider.distribution] = provider.version
     return Code.of(parts, versions)
 

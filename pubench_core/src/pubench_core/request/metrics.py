@@ -12,6 +12,7 @@ from ..metric import MetricPlugin
 from ..plugins.info import MetricInfo
 from ..plugins.registry import Registry, load
 from ..plugins.source_code import hash_function
+from ..specs.canonical import short_hash
 from .merged import Request
 from .plan import DataChoice, MethodChoice
 
@@ -33,7 +34,8 @@ class Installed:
         broken: dict[str, PluginError] = {}
         for info in registry.infos(MetricInfo):
             try:
-                usable[info.key] = MetricPlugin(info, load(info), hash_function(info.load))
+                code = short_hash([hash_function(info.load), info.decisions])
+                usable[info.key] = MetricPlugin(info, load(info), code)
             except PluginError as error:
                 broken[info.key] = error
         return cls(usable, broken)

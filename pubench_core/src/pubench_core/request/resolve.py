@@ -39,6 +39,7 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
     request = Request.of(layers)
     data = choose_data(request, registry)
     method = _method(request, registry, data.choice.info.key)
+    _refuse_missing_truth(method, data)
     backbone = _backbone(request, registry, data.choice.info.backbone)
     installed = Installed.of(registry)
     sections: dict[str, Any] = {
@@ -117,6 +118,14 @@ def method_class(info: MethodInfo) -> type[AnyMethod]:
     if not (isinstance(found, type) and issubclass(found, Method)):
         raise PluginError(f"method '{info.key}': {info.load} is not a subclass of pubench_core.method.Method")
     return found
+
+
+def _refuse_missing_truth(method: MethodChoice, data: DataSections) -> None:
+    """RequestError for a method that is granted true labels on a table that has none."""
+    table = data.choice.table
+    if "truth" in method.requires and table is not None and table.truth is None:
+        lacks = f"{method.info.key} needs true labels and {data.data['key']} has none"
+        raise RequestError(f"{lacks}; data.own.truth_col=COLUMN names them", field="data.own.truth_col")
 
 
 def _backbone(request: Request, registry: Registry, default: str) -> BackboneChoice:

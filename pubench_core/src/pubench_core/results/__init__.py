@@ -1,6 +1,7 @@
 """What a run leaves behind, as typed objects: results, failures, the environment. No torch, no files."""
 
 from .failure import Failure
+from .plain import plain_data
 from .result import (
     RECORD_VERSION,
     Code,
@@ -32,4 +33,5 @@ __all__ = [
     "Result",
     "SavedModelFacts",
     "Seconds",
+    "plain_data",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_serializer
+from pydantic import BaseModel, ConfigDict, Field, model_serializer, model_validator
 
 from ..specs import RunSpec
 from ..specs.canonical import short_hash
@@ -42,6 +42,12 @@ class Measure(_Compact):
     interval: tuple[float, float] | None = Field(None, description="lower and upper end, where the metric gives them")
     warnings: tuple[str, ...] = Field((), description="what a reader of the value must know")
     details: dict[str, Any] = Field(default_factory=dict, description="whatever else the metric says, as plain data")
+
+    @model_validator(mode="after")
+    def _value_or_reason(self) -> Measure:
+        if (self.value is None) == (not self.undefined):
+            raise ValueError("a measure has a value, or a reason why it has none")
+        return self
 
 
 class CriterionResult(_Compact):
@@ -137,7 +143,7 @@ class Seconds(Stored):
 class PeakMemory(Stored):
     """The most memory that the run took."""
 
-    bytes: int
+    bytes: int = Field(description="how much")
     what: str = Field(description="allocated on the GPU, resident during the run, or since the process started")
 
 
@@ -150,17 +156,17 @@ class SavedModelFacts(Stored):
 class Environment(_Compact):
     """What a run ran on; the content of ``environment.json``."""
 
-    python: str
-    platform: str
+    python: str = Field(description="version of Python")
+    platform: str = Field(description="operating system, as Python names it")
     packages: dict[str, str] = Field(description="distribution -> version, of those that can change numbers")
     git_commit: str | None = Field(None, description="of the source tree that core was imported from")
     git_dirty: bool | None = Field(None, description="whether that tree had uncommitted changes")
-    cpu: str
-    cpu_count: int | None
+    cpu: str = Field(description="name of the processor")
+    cpu_count: int | None = Field(description="logical processors of the machine; none where unknown")
     threads: int = Field(description="threads that torch used on the CPU")
-    device: str
-    gpu: str | None = None
-    cuda: str | None = None
+    device: str = Field(description="what it was computed on: cpu, or cuda with its number")
+    gpu: str | None = Field(None, description="name of the GPU, where one computed")
+    cuda: str | None = Field(None, description="version of CUDA that torch was built with, where a GPU computed")
 
 
 class Result(_Compact):

@@ -108,10 +108,15 @@ def identity_of(model: BaseModel) -> dict[str, Any]:
         if about(field, "identifies", True) is False:
             continue
         neutral = about(field, "neutral", _NONE)
-        if not isinstance(neutral, _NoNeutralValue) and value == neutral and type(value) is type(neutral):
+        if not isinstance(neutral, _NoNeutralValue) and _same(value, neutral):
             continue
         found[name] = identity_of(value) if isinstance(value, BaseModel) else plain[name]
     return found
+
+
+def _same(value: Any, neutral: Any) -> bool:
+    """Equal, where a truth value is no number."""
+    return bool(value == neutral) and isinstance(value, bool) == isinstance(neutral, bool)
 
 
 class Strict(BaseModel):
