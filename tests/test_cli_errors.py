@@ -67,9 +67,14 @@ FIELDS = {
     "criteria without the chosen one": (("--set", "selection.criteria=[pauc]"), ("'pa' is not tracked", "pauc")),
     "list for a preset": (("--set", "method.preset=[quick]"), ("preset", "quick")),
     "list for a key": (("--set", "data.key=[digits]"), ("dataset", "digits")),
+    "list in a list of metrics": (("--set", "evaluation.metrics=[[a]]"), ("unknown metric", "list metrics")),
+    "list in a list of criteria": (("--set", "selection.criteria=[[a]]"), ("unknown selection criterion",)),
+    "list for a binarization": (("--set", "data.binarization=[a]"), ("unknown binarization",)),
+    "item of a list": (("--set", "evaluation.trace=[foo]"), ("given 'foo'", "each one of train, test")),
     "number for a mapping": (("--set", "method.config=3"), ("method.config", "3", "mapping")),
 }
 MACHINE = {
+    "scheme to come": (("--scheme", "two-sample"), ("two-sample", "use case-control or single-training-set")),
     "device": (("--device", "foo"), ("--device", "'foo'", "auto", "cpu", "cuda")),
     "seed no number": (("--seed", "x"), ("--seed", "'x'", "a whole number of at least 0")),
     "seed negative": (("--seed", "-1"), ("--seed", "'-1'", "a whole number of at least 0")),
@@ -89,7 +94,6 @@ DATA = {
         (*ONE_SAMPLE, "--prior", "0.1", "--set", "method.calibrate='off'"),
         ("prior 0.1", "513 of 1149", "above 0.4465"),
     ),
-    "scheme to come": (("--scheme", "two-sample"), ("two-sample", "use case-control or single-training-set")),
     "c that labels nobody": (("--c", "0.0001"), ("c = 0.0001 labels nobody", "570 positives")),
     "undefined criterion": (("--set", "validation.fraction=0"), ("'pa' is undefined on this split",)),
     "vector for an image network": (("--backbone", "lenet"), ("lenet", "1x28x28", "given 64", "use --backbone mlp")),

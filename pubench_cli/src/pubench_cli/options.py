@@ -202,7 +202,7 @@ class Given:
 
 def takes(*flags: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Gives a command the options of the table (all, if none is named); it gets them as its parameter ``given``."""
-    options = tuple(option for option in OPTIONS if not flags or option.flag in flags)
+    options = tuple(map(option, flags)) if flags else OPTIONS
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         parameters = inspect.signature(command, eval_str=True).parameters.values()

@@ -29,6 +29,8 @@ def explain(
     """
     first = error.errors(include_url=False)[0]
     loc = tuple(str(part) for part in first["loc"])
+    while len(loc) > 1 and loc[-1].isdigit():  # an item of a list: the list is the field
+        loc = loc[:-1]
     path = (*prefix, *loc)
     where = next((origins[path[:n]] for n in range(len(path), 0, -1) if path[:n] in origins), ".".join(path))
     more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""

@@ -34,11 +34,18 @@ class Installed:
         broken: dict[str, PluginError] = {}
         for info in registry.infos(MetricInfo):
             try:
-                code = short_hash([hash_function(info.load), info.decisions])
-                usable[info.key] = MetricPlugin(info, load(info), code)
+                function = load(info)
+                usable[info.key] = MetricPlugin(info, function, _code_of(info))
             except PluginError as error:
                 broken[info.key] = error
         return cls(usable, broken)
+
+
+def _code_of(info: MetricInfo) -> str:
+    try:
+        return short_hash([hash_function(info.load), info.decisions])
+    except PluginError as error:
+        raise PluginError(f"metric '{info.key}': {error}", hint=Hint("diagnose", info.key)) from error
 
 
 @dataclass(frozen=True)
@@ -79,7 +86,7 @@ def choose_selection(request: Request, method: MethodChoice, data: DataChoice, i
     if not isinstance(criterion, str):
         raise unknown("selection criterion", str(criterion), known, field="selection.criterion")
     named = (criterion,) if given == "all" else (criterion, *names(given))
-    for name in named:
+    for name in map(str, named):
         if name in installed.broken:
             raise installed.broken[name]
         if name == "native" and name not in known:
@@ -129,7 +136,7 @@ def choose_evaluation(request: Request, data: DataChoice, installed: Installed) 
     given = section.get("metrics", "all")
     if given == "all":
         return {**section, "metrics": tuple(measurable)}
-    for name in names(given):
+    for name in map(str, names(given)):
         if name in installed.broken:
             raise installed.broken[name]
         if name in installed.usable and name not in measurable:
