@@ -15,7 +15,7 @@ demo: .venv/ready
 	$(BIN)/pubench run --method nnpu --data digits --mech scar --c 0.1
 
 test: .venv/ready lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile # a file's tests share what they set up
 
 lint: .venv/ready
 	$(BIN)/ruff check .

@@ -6,7 +6,7 @@
 Thirteen methods, three sampling schemes, five mechanisms, nine data sets, two tables of a user's own, one saved model
 that scores new rows; one thread, so that a row depends on the machine and on nothing else that runs there. A row is the
 SHA-256 of one array (the scores of one part under one criterion) or of a file. The comparison names everything that
-differs and ends with exit code 1 if anything does.
+differs, or that only one file has, and ends with exit code 1 if anything differs.
 """
 
 from __future__ import annotations
@@ -114,12 +114,13 @@ def checksums(record: Path, new_rows: Path) -> Iterator[tuple[str, str]]:
         yield "saved model on new rows", hashlib.sha256(done.stdout).hexdigest()
 
 
-def differences(rows: list[dict[str, str]], older: Path) -> list[str]:
-    """What differs from the rows of an earlier call."""
+def compared(rows: list[dict[str, str]], older: Path) -> tuple[list[str], list[str]]:
+    """(what differs from the rows of an earlier call, what only one of the two has)."""
     with older.open(newline="") as file:
         before = {(row["run"], row["what"]): row["sha256"] for row in csv.DictReader(file)}
     now = {(row["run"], row["what"]): row["sha256"] for row in rows}
-    return [" ".join(key) for key in sorted({*before, *now}) if before.get(key) != now.get(key)]
+    changed = [" ".join(key) for key in sorted(before.keys() & now.keys()) if before[key] != now[key]]
+    return changed, [" ".join(key) for key in sorted(before.keys() ^ now.keys())]
 
 
 def main() -> None:
@@ -142,9 +143,10 @@ def main() -> None:
             rows += found
             print(f"{name}: {len(found)} checksums", flush=True)
     if options.compare is not None:
-        wrong = differences(rows, options.compare)
-        print(f"{len(rows)} checksums, {len(wrong)} differ" + "".join(f"\n  {text}" for text in wrong))
-        sys.exit(1 if wrong else 0)
+        changed, alone = compared(rows, options.compare)
+        print(f"{len(rows)} checksums, {len(changed)} differ, {len(alone)} stand in one file only")
+        print("".join(f"differs: {text}\n" for text in changed) + "".join(f"in one file: {text}\n" for text in alone))
+        sys.exit(1 if changed else 0)
 
 
 if __name__ == "__main__":
