@@ -26,7 +26,7 @@ from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.prior import PriorEstimate, PriorEstimator
 from pubench_core.request import Layer, Plan, parse_assignment, read_yaml, resolve
 from pubench_core.request.metrics import DEFAULT_CRITERIA
-from pubench_core.specs import ExecutionSpec
+from pubench_core.specs import ExecutionSpec, SelectionSpec
 from pubench_core.specs.config import TrainingConfig
 from pubench_core.specs.fields import Field
 from pubench_core.specs.run import parse_prior
@@ -260,7 +260,8 @@ def test_a_plan_is_frozen(ask: Ask) -> None:
 
 def test_a_plan_that_tracks_other_criteria_is_the_same_run(ask: Ask) -> None:
     plan = ask()
-    other = plan.tracking("rank", ("rank", "last"))
+    selection = SelectionSpec(criterion="rank", criteria=("rank", "last"))
+    other = plan.with_spec(plan.spec.model_copy(update={"selection": selection}))
     assert (other.run_id, other.code) == (plan.run_id, plan.code)
     assert (other.spec.selection.criterion, other.spec.selection.criteria) == ("rank", ("rank", "last"))
     assert plan.spec.selection.criteria == ("pa", "f1", "last")

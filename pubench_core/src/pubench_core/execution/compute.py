@@ -30,7 +30,7 @@ from ..plugins.events import EpochFinished, RunStarted
 from ..plugins.listeners import Listeners
 from ..records.files import Arrays
 from ..records.measures import measures_of
-from ..records.scores import scores_name
+from ..records.scores import MEASURED, scores_name
 from ..request.plan import Plan
 from ..results import RECORD_VERSION, Code, CriterionResult, Environment, Result, SavedModelFacts
 from .environment import capture
@@ -154,7 +154,7 @@ def _criterion(plan: Plan, problem: Problem, trained: Trained, track: Track, mea
 
 
 def _knowledge(problem: Problem) -> dict[str, Any]:
-    return {part: problem.knowledge(part) for part in ("test", "validation")}
+    return {part: problem.knowledge(part) for part in MEASURED}
 
 
 def _one_sided(state: State) -> tuple[str, ...]:

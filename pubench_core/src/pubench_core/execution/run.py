@@ -16,6 +16,7 @@ from ..engine.building import open_data
 from ..errors import Hint, Notice, RecordError, RequestError, RunFailed
 from ..plugins.events import RunFinished
 from ..plugins.listeners import Listeners
+from ..records.files import FAILURE
 from ..records.store import Record, RecordStore
 from ..request.plan import Plan
 from ..results import Code, Result
@@ -125,7 +126,7 @@ def _recorded(
     status: Literal["refused", "failed"] = "refused" if failure.cause == "refused" else "failed"
     listeners.notify("pubench_run_finished", RunFinished(plan.run_id, status, folder, failure=failure))
     return RunFailed(
-        f"{failure.reason}; failure record {folder / 'failure.json'}",
+        f"{failure.reason}; failure record {folder / FAILURE}",
         cause=failure.cause,
         stage=failure.stage,
         epoch=failure.epoch,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..data.generator import Part
 from ..metric import FloatArray, Knowledge
 from ..specs import Scheme
 from .files import Arrays
@@ -31,14 +32,13 @@ def scores_of(arrays: Arrays, state: str) -> dict[str, FloatArray]:
 
 def knowledge_of(arrays: Arrays, *, prior: float, scheme: Scheme) -> dict[str, Knowledge]:
     """What is known of the rows of the test and of the validation part."""
-    labeled = arrays["validation_labeled"]
-    everybody = np.arange(len(labeled))
+    validation = Part(arrays["validation_rows"], arrays["validation_labeled"])
     return {
         "test": Knowledge(truth=arrays.get("test_labels")),
         "validation": Knowledge(
             truth=arrays.get("validation_labels"),
-            labeled=np.flatnonzero(labeled),
-            unlabeled=everybody if scheme == "case-control" else np.flatnonzero(~labeled),
+            labeled=np.flatnonzero(validation.labeled),
+            unlabeled=validation.unlabeled(scheme),
             prior=prior,
             scheme=scheme,
         ),

@@ -94,7 +94,7 @@ def choose_selection(request: Request, method: MethodChoice, data: DataChoice, i
                 f"method '{method.info.key}' has no selection score of its own ('native')", field="selection.criterion"
             )
         if name not in known:
-            raise unknown("selection criterion", str(name), known, field="selection.criterion")
+            raise unknown("selection criterion", name, known, field="selection.criterion")
         if not parts.truth_in_pool and _reads_truth(installed, name):
             raise parts.lack_truth(f"criterion '{name}'", "selection.criterion")
     if given != "all":
@@ -142,9 +142,7 @@ def choose_evaluation(request: Request, data: DataChoice, installed: Installed) 
         if name in installed.usable and name not in measurable:
             raise parts.lack_truth(f"metric '{name}'", "evaluation.metrics")
         if name not in installed.usable:
-            raise unknown(
-                "metric", str(name), installed.usable, field="evaluation.metrics", hint=Hint("list", "metric")
-            )
+            raise unknown("metric", name, installed.usable, field="evaluation.metrics", hint=Hint("list", "metric"))
     return {**section, "metrics": given}
 
 

@@ -14,7 +14,7 @@ from ..metric import MetricPlugin
 from ..plugins.info import BackboneInfo, DatasetInfo, MechanismInfo, MethodInfo, PriorInfo
 from ..prior import PriorEstimator
 from ..results import Code
-from ..specs import RunSpec, SelectionSpec
+from ..specs import RunSpec
 from ..specs.config import MethodConfig
 
 #: (shape of one row, outputs) -> network.
@@ -100,8 +100,3 @@ class Plan:
     def with_spec(self, spec: RunSpec) -> Plan:
         """The same run, looked at or carried out differently."""
         return replace(self, spec=spec)
-
-    def tracking(self, criterion: str, criteria: tuple[str, ...]) -> Plan:
-        """The same run with other criteria."""
-        selection = SelectionSpec(criterion=criterion, criteria=criteria)
-        return self.with_spec(self.spec.model_copy(update={"selection": selection}))
