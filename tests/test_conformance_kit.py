@@ -15,12 +15,12 @@ from pubench_core.engine import train
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import GROUP, Registry
 
-OURS = EntryPoint("nonconforming", "pubench_nonconforming", GROUP)
+OURS = [EntryPoint(name, f"pubench_{name}", GROUP) for name in ("nonconforming", "climbing", "prying")]
 
 
 @pytest.fixture(scope="module")
 def plugins() -> Registry:
-    return Registry([*entry_points(group=GROUP), SAMPLES, OURS])
+    return Registry([*entry_points(group=GROUP), SAMPLES, *OURS])
 
 
 def subject(plugins: Registry, key: str) -> Subject:
@@ -42,6 +42,13 @@ def subject(plugins: Registry, key: str) -> Subject:
         ("scribbling", "writes-nothing", "pubench-scribble"),
         ("unsavable", "save-and-load", "Unsavable.assemble must make it"),
         ("vectorsonly", "image-text-tabular", "rows are not vectors"),
+        ("climbs", "order-of-the-file", "the file's rows in another order"),
+        ("climbs", "own-arguments", "uses _getframe"),
+        ("overhears", "hidden-labels", "hidden labels permuted"),
+        ("pries", "own-arguments", "uses _features, a private attribute of data or run"),
+        ("browses", "reads-no-data", "training opened"),
+        ("counts", "scoring-changes-nothing", "scoring changed scored"),
+        ("borrows", "scoring-changes-nothing", "has no attribute 'center'"),
     ],
 )
 def test_a_broken_promise_is_noticed(plugins: Registry, key: str, check: str, word: str) -> None:

@@ -399,11 +399,11 @@ def note(**what):
 
 @hookimpl
 def pubench_run_started(event):
-    note(hook="started", run=event.run_id, labeled=event.data.train.labeled)
+    note(hook="started", run=event.run_id, labeled=event.labeled, data=event.data)
 
 @hookimpl
 def pubench_epoch_finished(event):
-    note(hook="epoch", run=event.run_id, epoch=event.epoch, stage=event.stage)
+    note(hook="epoch", run=event.run_id, epoch=event.epoch, stage=event.stage, criteria=list(event.criteria))
 
 @hookimpl
 def pubench_run_finished(event):
@@ -439,6 +439,8 @@ class TestListeners:
         result, record = result_of(done), json.loads(done.stdout)["record"]
         started, *epochs, finished = self.heard(tmp_path)
         assert (started["hook"], started["run"], started["labeled"]) == ("started", result.run_id, 57)
+        assert started["data"] is None  # the counts of hidden positives come when the run is over
+        assert all(e["criteria"] == ["pa", "pauc"] for e in epochs)
         assert [(e["hook"], e["epoch"], e["stage"]) for e in epochs] == [("epoch", n, "train") for n in (1, 2, 3)]
         assert (finished["hook"], finished["status"], finished["record"]) == ("finished", "finished", record)
         assert (finished["run"], finished["epochs"], finished["cause"]) == (result.run_id, 3, None)

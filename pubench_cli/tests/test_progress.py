@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TextColumn
 
-from pubench_cli.progress import LiveLine, PlainLines, listener
+from pubench_cli.progress import LiveLine, PlainLines, display
 from pubench_core.plugins.events import EpochFinished, RunStarted
 from pubench_core.results import DataFacts, PartFacts, PriorFacts
 from pubench_core.specs import BackboneSpec, DataSpec, EvaluationSpec, MechanismSpec, MethodSpec, RunSpec, SelectionSpec
@@ -48,7 +48,7 @@ def started(true: float | None) -> RunStarted:
         prior=PriorFacts(given=0.4, true=true),
         calibrated=False,
     )
-    return RunStarted(run_id="abc", code="def", spec=SPEC, device="cpu", data=facts)
+    return RunStarted(run_id="abc", code="def", spec=SPEC, device="cpu", labeled=57, unlabeled=1149, data=facts)
 
 
 def test_plain_lines_give_stage_epoch_criterion_seconds_and_what_is_left(capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,8 +90,8 @@ def test_a_terminal_gets_one_line_per_stage() -> None:
 
 
 def test_which_one_is_used_depends_on_where_stderr_goes(monkeypatch: pytest.MonkeyPatch) -> None:
-    with listener() as chosen:
+    with display() as chosen:
         assert type(chosen) is PlainLines
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    with listener() as chosen:
+    with display() as chosen:
         assert type(chosen) is LiveLine

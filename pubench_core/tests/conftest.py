@@ -60,12 +60,14 @@ def _split(data: PNDataset, **more: Any) -> Split:
     return generate(data, **{**defaults, **more})
 
 
-def _problem(data: PNDataset, *, calibrated: bool = False, prior: float | None = None, **more: Any) -> Problem:
+def _problem(
+    data: PNDataset, *, calibrated: bool = False, uncalibrated: bool = False, prior: float | None = None, **more: Any
+) -> Problem:
     """The problem of such a split; its prior is the true one where none is given."""
     split = _split(data, **more)
     truth = data.y[split.train.rows]
-    features = Features(torch.from_numpy(data.x))
-    test = features if data.x_test is None else Features(torch.from_numpy(data.x_test))
+    features = Features(torch.from_numpy(data.x[np.concatenate([split.train.rows, split.validation.rows])]))
+    test = Features(torch.from_numpy((data.x if data.x_test is None else data.x_test)[split.test_rows]))
     true = float(truth.mean())
     return Problem(
         opened=OpenedData(data),
@@ -73,6 +75,7 @@ def _problem(data: PNDataset, *, calibrated: bool = False, prior: float | None =
         scheme=more.get("scheme", "case-control"),
         seed=more.get("seed", 2),
         calibrated=calibrated,
+        uncalibrated=uncalibrated,
         prior_true=true,
         prior=true if prior is None else prior,
         estimate=None,

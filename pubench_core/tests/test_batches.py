@@ -15,6 +15,7 @@ from pubench_core.backbones.networks import mlp_wang
 from pubench_core.errors import PluginError, RunFailed
 from pubench_core.specs.config import MethodConfig, TrainingConfig
 from pubench_core.training.batches import Batch
+from pubench_core.training.epochs import ending_epochs_with
 from pubench_core.training.losses import READ_EVERY
 from pubench_core.training.run import Run
 from pubench_core.training.views import Features, PUData, PUPart
@@ -34,9 +35,6 @@ class Listening:
     def start_stage(self) -> None:
         pass
 
-    def modules(self) -> list[nn.Module]:
-        return []
-
     def end_of_epoch(self, epoch: Any, stage_epochs: int, **said: Any) -> None:
         self.epochs.append({"epoch": epoch, **said})
 
@@ -52,7 +50,7 @@ def table(n_labeled: int, n_unlabeled: int) -> PUData:
     )
 
 
-def run_of(n_labeled: int, n_unlabeled: int, *, seed: int = 2, ends_after: int | None = None, **config: Any) -> Run:
+def run_of(n_labeled: int, n_unlabeled: int, *, seed: int = 2, **config: Any) -> Run:
     return Run(
         config=TrainingConfig(**config),
         data=table(n_labeled, n_unlabeled),
@@ -60,7 +58,6 @@ def run_of(n_labeled: int, n_unlabeled: int, *, seed: int = 2, ends_after: int |
         device=torch.device("cpu"),
         threads=1,
         build=lambda outputs: mlp_wang((1,), outputs),
-        epoch_end=Listening(ends_after),
     )
 
 
@@ -271,16 +268,18 @@ def test_epochs_count_within_their_stage_and_over_all_stages() -> None:
 
 
 def test_this_and_every_later_loop_end_when_no_criterion_can_change() -> None:
-    run = run_of(2, 4, ends_after=3)
-    assert len(list(run.epochs(5))) == 3
-    assert list(run.epochs(5, stage="later")) == []
+    run = run_of(2, 4)
+    with ending_epochs_with(Listening(ends_after=3)):
+        assert len(list(run.epochs(5))) == 3
+        assert list(run.epochs(5, stage="later")) == []
 
 
 def test_patience_is_the_configured_one_unless_a_loop_has_its_own() -> None:
-    run = run_of(2, 4, patience=7)
-    for options in ({}, {"patience": 2}, {"patience": None}):
-        list(run.epochs(1, **options))
-    assert [said["patience"] for said in run._epoch_end.epochs] == [7, 2, None]
+    run, engine = run_of(2, 4, patience=7), Listening()
+    with ending_epochs_with(engine):
+        for options in ({}, {"patience": 2}, {"patience": None}):
+            list(run.epochs(1, **options))
+    assert [said["patience"] for said in engine.epochs] == [7, 2, None]
 
 
 def test_a_method_without_training_fields_has_epochs_and_no_batches_of_a_configured_size() -> None:
@@ -291,10 +290,11 @@ def test_a_method_without_training_fields_has_epochs_and_no_batches_of_a_configu
         device=torch.device("cpu"),
         threads=1,
         build=lambda outputs: mlp_wang((1,), outputs),
-        epoch_end=Listening(),
     )
-    assert len(list(run.epochs(2))) == 2
-    assert [said["patience"] for said in run._epoch_end.epochs] == [None, None]
+    engine = Listening()
+    with ending_epochs_with(engine):
+        assert len(list(run.epochs(2))) == 2
+    assert [said["patience"] for said in engine.epochs] == [None, None]
     assert rows(run.batches(torch.arange(4), 3)) == [[0, 1, 2], [3]]
     for needs_fields in (lambda: run.optimizer([one(1.0)]), lambda: list(run.joint_batches())):
         with pytest.raises(PluginError, match="MethodConfig has no optimizer, learning rate or batch size"):
@@ -388,20 +388,25 @@ def test_the_configured_optimizer_is_used_with_its_values() -> None:
 
 def test_an_epoch_reports_the_mean_of_each_value() -> None:
     run, a = run_of(2, 4, optimizer="sgd", momentum=0.0, lr=1e-9), one(1.0)
-    for _ in run.epochs(2):
-        for value in (1.0, 2.0, 6.0):
-            run.step(a * value, sgd(run, a), report={"risk": torch.tensor(-value)})
-    for said in run._epoch_end.epochs:
+    engine = Listening()
+    with ending_epochs_with(engine):
+        for _ in run.epochs(2):
+            for value in (1.0, 2.0, 6.0):
+                run.step(a * value, sgd(run, a), report={"risk": torch.tensor(-value)})
+    assert len(engine.epochs) == 2
+    for said in engine.epochs:
         assert said["values"] == {"loss": pytest.approx(3, rel=1e-6), "risk": pytest.approx(-3)}
 
 
 def test_steps_of_one_epoch_may_report_different_values() -> None:
     run, a, b = plain_sgd(), one(2.0), one(5.0)
-    for _ in run.epochs(1):
-        for value in (1.0, 3.0):
-            run.step(a * 0.0, sgd(run, a), report={"discriminator": torch.tensor(value)})
-            run.step(b * 0.0, sgd(run, b), report={"generator": torch.tensor(10 * value)})
-    assert run._epoch_end.epochs[0]["values"] == pytest.approx({"loss": 0, "discriminator": 2, "generator": 20})
+    engine = Listening()
+    with ending_epochs_with(engine):
+        for _ in run.epochs(1):
+            for value in (1.0, 3.0):
+                run.step(a * 0.0, sgd(run, a), report={"discriminator": torch.tensor(value)})
+                run.step(b * 0.0, sgd(run, b), report={"generator": torch.tensor(10 * value)})
+    assert engine.epochs[0]["values"] == pytest.approx({"loss": 0, "discriminator": 2, "generator": 20})
 
 
 # ---------------------------------------------------------------- values that are not finite

@@ -23,13 +23,12 @@ from pubench_core.engine.building import build_problem, open_data
 from pubench_core.engine.train import train
 from pubench_core.errors import Cause, RecordError, RequestError, RunFailed
 from pubench_core.execution import run as execution
-from pubench_core.execution.compute import Finished, choose_device, compute
+from pubench_core.execution.compute import Audience, Finished, choose_device, compute
 from pubench_core.execution.publish import publish
 from pubench_core.execution.run import execute
 from pubench_core.method import Method
 from pubench_core.plugins import registry as plugin_registry
 from pubench_core.plugins.events import EpochFinished, RunFinished, RunStarted
-from pubench_core.plugins.listeners import Listeners
 from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.records.files import ENVIRONMENT, MODEL, RESULT, SCORES, SPEC, TRACE, read_scores
 from pubench_core.records.store import RecordStore, read_record
@@ -149,7 +148,7 @@ def done(ask: Ask) -> Finished:
     """A finished run that nobody has stored."""
     plan = ask("epochs=2", "execution.save_model=true", method="nnpu")
     root, device = data_root(plan.spec.execution), choose_device(plan)
-    return compute(plan, open_data(plan, root), root, device, Listeners())
+    return compute(plan, open_data(plan, root), root, device, Audience())
 
 
 def test_what_is_computed_is_plain_data_that_another_process_can_store(done: Finished, tmp_path: Path) -> None:
@@ -324,12 +323,32 @@ def test_listeners_hear_of_a_run_from_its_start_to_its_record(ask: Ask) -> None:
     outcome = execute(plan, listeners=[heard])
     started, *epochs, finished = heard.events
     assert isinstance(started, RunStarted)
-    assert (started.run_id, started.spec, started.data) == (plan.run_id, plan.spec, outcome.result.data)
+    assert (started.run_id, started.spec) == (plan.run_id, plan.spec)
+    assert (started.labeled, started.unlabeled) == (57, 1149)
     assert started.code == outcome.result.code.hash
     assert [event.epoch for event in epochs] == [1, 2]
     assert isinstance(finished, RunFinished)
     assert (finished.status, finished.record, finished.result) == ("finished", outcome.folder, outcome.result)
     assert (finished.record / RESULT).exists()
+
+
+def test_listeners_get_what_needs_true_labels_when_the_run_is_over_and_a_display_at_once(ask: Ask) -> None:
+    heard, shown = Events(), Events()
+    plan = ask("epochs=2", "evaluation.trace=[train, validation, test]", method="nnpu")
+    outcome = execute(plan, listeners=[heard], display=shown)
+    started, *epochs, finished = heard.events
+    assert started.data is None
+    for event in epochs:
+        assert set(event.criteria) == {"pa", "pauc"}
+        assert set(event.values) == {"loss", "risk"}
+        assert not event.needs_truth
+    assert shown.events[0].data == outcome.result.data
+    for event in shown.events[1:-1]:
+        assert {"pa", "pauc", "oa", "f1", "macro-f1"} <= set(event.criteria)
+        assert {"train-accuracy", "validation-f1", "test-auc"} <= set(event.values)
+    assert finished == shown.events[-1]
+    assert finished.epochs == tuple(shown.events[1:-1])
+    assert finished.result == outcome.result
 
 
 def test_a_listener_that_fails_is_reported_once_and_the_run_goes_on(

@@ -117,7 +117,7 @@ Do = Callable[..., Outcome]
 def do(plugins: Registry, tmp_path: Path) -> Do:
     """``do("epochs=3", method="nnpu")``: a run on digits, recorded in the test's folder."""
 
-    def do(*sets: str, method: str = "no-network", listeners: tuple[Any, ...] = (), data: str = "digits") -> Outcome:
+    def do(*sets: str, method: str = "no-network", display: Any = None, data: str = "digits") -> Outcome:
         layer = Layer.of(
             *((f"data.key={data}",) if data else ()),
             f"method.key={method}",
@@ -125,7 +125,7 @@ def do(plugins: Registry, tmp_path: Path) -> Do:
             f"execution.results={tmp_path / 'results'}",
             *sets,
         )
-        return execute(resolve([layer], plugins), listeners=listeners)
+        return execute(resolve([layer], plugins), display=display)
 
     return do
 
@@ -370,7 +370,7 @@ def test_the_smallest_value_is_the_best_one_where_lower_is_better(do: Do) -> Non
         "patience=null",
         "selection.criterion=error",
         method="nnpu",
-        listeners=(values,),
+        display=values,
     )
     series = [seen["error"] for seen in values.seen]
     assert len(series) == 10

@@ -33,8 +33,8 @@ from pubench_core.request import Layer, Plan, resolve
 from pubench_core.specs.config import MethodConfig
 from pubench_core.specs.fields import Field
 from pubench_core.training.run import Run
-from pubench_core.training.scoring import modules_of, score_rows
-from pubench_core.training.views import PUData
+from pubench_core.training.scoring import score_rows
+from pubench_core.training.views import Features, PUData
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -146,7 +146,8 @@ def scores_of(made: Made) -> np.ndarray:
     plan, problem, trained, _ = made
     scorer = trained.method.candidates()[candidate_of(plan, trained)]
     rows = torch.arange(len(problem.data.x))
-    return score_rows(scorer, problem.features, rows, modules_of(trained.method)).double().numpy()
+    features = Features(torch.from_numpy(problem.preprocessing.apply(problem.data.x)))
+    return score_rows(scorer, features, rows).double().numpy()
 
 
 class TestScores:

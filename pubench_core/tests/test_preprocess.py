@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -14,6 +17,16 @@ X = np.array(
     dtype=np.float32,
 )
 POOL = np.array([0, 2, 3])
+
+
+def peak_of(work: Callable[[], object]) -> int:
+    """Bytes that a call needed at most, beside what was there before."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 class TestFill:
@@ -97,6 +110,65 @@ class TestStandardize:
         x = np.array([[0], [255], [51]], dtype=np.uint8)
         out = Preprocessing.fit(x, np.arange(2), "standardize").apply(x)
         assert out[:, 0].tolist() == pytest.approx([-1, 1, -0.6])
+
+
+class TestMemory:
+    """A result's features are one array: neither fitting nor applying makes another of its size."""
+
+    ROWS, COLUMNS = 40_000, 50
+    FEW_MIB = 12 * 2**20
+
+    def table(self) -> np.ndarray:
+        x = np.random.default_rng(0).normal(3, 7, size=(self.ROWS, self.COLUMNS)).astype(np.float32)
+        x[::7, 3] = NAN
+        return x
+
+    @pytest.mark.parametrize("kind", ["none", "standardize"])
+    def test_fitting_needs_a_few_mib(self, kind: str) -> None:
+        big = np.repeat(self.table(), 8, axis=1)
+        assert peak_of(lambda: Preprocessing.fit(big, np.arange(0, self.ROWS, 2), kind)) < self.FEW_MIB < big.nbytes
+
+    @pytest.mark.parametrize("kind", ["none", "standardize"])
+    def test_what_is_written_over_is_the_array_that_was_given(self, kind: str) -> None:
+        x = np.repeat(self.table(), 8, axis=1)
+        fitted = Preprocessing.fit(x, np.arange(0, self.ROWS, 2), kind)
+        expected, given = fitted.apply(x), x.copy()
+        assert peak_of(lambda: fitted.apply(x)) < x.nbytes + self.FEW_MIB
+        assert peak_of(lambda: fitted.apply(given, in_place=True)) < self.FEW_MIB
+        assert np.array_equal(given, expected)
+
+    def test_an_array_that_is_not_the_caller_s_own_is_left_as_it_is(self) -> None:
+        x = self.table()
+        before = x.copy()
+        Preprocessing.fit(x, np.arange(100), "standardize").apply(x)
+        assert np.array_equal(x, before, equal_nan=True)
+
+    def test_bytes_get_an_array_of_their_own(self) -> None:
+        x = np.random.default_rng(0).integers(0, 256, size=(50, 1, 4, 4)).astype(np.uint8)
+        fitted, before = Preprocessing.fit(x, np.arange(50), "standardize"), x.copy()
+        out = fitted.apply(x, in_place=True)
+        assert (out.dtype, out.shape) == (np.float32, x.shape)
+        assert np.array_equal(x, before)
+
+
+@pytest.mark.parametrize(
+    "shape", [(700_001, 1), (300_001, 3), (9_001, 129), (5_003, 1, 12, 11)], ids=["1", "3", "129", "image"]
+)
+@pytest.mark.parametrize("kind", ["none", "standardize"])
+def test_a_little_at_a_time_gives_the_bits_of_all_at_once(shape: tuple[int, ...], kind: str) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(3, 7, size=shape).astype(np.float32)
+    if x.ndim == 2:
+        x[rng.random(shape) < 0.03] = NAN
+    pool = rng.permutation(len(x))[: 2 * len(x) // 3]
+    reference, expected = x[pool], x
+    if x.ndim == 2:
+        fill = np.nanmedian(reference.astype(np.float64), axis=0)
+        reference, expected = (np.where(np.isnan(part), fill, part).astype(np.float32) for part in (reference, x))
+    if kind == "standardize":
+        values = reference.astype(np.float64)
+        expected = ((expected - values.mean(axis=0)) / values.std(axis=0)).astype(np.float32)
+    assert np.array_equal(Preprocessing.fit(x, pool, kind).apply(x), expected)
 
 
 def test_its_numbers_are_kept_by_name_and_give_the_same_bits() -> None:

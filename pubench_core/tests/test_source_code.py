@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -160,9 +161,7 @@ Write = Callable[[str, str], Path]
 
 
 def forget() -> None:
-    """Hashes are kept for a process; a test edits what a process never does."""
-    for cached in (source_code._package_hash, source_code._function_hash, source_code._definitions):
-        cached.cache_clear()
+    """Where modules lie is kept by Python; what is made of a file that is as young as these is not kept by anybody."""
     importlib.invalidate_caches()
 
 
@@ -179,7 +178,6 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
         return file
 
     yield write
-    forget()
     for name in [name for name in sys.modules if name.split(".")[0].startswith("toy_")]:
         del sys.modules[name]
 
@@ -336,6 +334,84 @@ def test_a_module_without_source_is_a_plugin_error(name: str) -> None:
 def test_a_hash_is_sixteen_hexadecimal_digits(pack: Path) -> None:
     assert len(code()) == 16
     assert int(code(), 16) >= 0
+
+
+# ---------------------------------------------------------------- what is kept for the process
+
+
+def long_ago(*files: Path) -> None:
+    """As if nobody had written these files for a while: what is made of them is kept from now on."""
+    for file in files:
+        os.utime(file, (1_000_000_000, 1_000_000_000))
+
+
+@pytest.fixture
+def read_again(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the files whose tokens are read, in that order."""
+    found: list[str] = []
+    real = source_code.source_text
+
+    def noting(file: Path) -> str:
+        found.append(file.name)
+        return real(file)
+
+    monkeypatch.setattr(source_code, "source_text", noting)
+    return found
+
+
+def test_files_that_stay_as_they_are_are_read_once(pack: Path, measures: Path, read_again: list[str]) -> None:
+    long_ago(*pack.iterdir(), *measures.parent.glob("*.py"))
+    first = code(), function()
+    assert {"method.py", "help.py", "measures.py", "ranks.py"} <= set(read_again)
+    read_again.clear()
+    assert (code(), function()) == first
+    assert read_again == []
+
+
+def test_an_edited_file_is_read_again_and_no_other(pack: Path, measures: Path, read_again: list[str]) -> None:
+    long_ago(*pack.iterdir(), *measures.parent.glob("*.py"))
+    before = code(), function()
+    read_again.clear()
+    (pack / "help.py").write_text("def shift(x):\n    return x + 2\n")
+    (measures.parent / "ranks.py").write_text("def ranked(x):\n    return -x\n")
+    after = code(), function()
+    assert after[0] != before[0]
+    assert after[1] != before[1]
+    assert set(read_again) == {"help.py", "ranks.py"}
+
+
+def test_a_second_edit_within_one_tick_of_the_clock_is_seen(pack: Path, measures: Path) -> None:
+    now = (pack / "help.py").stat().st_mtime_ns
+    found, texts = set(), {pack / "help.py": "def shift(x):\n    return x + {}\n", measures: "def good(v):\n    {}\n"}
+    for number in range(3):  # as many bytes each time
+        for file, text in texts.items():
+            file.write_text(text.format(number))
+            os.utime(file, ns=(now, now))
+        found |= {code(), function()}
+    assert len(found) == 6
+
+
+def test_a_file_that_comes_or_goes_is_seen(pack: Path) -> None:
+    long_ago(*pack.iterdir())
+    before = code()
+    (pack / "more.py").write_text("X = 1\n")
+    assert code() != before
+    (pack / "more.py").unlink()
+    assert code() == before
+
+
+def test_what_is_in_memory_counts_until_it_is_loaded_again(pack: Path, measures: Path) -> None:
+    """A notebook that edits a method goes on with the old one until it reloads it, and its records must say so."""
+    loaded = [importlib.import_module(name) for name in ("toy_pack.help", "toy_metrics.measures")]
+    before = code(), function()
+    (pack / "help.py").write_text("def shift(x):\n    return x + 100\n")
+    measures.write_text(MEASURES.replace("LIMIT = 3", "LIMIT = 100"))
+    assert (code(), function()) == before
+    for module in loaded:
+        importlib.reload(module)
+    after = code(), function()
+    assert after[0] != before[0]
+    assert after[1] != before[1]
 
 
 # ---------------------------------------------------------------- functions

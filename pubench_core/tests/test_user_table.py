@@ -366,6 +366,86 @@ class TestLeftOut:
         assert complaint(read, a=1, b=2).endswith("no column is left as a feature: 'a' (constant), 'b' (constant)")
 
 
+class TestNumbersThatRoundingMerges:
+    """Features are 32-bit floats, and a 64-bit one keeps 16 digits: what is lost is said, or not taken."""
+
+    IDS = 2**60 + 10**9 * np.arange(N, dtype=np.int64) ** 2
+
+    def test_whole_numbers_beyond_2_to_the_53_are_left_out_with_the_reason(self, read: Read) -> None:
+        table = read(account=self.IDS)
+        assert "account" not in names(table)
+        assert (
+            "'account' (whole numbers beyond 2^53, of which a float keeps the first 16 digits: an id, a code or a "
+            "time; data.own.features keeps it, rounded)" in note(table, "left out: ")
+        )
+
+    @pytest.mark.parametrize("suffix", ["csv", "parquet"])
+    def test_one_that_is_named_is_kept_and_what_is_left_of_it_is_said(self, read: Read, suffix: str) -> None:
+        table = read(account=self.IDS, _features="a,account", _suffix=suffix)
+        assert names(table) == ["a", "account"]
+        left = len(set(table.x[:, 1].tolist()))
+        assert left < N / 2
+        said = f"'account' has {N} different values, of which {left} are left as 32-bit features; subtract an offset"
+        assert said in note(table, "account")
+
+    def test_codes_that_repeat_are_categories_to_the_last_digit(self, read: Read) -> None:
+        """Two that are one number as floats are two categories."""
+        codes = 2**60 + np.arange(N, dtype=np.int64) % 3
+        assert len(set(codes.astype(float))) == 1
+        table = read(shop=codes)
+        assert table.columns[2] == Column("shop", "category", tuple(str(2**60 + k) for k in range(3)))
+        assert table.x[:, 2:].sum(axis=0).tolist() == [10, 10, 10]
+        assert "'shop' is read as text: whole numbers beyond 2^53" in note(table, "read as text")
+
+    @pytest.mark.parametrize("base", [2**60, 2**63, -(2**60)], ids=["signed", "unsigned", "negative"])
+    def test_it_holds_for_every_integer_of_64_bits(self, read: Read, base: int) -> None:
+        table = read(account=[base + 977 * k**2 for k in range(N)])
+        assert "'account' (whole numbers beyond 2^53" in note(table, "left out: ")
+
+    def test_and_for_larger_ones(self, read: Read) -> None:
+        several = [2**70 + k % (N - 1) for k in range(N)]
+        assert "'account' is read as text: whole numbers beyond 2^53" in note(read(account=several), "read as text")
+
+    @pytest.mark.parametrize("factor", [1, 2**43], ids=["small", "exact"])
+    def test_smaller_ones_are_numbers_as_they_are(self, read: Read, factor: int) -> None:
+        table = read(n=factor * np.arange(N) ** 2)
+        assert names(table) == ["a", "b", "n"]
+        assert table.x[:, 2].tolist() == [factor * k**2 for k in range(N)]
+        assert not [line for line in table.notes if "'n'" in line]
+
+    def test_with_a_gap_they_were_rounded_by_the_reader_which_is_said(self, read: Read) -> None:
+        table = read(account=["", *(str(2**53 + 10**13 * k + 1) for k in range(1, N))])
+        assert "account" in names(table)
+        assert note(table, "beyond").startswith("'account' has whole numbers beyond 2^53, which are rounded")
+
+    def test_large_measurements_are_numbers_without_a_word(self, read: Read) -> None:
+        table = read(molecules=np.random.default_rng(0).uniform(1e20, 9e20, N))
+        assert "molecules" in names(table)
+        assert not [line for line in table.notes if "molecules" in line]
+
+    def test_times_of_one_afternoon_are_merged_by_32_bits_which_is_said(self, read: Read) -> None:
+        """Seconds since 1970 are 128 apart as 32-bit numbers."""
+        seconds = 1_700_000_000 + 7 * np.random.default_rng(0).permutation(N)
+        table = read(at=seconds)
+        assert "at" in names(table)
+        assert f"'at' has {N} different values, of which {len(set(table.x[:, 2]))} are left" in note(table, "'at'")
+
+    def test_values_that_all_become_one_are_left_out(self, read: Read) -> None:
+        table = read(at=1_700_000_000 + 3 * (np.arange(N) % 5), _features="a,at")
+        assert names(table) == ["a"]
+        assert "'at' (its 5 different values are one 32-bit number; subtract an offset" in note(table, "left out")
+
+    def test_new_rows_that_are_rounded_are_said(self) -> None:
+        said: list[str] = []
+        encode(pd.DataFrame({"n": [2**60 + 1, 3]}), [Column("n", "number")], "new.csv", said.append)
+        encode(pd.DataFrame({"n": [2**53, 3]}), [Column("n", "number")], "new.csv", said.append)
+        assert said == ["new.csv: 'n' has whole numbers beyond 2^53; they are rounded"]
+
+    def test_a_positive_value_is_compared_to_the_last_digit(self, read: Read) -> None:
+        table = read(s=np.where(LABELED, 2**60 + 1, 2**60), _positive_value=str(2**60 + 1))
+        assert table.labeled.sum() == N_LABELED
+
+
 class TestDuplicates:
     def test_rows_that_repeat_are_counted_and_kept(self, read: Read) -> None:
         rows = np.r_[np.arange(N), [10, 11, 11]]

@@ -44,8 +44,20 @@ def test_in_case_control_a_labeled_positive_and_its_unlabeled_copy_are_one_insta
     labeled, unlabeled = (data.instance[rows] for rows in (data.labeled_rows, data.unlabeled_rows))
     assert sorted(unlabeled.tolist()) == list(range(300))
     assert len(set(labeled.tolist())) == 36
-    assert max(labeled.tolist()) < 120  # the first 120 rows are the positives
-    assert torch.equal(data.x[:, 0], data.instance.float())
+    assert data.x[data.labeled_rows].max() < 120  # the first 120 rows of the file are the positives
+    assert sorted(data.x[data.unlabeled_rows, 0].tolist()) == list(range(300))
+
+
+def test_instances_are_positions_in_the_permuted_pool_and_not_rows_of_the_file(
+    labels_only: Maker, problem_of: Builder
+) -> None:
+    data = view(labels_only, problem_of, scheme="single-training-set", validation_fraction=0.25)
+    assert sorted(data.instance.tolist()) == list(range(225))
+    assert sorted(data.validation.instance.tolist()) == list(range(225, 300))
+    rows_of_the_file = data.x[:, 0]
+    assert abs(float(torch.corrcoef(torch.stack([data.instance.float(), rows_of_the_file]))[0, 1])) < 0.3
+    for part in (data, data.validation):
+        assert torch.equal(part.take(torch.arange(len(part))), part.x)
 
 
 def test_in_a_single_training_set_no_instance_is_twice_in_the_table(labels_only: Maker, problem_of: Builder) -> None:
@@ -98,7 +110,7 @@ def test_one_grant_is_not_another(labels_only: Maker, problem_of: Builder) -> No
 
 def test_labels_that_were_not_granted_are_nowhere_in_the_view(labels_only: Maker, problem_of: Builder) -> None:
     data = view(labels_only, problem_of, frozenset({"prior"}))
-    truth = (data.instance < 120).tolist()
+    truth = (data.x[:, 0] < 120).tolist()
     tensors = [value for value in [*vars(data).values(), *vars(data.validation).values()] if torch.is_tensor(value)]
     assert tensors
     assert not any(value.shape == (len(data),) and value.bool().tolist() == truth for value in tensors)
@@ -108,7 +120,7 @@ def test_labels_that_were_not_granted_are_nowhere_in_the_view(labels_only: Maker
 def test_granted_truth_is_that_of_each_row_of_the_table(labels_only: Maker, problem_of: Builder, scheme: str) -> None:
     data = view(labels_only, problem_of, frozenset({"truth"}), scheme=scheme)
     assert data.truth.dtype == torch.float32
-    assert torch.equal(data.truth == 1, data.instance < 120)
+    assert torch.equal(data.truth == 1, data.x[:, 0] < 120)
 
 
 # ---------------------------------------------------------------- the prior of U

@@ -153,8 +153,43 @@ class VectorsOnly(Sound):
         super().fit(data, run)
 
 
+class Browses(Sound):
+    """Looks into the cache, where stored data sets lie with their labels."""
+
+    def fit(self, data: PUData, run: Run[Config]) -> None:
+        super().fit(data, run)
+        cache = Path(os.environ["PUBENCH_CACHE"])
+        sorted(cache.iterdir()) if cache.exists() else []
+
+
+class Counts(Sound):
+    """Counts the rows that it was asked to score."""
+
+    scored_by = ("net", "scored")
+
+    def fit(self, data: PUData, run: Run[Config]) -> None:
+        self.scored = 0
+        super().fit(data, run)
+
+    def decision_function(self, x: Tensor) -> Tensor:
+        self.scored += len(x)
+        return super().decision_function(x)
+
+
+class Borrows(Sound):
+    """Has a further output that reads what no snapshot keeps."""
+
+    def fit(self, data: PUData, run: Run[Config]) -> None:
+        self.center = data.x.mean()
+        super().fit(data, run)
+
+    def auxiliary_scores(self, x: Tensor) -> dict[str, Tensor]:
+        return {"distance": x.flatten(1).mean(dim=1) - self.center}
+
+
 KINDS = [
     Sound, Peeks, Relative, Restless, Stubborn, Meddling, Lost, Brittle, Scribbling, Unsavable, Savable, VectorsOnly,
+    Browses, Counts, Borrows,
 ]  # fmt: skip
 
 

@@ -65,7 +65,7 @@ class SpecOption:
 
 def _artifacts(text: str) -> list[str]:
     if text == "all":
-        return ["scores", "trace"]
+        return ["scores", "trace", "samples"]
     return [] if text == "none" else [name.strip() for name in text.split(",")]
 
 
@@ -152,7 +152,7 @@ OPTIONS: tuple[SpecOption, ...] = (
     SpecOption(
         "--artifacts",
         ("execution", "artifacts"),
-        "all, none, or a list of scores,trace. (default: all)",
+        "all, none, or a list of scores,trace,samples. (default: scores,trace)",
         MACHINE,
         read=_artifacts,
     ),

@@ -18,10 +18,11 @@ class PlainLines:
     """One line when training starts and one per epoch."""
 
     def pubench_run_started(self, event: RunStarted) -> None:
-        train, prior = event.data.train, event.data.prior
+        assert event.data is not None  # a display gets everything
+        prior = event.data.prior
         true = f" (true {prior.true:.4f})" if prior.true is not None else ""
         print(
-            f"run {event.run_id} on {event.device}: {train.labeled} labeled, {train.unlabeled} unlabeled, "
+            f"run {event.run_id} on {event.device}: {event.labeled} labeled, {event.unlabeled} unlabeled, "
             f"prior {prior.given:.4f}{true}",
             file=sys.stderr,
             flush=True,
@@ -79,8 +80,8 @@ def data_progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
 
 
 @contextmanager
-def listener() -> Iterator[PlainLines]:
-    """The listener that fits where stderr goes."""
+def display() -> Iterator[PlainLines]:
+    """The display that fits where stderr goes."""
     if not sys.stderr.isatty():
         yield PlainLines()
         return

@@ -18,7 +18,7 @@ from pubench_core.results import Result
 from .console import err
 from .messages import said
 from .options import Given
-from .progress import data_progress, listener
+from .progress import data_progress, display
 from .results import print_result
 
 
@@ -31,8 +31,8 @@ def run_once(given: Given, *, sets: list[str], config: Path | None, force: bool,
     tracking = registry().listeners if plan.spec.execution.tracking else []
     try:
         # What a plugin prints goes to stderr: stdout is the result and nothing else.
-        with listener() as terminal, redirect_stdout(sys.stderr):
-            outcome = execute(plan, listeners=[terminal, *tracking], force=force, say=say, progress=data_progress)
+        with display() as terminal, redirect_stdout(sys.stderr):
+            outcome = execute(plan, listeners=tracking, display=terminal, force=force, say=say, progress=data_progress)
     except RecordError as error:
         if error.result is not None:
             _show(error.result, None, reused=False, as_json=as_json)

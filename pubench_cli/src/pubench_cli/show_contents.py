@@ -105,5 +105,7 @@ def posterior(problem: Problem, cache: Path | None) -> Posterior:
     train, y = problem.split.train, problem.data.y
     assert y is not None
     positive = y[train.rows] == 1
-    x = problem.features.values.numpy()
-    return Posterior(auxiliary_logit(x, y, train.rows, train.rows[positive], cache), train.labeled[positive])
+    x = problem.preprocessing.apply(problem.data.x)
+    kind = problem.preprocessing.kind
+    logit = auxiliary_logit(x, y, train.rows, train.rows[positive], cache, preprocess=kind)
+    return Posterior(logit, train.labeled[positive])

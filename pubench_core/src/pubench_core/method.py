@@ -58,13 +58,17 @@ class Method(ABC, Generic[ConfigT]):
         """
         return
 
+    def check(self, data: PUData) -> None:
+        """Raises RequestError for what a split must offer and does not; called before the run is announced."""
+        return
+
     @abstractmethod
     def fit(self, data: PUData, run: Run[ConfigT]) -> None:
         """Trains on the table LP ‖ U; epochs are turns of ``run.epochs``."""
 
     @abstractmethod
     def decision_function(self, x: Tensor) -> Tensor:
-        """(B, *shape) -> (B,) real-valued scores; the engine decides positive iff above 0."""
+        """(B, *shape) -> (B,) real-valued scores; the engine decides positive iff above 0. Scoring changes no state."""
 
     def finalize(self, data: PUData, run: Run[ConfigT]) -> None:
         """Refreshes stored numbers (thresholds, normalizers) before an epoch is scored."""
@@ -79,7 +83,14 @@ class Method(ABC, Generic[ConfigT]):
         raise NotImplementedError
 
     def auxiliary_scores(self, x: Tensor) -> dict[str, Tensor]:
-        """Further outputs by name (propensity, discriminator), each (B,)."""
+        """Further outputs by name (propensity, discriminator), each (B,); they read only what ``scored_by`` names."""
+        return {}
+
+    def samples(self, n: int, run: Run[ConfigT]) -> dict[str, Tensor]:
+        """Rows drawn from what the method generates with, by name, (n, *shape) each; empty where it generates nothing.
+
+        They are recorded where ``execution.artifacts`` names ``samples``, as they are after the last epoch.
+        """
         return {}
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,16 @@ from .specs import Scheme, is_one_sample
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
+
+
+Array = TypeVar("Array", bound=npt.NDArray[Any])
+
+
+def _read_only(array: Array) -> Array:
+    """A view that nobody can write to."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 @dataclass(frozen=True)
@@ -32,15 +43,42 @@ class Knowledge:
     prior: float | None = None
     scheme: Scheme | None = None
 
+    def __post_init__(self) -> None:
+        for name in ("truth", "labeled", "unlabeled"):
+            if (array := getattr(self, name)) is not None:
+                object.__setattr__(self, name, _read_only(array))
+
     @property
     def known(self) -> frozenset[str]:
         """What a metric may need that is known here."""
         return frozenset(name for name in ("truth", "labeled", "prior", "scheme") if getattr(self, name) is not None)
 
 
+class Counts(NamedTuple):
+    """The four cells of the confusion matrix."""
+
+    tp: int
+    fp: int
+    fn: int
+    tn: int
+
+
+class Curve(NamedTuple):
+    """What lies at or above each distinct score, from the highest down: equal scores are never torn apart.
+
+    ``taken``: (k,) rows there, ``found``: (k,) positives among them; the last pair counts every row. Read-only.
+    """
+
+    taken: npt.NDArray[np.int64]
+    found: npt.NDArray[np.int64]
+
+
 @dataclass(frozen=True)
 class Scored:
-    """``scores``: (n,) one per instance; ``decisions``: (n,) True iff score > 0 (decided by the engine, once)."""
+    """``scores``: (n,) one per instance; ``decisions``: (n,) True iff score > 0 (decided by the engine, once).
+
+    What several metrics need of both is computed once, when the first of them asks.
+    """
 
     scores: FloatArray
     decisions: BoolArray
@@ -48,8 +86,35 @@ class Scored:
 
     @classmethod
     def of(cls, scores: FloatArray, knowledge: Knowledge | None = None, **known: Any) -> Scored:
-        """Scores with the engine's decision; what is known of the rows as an object or field by field."""
-        return cls(scores, scores > 0, knowledge or Knowledge(**known))
+        """Scores with the engine's decision; what is known of the rows as an object or field by field.
+
+        Metrics share the arrays, which they can therefore only read.
+        """
+        return cls(_read_only(scores), _read_only(scores > 0), knowledge or Knowledge(**known))
+
+    @cached_property
+    def counts(self) -> Counts:
+        """Decisions against the truth, which must be known."""
+        y, h = self._positive, self.decisions
+        tp, positive, decided = (int(np.count_nonzero(rows)) for rows in (y & h, y, h))
+        return Counts(tp, decided - tp, positive - tp, len(y) - decided - positive + tp)
+
+    @cached_property
+    def curve(self) -> Curve:
+        """Scores against the truth, which must be known."""
+        order = np.argsort(self.scores)[::-1]
+        scores = self.scores[order]
+        last_of_equal = np.append(scores[1:] != scores[:-1], True)[: len(scores)]
+        curve = Curve(np.flatnonzero(last_of_equal) + 1, np.cumsum(self._positive[order])[last_of_equal])
+        for array in curve:
+            array.flags.writeable = False
+        return curve
+
+    @cached_property
+    def _positive(self) -> BoolArray:
+        assert self.knowledge.truth is not None
+        positive: BoolArray = self.knowledge.truth == 1
+        return positive
 
 
 class MetricView:
@@ -80,6 +145,18 @@ class MetricView:
         """(n,) true labels, 1 positive and 0 negative."""
         value: npt.NDArray[np.int8] = self._declared("truth", self._scored.knowledge.truth)
         return value
+
+    @property
+    def counts(self) -> Counts:
+        """The confusion matrix of the decisions. Needs truth."""
+        self._declared("truth", self._scored.knowledge.truth)
+        return self._scored.counts
+
+    @property
+    def curve(self) -> Curve:
+        """How many positives lie above each distinct score. Needs truth."""
+        self._declared("truth", self._scored.knowledge.truth)
+        return self._scored.curve
 
     @property
     def labeled(self) -> npt.NDArray[np.int64]:

@@ -5,7 +5,8 @@ A method whose nature forbids something says so in ``MethodInfo.declared_failure
 be declared is in :data:`UNDECLARABLE`.
 """
 
-from .checks import CHECKS, UNDECLARABLE, Check
+from . import checks, discipline, honesty  # noqa: F401 - importing them registers their checks
+from .register import CHECKS, UNDECLARABLE, Check
 from .report import Finding, check_method
 from .subject import Subject
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-import os
+import copy
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,36 +16,14 @@ from pydantic import ValidationError
 
 from ..engine.model_file import load_model, model_bytes
 from ..errors import PubenchError
+from ..method import AnyMethod
+from ..metric import FloatArray
 from ..request.resolve import method_class
-from .subject import Subject, assert_finite, assert_same, caller_state
-
-Check = Callable[[Subject], None]
-
-#: Seconds that two epochs on 200 rows may take, imports and a compiler's first run included.
-PATIENCE = 90.0
-#: Relative difference allowed between scoring rows together and one by one: kernels differ with the batch.
-TOLERANCE = 1e-4
-
-CHECKS: dict[str, Check] = {}
-#: What may not be declared as a known failure.
-UNDECLARABLE = frozenset(
-    {"hidden-labels", "order-of-rows", "same-seed-same-scores", "finite-scores", "prior-near-0-and-1", "one-label"}
-)
+from .register import PATIENCE, TOLERANCE, NotApplicable, check
+from .subject import Subject, assert_finite, assert_same
 
 
-class NotApplicable(Exception):
-    """The check does not concern this method; the text says why."""
-
-
-def _check(name: str) -> Callable[[Check], Check]:
-    def register(function: Check) -> Check:
-        CHECKS[name] = function
-        return function
-
-    return register
-
-
-@_check("light-info")
+@check("light-info")
 def light_info(subject: Subject) -> None:
     """The entry-point module is imported without torch, scikit-learn, scipy or the implementation."""
     module = subject.info.package
@@ -57,7 +34,7 @@ def light_info(subject: Subject) -> None:
     assert not done.stdout.split(), f"import {module} imports {', '.join(done.stdout.split())}"
 
 
-@_check("config")
+@check("config")
 def config(subject: Subject) -> None:
     """Config survives JSON, refuses unknown fields, says what every field means; every preset is valid."""
     kind = method_class(subject.info).Config
@@ -82,7 +59,7 @@ def config(subject: Subject) -> None:
     assert not silent, f"fields without a description: {', '.join(silent)}"
 
 
-@_check("needs")
+@check("needs")
 def needs(subject: Subject) -> None:
     """The info record names exactly what ``requires`` says of the default configuration."""
     kind = method_class(subject.info)
@@ -93,7 +70,7 @@ def needs(subject: Subject) -> None:
     )
 
 
-@_check("two-epochs-in-seconds")
+@check("two-epochs-in-seconds")
 def two_epochs_in_seconds(subject: Subject) -> None:
     """Two epochs on 200 rows."""
     started = time.perf_counter()
@@ -102,7 +79,7 @@ def two_epochs_in_seconds(subject: Subject) -> None:
     assert seconds < PATIENCE, f"two epochs on 200 rows took {seconds:.0f} s"
 
 
-@_check("finite-scores")
+@check("finite-scores")
 def finite_scores(subject: Subject) -> None:
     """One finite score per row, on every part, under every criterion; not all equal."""
     plan = subject.plan()
@@ -115,7 +92,7 @@ def finite_scores(subject: Subject) -> None:
     assert len(np.unique(scores["last/test"])) > 1, "every test row has the same score"
 
 
-@_check("order-of-rows")
+@check("order-of-rows")
 def order_of_rows(subject: Subject) -> None:
     """A row's score depends neither on its position nor on the rows beside it."""
     plan = subject.plan()
@@ -134,14 +111,14 @@ def order_of_rows(subject: Subject) -> None:
     assert gap < TOLERANCE, f"a row scored alone has another score than beside others (relative difference {gap:.1e})"
 
 
-@_check("same-seed-same-scores")
+@check("same-seed-same-scores")
 def same_seed_same_scores(subject: Subject) -> None:
     """Bit for bit."""
     plan = subject.plan()
     assert_same(subject.scores(plan), subject.scores(plan), "the same seed twice")
 
 
-@_check("other-seed-other-scores")
+@check("other-seed-other-scores")
 def other_seed_other_scores(subject: Subject) -> None:
     """On one split, two seeds do not give one result."""
     problem = subject.problem(subject.plan(seed=2))
@@ -149,26 +126,54 @@ def other_seed_other_scores(subject: Subject) -> None:
     assert not np.array_equal(one, other), "seeds 2 and 25 give the same scores"
 
 
-@_check("hidden-labels")
-def hidden_labels(subject: Subject) -> None:
-    """Permuting the true labels of unlabeled rows changes no bit, in training and validation, in both schemes."""
-    if subject.is_oracle:
-        raise NotApplicable("an oracle: it is granted the true labels")
-    rng = np.random.default_rng(0)
-    for scheme in ("case-control", "single-training-set"):
-        plan = subject.plan(scheme=scheme)
-        problem = subject.problem(plan)
-        hidden = {}
-        for name, part in (("truth_train", problem.split.train), ("truth_validation", problem.split.validation)):
-            truth = getattr(problem, name).copy()
-            truth[~part.labeled] = rng.permutation(truth[~part.labeled])
-            assert not np.array_equal(truth, getattr(problem, name))
-            hidden[name] = truth
-        changed = dataclasses.replace(problem, **hidden)
-        assert_same(subject.scores(plan, problem), subject.scores(plan, changed), f"hidden labels permuted ({scheme})")
+@check("scoring-changes-nothing")
+def scoring_changes_nothing(subject: Subject) -> None:
+    """Scoring leaves the method as it is, and all outputs come from what ``scored_by`` names."""
+    plan = subject.plan()
+    problem = subject.problem(plan)
+    trained = subject.train(plan, problem)
+    method, place = trained.method, {"stage": "check"}
+    features, rows, _ = problem.part("test")
+
+    def outputs(candidate: str) -> dict[str, FloatArray]:
+        scorer = {"": method.candidates()[candidate]}
+        scores, auxiliary = trained.evaluator.outputs(scorer, features, rows, place, auxiliary=True)
+        return {**scores, **auxiliary}
+
+    candidate = trained.selection.tracks["last"].candidate
+    before = copy.deepcopy(_states(method))
+    first = outputs(candidate)
+    changed = [name for name, value in _states(method).items() if not _equal(value, before.get(name))]
+    assert not changed, f"scoring changed {', '.join(changed)}"
+    for name in [name for name in vars(method) if name not in (*method.scored_by, "config")]:
+        delattr(method, name)
+    try:
+        again = outputs(candidate)
+    except AttributeError as error:
+        raise AssertionError(f"an output reads what scored_by does not name: {error}") from error
+    assert_same(first, again, "outputs without the attributes that scored_by does not name")
 
 
-@_check("save-and-load")
+def _states(method: AnyMethod) -> dict[str, Any]:
+    """The state of every attribute that can be compared: modules by tensor, tensors, arrays and numbers."""
+    found: dict[str, Any] = {}
+    for name, value in vars(method).items():
+        if hasattr(value, "state_dict"):
+            found |= {f"{name}.{key}": item for key, item in value.state_dict().items()}
+        elif isinstance(value, (torch.Tensor, np.ndarray, bool, int, float, str, list, dict, tuple)):
+            found[name] = value
+    return found
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if isinstance(one, torch.Tensor):
+        return isinstance(other, torch.Tensor) and torch.equal(one, other)
+    if isinstance(one, np.ndarray):
+        return np.array_equal(one, other)
+    return bool(one == other) if isinstance(one, (bool, int, float, str)) else True
+
+
+@check("save-and-load")
 def save_and_load(subject: Subject) -> None:
     """A saved model scores as the method that was saved."""
     plan = subject.plan()
@@ -183,27 +188,30 @@ def save_and_load(subject: Subject) -> None:
         except PubenchError as error:
             raise AssertionError(str(error)) from error
     gap = np.abs(scores - trained.scores["last"]["test"]).max()
-    allowed = 0.0 if subject.device.type == "cpu" else TOLERANCE * (np.abs(scores).max() + 1e-12)
+    allowed = TOLERANCE * (np.abs(scores).max() + 1e-12)  # batches of other rows may differ in the last bits
     assert gap <= allowed, f"the loaded model's scores differ by up to {gap:.1e}"
 
 
-@_check("both-schemes")
+@check("both-schemes")
 def both_schemes(subject: Subject) -> None:
     """case-control and single-training-set both give finite scores."""
     for scheme in ("case-control", "single-training-set"):
         assert_finite(subject.scores(subject.plan(scheme=scheme)), scheme)
 
 
-@_check("image-text-tabular")
+@check("image-text-tabular")
 def image_text_tabular(subject: Subject) -> None:
     """Images, text vectors and tables all give finite scores."""
     for modality in ("image", "text", "tabular"):
         assert_finite(subject.scores(subject.plan(modality=modality)), modality)
 
 
-@_check("calibration")
+@check("calibration")
 def calibration(subject: Subject) -> None:
-    """Under one-sample data, ``calibrate`` decides whether U holds the labeled rows, and the method can take both."""
+    """Under one-sample data, ``calibrate`` decides whether U holds the labeled rows, and the method can take both.
+
+    Either way a two-sample method is to believe that π is the share of positives in U.
+    """
     if subject.is_oracle:
         raise NotApplicable("an oracle: it does not read who is labeled")
     found = {}
@@ -211,6 +219,8 @@ def calibration(subject: Subject) -> None:
         plan = subject.plan(f"method.calibrate={calibrate}", scheme="single-training-set")
         problem = subject.problem(plan)
         view = problem.view(frozenset({"prior"}))
+        if subject.info.setting == "two-sample":
+            assert view.unlabeled_prior == view.prior, f"calibrate {calibrate}: U is to have {view.unlabeled_prior}"
         expected = len(problem.split.train.rows) - (0 if calibrate == "on" else view.n_labeled)
         assert view.n_unlabeled == expected, f"calibrate {calibrate}: U has {view.n_unlabeled} rows, not {expected}"
         found[calibrate] = subject.scores(plan, problem)
@@ -218,7 +228,7 @@ def calibration(subject: Subject) -> None:
     assert not np.array_equal(found["on"]["last/test"], found["off"]["last/test"]), "calibrate on and off score alike"
 
 
-@_check("small-batches")
+@check("small-batches")
 def small_batches(subject: Subject) -> None:
     """Batches of two rows and batches larger than the data: a result, or one clear error."""
     if "batch_size" not in method_class(subject.info).Config.model_fields:
@@ -227,7 +237,7 @@ def small_batches(subject: Subject) -> None:
         subject.runs_or_refuses(subject.plan(f"batch_size={size}", "steps_per_epoch=8"), f"batch_size {size}")
 
 
-@_check("one-label")
+@check("one-label")
 def one_label(subject: Subject) -> None:
     """A c so small that one positive is labeled: a result, or one clear error."""
     for scheme in ("case-control", "single-training-set"):
@@ -237,56 +247,14 @@ def one_label(subject: Subject) -> None:
         subject.runs_or_refuses(plan, f"one labeled positive, {scheme}")
 
 
-@_check("prior-near-0-and-1")
+@check("prior-near-0-and-1")
 def prior_near_0_and_1(subject: Subject) -> None:
     """Given priors of .001 and .999: a result, or one clear error."""
     for prior in (0.001, 0.999):
         subject.runs_or_refuses(subject.plan(f"prior={prior}"), f"prior {prior}")
 
 
-@_check("callers-random-state")
-def callers_random_state(subject: Subject) -> None:
-    """The global generators of python, numpy and torch neither influence a result nor are changed."""
-    plan, found = subject.plan(), []
-    for seed in (1, 2):
-        with caller_state(seed) as state:
-            found.append(subject.scores(plan))
-        changed = [name for name, same in state.items() if not same]
-        assert not changed, f"the caller's random state was changed: {', '.join(changed)}"
-    assert_same(found[0], found[1], "the caller's random state")
-
-
-_written: list[str] | None = None
-
-
-def _watch(event: str, arguments: tuple[object, ...]) -> None:
-    if _written is not None and event == "open" and isinstance(arguments[0], (str, bytes)):
-        mode, flags = arguments[1], arguments[2]
-        writes = isinstance(mode, str) and set(mode) & set("wax+")
-        if writes or (isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)):
-            _written.append(os.fsdecode(arguments[0]))
-
-
-@_check("writes-nothing")
-def writes_nothing(subject: Subject) -> None:
-    """Training opens no file for writing, byte-code and compiler caches apart: the engine writes what is recorded."""
-    global _written
-    plan = subject.plan()
-    problem = subject.problem(plan)
-    subject.train(plan, problem)  # compilers fill their caches on first use
-    if not getattr(sys, "_pubench_watches", False):
-        sys.addaudithook(_watch)  # hooks cannot be taken away again; this one is idle unless a check runs
-        sys._pubench_watches = True  # type: ignore[attr-defined]
-    _written = []
-    try:
-        subject.train(plan, problem)
-    finally:
-        written, _written = _written, None
-    written = [path for path in written if "__pycache__" not in path and not path.startswith(("/proc/", "/dev/"))]
-    assert not written, f"training opened for writing: {', '.join(written[:3])}"
-
-
-@_check("cuda")
+@check("cuda")
 def cuda(subject: Subject) -> None:
     """On a GPU: finite scores, the same seed the same scores."""
     if "cuda" not in subject.info.devices:

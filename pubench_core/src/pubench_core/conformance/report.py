@@ -10,7 +10,7 @@ from typing import Literal
 import torch
 
 from ..errors import PubenchError
-from .checks import CHECKS, UNDECLARABLE, NotApplicable
+from .register import CHECKS, UNDECLARABLE, NotApplicable
 from .subject import Subject
 
 Verdict = Literal["passed", "failed", "declared", "not applicable", "passes although declared", "may not be declared"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,7 @@ from ..engine.problem import Problem
 from ..engine.train import Trained, train
 from ..errors import RequestError
 from ..plugins.info import MethodInfo
+from ..plugins.listeners import Listeners
 from ..plugins.registry import GROUP, Registry
 from ..request import Layer, Plan, resolve
 from ..request.resolve import method_class
@@ -85,8 +87,13 @@ class Subject:
         return build_problem(plan, self.device)
 
     def train(self, plan: Plan, problem: Problem | None = None) -> Trained:
-        """Trains without listeners and without a record."""
-        return train(plan, problem or self.problem(plan))
+        """Trains without a record; the only listeners are those in the method's package, if it carries any."""
+        carried = Listeners([importlib.import_module(self.info.package)])
+        return train(
+            plan,
+            problem or self.problem(plan),
+            report=lambda event: carried.notify("pubench_epoch_finished", event.without_truth()),
+        )
 
     def scores(self, plan: Plan, problem: Problem | None = None) -> dict[str, FloatArray]:
         """criterion/part -> scores, under the criteria that no true label enters."""

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import Hint, RequestError
+from ..plugins.kept import PerFile
 from ..specs.canonical import short_hash
 from .dataset import ClassData
 
@@ -96,11 +97,14 @@ class Manifest(TypedDict):
 
 
 def manifest_of(folder: Path) -> Manifest | None:
-    """What a complete copy says of itself; None if there is none. Raises RequestError if it is damaged."""
+    """What a complete copy says of itself; None if there is none. Raises RequestError if it is damaged.
+
+    It is kept for the process as long as its file is the same; nobody edits it in place.
+    """
     path = folder / MANIFEST
     remedy, hint = "remove it to make room for a new copy", Hint("prepare again", folder.parent.name)
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = _manifests.of(str(path))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
@@ -108,6 +112,13 @@ def manifest_of(folder: Path) -> Manifest | None:
     if not isinstance(found, dict) or not found.keys() >= Manifest.__required_keys__:
         raise RequestError(f"{path} is not the manifest of a prepared copy; {remedy}", hint=hint)
     return cast("Manifest", found)
+
+
+def _json_of(file: str) -> Any:
+    return json.loads(Path(file).read_text(encoding="utf-8"))
+
+
+_manifests = PerFile(_json_of, most=100)
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
@@ -180,6 +191,8 @@ def check_copy(folder: Path, manifest: Manifest) -> None:
 
     That time is noted in the manifest. Raises RequestError naming the first file that is gone or another.
     """
+    if _as_noted(folder, manifest):
+        return
     key = manifest["key"]
     sources: list[SourceEntry] = [
         {**entry, "mtime_ns": _time_of_same(Path(entry["path"]), entry, _SOURCE_REMEDY, key)}
@@ -195,6 +208,16 @@ def check_copy(folder: Path, manifest: Manifest) -> None:
             write_manifest(folder, noted)
         except OSError:  # a cache that cannot be written is opened all the same; the next run hashes again
             return
+
+
+def _as_noted(folder: Path, manifest: Manifest) -> bool:
+    """Whether every file has the size and the time that the manifest notes."""
+    try:
+        found: list[tuple[os.stat_result, FileEntry]] = [(os.stat(e["path"]), e) for e in manifest["sources"]]
+        found += [(array_path(folder, name).stat(), entry) for name, entry in manifest["arrays"].items()]
+    except OSError:
+        return False
+    return all(stat.st_size == entry["bytes"] and stat.st_mtime_ns == entry["mtime_ns"] for stat, entry in found)
 
 
 def verify_copy(folder: Path) -> list[RequestError]:

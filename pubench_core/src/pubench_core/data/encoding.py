@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: A text column with more different values than this is not a category.
 MAX_CATEGORIES = 100
+#: Up to here a 64-bit float tells whole numbers apart.
+EXACT_UP_TO = 2**53
 _ID_NAME = re.compile(r"(^|[_\W])(id|uuid|guid|index|rownum|row)($|[_\W])|^unnamed: 0$", re.IGNORECASE)
 
 
@@ -47,8 +49,8 @@ def encode(
 ) -> npt.NDArray[np.float32]:
     """(n, d) float32 features of a table. An unseen category has no feature: its row is zero there, which is said.
 
-    ``name``: the table's, for messages. ``say``: called with a line about unseen categories and one about missing
-    values.
+    ``name``: the table's, for messages. ``say``: called with a line about unseen categories, one about numbers that
+    are rounded, and one about missing values.
 
     Raises RequestError for a column that is missing or not numeric.
     """
@@ -59,6 +61,8 @@ def encode(
         values = frame[column.name]
         if column.kind == "number":
             parts.append(_numbers(values, name, column.name)[:, None])
+            if say is not None and _is_inexact(values):
+                say(f"{name}: '{column.name}' has whole numbers beyond 2^53; they are rounded")
             continue
         words = _words(values)
         parts.append(np.stack([words == value for value in column.categories], axis=1).astype(np.float32))
@@ -173,11 +177,36 @@ def _decide(name: str, values: Series[Any], *, by_name: bool) -> _Decision:
         return _Decision(_category(name, values), note=f"'{name}' is read as text: {odd}")
     if not by_name and _is_id(name, values):
         return without("probably an id: every value differs; data.own.features keeps it")
-    if pd.api.types.is_bool_dtype(values) or pd.api.types.is_numeric_dtype(values):
-        return _Decision(Column(name, "number"))
+    if _is_whole(values) and _is_inexact(values):
+        beyond = "whole numbers beyond 2^53, of which a float keeps the first 16 digits"
+        if distinct <= MAX_CATEGORIES and distinct < len(values):
+            return _Decision(_category(name, values), note=f"'{name}' is read as text: {beyond}")
+        if not by_name:
+            return without(f"{beyond}: an id, a code or a time; data.own.features keeps it, rounded")
+    if pd.api.types.is_bool_dtype(values) or pd.api.types.is_numeric_dtype(values) or _is_whole(values):
+        return _number(name, values)
     if distinct > MAX_CATEGORIES:
         return without(f"text with {distinct} different values, more than {MAX_CATEGORIES} categories")
     return _Decision(_category(name, values))
+
+
+def _number(name: str, values: Series[Any]) -> _Decision:
+    """A column of numbers, with a note where most of its values become the same ones as 32-bit features."""
+    import pandas as pd
+
+    distinct = values.nunique()
+    numbers = pd.to_numeric(values).to_numpy(dtype=np.float64, na_value=np.nan)
+    with np.errstate(over="ignore"):  # a number too large for any feature is refused later, with its row
+        left = pd.Series(numbers.astype(np.float32)).nunique()
+    remedy = "subtract an offset or rescale it to keep them apart"
+    if left <= 1 and distinct > 1 and not values.isna().any():
+        return _Decision(left_out=f"'{name}' (its {distinct} different values are one 32-bit number; {remedy})")
+    note = ""
+    if 2 * left < distinct:
+        note = f"'{name}' has {distinct} different values, of which {left} are left as 32-bit features; {remedy}"
+    elif _is_inexact(values):
+        note = f"'{name}' has whole numbers beyond 2^53, which are rounded"
+    return _Decision(Column(name, "number"), note=note)
 
 
 def _category(name: str, values: Series[Any]) -> Column:
@@ -229,6 +258,26 @@ def _numbers_but_for(values: Series[Any]) -> str:
         f"{len(given) - len(strange)} of {len(given)} values are numbers, row {strange.index[0]} is "
         f"'{strange.iloc[0]}'; leave unknown cells empty to have it read as numbers"
     )
+
+
+def _is_whole(values: Series[Any]) -> bool:
+    """Whether every value is a whole number, of any size; numbers with gaps may have become floats."""
+    import pandas as pd
+
+    return values.dtype.kind in "iu" or pd.api.types.infer_dtype(values, skipna=True) == "integer"
+
+
+def _is_inexact(values: Series[Any]) -> bool:
+    """Whether whole numbers are among them that a float does not tell apart, or did not when the file was read.
+
+    A column of whole numbers with a gap is read as floats; large measurements without one are what they are.
+    """
+    given = values.dropna()
+    if not len(given) or not (_is_whole(given) or (given.dtype.kind == "f" and len(given) < len(values))):
+        return False
+    if given.dtype.kind == "f" and not (given % 1 == 0).all():
+        return False
+    return bool(given.max() > EXACT_UP_TO or given.min() < -EXACT_UP_TO)
 
 
 def _is_id(name: str, values: Series[Any]) -> bool:

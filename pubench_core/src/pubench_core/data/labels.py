@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -111,6 +112,8 @@ def _means(word: str, value: Any) -> bool:
     """Whether what the user wrote is this value: ``0`` is 0.0 and False, ``TRUE`` is True."""
     if isinstance(value, (bool, np.bool_)) and word.lower() in ("true", "false"):
         return bool(value) == (word.lower() == "true")
+    if isinstance(value, (int, np.integer)) and re.fullmatch(r"\s*[+-]?\d+\s*", word):
+        return int(word) == int(value)  # a float does not tell whole numbers beyond 2^53 apart
     if isinstance(value, (bool, np.bool_, int, float, np.number)):
         try:
             return float(word) == float(value)

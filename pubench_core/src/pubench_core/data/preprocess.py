@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,8 @@ from .dataset import IntArray
 FloatArray = npt.NDArray[np.float64]
 #: Kinds that need no other row: they are carried out once, when a data set's prepared copy is made.
 _ROW_WISE = frozenset({"l2"})
+#: Bytes of the float64 numbers that are worked on at once.
+_BLOCK = 4 * 2**20
 
 
 def row_wise_part(kind: str) -> str:
@@ -53,28 +56,43 @@ class Preprocessing:
 
         A feature that is missing in the whole pool is filled with 0; a constant one is centered and not scaled.
         """
-        fill = mean = deviation = None
-        may_miss = _may_miss(x, kind)
-        reference = x[pool] if kind == "standardize" or may_miss else x[:0]
-        if may_miss:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)  # a column without any value: its median is NaN
-                fill = np.nan_to_num(np.nanmedian(reference.astype(np.float64), axis=0))
-            reference = _filled(reference, fill)
-        if kind == "standardize":
-            values = reference.astype(np.float64) / (255 if x.dtype == np.uint8 else 1)
-            mean, deviation = values.mean(axis=0), values.std(axis=0)
-            deviation[deviation == 0] = 1.0
-        return cls(kind, fill, mean, deviation)
+        may_miss, standardize = _may_miss(x, kind), kind == "standardize"
+        if not (may_miss or standardize):
+            return cls(kind)
+        flat = x.reshape(len(x), -1)
+        fill, mean, deviation = np.zeros((3, flat.shape[1]))
+        for columns in _column_blocks(flat.shape[1], len(pool)):
+            values = flat[pool, columns].astype(np.float64)
+            if may_miss:
+                fill[columns] = _medians(values)
+                values = np.where(np.isnan(values), fill[columns].astype(np.float32), values)
+            if standardize:
+                values /= _unit(x)
+                mean[columns], deviation[columns] = values.mean(axis=0), values.std(axis=0)
+        deviation[deviation == 0] = 1.0
+        scale = (mean.reshape(x.shape[1:]), deviation.reshape(x.shape[1:])) if standardize else (None, None)
+        return cls(kind, fill if may_miss else None, *scale)
 
-    def apply(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """(n, *shape) from rows after :func:`row_wise`; the same array where nothing is to be done, else float32."""
-        if self.fill is not None:
-            x = _filled(x, self.fill)
-        if self.mean is None or self.deviation is None:
+    def apply(self, x: npt.NDArray[Any], *, in_place: bool = False) -> npt.NDArray[Any]:
+        """(n, *shape) from rows after :func:`row_wise`; the same array where nothing is to be done, else float32.
+
+        ``in_place``: ``x`` is the caller's own and may be written over, which saves a second array where it is float32.
+        What is needed beside the arrays is a few MiB.
+        """
+        if self.mean is None and not (self.fill is not None and _has_gaps(x)):
             return x
-        values = x.astype(np.float32) / np.float32(255 if x.dtype == np.uint8 else 1)
-        return np.asarray((values - self.mean) / self.deviation, dtype=np.float32)
+        out = x if in_place and x.dtype == np.float32 else np.empty(x.shape, np.float32)
+        for rows in _row_blocks(x):
+            out[rows] = self._applied(x[rows])
+        return out
+
+    def _applied(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        values = x.astype(np.float32)
+        if self.fill is not None:
+            values = np.where(np.isnan(values), self.fill, values).astype(np.float32)
+        if self.mean is None or self.deviation is None:
+            return values
+        return np.asarray((values / np.float32(_unit(x)) - self.mean) / self.deviation)
 
     def apply_to_raw(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """(n, *shape) from rows as they were read."""
@@ -96,7 +114,36 @@ def _may_miss(x: npt.NDArray[Any], kind: str) -> bool:
     return x.dtype.kind == "f" and x.ndim == 2 and row_wise_part(kind) == "none"
 
 
-def _filled(x: npt.NDArray[Any], fill: FloatArray) -> npt.NDArray[Any]:
-    """The same array where nothing is missing."""
-    gaps = np.isnan(x)
-    return np.where(gaps, fill, x).astype(np.float32) if gaps.any() else x
+def _unit(x: npt.NDArray[Any]) -> int:
+    """The stored value that means 1."""
+    return 255 if x.dtype == np.uint8 else 1
+
+
+def _has_gaps(x: npt.NDArray[Any]) -> bool:
+    return any(bool(np.isnan(x[rows]).any()) for rows in _row_blocks(x))
+
+
+def _medians(values: FloatArray) -> FloatArray:
+    """(d,) of the values that are there; 0 for a column without one."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a column without any value: its median is NaN
+        return np.asarray(np.nan_to_num(np.nanmedian(values, axis=0)))
+
+
+# -------------------------------------------------------------------- a little at a time
+
+
+def _row_blocks(x: npt.NDArray[Any]) -> Iterator[slice]:
+    """All rows, of which a block is at most ``_BLOCK`` bytes in float64."""
+    step = max(1, _BLOCK // (8 * math.prod(x.shape[1:]) or 1))
+    return (slice(start, start + step) for start in range(0, len(x), step))
+
+
+def _column_blocks(d: int, n: int) -> Iterator[slice]:
+    """All of ``d`` columns, of which a block of ``n`` rows is about ``_BLOCK`` bytes in float64.
+
+    A block has two columns at least: NumPy adds up a single column in another order.
+    """
+    step = max(2, _BLOCK // (8 * max(n, 1)))
+    starts = range(0, max(d - 1, 1), step)
+    return (slice(start, d if start == starts[-1] else start + step) for start in starts)

@@ -15,7 +15,7 @@ class DataSource(ABC):
 
     ``read`` is called once per data set and machine: what it returns is kept as a memory-mapped copy
     (:mod:`pubench_core.data.store`) which every later run opens instead. A source without files (``locate`` returns
-    nothing) comes with its package and is read every time.
+    nothing) comes with its package and is read once per process.
     """
 
     def __init__(self, info: DatasetInfo) -> None:

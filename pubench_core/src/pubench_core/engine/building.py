@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,13 @@ from ..data.roots import data_root
 from ..data.store import open_dataset
 from ..data.user_table import UserTable
 from ..errors import RequestError
+from ..isolation import isolated
+from ..randomness import torch_seed
 from ..request.plan import MechanismChoice, Plan
 from ..results import Estimate
 from ..specs import RunSpec, is_one_sample, unlabeled_prior
 from ..training.views import Features
-from .priors import given_prior
+from .priors import Samples, given_prior
 from .problem import OpenedData, Problem, Truth
 
 
@@ -58,25 +61,27 @@ def build_problem(
     opened = opened or open_data(plan, root)
     data, device = opened.data, device or torch.device("cpu")
     split, preprocessing = _split(plan, data, root.cache / "posterior")
-    train_x = preprocessing.apply(data.x)
+    # A copy in the split's random order: what a method holds has neither the order of the file nor the test rows.
+    pool = data.x[np.concatenate([split.train.rows, split.validation.rows])]
+    pool = preprocessing.apply(pool, in_place=True)
+    test = preprocessing.apply(_gathered(data.x if data.x_test is None else data.x_test, split.test_rows))
     truth = data.y[split.train.rows] if data.y is not None else None
     prior_true = _true_prior(spec, split, truth)
-    prior, estimate = _prior(plan, split, train_x, prior_true)
-    features = features_test = Features(torch.from_numpy(train_x).to(device))
-    if data.x_test is not None:
-        features_test = Features(torch.from_numpy(preprocessing.apply(data.x_test)).to(device))
+    prior, estimate = _prior(plan, split, pool, prior_true)
+    one_sample = is_one_sample(spec.data.scheme)
     y_test = data.y if data.x_test is None else data.y_test
     return Problem(
         opened=opened,
         split=split,
         scheme=spec.data.scheme,
         seed=spec.seed,
-        calibrated=is_one_sample(spec.data.scheme) and spec.method.calibrate == "on",
+        calibrated=one_sample and spec.method.calibrate == "on",
+        uncalibrated=one_sample and spec.method.calibrate == "off" and plan.method.info.setting == "two-sample",
         prior_true=prior_true,
         prior=prior,
         estimate=estimate,
-        features=features,
-        features_test=features_test,
+        features=Features(torch.from_numpy(pool).to(device)),
+        features_test=Features(torch.from_numpy(test).to(device)),
         truth_train=truth,
         truth_validation=data.y[split.validation.rows] if data.y is not None else None,
         truth_test=y_test[split.test_rows] if y_test is not None else None,
@@ -87,14 +92,27 @@ def build_problem(
 # -------------------------------------------------------------------- priors
 
 
+def _gathered(x: npt.NDArray[Any], rows: IntArray) -> npt.NDArray[Any]:
+    """These rows; the array itself, without a copy, where they are all of it in its order."""
+    return x if len(rows) == len(x) and np.array_equal(rows, np.arange(len(x))) else x[rows]
+
+
 def _prior(plan: Plan, split: Split, x: npt.NDArray[Any], true: float | None) -> tuple[float, Estimate | None]:
-    """The prior that the method is given. RequestError where a method that reads it is given one below the labels."""
+    """The prior that the method is given; ``x``: features of the pool, in the split's order.
+
+    RequestError where a method that reads it is given one below the labels.
+    """
     spec, train = plan.spec, split.train
+
+    def samples() -> Samples:
+        positive, unlabeled = np.flatnonzero(train.labeled), train.unlabeled(spec.data.scheme)
+        return Samples(x[positive], x[unlabeled], positive, unlabeled)
+
     found = given_prior(
         spec.prior,
         true,
         estimator=plan.estimator,
-        samples=lambda: (x[train.rows[train.labeled]], x[train.rows[train.unlabeled(spec.data.scheme)]]),
+        samples=samples,
         one_sample=is_one_sample(spec.data.scheme),
         seed=spec.seed,
     )
@@ -162,15 +180,17 @@ def _simulated(choice: MechanismChoice, spec: RunSpec, data: PNDataset, cache: P
     assert data.y is not None
     assert spec.mechanism.c is not None
     y = data.y
-    fitted: list[tuple[Preprocessing, npt.NDArray[Any]]] = []  # both parts are labeled on the same pool
+    fitted: list[Preprocessing] = []  # both parts are labeled on the same pool
+    part = itertools.count()  # the training part, then the validation part
 
     def choose(pool: IntArray, positives: IntArray, n: int, rng: np.random.Generator) -> IntArray:
         if not fitted:
-            preprocessing = Preprocessing.fit(data.x, pool, spec.data.preprocess)
-            fitted.append((preprocessing, preprocessing.apply(data.x)))
-        x = fitted[0][1]
-        logit = auxiliary_logit(x, y, pool, positives, cache) if choice.info.needs_posterior else None
-        return choice.mechanism.choose(x[positives], logit, n, rng)
+            fitted.append(Preprocessing.fit(data.x, pool, spec.data.preprocess))
+        logit = None
+        if choice.info.needs_posterior:
+            logit = auxiliary_logit(fitted[0].apply(data.x), y, pool, positives, cache, preprocess=spec.data.preprocess)
+        with isolated(torch_seed(spec.seed, "mechanism", next(part)), torch.device("cpu")):  # whatever it draws from
+            return choice.mechanism.choose(fitted[0].apply(data.x[positives]), logit, n, rng)
 
     split = generate(
         data,
@@ -181,4 +201,4 @@ def _simulated(choice: MechanismChoice, spec: RunSpec, data: PNDataset, cache: P
         test_fraction=spec.data.test_fraction,
         seed=spec.seed,
     )
-    return split, fitted[0][0]
+    return split, fitted[0]

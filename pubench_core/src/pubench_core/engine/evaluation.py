@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from ..errors import PluginError, RunFailed
@@ -13,7 +14,7 @@ from ..isolation import isolated
 from ..method import AnyMethod, Scorer
 from ..metric import FloatArray, Measurer, MetricPlugin, Scored
 from ..randomness import torch_seed
-from ..training.scoring import modules_of, score_rows
+from ..training.scoring import score_outputs
 from ..training.views import Features
 from .problem import Problem
 
@@ -37,41 +38,63 @@ class Evaluator:
 
     def scores(self, fn: Scorer, features: Features, rows: Tensor, place: dict[str, Any]) -> FloatArray:
         """(n,) scores. Raises RunFailed if there is not one finite number per row, PluginError on a wrong shape."""
-        with isolated(torch_seed(self._seed, "scoring"), self.problem.device):
-            found = score_rows(fn, features, rows, modules_of(self.method))
-        if found.shape != (len(rows),):
-            raise PluginError(
-                f"{type(self.method).__name__} returned scores of shape {tuple(found.shape)} for {len(rows)} rows; "
-                f"({len(rows)},) is right"
-            )
-        scores: FloatArray = found.double().cpu().numpy()
-        if not np.isfinite(scores).all():
-            bad = int(np.flatnonzero(~np.isfinite(scores))[0])
-            raise RunFailed(f"the score of row {bad} is {scores[bad]}", cause="non-finite", **place)
-        return scores
+        return self.outputs({"": fn}, features, rows, place)[0][""]
 
-    def auxiliary(self, features: Features, rows: Tensor) -> dict[str, FloatArray]:
-        """The method's further outputs by name, (n,) each; empty for most methods."""
+    def outputs(
+        self,
+        scorers: Mapping[str, Scorer],
+        features: Features,
+        rows: Tensor,
+        place: dict[str, Any],
+        *,
+        auxiliary: bool = False,
+        in_order: bool = False,
+    ) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
+        """Scores of several scorers, and the method's further outputs if asked for: name -> (n,), in one pass.
+
+        Rows are shown in random order, whatever order they have in a file, unless ``in_order``. Raises as
+        :meth:`scores`.
+        """
+        method = self.method
+
+        def every_output(x: Tensor) -> dict[str, Tensor]:
+            found = {f"score {name}": scorer(x) for name, scorer in scorers.items()}
+            if auxiliary:
+                found |= {f"auxiliary {name}": values for name, values in method.auxiliary_scores(x).items()}
+            return found
+
         with isolated(torch_seed(self._seed, "scoring"), self.problem.device):
-            names = list(self.method.auxiliary_scores(features.take(rows[:1])))
-            found = {
-                name: score_rows(
-                    lambda x, name=name: self.method.auxiliary_scores(x)[name],  # type: ignore[misc]
-                    features,
-                    rows,
-                    modules_of(self.method),
+            order = (torch.arange if in_order else torch.randperm)(len(rows)).to(rows.device)
+            shown = score_outputs(every_output, features, rows[order])
+        found: dict[str, dict[str, FloatArray]] = {"score": {}, "auxiliary": {}}
+        for name, values in shown.items():
+            if values.shape != (len(rows),):
+                raise PluginError(
+                    f"{type(method).__name__} returned scores of shape {tuple(values.shape)} for {len(rows)} rows; "
+                    f"({len(rows)},) is right"
                 )
-                for name in names
-            }
-        return {name: values.double().cpu().numpy() for name, values in found.items()}
+            kind, _, own = name.partition(" ")
+            found[kind][own] = torch.empty_like(values).index_copy_(0, order, values).double().cpu().numpy()
+        for scores in found["score"].values():
+            if not np.isfinite(scores).all():
+                bad = int(np.flatnonzero(~np.isfinite(scores))[0])
+                raise RunFailed(f"the score of row {bad} is {scores[bad]}", cause="non-finite", **place)
+        return found["score"], found["auxiliary"]
 
     def validation(self, scores: FloatArray) -> Scored:
         """Validation scores with everything that is known of these rows; a metric sees what it declared."""
         return Scored.of(scores, self._validation)
 
     def value(self, name: str, scored: Scored) -> float | None:
-        """One metric, None where it is undefined or failed."""
-        return self.measurer.measure(name, scored).value
+        """One metric, None where it is undefined or failed; what it draws at random is not missing in the run."""
+        with isolated(0, self.problem.device):
+            return self.measurer.measure(name, scored).value
+
+    def values(self, names: Iterable[str], scored: Scored) -> dict[str, float]:
+        """Every metric for which enough is known and that has a value."""
+        with isolated(0, self.problem.device):
+            measures = self.measurer.measure_all(names, scored)
+        return {name: measure.value for name, measure in measures.items() if measure.value is not None}
 
     def undefined(self, names: tuple[str, ...]) -> dict[str, str]:
         """Criteria without a value on this split, with the reason; found by measuring constant scores."""
@@ -86,6 +109,9 @@ class Evaluator:
             elif name == "native":
                 if not part.n_labeled:
                     reasons[name] = "no labeled validation positive"
-            elif reason := self.measurer.measure(name, scored).undefined:
-                reasons[name] = reason
+            else:
+                with isolated(0, self.problem.device):
+                    reason = self.measurer.measure(name, scored).undefined
+                if reason:
+                    reasons[name] = reason
         return reasons

@@ -32,7 +32,7 @@ from ..request.plan import Plan
 from ..request.resolve import method_class
 from ..specs import RunSpec
 from ..training.networks import NetworkBuilder
-from ..training.scoring import modules_of, score_rows
+from ..training.scoring import score_rows
 from ..training.views import Features
 from .problem import Problem
 from .snapshot import Snapshot
@@ -58,7 +58,7 @@ class SavedModel:
         values = self.preprocessing.apply_to_raw(x)
         scorer = self.method.candidates()[self.candidate]
         rows = torch.arange(len(values))
-        found = score_rows(scorer, Features(torch.from_numpy(values)), rows, modules_of(self.method))
+        found = score_rows(scorer, Features(torch.from_numpy(values)), rows)
         return np.asarray(found.double().numpy())
 
 

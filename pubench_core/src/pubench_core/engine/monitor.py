@@ -11,15 +11,16 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from torch import nn
 
 from ..errors import RunFailed
 from ..isolation import isolated
-from ..metric import Scored
+from ..method import Scorer
+from ..metric import FloatArray, Scored
 from ..plugins.events import EpochFinished
 from ..randomness import torch_seed
-from ..training.run import Epoch, Run
-from ..training.scoring import modules_of
+from ..training.epochs import Epoch
+from ..training.memory import remembering_outputs
+from ..training.run import Run
 from ..training.views import PUPart
 from .evaluation import Evaluator
 from .selection import Selection
@@ -45,7 +46,12 @@ class Monitor:
         self.epochs: list[EpochFinished] = []
         self._validation, self._trace, self._trace_metrics = validation, trace, trace_metrics
         self._run_id, self._report = run_id, report
+        metrics = evaluator.measurer.metrics
+        self._oracle_criteria = frozenset(
+            name for name in selection.tracks if name in metrics and metrics[name].info.oracle
+        )
         self._context: tuple[Any, Run[Any]] | None = None
+        self._validation_scores: FloatArray | None = None
 
     def attach(self, data: Any, run: Run[Any]) -> None:
         """Gives the monitor what ``Method.finalize`` and ``selection_score`` are called with."""
@@ -59,10 +65,6 @@ class Monitor:
     def start_stage(self) -> None:
         """A new training loop: patience counts from here."""
         self.selection.start_stage()
-
-    def modules(self) -> list[nn.Module]:
-        """The method's modules."""
-        return modules_of(self.evaluator.method)
 
     def end_of_epoch(
         self,
@@ -80,15 +82,17 @@ class Monitor:
         place = {"stage": epoch.stage, "epoch": number}
         method = self.evaluator.method
         criteria: dict[str, float | None] = {}
-        self.refresh()  # whether or not anybody scores: what is traced must not change what is trained
-        if selectable:
-            by_criterion = self._criteria(place)
-            self.selection.update(number, by_criterion, patience, lambda: Snapshot.take(method))
-            criteria = {
-                name: self.selection.tracks[name].best_of(by_candidate)[1]
-                for name, by_candidate in by_criterion.items()
-            }
-        values = {**values, **self._traced(place)}
+        self._validation_scores = None
+        with remembering_outputs():
+            self.refresh()  # whether or not anybody scores: what is traced must not change what is trained
+            if selectable:
+                by_criterion = self._criteria(place)
+                self.selection.update(number, by_criterion, patience, lambda: Snapshot.take(method))
+                criteria = {
+                    name: self.selection.tracks[name].best_of(by_candidate)[1]
+                    for name, by_candidate in by_criterion.items()
+                }
+            traced = self._traced(place)
         event = EpochFinished(
             run_id=self._run_id,
             stage=epoch.stage,
@@ -99,7 +103,8 @@ class Monitor:
             evaluation_seconds=time.perf_counter() - started,
             criterion=self.criterion,
             criteria=criteria,
-            values=values,
+            values={**values, **traced},
+            needs_truth=frozenset(traced) | self._oracle_criteria,
         )
         self.epochs.append(event)
         self._report(event)
@@ -120,30 +125,37 @@ class Monitor:
         values: dict[str, dict[str, float | None]] = {name: {} for name in wanted}
         if not wanted:
             return values
-        problem = evaluator.problem
-        rows = problem.rows(problem.split.validation.rows)
-        for candidate, fn in evaluator.method.candidates().items():
-            scored = evaluator.validation(evaluator.scores(fn, problem.features, rows, place))
+        features, rows, _ = evaluator.problem.part("validation")
+        candidates = evaluator.method.candidates()
+        scores, _ = evaluator.outputs(candidates, features, rows, place)
+        for candidate, fn in candidates.items():
+            scored = evaluator.validation(scores[candidate])
             for name in wanted:
-                if name == "native":
-                    with isolated(torch_seed(problem.seed, "native"), run.device):
-                        own = float(evaluator.method.selection_score(self._validation, fn, run))
-                    if not np.isfinite(own):
-                        raise RunFailed(f"the method's own selection score is {own}", **place)
-                    values[name][candidate] = own
-                else:
-                    values[name][candidate] = evaluator.value(name, scored)
+                values[name][candidate] = (
+                    self._native(fn, run, place) if name == "native" else evaluator.value(name, scored)
+                )
+        self._validation_scores = next(iter(scores.values()))
         return values
 
+    def _native(self, fn: Scorer, run: Run[Any], place: dict[str, Any]) -> float:
+        """The method's own criterion."""
+        with isolated(torch_seed(self.evaluator.problem.seed, "native"), run.device):
+            own = float(self.evaluator.method.selection_score(self._validation, fn, run))
+        if not np.isfinite(own):
+            raise RunFailed(f"the method's own selection score is {own}", **place)
+        return own
+
     def _traced(self, place: dict[str, Any]) -> dict[str, float]:
-        problem, values = self.evaluator.problem, {}
+        """Measures of the parts to trace, against the truth; scores that selection needed are not computed again."""
+        evaluator = self.evaluator
+        values: dict[str, float] = {}
+        fn = next(iter(evaluator.method.candidates().values()))
         for part in self._trace:
-            features, rows, truth = problem.part(part)
+            features, rows, truth = evaluator.problem.part(part)
             if truth is None:
                 continue
-            fn = next(iter(self.evaluator.method.candidates().values()))
-            scored = Scored.of(self.evaluator.scores(fn, features, rows, place), truth=truth)
-            for name, measure in self.evaluator.measurer.measure_all(self._trace_metrics, scored).items():
-                if measure.value is not None:
-                    values[f"{part}-{name}"] = measure.value
+            known = self._validation_scores if part == "validation" else None
+            scores = evaluator.scores(fn, features, rows, place) if known is None else known
+            found = evaluator.values(self._trace_metrics, Scored.of(scores, truth=truth))
+            values |= {f"{part}-{name}": value for name, value in found.items()}
         return values

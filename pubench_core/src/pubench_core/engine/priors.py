@@ -4,18 +4,36 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
+from ..data.dataset import IntArray
 from ..errors import RequestError
-from ..randomness import stream
+from ..isolation import isolated
+from ..prior import PriorEstimate
+from ..randomness import stream, torch_seed
 from ..request.plan import EstimatorChoice
 from ..results import Estimate, plain_data
 
 FOLDS = 5
-Samples = Callable[[], tuple[npt.NDArray[Any], npt.NDArray[Any]]]
+
+
+@dataclass(frozen=True)
+class Samples:
+    """What an estimator is shown: P and U, (n_P, *shape) and (n_U, *shape) features.
+
+    ``positive_instance``, ``unlabeled_instance``: (n_P,) and (n_U,), which instance a row is. In case-control a labeled
+    positive is also in U: two rows of one instance.
+    """
+
+    positive: npt.NDArray[Any]
+    unlabeled: npt.NDArray[Any]
+    positive_instance: IntArray
+    unlabeled_instance: IntArray
 
 
 def given_prior(
@@ -23,22 +41,22 @@ def given_prior(
     true: float | None,
     *,
     estimator: EstimatorChoice | None,
-    samples: Samples,
+    samples: Callable[[], Samples],
     one_sample: bool,
     seed: int,
 ) -> tuple[float, Estimate | None]:
-    """π in (0, 1), and the estimate behind it, if there is one. ``samples`` gives P and U, for estimators only.
+    """π in (0, 1), and the estimate behind it, if there is one. ``samples`` is called for estimators only.
 
     ``true``: None where it is not known; then neither it nor a multiple of it may be wanted.
 
-    Raises RequestError if a scaled or estimated prior leaves the interval.
+    Raises RequestError if a scaled or estimated prior leaves the interval, or if too few rows are there to estimate it.
     """
     if isinstance(wanted, float):
         return wanted, None
     word, _, rest = wanted.partition(":")
     estimate = None
     if estimator is not None:
-        estimate, prior = _estimated(estimator, *samples(), one_sample, seed)
+        estimate, prior = _estimated(wanted, estimator, samples(), one_sample, seed)
         how = f"estimated by {estimator.info.key}"
     else:
         assert true is not None  # resolve refuses the true prior where there is no truth
@@ -55,18 +73,20 @@ def given_prior(
 
 
 def _estimated(
-    choice: EstimatorChoice,
-    positive: npt.NDArray[Any],
-    unlabeled: npt.NDArray[Any],
-    one_sample: bool,
-    seed: int,
+    wanted: str, choice: EstimatorChoice, samples: Samples, one_sample: bool, seed: int
 ) -> tuple[Estimate, float]:
     """What the estimator says, and π: its share of U in case-control, (N_l + share n_U) / n otherwise."""
+    n_positive, n_unlabeled = len(samples.positive), len(samples.unlabeled)
+    if choice.info.inputs == "scores" and min(n_positive, n_unlabeled) < 2:
+        raise RequestError(
+            f"prior {wanted}: {choice.info.key} reads held-out scores, which need at least 2 labeled and 2 unlabeled "
+            f"rows to train on, and there are {n_positive} and {n_unlabeled}; give a number (prior=0.4)",
+            field="prior",
+            value=wanted,
+        )
     started = time.perf_counter()
-    rng = stream(seed, "prior")
-    if choice.info.inputs == "scores":
-        positive, unlabeled = held_out_scores(positive, unlabeled, rng)
-    found = choice.estimator.estimate(positive, unlabeled, rng)
+    with isolated(torch_seed(seed, "prior"), torch.device("cpu")):  # whatever the estimator draws from
+        found = _asked(choice, samples, stream(seed, "prior"))
     estimate = Estimate(
         estimator=choice.info.key,
         share=found.share,
@@ -76,21 +96,53 @@ def _estimated(
     )
     if not one_sample:
         return estimate, found.share
-    return estimate, (len(positive) + found.share * len(unlabeled)) / (len(positive) + len(unlabeled))
+    return estimate, (n_positive + found.share * n_unlabeled) / (n_positive + n_unlabeled)
+
+
+def _asked(choice: EstimatorChoice, samples: Samples, rng: np.random.Generator) -> PriorEstimate:
+    """The estimator's answer to scores or features, as its info says."""
+    positive, unlabeled = samples.positive, samples.unlabeled
+    if choice.info.inputs == "scores":
+        positive, unlabeled = held_out_scores(samples, rng)
+    return choice.estimator.estimate(positive, unlabeled, rng)
 
 
 def held_out_scores(
-    positive: npt.NDArray[Any], unlabeled: npt.NDArray[Any], rng: np.random.Generator
+    samples: Samples, rng: np.random.Generator
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Out-of-fold probabilities of 'labeled' from a logistic regression of P against U, standardized features."""
+    """(n_P,) and (n_U,) out-of-fold probabilities of 'labeled': a logistic regression of P against U, standardized.
+
+    An instance is in one fold with all its rows. Were a labeled positive's unlabeled copy in another fold, the
+    regression would have seen the very row that it scores, with the opposite label.
+    """
     from sklearn.linear_model import LogisticRegression
-    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+    from sklearn.model_selection import PredefinedSplit, cross_val_predict
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    x = np.concatenate([positive, unlabeled]).reshape(len(positive) + len(unlabeled), -1).astype(np.float64)
-    y = np.r_[np.ones(len(positive)), np.zeros(len(unlabeled))]
-    folds = StratifiedKFold(min(FOLDS, len(positive)), shuffle=True, random_state=int(rng.integers(2**31)))
+    n_positive, n_unlabeled = len(samples.positive), len(samples.unlabeled)
+    rows = np.concatenate([samples.positive, samples.unlabeled])
+    x = rows.reshape(len(rows), -1).astype(np.float64)
+    y = np.r_[np.ones(n_positive), np.zeros(n_unlabeled)]
+    folds = folds_of_instances(samples.positive_instance, samples.unlabeled_instance, rng)
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
-    scores = cross_val_predict(model, x, y, cv=folds, method="predict_proba")[:, 1]
-    return scores[: len(positive)], scores[len(positive) :]
+    scores = cross_val_predict(model, x, y, cv=PredefinedSplit(np.concatenate(folds)), method="predict_proba")[:, 1]
+    return scores[:n_positive], scores[n_positive:]
+
+
+def folds_of_instances(
+    positive: IntArray, unlabeled: IntArray, rng: np.random.Generator, folds: int = FOLDS
+) -> tuple[IntArray, IntArray]:
+    """(n_P,) and (n_U,) the fold of each row, the same for all rows of one instance.
+
+    ``positive``, ``unlabeled``: (n,) instances. Labeled instances and the others are dealt out in random order, each
+    kind evenly; there are at most as many folds as labeled instances, so that each holds one.
+    """
+    labeled = np.unique(positive)
+    others = np.setdiff1d(unlabeled, labeled)
+    folds = min(folds, len(labeled))
+    instances = np.concatenate([rng.permutation(labeled), rng.permutation(others)])
+    dealt = np.concatenate([np.arange(len(labeled)), np.arange(len(others))]) % folds
+    order = np.argsort(instances)
+    of = dealt[order]
+    return of[np.searchsorted(instances[order], positive)], of[np.searchsorted(instances[order], unlabeled)]

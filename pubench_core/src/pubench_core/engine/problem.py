@@ -15,7 +15,7 @@ from ..data.generator import Part, Split
 from ..data.preprocess import Preprocessing
 from ..metric import Knowledge
 from ..results import DataFacts, Estimate, PartFacts, PriorFacts
-from ..specs import Scheme
+from ..specs import Scheme, is_one_sample, unlabeled_prior
 from ..training.views import Features, PUData, PUPart
 
 Truth = npt.NDArray[np.int8]
@@ -33,10 +33,14 @@ class OpenedData:
 
 @dataclass(frozen=True)
 class Problem:
-    """``truth_*``: 0/1 labels of the rows of the split's parts, in order; None where the truth is not known.
+    """``features``: rows of the training pool, then of the validation part, in the split's random order - not the order
+    of a file, which is often sorted by class; ``features_test``: the test rows in the split's order.
+
+    ``truth_*``: 0/1 labels of the rows of the split's parts, in order; None where the truth is not known.
 
     ``prior_true`` is |P| / n of the pool (of its unlabeled rows, where those alone are a draw from the population and
-    the labels are given); None without truth. ``prior`` is what the method is given.
+    the labels are given); None without truth. ``prior`` is what the method is given. ``uncalibrated``: a method of the
+    two-sample setting gets U as it is on purpose, and is to believe that π is its share of positives.
     """
 
     opened: OpenedData
@@ -44,6 +48,7 @@ class Problem:
     scheme: Scheme
     seed: int
     calibrated: bool
+    uncalibrated: bool
     prior_true: float | None
     prior: float
     estimate: Estimate | None
@@ -64,17 +69,33 @@ class Problem:
         """The device that the features are on."""
         return self.features.values.device
 
-    def rows(self, index: npt.NDArray[np.int64]) -> Tensor:
-        """Row numbers on the device."""
-        return torch.from_numpy(index).to(self.device)
+    @property
+    def unlabeled_prior(self) -> float:
+        """Share of positives in U that the method is to believe: what π implies, or π where U stands for the pool."""
+        if not is_one_sample(self.scheme) or self.calibrated or self.uncalibrated:
+            return self.prior
+        train = self.split.train
+        return unlabeled_prior(self.prior, train.n_labeled, len(train.rows))
 
     def part(self, name: str) -> tuple[Features, Tensor, Truth | None]:
-        """Features, rows and truth of ``train`` (the pool, each instance once), ``validation`` or ``test``."""
+        """Features, positions in them and truth of ``train`` (each instance once), ``validation`` or ``test``."""
+        n_train, n_validation = len(self.split.train.rows), len(self.split.validation.rows)
         if name == "train":
-            return self.features, self.rows(self.split.train.rows), self.truth_train
+            return self.features, torch.arange(n_train, device=self.device), self.truth_train
         if name == "validation":
-            return self.features, self.rows(self.split.validation.rows), self.truth_validation
-        return self.features_test, self.rows(self.split.test_rows), self.truth_test
+            rows = torch.arange(n_train, n_train + n_validation, device=self.device)
+            return self.features, rows, self.truth_validation
+        return self.features_test, torch.arange(len(self.features_test), device=self.device), self.truth_test
+
+    def unlabeled_features(self) -> tuple[Features, Tensor] | None:
+        """Features of a user's unlabeled rows, in the table's order, and positions in them; None for simulated labels.
+
+        They are gathered here, for one use: the rows may lie in every part of the split.
+        """
+        if self.unlabeled_rows is None:
+            return None
+        x = self.preprocessing.apply(self.data.x[self.unlabeled_rows])
+        return Features(torch.from_numpy(x).to(self.device)), torch.arange(len(x), device=self.device)
 
     def knowledge(self, name: str) -> Knowledge:
         """What is known of the rows of a part, for metrics."""
@@ -97,8 +118,8 @@ class Problem:
 
     def view(self, granted: frozenset[str]) -> PUData:
         """What a method may see; its table is LP ‖ U."""
-        instance, labeled, truth = self._table(self.split.train, self.truth_train)
-        v_instance, v_labeled, _ = self._table(self.split.validation, None)
+        instance, labeled, truth = self._table(self.split.train, 0, self.truth_train)
+        v_instance, v_labeled, _ = self._table(self.split.validation, len(self.split.train.rows), None)
         return PUData(
             self.features,
             instance,
@@ -107,18 +128,22 @@ class Problem:
             validation=PUPart(self.features, v_instance, v_labeled, self.scheme),
             granted=granted,
             prior=self.prior,
+            unlabeled_prior=self.unlabeled_prior,
             truth=truth if "truth" in granted else None,
         )
 
-    def _table(self, part: Part, truth: Truth | None) -> tuple[Tensor, Tensor, Tensor | None]:
-        """(row in features, labeled, truth) of LP ‖ U; under calibration U is U ∪ P (Wang et al., Algorithm 1)."""
+    def _table(self, part: Part, start: int, truth: Truth | None) -> tuple[Tensor, Tensor, Tensor | None]:
+        """(position in features, labeled, truth) of LP ‖ U; under calibration U is U ∪ P (Wang et al., Algorithm 1).
+
+        ``start``: where the rows of the part start in ``features``.
+        """
         p = np.flatnonzero(part.labeled)
         u = np.arange(len(part.rows)) if self.calibrated else part.unlabeled(self.scheme)
         positions = np.concatenate([p, u])
         labeled = torch.zeros(len(positions), dtype=torch.bool)
         labeled[: len(p)] = True
         return (
-            self.rows(part.rows[positions]),
+            torch.from_numpy(start + positions).to(self.device),
             labeled.to(self.device),
             torch.from_numpy(truth[positions].astype(np.float32)).to(self.device) if truth is not None else None,
         )
@@ -147,7 +172,12 @@ class Problem:
                 if self.truth_test is not None
                 else None
             ),
-            prior=PriorFacts(given=self.prior, true=self.prior_true, estimate=self.estimate),
+            prior=PriorFacts(
+                given=self.prior,
+                given_unlabeled=self.unlabeled_prior,
+                true=self.prior_true,
+                estimate=self.estimate,
+            ),
             calibrated=self.calibrated,
             digest=self.opened.digest,
             encoding=tuple(as_plain(self.opened.columns)) if self.opened.columns is not None else None,

@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from ..errors import Cause, PluginError, PubenchError, RunFailed
@@ -17,14 +19,20 @@ from ..plugins.events import EpochFinished
 from ..randomness import torch_seed
 from ..request.plan import Plan
 from ..results import PeakMemory, Seconds
+from ..training.epochs import ending_epochs_with
 from ..training.networks import NetworkBuilder
 from ..training.run import Run
+from ..training.scoring import evaluation_mode
+from ..training.views import PUData
 from .evaluation import Evaluator
 from .monitor import Monitor
 from .problem import Problem
 from .resources import PeakMemoryMeter
 from .selection import Selection, Track, refuse_undefined
 from .snapshot import Snapshot
+
+#: Rows that are kept of each of a method's generators.
+SAMPLES = 64
 
 #: What is raised where memory runs out, of the machine or of a GPU.
 OUT_OF_MEMORY = (MemoryError, torch.OutOfMemoryError)
@@ -45,7 +53,10 @@ class State:
 
 @dataclass(frozen=True)
 class Trained:
-    """What training left behind: the method in its chosen state, per criterion its epoch and state, the costs."""
+    """What training left behind: the method in its chosen state, per criterion its epoch and state, the costs.
+
+    ``samples``: rows that a generative method drew, (n, *shape) by name; empty where none are kept.
+    """
 
     method: AnyMethod
     evaluator: Evaluator
@@ -55,6 +66,7 @@ class Trained:
     state_of: dict[str, str]
     seconds: Seconds
     memory: PeakMemory
+    samples: dict[str, npt.NDArray[np.float32]]
 
     @property
     def scores(self) -> dict[str, dict[str, FloatArray]]:
@@ -91,8 +103,12 @@ def train(
     build = network_builder(plan, problem)
     with isolated(0, torch.device("cpu")):
         build(1)  # a network that does not fit the data is refused before the run is announced
+    data = problem.view(plan.method.requires)
+    with isolated(torch_seed(spec.seed, "check"), device):
+        method.check(data)
     started()
-    epochs = _fit(plan, evaluator, selection, build, report)
+    epochs, run = _fit(plan, evaluator, selection, build, data, report)
+    samples = _samples(method, run, spec.seed) if "samples" in spec.execution.artifacts else {}
     trained_at = time.perf_counter()
     states, state_of = _scored_states(selection, evaluator, spec.selection.criterion)
     ended_at = time.perf_counter()
@@ -105,6 +121,7 @@ def train(
         state_of=state_of,
         seconds=_seconds(epochs, ended_at - started_at, ended_at - trained_at),
         memory=memory.read(),
+        samples=samples,
     )
 
 
@@ -113,11 +130,11 @@ def _fit(
     evaluator: Evaluator,
     selection: Selection,
     build: NetworkBuilder,
+    data: PUData,
     report: Callable[[EpochFinished], None],
-) -> list[EpochFinished]:
-    """Calls the method's ``fit``; its epochs, with the last state kept in ``selection``."""
+) -> tuple[list[EpochFinished], Run[Any]]:
+    """Calls the method's ``fit``; its epochs and its run, with the last state kept in ``selection``."""
     spec, problem, method = plan.spec, evaluator.problem, evaluator.method
-    data = problem.view(plan.method.requires)
     monitor = Monitor(
         evaluator=evaluator,
         selection=selection,
@@ -135,10 +152,9 @@ def _fit(
         device=problem.device,
         threads=torch.get_num_threads(),
         build=build,
-        epoch_end=monitor,
     )
     monitor.attach(data, run)
-    with isolated(torch_seed(spec.seed, "fit"), problem.device):
+    with ending_epochs_with(monitor), isolated(torch_seed(spec.seed, "fit"), problem.device):
         try:
             method.fit(data, run)
         except (PubenchError, KeyboardInterrupt):
@@ -151,7 +167,18 @@ def _fit(
         raise PluginError(f"{type(method).__name__}.fit never went through run.epochs")
     monitor.refresh()
     selection.close(len(monitor.epochs), Snapshot.take(method), next(iter(method.candidates())))
-    return monitor.epochs
+    return monitor.epochs, run
+
+
+def _samples(method: AnyMethod, run: Run[Any], seed: int) -> dict[str, npt.NDArray[np.float32]]:
+    """What the method generates. Raises PluginError for another number or shape of rows than the data have."""
+    with isolated(torch_seed(seed, "samples"), run.device), torch.no_grad(), evaluation_mode():
+        drawn = method.samples(SAMPLES, run)
+    shape = (SAMPLES, *run.row_shape)
+    for name, rows in drawn.items():
+        if tuple(rows.shape) != shape:
+            raise PluginError(f"{type(method).__name__}.samples gave {name} of shape {tuple(rows.shape)}, not {shape}")
+    return {name: rows.float().cpu().contiguous().numpy() for name, rows in drawn.items()}
 
 
 def _selection(plan: Plan, evaluator: Evaluator) -> Selection:
@@ -217,15 +244,19 @@ def _state_name(track: Track) -> str:
 
 
 def _score_state(name: str, track: Track, evaluator: Evaluator) -> State:
-    """The restored method's scores of every part."""
-    problem, method = evaluator.problem, evaluator.method
-    fn, place = method.candidates()[track.candidate], {"stage": "evaluation", "epoch": track.epoch}
-    parts = ["validation"] if problem.truth_test is None else ["test", "validation"]
-    scores = {part: evaluator.scores(fn, *problem.part(part)[:2], place) for part in parts}
-    if problem.unlabeled_rows is not None:
-        rows = problem.rows(problem.unlabeled_rows)
-        scores["unlabeled"] = evaluator.scores(fn, problem.features, rows, {"stage": "evaluation"})
-    auxiliary = evaluator.auxiliary(*problem.part("test")[:2]) if problem.truth_test is not None else {}
+    """The restored method's outputs on every part, each part in one pass."""
+    problem, place = evaluator.problem, {"stage": "evaluation", "epoch": track.epoch}
+    scorer = {"": evaluator.method.candidates()[track.candidate]}
+    scores: dict[str, FloatArray] = {}
+    auxiliary: dict[str, FloatArray] = {}
+    if problem.truth_test is not None:
+        found, auxiliary = evaluator.outputs(scorer, *problem.part("test")[:2], place, auxiliary=True)
+        scores["test"] = found[""]
+    scores["validation"] = evaluator.outputs(scorer, *problem.part("validation")[:2], place)[0][""]
+    if (unlabeled := problem.unlabeled_features()) is not None:
+        # In the table's order where nothing is measured, so that a saved model gives the same numbers to the last bit.
+        unmeasured = problem.truth_test is None
+        scores["unlabeled"] = evaluator.outputs(scorer, *unlabeled, place, in_order=unmeasured)[0][""]
     return State(name, scores, auxiliary)
 
 

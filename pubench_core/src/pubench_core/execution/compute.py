@@ -22,7 +22,7 @@ from ..engine.model_file import model_bytes
 from ..engine.problem import OpenedData, Problem
 from ..engine.resources import PeakMemoryMeter
 from ..engine.selection import Track
-from ..engine.train import State, Trained, train
+from ..engine.train import Trained, train
 from ..errors import RequestError
 from ..isolation import isolated
 from ..metric import FloatArray, Measurer
@@ -34,13 +34,15 @@ from ..records.scores import MEASURED, scores_name
 from ..request.plan import Plan
 from ..results import RECORD_VERSION, Code, CriterionResult, Environment, Result, SavedModelFacts
 from .environment import capture
+from .warnings import warnings_of
 
 
 @dataclass(frozen=True)
 class Finished:
     """Everything that the record of a finished run holds, as plain data.
 
-    ``trace``: one row per epoch; ``arrays``: the content of ``scores.npz``; None where they are not to be kept.
+    ``trace``: one row per epoch; ``arrays``: the content of ``scores.npz``; ``samples``: that of ``samples.npz``; None
+    where they are not to be kept.
     ``predictions``: (rows, scores) of the unlabeled rows of a user's table. ``model``: content of the model's file.
     """
 
@@ -48,11 +50,32 @@ class Finished:
     environment: Environment
     trace: list[dict[str, Any]] | None = None
     arrays: Arrays | None = None
+    samples: Arrays | None = None
     predictions: tuple[npt.NDArray[np.int64], FloatArray] | None = None
     model: bytes | None = field(default=None, repr=False)
 
 
-def compute(plan: Plan, opened: OpenedData, root: DataRoot, device: torch.device, listeners: Listeners) -> Finished:
+@dataclass(frozen=True)
+class Audience:
+    """Who hears of a run while it trains. ``listeners`` get what needs no true label, ``display`` everything.
+
+    ``epochs`` keeps every epoch for the end, when listeners are given the rest.
+    """
+
+    listeners: Listeners = field(default_factory=Listeners)
+    display: Listeners = field(default_factory=Listeners)
+    epochs: list[EpochFinished] = field(default_factory=list)
+
+    def notify(self, hook: str, event: RunStarted | EpochFinished, device: torch.device) -> None:
+        """Calls both; what they draw at random is not missing in the run."""
+        if isinstance(event, EpochFinished):
+            self.epochs.append(event)
+        with isolated(0, device):
+            self.display.notify(hook, event)
+            self.listeners.notify(hook, event.without_truth())
+
+
+def compute(plan: Plan, opened: OpenedData, root: DataRoot, device: torch.device, audience: Audience) -> Finished:
     """Trains, selects, scores and measures.
 
     Raises RequestError if the request cannot be met on this split, RunFailed if training fails, PluginError if a plugin
@@ -64,16 +87,14 @@ def compute(plan: Plan, opened: OpenedData, root: DataRoot, device: torch.device
         memory = PeakMemoryMeter(device)
         problem = build_problem(plan, device, opened=opened, root=root)
 
-        def notify(hook: str, event: RunStarted | EpochFinished) -> None:
-            with isolated(0, device):  # what a listener draws is not missing in the run
-                listeners.notify(hook, event)
-
         def started() -> None:
-            event = RunStarted(plan.run_id, code.hash, plan.spec, str(device), problem.facts())
-            notify("pubench_run_started", event)
+            facts = problem.facts()
+            labeled, unlabeled = facts.train.labeled or 0, facts.train.unlabeled or 0
+            event = RunStarted(plan.run_id, code.hash, plan.spec, str(device), labeled, unlabeled, facts)
+            audience.notify("pubench_run_started", event, device)
 
         def report(event: EpochFinished) -> None:
-            notify("pubench_epoch_finished", event)
+            audience.notify("pubench_epoch_finished", event, device)
 
         trained = train(plan, problem, memory=memory, started=started, report=report)
         return finished(plan, problem, trained, code, environment)
@@ -95,6 +116,7 @@ def finished(plan: Plan, problem: Problem, trained: Trained, code: Code, environ
         environment=environment,
         trace=[_trace_row(event) for event in trained.epochs] if "trace" in spec.execution.artifacts else None,
         arrays=_arrays(problem, trained) if "scores" in spec.execution.artifacts else None,
+        samples=dict(trained.samples) if "samples" in spec.execution.artifacts else None,
         predictions=predictions,
         model=model,
     )
@@ -148,29 +170,13 @@ def _criterion(plan: Plan, problem: Problem, trained: Trained, track: Track, mea
         stopped_at=track.stopped_at,
         snapshot=state.name,
         code=code,
-        warnings=_one_sided(state),
+        warnings=warnings_of(plan, problem, state),
         measures=measures_of(state.scores, _knowledge(problem), plan.spec.evaluation.metrics, measurer),
     )
 
 
 def _knowledge(problem: Problem) -> dict[str, Any]:
     return {part: problem.knowledge(part) for part in MEASURED}
-
-
-def _one_sided(state: State) -> tuple[str, ...]:
-    """A line for decisions that are all the same: the accuracy is then the share of a class, no more."""
-    part = next((name for name in ("test", "unlabeled") if name in state.scores), None)
-    if part is None:
-        return ()
-    scores = state.scores[part]
-    positive = scores > 0
-    if not len(scores) or (positive.any() and not positive.all()):
-        return ()
-    side = "positive" if positive.any() else "negative"
-    return (
-        f"all {len(scores)} {part} rows are decided {side} (scores from {scores.min():.4g} to {scores.max():.4g}, "
-        "decided at 0): the order of the scores may mean something, the decisions do not",
-    )
 
 
 def _trace_row(event: EpochFinished) -> dict[str, Any]:
@@ -244,15 +250,14 @@ def captured(plan: Plan, device: torch.device) -> Environment:
 @contextmanager
 def computing(plan: Plan, device: torch.device) -> Iterator[None]:
     """Thread count and deterministic kernels for the duration of a run; restored afterwards."""
-    threads, deterministic = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
-    warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
+    threads, deterministic = torch.get_num_threads(), torch.get_deterministic_debug_mode()
     if plan.spec.execution.threads is not None:
         torch.set_num_threads(plan.spec.execution.threads)
     if device.type == "cuda":
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when cuBLAS is first used
-        torch.use_deterministic_algorithms(True, warn_only=True)
+        torch.set_deterministic_debug_mode("warn")  # use_deterministic_algorithms would import torch's compiler
     try:
         yield
     finally:
         torch.set_num_threads(threads)
-        torch.use_deterministic_algorithms(deterministic, warn_only=warn_only)
+        torch.set_deterministic_debug_mode(deterministic)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from ..metric import Measurer
-from ..records.files import MODEL, SCORES, TRACE, read_scores
+from ..records.files import MODEL, SAMPLES, SCORES, TRACE, read_scores
 from ..records.measures import Measures, measures_of
 from ..records.scores import knowledge_of, scores_of
 from ..records.store import OtherFormat, Record, RecordStore
@@ -59,6 +59,8 @@ def _missing(plan: Plan, record: Record) -> Iterator[str]:
         yield "no scores"
     if "trace" in spec.execution.artifacts and not (record.folder / TRACE).exists():
         yield "no trace"
+    if "samples" in spec.execution.artifacts and not (record.folder / SAMPLES).exists():
+        yield "no samples"
     for part in spec.evaluation.trace:
         if part not in result.spec.evaluation.trace:
             yield f"no trace of the {part} part"

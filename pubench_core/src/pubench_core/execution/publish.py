@@ -17,6 +17,7 @@ from ..records.files import (
     MODEL,
     PREDICTIONS,
     RESULT,
+    SAMPLES,
     SCORES,
     SPEC,
     TRACE,
@@ -54,6 +55,8 @@ def _fill(folder: Path, done: Finished) -> None:
         write_rows(folder / TRACE, done.trace)
     if done.arrays is not None:
         np.savez_compressed(folder / SCORES, allow_pickle=False, **done.arrays)
+    if done.samples is not None:
+        np.savez_compressed(folder / SAMPLES, allow_pickle=False, **done.samples)
     if done.predictions is not None:
         write_predictions(folder / PREDICTIONS, *done.predictions)
     if done.model is not None:

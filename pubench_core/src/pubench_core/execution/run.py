@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ import torch
 
 from ..data.dataset import DataRoot, Progress, silent
 from ..data.roots import data_root
-from ..data.store import located, open_dataset
+from ..data.store import digest_now, located
 from ..engine.building import open_data
 from ..errors import Hint, Notice, RecordError, RequestError, RunFailed
 from ..plugins.events import RunFinished
@@ -20,7 +20,7 @@ from ..records.files import FAILURE
 from ..records.store import Record, RecordStore
 from ..request.plan import Plan
 from ..results import Code, Result
-from .compute import choose_device, compute
+from .compute import Audience, choose_device, compute
 from .coverage import answer, coverage, stored_record
 from .publish import failure_of, publish, publish_answer
 
@@ -40,13 +40,16 @@ def execute(
     plan: Plan,
     *,
     listeners: Iterable[Any] = (),
+    display: Any = None,
     force: bool = False,
     say: Say = lambda text: None,
     progress: Progress = silent,
 ) -> Outcome:
     """Carries out a plan, or returns its stored result if that answers it; ``say`` is called with which and why.
 
-    ``listeners``: objects with any of the lifecycle hooks as attributes; no others are called.
+    ``listeners``: objects with any of the lifecycle hooks as attributes; no others are called. While the run trains,
+    they get nothing that needs true labels. ``display``: one such object of the caller's own that gets everything at
+    once, to show it to a person.
 
     Raises RequestError if the request cannot be met (with a record, once the data were opened), RunFailed (with a
     record) if training fails, RecordError if the result cannot be stored; that error carries the result.
@@ -60,25 +63,25 @@ def execute(
         plan = found
     store.check_writable()
     device = choose_device(plan)
-    called = Listeners(listeners)
+    audience = Audience(Listeners(listeners), Listeners([] if display is None else [display]))
     try:
         opened = open_data(plan, root)
     except RequestError:  # the files are not here, or not as they were: nothing about this run is known
         raise
     # Whatever a loader raises ends this run and nothing else: it is recorded, with its traceback, and reported.
     except Exception as error:
-        raise _recorded(plan, plan.code, error, device, store, called) from error
+        raise _recorded(plan, plan.code, error, device, store, audience) from error
     code = plan.code_reading(opened.digest)
     try:
-        done = compute(plan, opened, root, device, called)
+        done = compute(plan, opened, root, device, audience)
     except RequestError as error:  # what this split cannot meet: recorded as refused
-        _recorded(plan, code, error, device, store, called)
+        _recorded(plan, code, error, device, store, audience)
         raise
     # So is whatever a mechanism, an estimator or a method raises.
     except Exception as error:
-        raise _recorded(plan, code, error, device, store, called) from error
+        raise _recorded(plan, code, error, device, store, audience) from error
     record = publish(store, done)
-    called.notify("pubench_run_finished", RunFinished(plan.run_id, "finished", record.folder, done.result))
+    _finished(audience, RunFinished(plan.run_id, "finished", record.folder, done.result))
     return Outcome(done.result, record.folder, reused=False)
 
 
@@ -110,21 +113,28 @@ def _code_now(plan: Plan, root: DataRoot, stored: Record, say: Say) -> Code:
     if source is None:
         return plan.code
     try:
-        located(source, root)
+        files = located(source, root)
     except RequestError as error:
         say(f"the data behind the stored result are not here to compare: {error}")
         return plan.code_reading(stored.result.data.digest)
-    return plan.code_reading(open_dataset(source, root, preprocess=plan.spec.data.preprocess).digest)
+    return plan.code_reading(digest_now(source, files, root, preprocess=plan.spec.data.preprocess))
+
+
+def _finished(audience: Audience, event: RunFinished) -> None:
+    """The run is over: everybody gets everything."""
+    event = replace(event, epochs=tuple(audience.epochs))
+    for listeners in (audience.display, audience.listeners):
+        listeners.notify("pubench_run_finished", event)
 
 
 def _recorded(
-    plan: Plan, code: Code, error: Exception, device: torch.device, store: RecordStore, listeners: Listeners
+    plan: Plan, code: Code, error: Exception, device: torch.device, store: RecordStore, audience: Audience
 ) -> RunFailed:
     """Records a failure or refusal, calls the listeners, and gives the error that names the record."""
     failure = failure_of(plan, code, error, device)
     folder = store.write_failure(failure)
     status: Literal["refused", "failed"] = "refused" if failure.cause == "refused" else "failed"
-    listeners.notify("pubench_run_finished", RunFinished(plan.run_id, status, folder, failure=failure))
+    _finished(audience, RunFinished(plan.run_id, status, folder, failure=failure))
     return RunFailed(
         f"{failure.reason}; failure record {folder / FAILURE}",
         cause=failure.cause,

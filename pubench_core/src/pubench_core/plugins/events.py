@@ -1,9 +1,13 @@
-"""What listeners of a run receive."""
+"""What listeners of a run receive.
+
+While a run trains, a listener gets nothing that needs true labels: a method's own package may carry listeners. What
+was left out comes with :class:`RunFinished`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -13,13 +17,22 @@ from ..specs import RunSpec
 
 @dataclass(frozen=True)
 class RunStarted:
-    """``spec``: resolved; ``code``: hash of the code that runs; ``data``: counts and priors."""
+    """``spec``: resolved; ``code``: hash of the code that runs; ``labeled``, ``unlabeled``: rows of the training table.
+
+    ``data``: counts and priors, some of which need true labels; None where listeners get this event.
+    """
 
     run_id: str
     code: str
     spec: RunSpec
     device: str
-    data: DataFacts
+    labeled: int
+    unlabeled: int
+    data: DataFacts | None = None
+
+    def without_truth(self) -> RunStarted:
+        """The event as listeners get it."""
+        return replace(self, data=None)
 
 
 @dataclass(frozen=True)
@@ -27,7 +40,8 @@ class EpochFinished:
     """``epoch`` counts from 1 over all stages, ``in_stage`` within the stage; ``criteria``: value or None (undefined).
 
     ``seconds``: training only; ``evaluation_seconds``: scoring for selection and tracing. ``values``: reported
-    losses (means over the epoch) and traced measures.
+    losses (means over the epoch) and traced measures. ``needs_truth``: names of criteria and values that were measured
+    against true labels.
     """
 
     run_id: str
@@ -40,14 +54,28 @@ class EpochFinished:
     criterion: str
     criteria: Mapping[str, float | None] = field(default_factory=dict)
     values: Mapping[str, float] = field(default_factory=dict)
+    needs_truth: frozenset[str] = frozenset()
+
+    def without_truth(self) -> EpochFinished:
+        """The event as listeners get it: what was measured against true labels is left out."""
+        return replace(
+            self,
+            criteria={name: value for name, value in self.criteria.items() if name not in self.needs_truth},
+            values={name: value for name, value in self.values.items() if name not in self.needs_truth},
+            needs_truth=frozenset(),
+        )
 
 
 @dataclass(frozen=True)
 class RunFinished:
-    """``record``: the run's folder, or that of its failure. Either ``result`` or ``failure`` is there."""
+    """``record``: the run's folder, or that of its failure. Either ``result`` or ``failure`` is there.
+
+    ``epochs``: every epoch with all that was measured.
+    """
 
     run_id: str
     status: Literal["finished", "refused", "failed"]
     record: Path
     result: Result | None = None
     failure: Failure | None = None
+    epochs: tuple[EpochFinished, ...] = ()

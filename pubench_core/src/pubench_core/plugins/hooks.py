@@ -56,7 +56,10 @@ class Registration:
 
 
 class Lifecycle:
-    """What happens in a run. Events are frozen; a listener cannot change a run."""
+    """What happens in a run. Events are frozen; a listener cannot change a run.
+
+    While it trains, nothing that needs true labels is in them; when it is over, everything is.
+    """
 
     @hookspec
     def pubench_run_started(self, event: RunStarted) -> None:

@@ -97,6 +97,7 @@ class MethodInfo(Info):
     """
 
     kind: ClassVar[str] = "method"
+    deciding: ClassVar[tuple[str, ...]] = ("setting",)
     needs: frozenset[str] = frozenset()
     setting: Setting = "either"
     devices: tuple[str, ...] = ("cpu", "cuda")

@@ -110,6 +110,11 @@ class PriorFacts(_Compact):
     """The class prior π = p(y = 1) of the training pool."""
 
     given: float = Field(description="what the method was given")
+    given_unlabeled: float | None = Field(
+        None,
+        description="the share of positives in U that the method was to believe; π itself in case-control, under "
+        "calibration, and where a two-sample method was run without calibration on purpose; none in older records",
+    )
     true: float | None = Field(None, description="|P| / n of the pool, where the truth is known")
     estimate: Estimate | None = Field(None, description="where the given one was estimated")
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import types
 from dataclasses import dataclass
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
 import pydantic
 from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 
 @dataclass(frozen=True)
@@ -21,6 +25,10 @@ class LogUniform:
     def __str__(self) -> str:
         return f"log-uniform, {self.low:.3g} to {self.high:.3g}"
 
+    def draw(self, rng: Generator) -> float:
+        """A value."""
+        return math.exp(rng.uniform(math.log(self.low), math.log(self.high)))
+
 
 @dataclass(frozen=True)
 class Uniform:
@@ -32,16 +40,27 @@ class Uniform:
     def __str__(self) -> str:
         return f"uniform, {self.low:g} to {self.high:g}"
 
+    def draw(self, rng: Generator) -> float:
+        """A value."""
+        return float(rng.uniform(self.low, self.high))
+
 
 @dataclass(frozen=True)
 class PowerOfTwo:
-    """Drawn as the integer part of 2 ** U(low, high)."""
+    """Drawn as 2 to the integer part of U(low, high): with (5, 8), one of 32, 64 and 128, all equally likely.
+
+    Wang et al. write 2^U(low, high); their code (wu-dd/PUBench, hparams_registry.py) truncates the exponent.
+    """
 
     low: float
     high: float
 
     def __str__(self) -> str:
-        return f"2^U({self.low:g}, {self.high:g})"
+        return f"2^int(U({self.low:g}, {self.high:g}))"
+
+    def draw(self, rng: Generator) -> int:
+        """A value."""
+        return int(2 ** int(rng.uniform(self.low, self.high)))
 
 
 @dataclass(frozen=True)
@@ -52,6 +71,10 @@ class Choice:
 
     def __str__(self) -> str:
         return "one of " + ", ".join(str(value) for value in self.values)
+
+    def draw(self, rng: Generator) -> Any:
+        """A value."""
+        return self.values[int(rng.integers(len(self.values)))]
 
 
 Search = LogUniform | Uniform | PowerOfTwo | Choice
@@ -127,6 +150,8 @@ class Strict(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _no_bool_for_number(cls, value: Any, info: ValidationInfo) -> Any:
+        if not isinstance(value, (bool, list, tuple)):
+            return value
         annotation = cls.model_fields[info.field_name or ""].annotation
         if isinstance(value, (list, tuple)) and any(isinstance(item, bool) for item in value):
             raise ValueError(f"{info.field_name}: a list with a truth value in it; {_name(annotation)} is right")

@@ -17,7 +17,7 @@ from .canonical import short_hash
 from .fields import Field, Strict, identity_of
 from .schemes import Scheme, is_one_sample
 
-Artifact = Literal["scores", "trace"]
+Artifact = Literal["scores", "trace", "samples"]
 Preprocess = Literal["none", "standardize", "l2"]
 
 #: Key of the mechanism of a user's own file: its labels are taken as they are.
@@ -152,8 +152,8 @@ class EvaluationSpec(Strict):
     """What is measured on the scores of a run."""
 
     metrics: tuple[str, ...] = Field(description="metrics, measured on every part of which enough is known")
-    trace: tuple[Literal["train", "test"], ...] = Field(
-        (), description="parts that are scored after every epoch as well, for the trace only"
+    trace: tuple[Literal["train", "validation", "test"], ...] = Field(
+        (), description="parts on which the metrics are measured after every epoch as well, for the trace only"
     )
 
     @field_validator("metrics", "trace")

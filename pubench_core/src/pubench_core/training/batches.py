@@ -1,4 +1,7 @@
-"""Batches of row numbers: shuffled passes, and endless cycles that go on over epochs."""
+"""Batches of row numbers: shuffled passes, and endless cycles that go on over epochs.
+
+Random orders are drawn on the CPU, so that they are the same on every device, and moved to it once per pass.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +25,18 @@ class Batch(NamedTuple):
     row: Tensor
 
 
+def shuffled(rows: Tensor, generator: torch.Generator) -> Tensor:
+    """The rows in random order, on their device."""
+    return rows[torch.randperm(len(rows), generator=generator).to(rows.device, non_blocking=True)]
+
+
 def shuffled_pass(rows: Tensor, size: int, generator: torch.Generator) -> list[Tensor]:
     """One pass over the rows in random order, in chunks of ``size``.
 
     The last chunk may be smaller, but never a single row (batch norm cannot train on one): that row joins the chunk
     before.
     """
-    chunks = list(rows[torch.randperm(len(rows), generator=generator)].split(size))
+    chunks = list(shuffled(rows, generator).split(size))
     if len(chunks) > 1 and len(chunks[-1]) == 1:
         chunks[-2:] = [torch.cat(chunks[-2:])]
     return chunks
@@ -51,13 +59,11 @@ class Cycle:
 
     def __next__(self) -> Tensor:
         if self.size > len(self.rows) and self.tail != "keep":
-            return self.rows[torch.randint(len(self.rows), (self.size,), generator=self.generator)]
+            drawn = torch.randint(len(self.rows), (self.size,), generator=self.generator)
+            return self.rows[drawn.to(self.rows.device, non_blocking=True)]
         if len(self._left) < self.size and (self.tail == "drop" or not len(self._left)):
-            self._left = self._shuffled()
+            self._left = shuffled(self.rows, self.generator)
         if len(self._left) < self.size and self.tail == "span":
-            self._left = torch.cat([self._left, self._shuffled()])
+            self._left = torch.cat([self._left, shuffled(self.rows, self.generator)])
         batch, self._left = self._left[: self.size], self._left[self.size :]
         return batch
-
-    def _shuffled(self) -> Tensor:
-        return self.rows[torch.randperm(len(self.rows), generator=self.generator)]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..backbones.base import Backbone, Normalize
 from ..errors import PluginError
+from .views import channels_last_module
 
 
 @dataclass(frozen=True)
@@ -26,4 +27,4 @@ class NetworkBuilder:
             raise PluginError(f"backbone '{self.key}' returned {type(network).__name__}, not a Backbone")
         if self.mean is not None and self.std is not None:
             network.normalize = Normalize(self.mean, self.std)
-        return network
+        return channels_last_module(network)

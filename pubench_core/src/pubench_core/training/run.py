@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any, Generic, Literal, Protocol, TypeVar, overload
+from contextlib import contextmanager
+from typing import Any, Generic, Literal, TypeVar, overload
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
 from torch.optim import Optimizer
 
 from ..backbones.base import Backbone
@@ -17,48 +19,16 @@ from ..formulas import augmentation
 from ..isolation import isolated
 from ..randomness import stream, torch_seed
 from ..specs.config import MethodConfig, TrainingConfig
-from .batches import Batch, Cycle, Tail, shuffled_pass
+from .batches import Batch, Cycle, Tail, shuffled, shuffled_pass
+from .epochs import ENGINE, Epoch
 from .losses import LossWatch
+from .optimizers import new_optimizer, take_step
 from .scoring import score_rows
-from .views import PUData, PUPart
+from .views import PUData, PUPart, channels_last, channels_last_module
 
 ConfigT = TypeVar("ConfigT", bound=MethodConfig)
+Network = TypeVar("Network", bound=nn.Module)
 Side = Literal["joint", "labeled", "unlabeled"]
-
-
-@dataclass(frozen=True)
-class Epoch:
-    """``in_stage`` and ``total`` count finished epochs before this one: both start at 0."""
-
-    stage: str
-    in_stage: int
-    total: int
-
-
-class EpochEnd(Protocol):
-    """What the engine does when a turn of a training loop has ended."""
-
-    @property
-    def exhausted(self) -> bool:
-        """No criterion can still change: training may end."""
-
-    def start_stage(self) -> None:
-        """A new training loop starts."""
-
-    def end_of_epoch(
-        self,
-        epoch: Epoch,
-        stage_epochs: int,
-        *,
-        seconds: float,
-        values: dict[str, float],
-        selectable: bool,
-        patience: int | None,
-    ) -> None:
-        """``values``: means of the reported losses."""
-
-    def modules(self) -> list[nn.Module]:
-        """The method's modules."""
 
 
 class _FromConfig:
@@ -72,7 +42,7 @@ class Run(Generic[ConfigT]):
     """One training run, as its method sees it.
 
     ``device``; ``generator`` (torch, CPU) and ``numpy_rng`` for the method's own draws; ``threads`` for code that
-    starts its own.
+    starts its own. Nothing that it holds leads to a hidden label.
     """
 
     def __init__(
@@ -84,42 +54,93 @@ class Run(Generic[ConfigT]):
         device: torch.device,
         threads: int,
         build: Callable[[int], Backbone],
-        epoch_end: EpochEnd,
     ) -> None:
         self.config = config
         self.device = device
         self.threads = threads
         self.generator = torch.Generator().manual_seed(torch_seed(seed, "method"))
         self.numpy_rng = stream(seed, "method-numpy")
-        self._data, self._seed, self._build, self._epoch_end = data, seed, build, epoch_end
+        self._data, self._seed, self._build = data, seed, build
+        self._draws = self.generator if device.type == "cpu" else self._generator_of("method")
         self._shuffles = torch.Generator().manual_seed(torch_seed(seed, "batches"))
-        self._augmentation = torch.Generator(device=device).manual_seed(torch_seed(seed, "augmentation"))
+        self._augmentation = self._generator_of("augmentation")
         self._cycles: dict[tuple[str, int, Tail], Cycle] = {}
-        self._networks: list[Backbone] = []
+        # Weak: a network of a finished phase that the method has dropped takes no memory.
+        self._networks: list[weakref.ref[nn.Module]] = []
+        self._made = {"initialisation": 0, "module": 0}
         self._watch = LossWatch()
         self._total = 0
+
+    def _generator_of(self, purpose: str) -> torch.Generator:
+        """A generator on the device, in the stream of this purpose."""
+        return torch.Generator(device=self.device).manual_seed(torch_seed(self._seed, purpose))
 
     # ---------------------------------------------------------------- networks
 
     def backbone(self, outputs: int = 1) -> Backbone:
         """A freshly initialized network on the device; each call takes the next initialization stream."""
-        with isolated(torch_seed(self._seed, "initialisation", len(self._networks)), torch.device("cpu")):
-            network = self._build(outputs)
-        self._networks.append(network)
-        return network.to(self.device)
+        return self._initialized(lambda: self._build(outputs), "initialisation")
+
+    def module(self, make: Callable[[], Network]) -> Network:
+        """Any other module (generator, discriminator, projection) on the device.
+
+        ``make()`` builds it; each call takes the next initialization stream, apart from those of backbones. Like a
+        backbone, it is in training mode when an epoch starts.
+        """
+        return self._initialized(make, "module")
+
+    def _initialized(self, make: Callable[[], Network], purpose: str) -> Network:
+        seed = torch_seed(self._seed, purpose, self._made[purpose])
+        self._made[purpose] += 1
+        with isolated(seed, torch.device("cpu")):
+            network = make()
+        self._networks.append(weakref.ref(network))
+        return channels_last_module(network.to(self.device))
+
+    def _to_training_mode(self) -> None:
+        """The networks that are still there, in training mode."""
+        self._networks = [reference for reference in self._networks if reference() is not None]
+        for reference in self._networks:
+            if (network := reference()) is not None:
+                network.train()
+
+    @contextmanager
+    def inference(self, *modules: nn.Module) -> Iterator[None]:
+        """A teacher's pass: these modules are in evaluation mode, and no gradient is recorded for anything.
+
+        What is computed here may be a target of a loss. Modes are restored afterwards.
+        """
+        training = [m for module in modules for m in module.modules() if m.training]
+        for m in training:
+            m.training = False
+        try:
+            with torch.no_grad():
+                yield
+        finally:
+            for m in training:
+                m.training = True
+
+    @contextmanager
+    def frozen_statistics(self, *modules: nn.Module) -> Iterator[None]:
+        """A virtual step: batch norm normalizes by the batch as in training, and its running statistics stay."""
+        tracking = [
+            m for module in modules for m in module.modules() if isinstance(m, _BatchNorm) and m.track_running_stats
+        ]
+        for m in tracking:
+            m.track_running_stats = False
+        try:
+            yield
+        finally:
+            for m in tracking:
+                m.track_running_stats = True
 
     def optimizer(self, parameters: Iterable[Any], *, lr: float | None = None, **options: Any) -> Optimizer:
         """The configured optimizer over the parameters (or parameter groups).
 
-        ``options`` (``betas``, ``eps``) belong to the Adam family and are left out for SGD.
+        ``options``: ``betas``, ``eps`` and ``amsgrad`` of the Adam family, ``nesterov`` and ``dampening`` of SGD; those
+        of the family that is not configured are left out.
         """
-        c = self._training_config
-        rate = c.lr if lr is None else lr
-        groups = list(parameters)
-        if c.optimizer == "sgd":
-            return torch.optim.SGD(groups, lr=rate, momentum=c.momentum, weight_decay=c.weight_decay)
-        kind = torch.optim.Adam if c.optimizer == "adam" else torch.optim.AdamW
-        return kind(groups, lr=rate, weight_decay=c.weight_decay, fused=True, **options)
+        return new_optimizer(self._training_config, list(parameters), lr, options)
 
     @property
     def _training_config(self) -> TrainingConfig:
@@ -148,14 +169,14 @@ class Run(Generic[ConfigT]):
         """
         if isinstance(patience, _FromConfig):
             patience = self.config.patience if isinstance(self.config, TrainingConfig) else None
-        self._epoch_end.start_stage()
+        # The engine is looked up each time: a local variable of a generator could be read from outside.
+        ENGINE.get().start_stage()
         for in_stage in range(n):
-            if self._epoch_end.exhausted:
+            if ENGINE.get().exhausted:
                 return
             epoch = Epoch(stage, in_stage, self._total)
             self._watch.start(stage, self._total + 1)
-            for network in self._networks:
-                network.train()
+            self._to_training_mode()
             started = time.perf_counter()
             yield epoch
             values = self._watch.finish()
@@ -163,34 +184,44 @@ class Run(Generic[ConfigT]):
                 torch.cuda.synchronize(self.device)
             seconds = time.perf_counter() - started
             self._total += 1
-            self._epoch_end.end_of_epoch(
+            ENGINE.get().end_of_epoch(
                 epoch, n, seconds=seconds, values=values, selectable=selectable, patience=patience
             )
 
     @overload
-    def step(self, objective: Tensor, optimizer: Optimizer, /, *, report: dict[str, Tensor] | None = None) -> None: ...
+    def step(
+        self,
+        objective: Tensor,
+        optimizer: Optimizer,
+        /,
+        *,
+        max_norm: float | None = None,
+        report: dict[str, Tensor] | None = None,
+    ) -> None: ...
     @overload
-    def step(self, *pairs: tuple[Tensor, Optimizer], report: dict[str, Tensor] | None = None) -> None: ...
-    def step(self, *args: Any, report: dict[str, Tensor] | None = None) -> None:
+    def step(
+        self,
+        *pairs: tuple[Tensor, Optimizer],
+        max_norm: float | None = None,
+        report: dict[str, Tensor] | None = None,
+    ) -> None: ...
+    def step(self, *args: Any, max_norm: float | None = None, report: dict[str, Tensor] | None = None) -> None:
         """One optimizer step, or one of several optimizers: all gradients are taken before any step.
 
-        Each objective's gradient goes to its own optimizer's parameters only. ``report`` gives values to trace
+        Each objective's gradient goes to its own optimizer's parameters only. ``max_norm``: largest Euclidean norm of
+        the gradient of each optimizer's parameters; a longer one is scaled down. ``report`` gives values to trace
         where they differ from the objective. A non-finite value ends the run within 100 steps, as failed, and the
         first bad batch is named.
         """
         pairs = [args] if isinstance(args[0], Tensor) else list(args)
-        for _, optimizer in pairs:
-            optimizer.zero_grad()
-        if len(pairs) == 1:
-            pairs[0][0].backward()
-        else:
-            for index, (objective, optimizer) in enumerate(pairs):
-                parameters = [p for group in optimizer.param_groups for p in group["params"] if p.requires_grad]
-                objective.backward(inputs=parameters, retain_graph=index < len(pairs) - 1)
-        for _, optimizer in pairs:
-            optimizer.step()
+        take_step(pairs, max_norm)
         objectives = [objective.detach() for objective, _ in pairs]
         self._watch.add({"loss": sum(objectives[1:], objectives[0]), **(report or {})})
+
+    @property
+    def row_shape(self) -> tuple[int, ...]:
+        """Shape of one row of the data."""
+        return self._data.shape
 
     @property
     def position(self) -> dict[str, Any]:
@@ -207,7 +238,7 @@ class Run(Generic[ConfigT]):
         """
         size, steps = self._size(size), self._training_config.steps_per_epoch
         if steps is None:
-            pool = torch.arange(len(self._data)) if rows is None else rows.cpu()
+            pool = self._all_rows() if rows is None else rows.to(self.device)
             yield from map(self._batch, shuffled_pass(pool, size, self._shuffles))
         else:
             cycle = self._cycle("joint", rows, size, "span")
@@ -245,11 +276,13 @@ class Run(Generic[ConfigT]):
 
     def batches(self, rows: Tensor, size: int | None = None, *, shuffle: bool = False) -> Iterator[Batch]:
         """One pass over the given rows, in their order or shuffled."""
-        order = rows.cpu()
-        if shuffle:
-            order = order[torch.randperm(len(order), generator=self._shuffles)]
+        rows = rows.to(self.device)
+        order = shuffled(rows, self._shuffles) if shuffle else rows
         for chunk in order.split(self._size(size)):
             yield self._batch(chunk)
+
+    def _all_rows(self) -> Tensor:
+        return torch.arange(len(self._data), device=self.device)
 
     def _size(self, given: int | None) -> int:
         return self._training_config.batch_size if given is None else given
@@ -257,33 +290,50 @@ class Run(Generic[ConfigT]):
     def _cycle(self, side: Side, rows: Tensor | None, size: int, tail: Tail) -> Cycle:
         """Endless batches of one side of the table, going on where the epoch before stopped; given rows start anew."""
         if rows is not None:
-            return Cycle(rows.cpu(), size, self._shuffles, tail)
+            return Cycle(rows.to(self.device), size, self._shuffles, tail)
         key = (side, size, tail)
         if key not in self._cycles:
-            everyone = torch.arange(len(self._data))
-            sides = {"joint": everyone, "labeled": self._data.labeled_rows, "unlabeled": self._data.unlabeled_rows}
-            self._cycles[key] = Cycle(sides[side].cpu(), size, self._shuffles, tail)
+            labeled, unlabeled = self._data.labeled_rows, self._data.unlabeled_rows
+            sides = {"joint": self._all_rows(), "labeled": labeled, "unlabeled": unlabeled}
+            self._cycles[key] = Cycle(sides[side], size, self._shuffles, tail)
         return self._cycles[key]
 
     def _batch(self, rows: Tensor) -> Batch:
-        rows = rows.to(self.device, non_blocking=True)
         return Batch(self._data.take(rows), self._data.labeled[rows], rows)
 
-    # ---------------------------------------------------------------- scoring and views
+    # ---------------------------------------------------------------- scoring, views, draws
 
     def scores(
         self, fn: Callable[[Tensor], Tensor], rows: Tensor | None = None, *, part: PUPart | None = None
     ) -> Tensor:
-        """``fn`` over rows of the training table (or of ``part``): fixed order, evaluation mode, clean views."""
+        """``fn`` over rows of the training table (or of ``part``): fixed order, evaluation mode, clean views.
+
+        Every module that ``fn`` calls is in evaluation mode, whoever holds it.
+        """
         source = self._data if part is None else part
         rows = torch.arange(len(source), device=self.device) if rows is None else rows
-        modules = [fn] if isinstance(fn, nn.Module) else []
-        return score_rows(fn, source, rows, [*self._epoch_end.modules(), *self._networks, *modules])
+        return score_rows(fn, source, rows)
 
-    def weak(self, x: Tensor) -> Tensor:
-        """A weakly augmented view (see :mod:`pubench_core.formulas.augmentation`)."""
-        return augmentation.weak(x, self._augmentation)
+    def weak(self, x: Tensor, **options: Any) -> Tensor:
+        """A weakly augmented view; ``options``: see :func:`pubench_core.formulas.augmentation.weak`."""
+        return channels_last(augmentation.weak(x, self._augmentation, **options))
 
-    def strong(self, x: Tensor) -> Tensor:
-        """A strongly augmented view."""
-        return augmentation.strong(x, self._augmentation)
+    def strong(self, x: Tensor, **options: Any) -> Tensor:
+        """A strongly augmented view; ``options``: see :func:`pubench_core.formulas.augmentation.strong`."""
+        return channels_last(augmentation.strong(x, self._augmentation, **options))
+
+    def permutation(self, n: int) -> Tensor:
+        """(n,) the numbers below n in random order, on the device, from the run's stream as all draws here."""
+        return torch.randperm(n, generator=self._draws, device=self.device)
+
+    def integers(self, high: int, n: int) -> Tensor:
+        """(n,) independent uniform integers in [0, high)."""
+        return torch.randint(high, (n,), generator=self._draws, device=self.device)
+
+    def uniform(self, *shape: int) -> Tensor:
+        """Independent uniform numbers in [0, 1), float32."""
+        return torch.rand(shape, generator=self._draws, device=self.device)
+
+    def normal(self, *shape: int) -> Tensor:
+        """Independent standard normal numbers, float32."""
+        return torch.randn(shape, generator=self._draws, device=self.device)

@@ -1,52 +1,104 @@
-"""Applying a scorer to many rows: fixed order, evaluation mode, no gradients, large batches."""
+"""Applying scorers to many rows: fixed order, evaluation mode, no gradients, large batches."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
+from .memory import OutputMemory, remembered
 from .views import Features, PUPart
 
-#: Rows per scoring batch: large enough to amortize Python, small enough for activations to stay in cache.
+#: Most rows of a scoring batch: large enough to amortize Python, small enough for activations to stay in cache.
 ROWS = 1024
+#: Most bytes that the largest output of a layer may take.
+ACTIVATION_BYTES = 512 * 2**20
+#: How many times as large as its input a layer's output is taken to be before it was seen: 64 channels for one.
+GROWTH = 64
 
-
-def modules_of(owner: object) -> list[nn.Module]:
-    """Every module among an object's attributes, one level into lists, tuples and dicts."""
-    found: list[nn.Module] = []
-    for value in vars(owner).values():
-        inner: Iterable[Any] = (
-            value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else [value]
-        )
-        found.extend(item for item in inner if isinstance(item, nn.Module))
-    return found
+RowFunction = Callable[[Tensor], Tensor]
 
 
 @contextmanager
-def evaluation_mode(modules: Iterable[nn.Module]) -> Iterator[None]:
-    """Switches dropout off and batch norm to its running statistics, and restores every flag afterwards."""
-    flags = [(m, m.training) for module in modules for m in module.modules()]
-    for module, _ in flags:
-        module.training = False
+def evaluation_mode() -> Iterator[None]:
+    """Every module that is called in this block is in evaluation mode, whoever holds it: dropout is off, batch norm
+    uses its running statistics. Flags are restored afterwards.
+    """
+    switched: list[nn.Module] = []
+
+    def switch(module: nn.Module, arguments: Any) -> None:
+        for inner in module.modules() if module.training else ():
+            if inner.training:
+                inner.training = False
+                switched.append(inner)
+
+    hook = register_module_forward_pre_hook(switch)
     try:
         yield
     finally:
-        for module, training in flags:
-            module.training = training
+        hook.remove()
+        for module in switched:
+            module.training = True
 
 
-def score_rows(
-    fn: Callable[[Tensor], Tensor],
-    source: Features | PUPart,
-    rows: Tensor,
-    modules: Iterable[nn.Module],
-) -> Tensor:
+def score_rows(fn: RowFunction, source: Features | PUPart, rows: Tensor) -> Tensor:
     """``fn`` over the given rows of a table, concatenated in their order; the result may be used in a graph."""
-    with evaluation_mode(modules), torch.inference_mode():
-        parts = [fn(source.take(chunk)) for chunk in rows.split(ROWS)]
-        out = torch.cat(parts) if parts else fn(source.take(rows))
-    return out.clone()  # an inference tensor may not enter a graph; its copy may
+    found = score_outputs(lambda x: {"": fn(x)}, source, rows)[""]
+    memory = remembered()
+    if memory is not None and isinstance(fn, nn.Module):
+        memory.keep(fn, *source.located(rows), found)
+    return found
+
+
+def score_outputs(
+    fn: Callable[[Tensor], Mapping[str, Tensor]], source: Features | PUPart, rows: Tensor
+) -> dict[str, Tensor]:
+    """A function with several outputs in one pass over the given rows: name -> outputs in the rows' order."""
+    parts: dict[str, list[Tensor]] = {}
+    size = _rows_for(GROWTH * 4 * math.prod(source.shape))
+    start = 0
+    memory = remembered() or OutputMemory()
+    features, places = source.located(rows)
+    with ExitStack() as stack:
+        stack.enter_context(evaluation_mode())
+        stack.enter_context(torch.inference_mode())
+        largest = stack.enter_context(_largest_output())
+        known = stack.enter_context(memory.replaying(features))
+        while start < len(rows) or not parts:
+            chunk = places[start : start + size]
+            x = features.take(chunk)
+            with known.of(chunk, x):
+                for name, output in fn(x).items():
+                    parts.setdefault(name, []).append(output)
+            start += len(chunk)
+            size = _rows_for(largest["bytes"] / max(len(chunk), 1))
+            if not len(chunk):
+                break
+    # An inference tensor may not enter a graph; its copy may.
+    return {name: torch.cat(found).clone() for name, found in parts.items()}
+
+
+def _rows_for(bytes_per_row: float) -> int:
+    """Rows of a batch whose largest activation stays within :data:`ACTIVATION_BYTES`."""
+    return max(1, min(ROWS, int(ACTIVATION_BYTES / max(bytes_per_row, 1))))
+
+
+@contextmanager
+def _largest_output() -> Iterator[dict[str, int]]:
+    """Watches the size of what modules return: the entry ``bytes`` grows to that of the largest tensor."""
+    largest = {"bytes": 0}
+
+    def measure(module: nn.Module, arguments: Any, output: Any) -> None:
+        if isinstance(output, Tensor):
+            largest["bytes"] = max(largest["bytes"], output.numel() * output.element_size())
+
+    hook = register_module_forward_hook(measure)
+    try:
+        yield largest
+    finally:
+        hook.remove()

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from typing import TypeVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..data.generator import exact
 from ..errors import PluginError
-from ..specs import Scheme, is_one_sample, unlabeled_prior
+from ..specs import Scheme
+
+Value = TypeVar("Value")
+Module = TypeVar("Module", bound=nn.Module)
 
 
 class Features:
@@ -28,16 +32,24 @@ class Features:
         return tuple(self.values.shape[1:])
 
     def take(self, rows: Tensor) -> Tensor:
-        """(len(rows), *shape) float32."""
+        """(len(rows), *shape) float32; images in the memory format ``channels_last``, which trains faster."""
         chosen = self.values.index_select(0, rows)
-        return chosen.to(torch.float32).div_(255) if chosen.dtype == torch.uint8 else chosen
+        if chosen.dtype != torch.uint8:
+            return channels_last(chosen)
+        layout = torch.channels_last if chosen.dim() == 4 else torch.preserve_format
+        return chosen.to(torch.float32, memory_format=layout).div_(255)
+
+    def located(self, rows: Tensor) -> tuple[Features, Tensor]:
+        """These features and the given rows of them."""
+        return self, rows
 
 
 class PUPart:
     """A table of labeled positives followed by unlabeled rows (LP ‖ U).
 
     ``labeled``: (n,) bool. A row's position in this table is its identity: in case-control a labeled positive and
-    its unlabeled copy are two rows (with the same ``instance``) that may carry separate state.
+    its unlabeled copy are two rows (with the same ``instance``) that may carry separate state. ``instance``: (n,)
+    positions in the randomly permuted pool, never rows of a file: files are sorted by class.
     """
 
     def __init__(self, features: Features, instance: Tensor, labeled: Tensor, scheme: Scheme) -> None:
@@ -73,6 +85,10 @@ class PUPart:
         """(len(rows), *shape) float32 features of the given rows of this table."""
         return self._features.take(self.instance[rows])
 
+    def located(self, rows: Tensor) -> tuple[Features, Tensor]:
+        """The features behind this table, and where the given rows of the table are in them."""
+        return self._features, self.instance[rows]
+
     @cached_property
     def labeled_rows(self) -> Tensor:
         """Positions of the labeled positives."""
@@ -95,8 +111,8 @@ class PUData(PUPart):
     """The training table and everything else a method is given.
 
     ``validation``: a part of the same structure, labeled by the same mechanism. ``prior``: π = p(y = 1) of the
-    pool as the method is given it; ``unlabeled_prior``: the share of positives that this implies for the unlabeled
-    rows. Reading ``prior`` or ``truth`` without having declared it in ``Method.requires`` is a PluginError.
+    pool as the method is given it; ``unlabeled_prior``: the share of positives in the unlabeled rows that it is to
+    believe. What ``Method.requires`` does not declare is not here: reading it is a PluginError.
     """
 
     def __init__(
@@ -109,36 +125,35 @@ class PUData(PUPart):
         validation: PUPart,
         granted: frozenset[str],
         prior: float,
+        unlabeled_prior: float | None = None,
         truth: Tensor | None,
     ) -> None:
+        """``granted``: what of {"prior", "truth"} is kept here at all. ``unlabeled_prior``: by default ``prior``."""
         super().__init__(features, instance, labeled, scheme)
         self.validation = validation
-        self._granted, self._prior, self._truth = granted, prior, truth
-
-    def _grant(self, what: str) -> None:
-        if what not in self._granted:
-            raise PluginError(f"data.{what} was read but Method.requires(config) does not name '{what}'")
+        believed = prior if unlabeled_prior is None else unlabeled_prior
+        self._prior = prior if "prior" in granted else None
+        self._unlabeled_prior = believed if "prior" in granted else None
+        self._truth = truth if "truth" in granted else None
 
     @property
     def prior(self) -> float:
         """π as given."""
-        self._grant("prior")
-        return self._prior
+        return float(_granted("prior", self._prior))
 
     @property
     def unlabeled_prior(self) -> float:
-        """Share of positives in the unlabeled rows that the given π implies."""
-        self._grant("prior")
-        if not is_one_sample(self.scheme) or len(self.distinct_rows) == self.n_unlabeled:
-            return self._prior
-        return unlabeled_prior(self._prior, self.n_labeled, len(self))
+        """Share of positives in the unlabeled rows as given: what π implies, or π itself where U stands for the pool.
+
+        U stands for the pool in case-control, under calibration, and where a method of the two-sample setting is run
+        without calibration on purpose (``method.calibrate=off``).
+        """
+        return float(_granted("prior", self._unlabeled_prior))
 
     @property
     def truth(self) -> Tensor:
         """(n,) float32 true labels of the training table, for methods that were granted them (oracles)."""
-        self._grant("truth")
-        assert self._truth is not None
-        return self._truth
+        return _granted("truth", self._truth)
 
     def hold_out(self, fraction: float, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         """(kept rows, held-out rows): a share of the labeled and of the other *instances*, at least one of each
@@ -157,3 +172,20 @@ class PUData(PUPart):
         out = torch.isin(self.instance, torch.cat(held))
         rows = torch.arange(len(self), device=self.instance.device)
         return rows[~out], rows[out]
+
+
+def channels_last(x: Tensor) -> Tensor:
+    """Images (B, C, H, W) in the memory format that networks train faster on; anything else as it is."""
+    return x.contiguous(memory_format=torch.channels_last) if x.dim() == 4 else x
+
+
+def channels_last_module(module: Module) -> Module:
+    """A network whose convolutions have the memory format of the images that they get."""
+    module.to(memory_format=torch.channels_last)  # type: ignore[call-overload] # unknown to torch's annotations
+    return module
+
+
+def _granted(what: str, value: Value | None) -> Value:
+    if value is None:
+        raise PluginError(f"data.{what} was read but Method.requires(config) does not name '{what}'")
+    return value

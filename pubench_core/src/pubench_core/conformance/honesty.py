@@ -1,0 +1,161 @@
+"""Checks that a method learns from what it is given and from nothing else, and leaves the rest as it is."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import os
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ..data.roots import data_root
+from ..engine.problem import Problem
+from .register import NotApplicable, check
+from .source import reaching_out
+from .subject import Subject, assert_same, caller_state
+
+
+@check("hidden-labels")
+def hidden_labels(subject: Subject) -> None:
+    """Permuting the true labels of unlabeled rows changes no bit, in training and validation, in both schemes.
+
+    Listeners that the method's package carries are called meanwhile.
+    """
+    if subject.is_oracle:
+        raise NotApplicable("an oracle: it is granted the true labels")
+    rng = np.random.default_rng(0)
+    for scheme in ("case-control", "single-training-set"):
+        plan = subject.plan(scheme=scheme)
+        problem = subject.problem(plan)
+        hidden = {}
+        for name, part in (("truth_train", problem.split.train), ("truth_validation", problem.split.validation)):
+            truth = getattr(problem, name).copy()
+            truth[~part.labeled] = rng.permutation(truth[~part.labeled])
+            assert not np.array_equal(truth, getattr(problem, name))
+            hidden[name] = truth
+        changed = dataclasses.replace(problem, **hidden)
+        assert_same(subject.scores(plan, problem), subject.scores(plan, changed), f"hidden labels permuted ({scheme})")
+
+
+@check("order-of-the-file")
+def order_of_the_file(subject: Subject) -> None:
+    """The same rows in another order in their file change no bit: files are sorted by class."""
+    plan = subject.plan()
+    problem = subject.problem(plan)
+    assert_same(
+        subject.scores(plan, problem),
+        subject.scores(plan, _file_reordered(problem)),
+        "the file's rows in another order",
+    )
+
+
+def _file_reordered(problem: Problem) -> Problem:
+    """The same split of a file that holds the same rows in another order."""
+    data, split = problem.data, problem.split
+    assert data.y is not None
+    assert data.x_test is None
+    order = np.random.default_rng(0).permutation(len(data.x))
+    place = np.argsort(order)  # where each row went
+    reordered = dataclasses.replace(data, x=data.x[order], y=data.y[order], rows=np.sort(place[data.rows]))
+    return dataclasses.replace(
+        problem,
+        opened=dataclasses.replace(problem.opened, data=reordered),
+        split=dataclasses.replace(
+            split,
+            train=dataclasses.replace(split.train, rows=place[split.train.rows]),
+            validation=dataclasses.replace(split.validation, rows=place[split.validation.rows]),
+            test_rows=place[split.test_rows],
+        ),
+    )
+
+
+@check("own-arguments")
+def own_arguments(subject: Subject) -> None:
+    """Its source reaches for nothing but what it is given: no frames, no private attributes, no insides of core."""
+    found = reaching_out(_source_of(subject))
+    assert not found, f"{'; '.join(found[:3])}{f'; and {len(found) - 3} more' if len(found) > 3 else ''}"
+
+
+def _source_of(subject: Subject) -> Path:
+    """The folder of the package that implements the method, or its file where it is a single module."""
+    module = importlib.import_module(subject.info.package)
+    assert module.__file__ is not None, f"{subject.info.package} has no source"
+    file = Path(module.__file__)
+    return file.parent if file.name == "__init__.py" else file
+
+
+@check("callers-random-state")
+def callers_random_state(subject: Subject) -> None:
+    """The global generators of python, numpy and torch neither influence a result nor are changed."""
+    plan, found = subject.plan(), []
+    for seed in (1, 2):
+        with caller_state(seed) as state:
+            found.append(subject.scores(plan))
+        changed = [name for name, same in state.items() if not same]
+        assert not changed, f"the caller's random state was changed: {', '.join(changed)}"
+    assert_same(found[0], found[1], "the caller's random state")
+
+
+class _Opened(NamedTuple):
+    """A file that was opened, or a folder that was listed."""
+
+    path: str
+    writes: bool
+
+
+_opened: list[_Opened] | None = None
+
+
+def _watch(event: str, arguments: tuple[object, ...]) -> None:
+    if _opened is None or event not in ("open", "os.listdir", "os.scandir"):
+        return
+    if not isinstance(arguments[0], (str, bytes)):
+        return
+    writes = False
+    if event == "open":
+        mode, flags = arguments[1], arguments[2]
+        writes = isinstance(mode, str) and bool(set(mode) & set("wax+"))
+        writes = writes or bool(isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT))
+    _opened.append(_Opened(os.fsdecode(arguments[0]), writes))
+
+
+def _opened_in_training(subject: Subject) -> list[_Opened]:
+    """What a second training in this process opens."""
+    global _opened
+    plan = subject.plan()
+    problem = subject.problem(plan)
+    subject.train(plan, problem)  # compilers fill their caches on first use
+    if not getattr(sys, "_pubench_watches", False):
+        sys.addaudithook(_watch)  # hooks cannot be taken away again; this one is idle unless a check runs
+        sys._pubench_watches = True  # type: ignore[attr-defined]
+    _opened = []
+    try:
+        subject.train(plan, problem)
+    finally:
+        found, _opened = _opened, None
+    return found
+
+
+@check("writes-nothing")
+def writes_nothing(subject: Subject) -> None:
+    """Training opens no file for writing, byte-code and compiler caches apart: the engine writes what is recorded."""
+    written = [opened.path for opened in _opened_in_training(subject) if opened.writes]
+    written = [path for path in written if "__pycache__" not in path and not path.startswith(("/proc/", "/dev/"))]
+    assert not written, f"training opened for writing: {', '.join(written[:3])}"
+
+
+@check("reads-no-data")
+def reads_no_data(subject: Subject) -> None:
+    """Training opens no file of the data root, the cache or a results folder: they hold true labels."""
+    spec = subject.plan().spec.execution
+    root = data_root(spec)
+    folders = [folder.resolve() for folder in (root.path, root.cache, Path(spec.results))]
+    read = [
+        opened.path
+        for opened in _opened_in_training(subject)
+        if any(Path(opened.path).resolve().is_relative_to(folder) for folder in folders)
+    ]
+    assert not read, f"training opened {', '.join(read[:3])}"

@@ -1,0 +1,67 @@
+"""Epochs, and who is called when one has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """``in_stage`` and ``total`` count finished epochs before this one: both start at 0."""
+
+    stage: str
+    in_stage: int
+    total: int
+
+
+class EpochEnd(Protocol):
+    """What the engine does when a turn of a training loop has ended."""
+
+    @property
+    def exhausted(self) -> bool:
+        """No criterion can still change: training may end."""
+
+    def start_stage(self) -> None:
+        """A new training loop starts."""
+
+    def end_of_epoch(
+        self,
+        epoch: Epoch,
+        stage_epochs: int,
+        *,
+        seconds: float,
+        values: dict[str, float],
+        selectable: bool,
+        patience: int | None,
+    ) -> None:
+        """``values``: means of the reported losses."""
+
+
+class _NoEngine:
+    """Nothing happens at the end of an epoch: a run that somebody tries out by hand."""
+
+    exhausted = False
+
+    def start_stage(self) -> None:
+        """Nothing."""
+
+    def end_of_epoch(self, epoch: Epoch, stage_epochs: int, **what: Any) -> None:
+        """Nothing."""
+
+
+#: Who is called when an epoch has ended. No attribute of a run: it knows the truth, and a method holds its run.
+ENGINE: ContextVar[EpochEnd] = ContextVar("engine", default=_NoEngine())  # noqa: B039 - it has no state
+
+
+@contextmanager
+def ending_epochs_with(engine: EpochEnd) -> Iterator[None]:
+    """Inside this block, ``engine`` is called at the end of every epoch of a run."""
+    token = ENGINE.set(engine)
+    try:
+        yield
+    finally:
+        ENGINE.reset(token)

@@ -1,0 +1,96 @@
+"""A mechanism that draws from global generators labels by the seed of the run, and leaves the caller's state alone.
+
+This module is also the plugin that offers the mechanism.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch
+
+from pubench_core import MechanismInfo, hookimpl
+from pubench_core.engine.building import build_problem
+from pubench_core.engine.problem import Problem
+from pubench_core.mechanism import Mechanism
+from pubench_core.plugins.registry import GROUP, Registry
+from pubench_core.request import Layer, resolve
+
+pytestmark = pytest.mark.usefixtures("one_thread", "seeded_by_the_caller")
+
+
+class Careless(Mechanism):
+    """Uses every generator but the one it is given."""
+
+    def choose(
+        self, x_pos: npt.NDArray[Any], posterior_logit: Any, n: int, rng: np.random.Generator
+    ) -> npt.NDArray[Any]:
+        keys = np.random.random(len(x_pos)) + random.random() * torch.rand(len(x_pos), dtype=torch.float64).numpy()
+        return np.argsort(keys)[:n]
+
+
+@hookimpl
+def pubench_mechanisms() -> list[MechanismInfo]:
+    return [MechanismInfo(key="careless", name="c", summary="s", load=f"{__name__}:Careless", assumption="SCAR")]
+
+
+@pytest.fixture
+def seeded_by_the_caller() -> Iterator[None]:
+    """Global generators in a state of the caller's, put back afterwards."""
+    states = np.random.get_state(), random.getstate(), torch.get_rng_state()
+    yield
+    np.random.set_state(states[0])
+    random.setstate(states[1])
+    torch.set_rng_state(states[2])
+
+
+def problem(seed: int) -> Problem:
+    registry = Registry([*entry_points(group=GROUP), EntryPoint("careless", __name__, GROUP)])
+    layer = Layer.of("data.key=digits", "method.key=nnpu", "mechanism.key=careless", "mechanism.c=0.3", f"seed={seed}")
+    return build_problem(resolve([layer], registry))
+
+
+def labeled_rows(found: Problem) -> tuple[list[int], list[int]]:
+    train, validation = found.split.train, found.split.validation
+    return train.rows[train.labeled].tolist(), validation.rows[validation.labeled].tolist()
+
+
+def test_labels_follow_the_seed_of_the_run_and_not_the_caller_s() -> None:
+    found = []
+    for caller in (0, 1):
+        np.random.seed(caller)
+        random.seed(caller)
+        torch.manual_seed(caller)
+        found.append(labeled_rows(problem(2)))
+    assert found[0] == found[1]
+    assert labeled_rows(problem(3))[0] != found[0][0]
+
+
+def test_the_caller_s_generators_go_on_where_they_were() -> None:
+    before = np.random.get_state()[1].copy(), random.getstate(), torch.get_rng_state().clone()
+    problem(2)
+    assert np.array_equal(np.random.get_state()[1], before[0])
+    assert random.getstate() == before[1]
+    assert torch.equal(torch.get_rng_state(), before[2])
+
+
+def test_the_two_parts_of_a_split_are_labeled_by_different_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    first: list[float] = []
+    choose = Careless.choose
+
+    def noted(self: Careless, *args: Any) -> npt.NDArray[Any]:
+        state = np.random.get_state()
+        first.append(np.random.random())
+        np.random.set_state(state)
+        return choose(self, *args)
+
+    monkeypatch.setattr(Careless, "choose", noted)
+    problem(2)
+    assert len(first) == 2
+    assert first[0] != first[1]

@@ -1,0 +1,158 @@
+"""Scores that prior estimators read come from regressions that saw no row of the instance; estimators run isolated."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from pubench_core import PriorInfo
+from pubench_core.engine.priors import FOLDS, Samples, folds_of_instances, given_prior, held_out_scores
+from pubench_core.errors import RequestError
+from pubench_core.formulas.bbe import best_bin
+from pubench_core.prior import PriorEstimate, PriorEstimator
+from pubench_core.request.plan import EstimatorChoice
+
+Array = np.ndarray[Any, Any]
+
+
+def case_control(n: int = 1500, d: int = 128, c: float = 0.2, seed: int = 0) -> tuple[Samples, Array]:
+    """Two Gaussians six deviations apart, half of U positive, and who is positive. U holds P's instances as well."""
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(n) < n // 2
+    x = rng.normal(size=(n, d)) + np.where(y, 3, -3)[:, None] / np.sqrt(d)
+    labeled = np.flatnonzero(y)[: int(c * n / 2)]
+    return Samples(x[labeled], x, labeled, np.arange(n)), y
+
+
+class TestScores:
+    def test_a_labeled_positive_and_its_copy_in_u_get_one_score(self) -> None:
+        """By row, the regression that scores a copy was trained on the very same features with the label 1."""
+        samples, _ = case_control()
+        positive, unlabeled = held_out_scores(samples, np.random.default_rng(0))
+        np.testing.assert_array_equal(positive, unlabeled[samples.positive_instance])
+
+    def test_labeled_and_other_positives_are_scored_alike(self) -> None:
+        samples, y = case_control()
+        positive, unlabeled = held_out_scores(samples, np.random.default_rng(0))
+        y[samples.positive_instance] = False
+        assert positive.mean() == pytest.approx(unlabeled[y].mean(), abs=0.02)
+
+    def test_the_share_of_a_known_mixture_is_found(self) -> None:
+        """.50 is true; over these four seeds it is .50 folded by instance, .57 folded by row."""
+        found = []
+        for seed in range(4):
+            samples, _ = case_control(seed=seed)
+            found.append(best_bin(*held_out_scores(samples, np.random.default_rng(seed))).share)
+        assert 0.45 < np.mean(found) < 0.54
+
+    def test_they_come_in_the_order_of_the_rows_and_follow_the_generator(self) -> None:
+        samples, _ = case_control(n=200, d=4)
+        scores = held_out_scores(samples, np.random.default_rng(0))
+        again = held_out_scores(samples, np.random.default_rng(0))
+        other = held_out_scores(samples, np.random.default_rng(1))
+        assert [len(part) for part in scores] == [len(samples.positive), len(samples.unlabeled)]
+        assert all(np.array_equal(a, b) for a, b in zip(scores, again, strict=True))
+        assert not np.array_equal(scores[1], other[1])
+
+
+class TestFolds:
+    def test_an_instance_is_in_one_fold_and_each_kind_is_dealt_evenly(self) -> None:
+        unlabeled = np.arange(103)
+        positive = np.array([7, 99, 3, 50, 51, 52, 12])
+        of_positive, of_unlabeled = folds_of_instances(positive, unlabeled, np.random.default_rng(0))
+        np.testing.assert_array_equal(of_positive, of_unlabeled[positive])
+        assert sorted(np.bincount(of_positive, minlength=FOLDS)) == [1, 1, 1, 2, 2]
+        rest = np.delete(of_unlabeled, positive)
+        assert sorted(np.bincount(rest, minlength=FOLDS)) == [19, 19, 19, 19, 20]
+
+    def test_there_are_as_many_folds_as_labeled_instances_at_most(self) -> None:
+        of_positive, of_unlabeled = folds_of_instances(np.array([4, 9]), np.arange(20, 40), np.random.default_rng(0))
+        assert sorted(of_positive) == [0, 1]
+        assert set(of_unlabeled) == {0, 1}
+
+    def test_they_are_drawn(self) -> None:
+        draws = {tuple(folds_of_instances(np.arange(5), np.arange(5), np.random.default_rng(k))[0]) for k in range(20)}
+        assert len(draws) > 10
+
+
+# ---------------------------------------------------------------- estimators
+
+
+class Gambler(PriorEstimator):
+    """Says what it drew from every generator that is not its own, and how many rows it was given."""
+
+    def estimate(self, positive: Array, unlabeled: Array, rng: np.random.Generator) -> PriorEstimate:
+        draws = [float(np.random.random()), random.random(), float(torch.rand(()))]
+        return PriorEstimate(0.3, diagnostics={"draws": draws, "rows": [len(positive), len(unlabeled)]})
+
+
+def choice(inputs: Any) -> EstimatorChoice:
+    info = PriorInfo(key="gambler", name="g", summary="s", load=f"{__name__}:Gambler", inputs=inputs)
+    return EstimatorChoice(info, Gambler())
+
+
+def asked(samples: Samples, inputs: Any = "features", seed: int = 2) -> dict[str, Any]:
+    _, estimate = given_prior(
+        "estimated:gambler",
+        None,
+        estimator=choice(inputs),
+        samples=lambda: samples,
+        one_sample=False,
+        seed=seed,
+    )
+    assert estimate is not None
+    return dict(estimate.diagnostics)
+
+
+@pytest.fixture
+def seeded_by_the_caller() -> Iterator[None]:
+    """Global generators in a state of the caller's, put back afterwards."""
+    states = np.random.get_state(), random.getstate(), torch.get_rng_state()
+    yield
+    np.random.set_state(states[0])
+    random.setstate(states[1])
+    torch.set_rng_state(states[2])
+
+
+@pytest.mark.usefixtures("seeded_by_the_caller")
+@pytest.mark.parametrize("inputs", ["scores", "features"])
+def test_what_an_estimator_draws_globally_follows_the_seed_and_leaves_no_trace(inputs: str) -> None:
+    samples, _ = case_control(n=60, d=2)
+    found, drawn_after = [], []
+    for caller in (0, 1):
+        np.random.seed(caller), random.seed(caller), torch.manual_seed(caller)
+        before = np.random.get_state()[1].copy(), random.getstate(), torch.get_rng_state().clone()
+        found.append(asked(samples, inputs)["draws"])
+        assert np.array_equal(np.random.get_state()[1], before[0])
+        assert random.getstate() == before[1]
+        assert torch.equal(torch.get_rng_state(), before[2])
+        drawn_after.append(np.random.random())
+    assert found[0] == found[1]
+    assert drawn_after[0] != drawn_after[1]
+    assert asked(samples, inputs, seed=3)["draws"] != found[0]
+
+
+def rows(n_positive: int, n_unlabeled: int) -> Samples:
+    x = np.random.default_rng(0).normal(size=(n_positive + n_unlabeled, 3))
+    instance = np.arange(len(x))
+    return Samples(x[:n_positive], x[n_positive:], instance[:n_positive], instance[n_positive:])
+
+
+@pytest.mark.parametrize("counts", [(1, 50), (50, 1)])
+def test_one_row_of_a_kind_cannot_be_held_out_which_is_a_refusal(counts: tuple[int, int]) -> None:
+    with pytest.raises(RequestError) as refused:
+        asked(rows(*counts), "scores")
+    assert (refused.value.field, refused.value.value) == ("prior", "estimated:gambler")
+    assert f"there are {counts[0]} and {counts[1]}" in str(refused.value)
+    assert "prior=0.4" in str(refused.value)
+    assert asked(rows(*counts), "features")["rows"] == list(counts)
+
+
+@pytest.mark.parametrize("counts", [(2, 50), (50, 2), (2, 2)])
+def test_two_of_each_can(counts: tuple[int, int]) -> None:
+    assert asked(rows(*counts), "scores")["rows"] == list(counts)
