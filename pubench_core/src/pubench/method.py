@@ -7,7 +7,11 @@ functions, the ``Method`` class with ``fit`` and ``decision_function``.
 from pubench_core.backbones.base import Backbone
 from pubench_core.data.generator import exact
 from pubench_core.errors import PluginError, RequestError, Undefined
+from pubench_core.formulas import averaging, ramps
 from pubench_core.formulas.bbe import BestBin, best_bin
+from pubench_core.formulas.counts import count_log_probabilities, posterior_given_count
+from pubench_core.formulas.entropy import binary_entropy
+from pubench_core.formulas.mixing import forward_mixed, mix
 from pubench_core.formulas.risks import (
     SURROGATES,
     Correction,
@@ -22,7 +26,8 @@ from pubench_core.method import Method, Scorer
 from pubench_core.specs.config import MethodConfig, TrainingConfig
 from pubench_core.specs.fields import Choice, Field, LogUniform, PowerOfTwo, Uniform
 from pubench_core.training.batches import Batch
-from pubench_core.training.run import Epoch, Run
+from pubench_core.training.epochs import Epoch
+from pubench_core.training.run import Run
 from pubench_core.training.views import PUData, PUPart
 
 __all__ = [
@@ -49,10 +54,17 @@ __all__ = [
     "TrainingConfig",
     "Undefined",
     "Uniform",
+    "averaging",
     "best_bin",
+    "binary_entropy",
+    "count_log_probabilities",
     "exact",
+    "forward_mixed",
     "logistic_loss",
     "masked_mean",
+    "mix",
+    "posterior_given_count",
     "pu_risk",
+    "ramps",
     "sigmoid_loss",
 ]

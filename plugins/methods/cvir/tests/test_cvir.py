@@ -12,6 +12,7 @@ from pubench_cvir.method import CVIR, cvir_loss, n_ignored, provisional_negative
 from pubench_core.engine.building import build_problem
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError
+from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, resolve
 from pubench_core.training.run import Run
@@ -41,10 +42,9 @@ def test_the_warm_up_comes_before_the_epochs_and_is_not_selected() -> None:
     assert {event.stage for event in trained(*SHORT, "warm_up=0").epochs} == {"train"}
 
 
-@pytest.mark.parametrize(
-    ("scheme", "calibrate"), [("case-control", "auto"), ("single-training-set", "auto"), ("single-training-set", "off")]
-)
-def test_as_many_rows_are_ignored_as_there_are_positives_in_u(
+@pytest.mark.parametrize("calibrate", ["auto", "off"])
+@pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
+def test_as_many_rows_are_ignored_as_there_are_positives_in_u_and_without_calibration_as_pi_says(
     scheme: str, calibrate: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ignored: list[int] = []
@@ -56,8 +56,12 @@ def test_as_many_rows_are_ignored_as_there_are_positives_in_u(
 
     monkeypatch.setattr("pubench_cvir.method.provisional_negatives", watched)
     result = trained(*SHORT, f"data.scheme={scheme}", f"method.calibrate={calibrate}")
-    data = result.evaluator.problem.view(frozenset({"truth"}))
-    assert ignored == [int(data.truth[data.unlabeled_rows].sum())] * 2  # once per epoch after the warm-up
+    data = result.evaluator.problem.view(frozenset({"prior", "truth"}))
+    in_u = int(data.truth[data.unlabeled_rows].sum())
+    if scheme == "single-training-set" and calibrate == "off":  # U lacks the labeled positives, and π is believed
+        assert n_ignored(data.n_unlabeled, data.prior) > in_u
+        in_u = n_ignored(data.n_unlabeled, data.prior)
+    assert ignored == [in_u] * 2  # once per epoch after the warm-up
 
 
 def test_a_batch_of_which_nothing_is_kept_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,6 +81,20 @@ def test_options_have_results_and_make_a_difference(setting: str) -> None:
     assert not np.allclose(plain, other)
 
 
+def test_crops_of_augmented_images_show_zeros_beyond_the_edge() -> None:
+    paddings: list[str] = []
+
+    class Views:
+        @staticmethod
+        def weak(x: torch.Tensor, padding: str = "") -> torch.Tensor:
+            paddings.append(padding)
+            return x
+
+    for shape in ((2, 3, 8, 8), (2, 5)):
+        CVIR._view(torch.zeros(shape), Views())  # type: ignore[arg-type]
+    assert paddings == ["zeros", ""]
+
+
 def test_the_same_seed_gives_the_same_scores() -> None:
     one, two = (trained(*SHORT).scores["last"]["test"] for _ in range(2))
     np.testing.assert_array_equal(one, two)
@@ -87,9 +105,20 @@ def test_an_extreme_prior_has_a_result(prior: float) -> None:
     assert np.isfinite(trained(*SHORT, f"prior={prior}").scores["last"]["test"]).all()
 
 
-def test_a_prior_that_leaves_no_negative_is_refused() -> None:
+def test_a_prior_that_leaves_no_negative_is_refused_before_the_run_is_announced() -> None:
+    plan = resolve([Layer.of("data.key=digits", "method.key=cvir", *SHORT, "prior=0.9999999999999")], registry())
+    announced: list[bool] = []
     with pytest.raises(RequestError, match="ignores all 1149 unlabeled rows"):
-        trained(*SHORT, "prior=0.9999999999999")
+        train(plan, build_problem(plan), started=lambda: announced.append(True))
+    assert not announced
+
+
+def test_the_official_scripts_take_equal_batches_on_mnist_and_no_weight_decay_on_imdb() -> None:
+    (info,) = [info for info in registry().infos(MethodInfo) if info.key == "cvir"]
+    official = info.presets["official"]
+    assert official.resolve("cifar10")["unlabeled_batch"] == "proportional"
+    assert (official.resolve("mnist")["unlabeled_batch"], official.resolve("mnist")["batch_size"]) == ("equal", 200)
+    assert (official.resolve("mnist")["weight_decay"], official.resolve("imdb")["weight_decay"]) == (5e-4, 0)
 
 
 def test_one_labeled_positive_has_a_result() -> None:

@@ -46,8 +46,9 @@ def loss_of(case: Case, z_p: Tensor, z_u: Tensor, weight: float = 0.5) -> Tensor
 
 
 def test_every_case_is_of_a_kind_that_is_tested() -> None:
-    assert (len(RANKINGS), len(STEPS), len(SKIPPED)) == (6, 4, 1)
-    assert len(CASES) == 11
+    kinds = (RANKINGS, STEPS, SKIPPED)
+    assert all(kinds)
+    assert len(CASES) == sum(len(kind) for kind in kinds)
 
 
 @pytest.mark.parametrize(("name", "case"), RANKINGS, ids=named)

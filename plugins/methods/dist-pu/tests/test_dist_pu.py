@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from pubench_dist_pu.method import DistPU, clipped, distribution_risk, entropy, mixup_loss, stored_targets
+from pubench_dist_pu.method import DistPU, clipped, distribution_risk, mixup_loss, stored_targets
 
+from pubench.method import binary_entropy, masked_mean
 from pubench_core.engine.building import build_problem
 from pubench_core.engine.train import Trained, train
-from pubench_core.formulas.risks import masked_mean
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, resolve
@@ -93,7 +93,7 @@ def test_a_batch_of_one_kind_has_a_finite_loss_and_gradient(labeled: bool, size:
     targets = stored_targets(torch.linspace(0, 1, 9), mask, torch.arange(7))
     loss = (
         distribution_risk(logits, mask, 0.3, bins)
-        + masked_mean(entropy(logits), ~mask)
+        + masked_mean(binary_entropy(logits), ~mask)
         + mixup_loss(logits, targets, torch.arange(6, -1, -1), 0.4)
     )
     loss.backward()

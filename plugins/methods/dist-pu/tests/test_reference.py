@@ -13,26 +13,24 @@ from pubench_dist_pu.method import (
     Config,
     DistPU,
     clipped,
-    cosine,
     distribution_risk,
-    entropy,
     entropy_weight,
-    mix,
     mixup_loss,
     soft_histogram,
     stored_targets,
 )
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch.optim.lr_scheduler import CosineAnnealingLR
 
-from pubench_core.formulas.risks import masked_mean
+from pubench.method import binary_entropy, masked_mean, mix, ramps
 from pubench_core.testing import reference_arrays, reference_cases
 from pubench_core.training.batches import Batch
 
 pytestmark = pytest.mark.reference
 
 TOLERANCE = 1e-9
+#: The vectors clip logits to [-10, 10]; every other number of theirs is an array.
+CLIP = 10.0
 CASES = dict(reference_cases("dist-pu"))
 Case = dict[str, Any]
 RISKS = [name for name in CASES if name.startswith("risk_")]
@@ -99,14 +97,13 @@ def test_the_soft_histograms(name: str) -> None:
 
 @pytest.mark.parametrize("name", WARM_UPS)
 def test_the_warm_up_clips_in_its_entropy_only(name: str) -> None:
-    case, config = CASES[name], Config()
+    case = CASES[name]
     p, u, logits, labeled = leaves(case)
     risk = distribution_risk(logits, labeled, float(case["prior"]))
-    uncertainty = masked_mean(entropy(clipped(logits, config.clip)), ~labeled)
+    uncertainty = masked_mean(binary_entropy(clipped(logits, CLIP)), ~labeled)
     close(risk, case["risk"])
     close(uncertainty, case["entropy_u"])
-    close(config.weight_warm_up_entropy, case["co_mu"])
-    loss = risk + config.weight_warm_up_entropy * uncertainty
+    loss = risk + float(case["co_mu"]) * uncertainty
     close(loss, case["loss"])
     backward(loss, p, u, case)
 
@@ -124,25 +121,24 @@ class Linear(nn.Module):
 
 @pytest.mark.parametrize("name", STEPS)
 def test_a_step_of_the_second_stage(name: str) -> None:
-    case, config = CASES[name], Config()
-    method = DistPU(config)
+    case = CASES[name]
+    weight_mixed_entropy, weight_mixup = float(case["co_mix_entropy"]), float(case["co_mixup"])
+    method = DistPU(Config(weight_mixed_entropy=weight_mixed_entropy, weight_mixup=weight_mixup, clip=CLIP))
     method.net = net = Linear(case["weight"], case["bias"])  # type: ignore[assignment]
     batch = Batch(*(torch.from_numpy(case[array]) for array in ("x", "pu_label", "index")))
     batch = batch._replace(labeled=batch.labeled == 1)
     store, order, coefficient = torch.from_numpy(case["pseudo_before"]), torch.from_numpy(case["perm"]), case["lam"]
-    close(mix(batch.x, order, float(coefficient)), case["x_mix"])
+    close(mix(batch.x, batch.x[order], float(coefficient)), case["x_mix"])
     close(stored_targets(store, batch.labeled, batch.row), case["target"])
-    close(config.weight_mixed_entropy, case["co_mix_entropy"])
-    close(config.weight_mixup, case["co_mixup"])
 
     losses, logits = method._losses(
         batch, store, float(case["prior"]), order, float(coefficient), float(case["co_entropy"])
     )
     close(losses["risk"], case["risk"])
     close(losses["entropy"], case["co_entropy"] * case["entropy_u"])
-    close(masked_mean(entropy(logits), ~batch.labeled), case["entropy_u"])
-    close(losses["mixed entropy"], config.weight_mixed_entropy * case["entropy_mix"])
-    close(losses["mixup"], config.weight_mixup * case["mixup_loss"])
+    close(masked_mean(binary_entropy(logits), ~batch.labeled), case["entropy_u"])
+    close(losses["mixed entropy"], weight_mixed_entropy * case["entropy_mix"])
+    close(losses["mixup"], weight_mixup * case["mixup_loss"])
     loss = torch.stack(list(losses.values())).sum()
     close(loss, case["loss"])
     loss.backward()
@@ -152,8 +148,9 @@ def test_a_step_of_the_second_stage(name: str) -> None:
     close(store, case["pseudo_after"])
 
 
-def test_mixing_targets_is_mixing_cross_entropies() -> None:
-    case = CASES["mixup_step_late"]
+@pytest.mark.parametrize("name", STEPS)
+def test_mixing_targets_is_mixing_cross_entropies(name: str) -> None:
+    case = CASES[name]
     targets, order, g = torch.from_numpy(case["target"]), torch.from_numpy(case["perm"]), float(case["lam"])
     logits = torch.linspace(-3, 3, len(targets))
     two = [F.binary_cross_entropy(torch.sigmoid(logits), t) for t in (targets, targets[order])]
@@ -162,26 +159,16 @@ def test_mixing_targets_is_mixing_cross_entropies() -> None:
 
 def test_the_weight_of_the_entropy_grows_along_a_quarter_cosine() -> None:
     case = CASES["co_entropy_schedule"]
-    epochs = int(case["pu_epochs"])
-    assert Config().weight_entropy == case["co_entropy_max"]
-    close(np.array([entropy_weight(Config().weight_entropy, e, epochs) for e in range(epochs)]), case["values"])  # type: ignore[arg-type]
+    epochs, largest = int(case["pu_epochs"]), float(case["co_entropy_max"])
+    weights = [entropy_weight(largest, epoch, epochs) for epoch in range(epochs)]
+    np.testing.assert_allclose(weights, case["values"], rtol=TOLERANCE, atol=TOLERANCE)
 
 
 def test_the_learning_rate_falls_along_half_a_cosine() -> None:
     case = CASES["lr_schedule"]
-    epochs = int(case["pu_epochs"])
-    assert epochs == Config().epochs - Config().warm_up
-    rates = np.array([Config().lr * cosine(e, epochs, LAST_RATE) for e in range(epochs)])
+    epochs, first = int(case["pu_epochs"]), float(case["values"][0])
+    rates = [first * ramps.cosine(epoch, epochs, 1, LAST_RATE) for epoch in range(epochs)]
     np.testing.assert_allclose(rates, case["values"], rtol=TOLERANCE)
-
-
-def test_the_warm_ups_rate_is_torchs_cosine_annealing_also_past_its_length() -> None:
-    optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=0.5)
-    schedule = CosineAnnealingLR(optimizer, T_max=4)
-    for epoch in range(9):
-        np.testing.assert_allclose(0.5 * cosine(epoch, 4, 0), schedule.get_last_lr()[0], atol=1e-12)
-        optimizer.step()
-        schedule.step()
 
 
 def test_every_array_is_used() -> None:

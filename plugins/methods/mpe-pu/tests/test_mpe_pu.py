@@ -13,9 +13,11 @@ from pubench_core.engine.building import build_problem
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError
 from pubench_core.formulas.bbe import best_bin
+from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, resolve
 from pubench_core.training.run import Run
+from pubench_core.training.views import Features, PUData, PUPart
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -70,7 +72,7 @@ def test_estimates_are_made_from_rows_that_were_never_trained_on(scheme: str, mo
 
 
 def test_the_share_is_estimated_before_every_epoch_and_ignored_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    shares, ignored = iter([0.9, 0.8, 0.25, 1.7, 0.6]), []
+    shares, ignored = iter([0.8, 0.25, 1.7, 0.6]), []
 
     def watched(scores: torch.Tensor, share: float) -> torch.Tensor:
         ignored.append(share)
@@ -82,8 +84,23 @@ def test_the_share_is_estimated_before_every_epoch_and_ignored_in_it(monkeypatch
     monkeypatch.setattr("pubench_mpe_pu.method.best_bin", given_share)
     monkeypatch.setattr("pubench_mpe_pu.method.provisional_negatives", watched)
     trained("epochs=2", "warm_up=2", "mechanism.c=0.3")
-    # before the first epoch, then after each of two of warm-up and two of training; the last is not used
+    # after each of two epochs of warm-up and two of training; the last is not used
     assert ignored == [0.25, LARGEST_SHARE]
+    assert next(shares, None) is None
+
+
+def test_without_a_warm_up_nothing_is_ignored_before_the_first_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
+    ignored: list[float] = []
+
+    def watched(scores: torch.Tensor, share: float) -> torch.Tensor:
+        ignored.append(share)
+        return provisional_negatives(scores, share)
+
+    monkeypatch.setattr("pubench_mpe_pu.method.provisional_negatives", watched)
+    result = trained("epochs=2", "warm_up=0", "mechanism.c=0.3")
+    assert ignored[0] == estimates(result)[0] == 0
+    assert ignored[1] == pytest.approx(estimates(result)[1])
+    assert ignored[1] > 0
 
 
 @given(share=st.floats(0.01, 0.99), labeled_share=st.floats(0.01, 0.99))
@@ -117,6 +134,20 @@ def test_the_class_prior_makes_no_difference() -> None:
     np.testing.assert_array_equal(one, two)
 
 
+def test_crops_of_augmented_images_show_zeros_beyond_the_edge() -> None:
+    paddings: list[str] = []
+
+    class Views:
+        @staticmethod
+        def weak(x: torch.Tensor, padding: str = "") -> torch.Tensor:
+            paddings.append(padding)
+            return x
+
+    for shape in ((2, 3, 8, 8), (2, 5)):
+        MPEPU._view(torch.zeros(shape), Views())  # type: ignore[arg-type]
+    assert paddings == ["zeros", ""]
+
+
 def test_the_same_seed_gives_the_same_scores() -> None:
     one, two = (trained(*SHORT).scores["last"]["test"] for _ in range(2))
     np.testing.assert_array_equal(one, two)
@@ -137,9 +168,39 @@ def test_options_have_results_and_make_a_difference(setting: str) -> None:
         (0.007, 3, 1, "hold_out=0.67 would do"),
     ],
 )
-def test_too_few_labeled_positives_are_refused(c: float, n: int, held: int, remedy: str) -> None:
+def test_too_few_labeled_positives_are_refused_before_the_run_is_announced(
+    c: float, n: int, held: int, remedy: str
+) -> None:
+    layer = Layer.of("data.key=digits", "method.key=mpe-pu", "epochs=1", f"mechanism.c={c}", *LAST)
+    plan = resolve([layer], registry())
+    announced: list[bool] = []
     with pytest.raises(RequestError, match=f"hold_out = 0.2 of {n} gives {held}; {remedy}$"):
-        trained("epochs=1", f"mechanism.c={c}", *LAST)
+        train(plan, build_problem(plan), started=lambda: announced.append(True))
+    assert not announced
+
+
+@pytest.mark.parametrize("hold_out", [0.01, 0.2, 0.29, 0.5, 0.99])
+@pytest.mark.parametrize("n", [2, 3, 10, 100])
+def test_what_is_refused_is_what_the_split_would_hold(n: int, hold_out: float) -> None:
+    x = Features(torch.zeros(3 * n, 1))
+    rows, labeled = torch.arange(3 * n), torch.arange(3 * n) < n
+    part = PUPart(x, rows, labeled, "case-control")
+    data = PUData(x, rows, labeled, "case-control", validation=part, granted=frozenset(), prior=0.5, truth=None)
+    _, held = data.hold_out(hold_out, torch.Generator())
+    method = MPEPU(MPEPU.Config(hold_out=hold_out))
+    if labeled[held].sum() < 2:
+        with pytest.raises(RequestError, match=f"of {n} gives {int(labeled[held].sum())};"):
+            method.check(data)
+    else:
+        method.check(data)
+
+
+def test_the_official_scripts_take_equal_batches_on_mnist_and_no_weight_decay_on_imdb() -> None:
+    (info,) = [info for info in registry().infos(MethodInfo) if info.key == "mpe-pu"]
+    official = info.presets["official"]
+    assert official.resolve("cifar10")["unlabeled_batch"] == "proportional"
+    assert (official.resolve("mnist")["unlabeled_batch"], official.resolve("mnist")["batch_size"]) == ("equal", 200)
+    assert (official.resolve("mnist")["weight_decay"], official.resolve("imdb")["weight_decay"]) == (5e-4, 0)
 
 
 def test_the_remedy_that_is_named_is_one() -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from pubench_p3mix_c.method import forward_mixed
+from pubench_p3mix_c.method import P3MixC
 
+from pubench.method import forward_mixed
 from pubench_core.backbones.networks import lenet, mlp
 from pubench_core.engine.building import build_problem
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError
+from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, resolve
 
@@ -61,6 +63,22 @@ def test_mixing_inputs_is_one_pass_of_the_mixture_and_no_mixing_is_the_row_itsel
         torch.testing.assert_close(forward_mixed(net, x, partner, 1.0, -1), net(x))
         for layer in range(len(net.stages)):
             torch.testing.assert_close(forward_mixed(net, x, partner, 1.0, layer), net(x))
+
+
+@pytest.mark.parametrize(
+    ("data", "rows", "batch_size"),
+    [("cifar10", 20_000, 64), ("imagenette", 6_000, 64), ("usps", 4_000, 128), ("letter", 13_000, 128)],
+)
+def test_wang_et_als_passes_over_u_are_epochs_of_100_steps(data: str, rows: int, batch_size: int) -> None:
+    (info,) = [info for info in registry().infos(MethodInfo) if info.key == "p3mix-c"]
+    values = info.presets["wang"].resolve(data)
+    u = rows * 7 // 10  # r = .3 of the rows are P
+    steps = (u - u // 10) // batch_size  # a tenth of U is for validation, an incomplete batch is dropped
+    assert (values["batch_size"], values["steps_per_epoch"]) == (batch_size, 100)
+    assert values["warm_up"] == round(5 * steps / 100)
+    # Their counter of epochs is at 20, 40, ... when 19, 39, ... passes are over.
+    assert values["milestones"] == tuple(round(passes * steps / 100) for passes in (19, 39, 59, 79, 99))
+    P3MixC.Config(**values)
 
 
 def test_few_labeled_positives_are_enough() -> None:

@@ -9,17 +9,14 @@ import pytest
 import torch
 from pubench_p3mix_c.method import (
     corrected_targets,
-    entropy_of,
-    forward_mixed,
     heuristic_partners,
     marginal_rows,
-    mix,
     mixup_losses,
     most_uncertain,
 )
 from torch import Tensor, nn
 
-from pubench_core.backbones.base import Backbone
+from pubench.method import Backbone, binary_entropy, forward_mixed, mix
 from pubench_core.testing import reference_arrays
 
 pytestmark = pytest.mark.reference
@@ -49,10 +46,10 @@ def batch_of(case: dict[str, Any]) -> tuple[Tensor, Tensor, Tensor]:
 @pytest.mark.parametrize(("name", "case"), cases("pool", "index"), ids=lambda v: v if isinstance(v, str) else "")
 def test_the_pool_is_the_positives_of_highest_entropy(name: str, case: dict[str, Any]) -> None:
     logits = tensor(case["logit"])
-    np.testing.assert_allclose(entropy_of(logits), case["entropy"], atol=TOLERANCE)
+    np.testing.assert_allclose(binary_entropy(logits), case["entropy"], atol=TOLERANCE)
     chosen = most_uncertain(logits, int(case["k"]))
     # Entropies are compared, because rows +z and -z tie up to rounding.
-    np.testing.assert_allclose(entropy_of(logits)[chosen], case["entropy"][case["index"]], atol=TOLERANCE)
+    np.testing.assert_allclose(binary_entropy(logits)[chosen], case["entropy"][case["index"]], atol=TOLERANCE)
     if len(np.unique(case["entropy"].round(12))) == len(logits):
         np.testing.assert_array_equal(chosen, case["index"])
 

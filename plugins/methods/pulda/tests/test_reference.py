@@ -15,7 +15,6 @@ from pubench_pulda.method import (
     Config,
     alignment_loss,
     distance,
-    mix,
     mixup_loss,
     stored_targets,
     two_way_loss,
@@ -24,8 +23,8 @@ from pubench_pulda.method import (
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from pubench.method import masked_mean, mix
 from pubench_core.backbones.networks import mlp_wang
-from pubench_core.formulas.risks import masked_mean
 from pubench_core.testing import reference_arrays, reference_cases
 from pubench_core.training.run import Run
 from pubench_core.training.views import Features, PUData, PUPart
@@ -33,6 +32,8 @@ from pubench_core.training.views import Features, PUData, PUPart
 pytestmark = pytest.mark.reference
 
 TOLERANCE = 1e-9
+#: The vectors clip logits of the second stage to [-10, 10].
+CLIP = 10.0
 CASES = dict(reference_cases("pulda"))
 Case = dict[str, Any]
 PLAIN = [name for name in CASES if name.startswith("plain_")]
@@ -62,11 +63,10 @@ def leaves(case: Case, call: str = "") -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 def check_plain(case: Case, averages: Averages, smoothing: float, margin_smoothing: float) -> None:
     """The losses of one batch after such a past are those without running means."""
-    config, prior = Config(), float(case["prior"])
+    prior, sharpness, margin = (float(case[name]) for name in ("prior", "tmpr", "margin"))
     p, u, logits, labeled = leaves(case)
-    assert (config.sharpness, config.margin) == (case["tmpr"], case["margin"])
-    aligned, _ = alignment_loss(logits, labeled, prior, averages.score_u, smoothing=smoothing)
-    two_way, _ = two_way_loss(logits, labeled, prior, averages[1:], smoothing=margin_smoothing)
+    aligned, _ = alignment_loss(logits, labeled, prior, averages.score_u, sharpness=sharpness, smoothing=smoothing)
+    two_way, _ = two_way_loss(logits, labeled, prior, averages[1:], margin=margin, smoothing=margin_smoothing)
     close(aligned, case["align_loss"])
     close(two_way, case["two_way_loss"])
     close(aligned + two_way, case["loss"])
@@ -77,7 +77,7 @@ def check_plain(case: Case, averages: Averages, smoothing: float, margin_smoothi
 
 @pytest.mark.parametrize("name", PLAIN)
 def test_a_first_batch_is_not_smoothed(name: str) -> None:
-    check_plain(CASES[name], Averages.unknown(), Config().smoothing, Config().margin_smoothing)
+    check_plain(CASES[name], Averages.unknown(), 0.85, 0.5)
 
 
 @pytest.mark.parametrize("name", [name for name in PLAIN if "_no_" not in name])
@@ -106,14 +106,14 @@ def test_the_parts_of_the_losses(name: str) -> None:
 
 @pytest.mark.parametrize("name", SEQUENCES)
 def test_running_means_over_calls(name: str) -> None:
-    case, config = CASES[name], Config()
-    assert (config.sharpness, config.margin) == (case["tmpr"], case["margin"])
-    assert (config.smoothing, config.margin_smoothing) == (case["alpha_U"], case["alpha_CN"])
+    case = CASES[name]
     averages, prior = Averages.unknown(), float(case["prior"])
+    on_u = {"sharpness": float(case["tmpr"]), "smoothing": float(case["alpha_U"])}
+    apart = {"margin": float(case["margin"]), "smoothing": float(case["alpha_CN"])}
     for call in range(int(case["n_calls"])):
         p, u, logits, labeled = leaves(case, f"_{call}")
-        aligned, score_u = alignment_loss(logits, labeled, prior, averages.score_u)
-        two_way, negative = two_way_loss(logits, labeled, prior, averages[1:])
+        aligned, score_u = alignment_loss(logits, labeled, prior, averages.score_u, **on_u)
+        two_way, negative = two_way_loss(logits, labeled, prior, averages[1:], **apart)
         averages = Averages(score_u, *negative)
         close(aligned, case[f"align_loss_{call}"])
         close(two_way, case[f"two_way_loss_{call}"])
@@ -141,21 +141,20 @@ class Linear(nn.Module):
 
 @pytest.mark.parametrize("name", STEPS)
 def test_a_step_of_the_second_stage(name: str) -> None:
-    case, config = CASES[name], Config()
-    method, net = PULDA(config), Linear(case["weight"], case["bias"])
+    case = CASES[name]
+    method, net = PULDA(Config()), Linear(case["weight"], case["bias"])
     x, labeled, row, order = (torch.from_numpy(case[array]) for array in ("x", "pu_label", "index", "perm"))
     labeled, coefficient, store = labeled == 1, float(case["lam"]), torch.from_numpy(case["pseudo_before"])
-    assert config.weight_mixup == case["co_mixup"]
-    mixed_x, targets = mix(x, order, coefficient), stored_targets(store, labeled, row)
+    mixed_x, targets = mix(x, x[order], coefficient), stored_targets(store, labeled, row)
     close(mixed_x, case["x_mix"])
     close(targets, case["target"])
-    mixed, logits = (net(rows).clamp(-config.clip, config.clip) for rows in (mixed_x, x))
+    mixed, logits = (net(rows).clamp(-CLIP, CLIP) for rows in (mixed_x, x))
     losses, _ = method._aligned(logits, labeled, float(case["prior"]), Averages.unknown())
     on_mixed = mixup_loss(mixed, targets, order, coefficient)
     close(losses["alignment"], case["align_loss"])
     close(losses["two-way"], case["two_way_loss"])
     close(on_mixed, case["mixup_loss"])
-    loss = losses["alignment"] + losses["two-way"] + config.weight_mixup * on_mixed
+    loss = losses["alignment"] + losses["two-way"] + float(case["co_mixup"]) * on_mixed
     close(loss, case["loss"])
     loss.backward()
     close(net.weight.grad, case["grad_weight"])
@@ -174,7 +173,6 @@ def run_of(n_p: int, n_u: int, p_size: int, u_size: int) -> Run[Config]:
         device=torch.device("cpu"),
         threads=1,
         build=lambda outputs: mlp_wang((1,), outputs),
-        epoch_end=None,  # type: ignore[arg-type]
     )
 
 

@@ -31,9 +31,8 @@ def test_it_learns() -> None:
     assert accuracy(trained("epochs=30", "lr=1e-3", "mechanism.c=0.3")) > 0.85
 
 
-@pytest.mark.parametrize(
-    ("scheme", "calibrate"), [("case-control", "auto"), ("single-training-set", "auto"), ("single-training-set", "off")]
-)
+@pytest.mark.parametrize("calibrate", ["auto", "off"])
+@pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
 def test_as_many_unlabeled_rows_are_positive_as_the_prior_says(scheme: str, calibrate: str) -> None:
     sets = ("epochs=2", "mechanism.c=0.3", f"data.scheme={scheme}", f"method.calibrate={calibrate}")
     result = trained(*sets, "selection.criteria=[pa, last]", "selection.criterion=last")
@@ -44,6 +43,9 @@ def test_as_many_unlabeled_rows_are_positive_as_the_prior_says(scheme: str, cali
     with torch.inference_mode():
         positive = int((result.method.decision_function(data.take(u)) > 0).sum())
     share = float(data.truth[u].mean())  # the prior that is given is the true one
+    if scheme == "single-training-set" and calibrate == "off":  # U lacks the labeled positives, and π is believed
+        assert data.prior > share + 0.05
+        share = data.prior
     assert positive == pytest.approx(share * len(u), abs=2)
 
 

@@ -49,10 +49,10 @@ def close(ours: Tensor | None, theirs: Any, tolerance: float = TOLERANCE) -> Non
 
 
 def test_every_case_is_of_a_kind_that_is_tested() -> None:
-    assert (len(LOSSES), len(THRESHOLDS)) == (8, 5)
+    assert THRESHOLDS
+    assert TWO_LOGIT
     assert len(CASES) == len(LOSSES) + len(THRESHOLDS)
     assert {bool(case["corrected"]) for _, case in LOSSES} == {True, False}
-    assert len(TWO_LOGIT) == 5
 
 
 @pytest.mark.parametrize(("name", "case"), LOSSES, ids=named)

@@ -14,6 +14,7 @@ from torch.nn import functional as F
 
 from pubench_core.engine.building import build_problem
 from pubench_core.engine.train import Trained, train
+from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, resolve
 from pubench_core.training.run import Run
@@ -73,6 +74,39 @@ def test_the_learning_rate_is_halved_in_every_nth_epoch(monkeypatch: pytest.Monk
     trained("epochs=7", "steps_per_epoch=1", "batch_size=8", "lr=0.008", "halve_every=3", "mechanism.c=0.3")
     # epochs count from 1 here: the third and the sixth are e mod 3 = 2
     assert [rate for _, rate in rates] == pytest.approx([0.008, 0.008, 0.004, 0.004, 0.004, 0.002, 0.002])
+
+
+@pytest.mark.parametrize(
+    ("preset", "betas"), [("pubench", (0.9, 0.999)), ("official", (0.5, 0.99)), ("quick", (0.9, 0.999))]
+)
+def test_adams_betas_are_those_of_the_preset(
+    preset: str, betas: tuple[float, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: set[tuple[float, float]] = set()
+    step = Run.step
+
+    def watched(self, objective, optimizer, **rest):  # type: ignore[no-untyped-def]
+        seen.update(group["betas"] for group in optimizer.param_groups)
+        return step(self, objective, optimizer, **rest)
+
+    monkeypatch.setattr(Run, "step", watched)
+    trained(f"method.preset={preset}", "epochs=2", "steps_per_epoch=1", "batch_size=8", "halve_every=2")
+    assert seen == {betas}
+
+
+def test_betas_make_a_difference_to_adam_and_none_to_sgd() -> None:
+    for optimizer, same in (("adam", False), ("sgd", True)):
+        one, two = (
+            trained(*SHORT, f"optimizer={optimizer}", f"betas={betas}").scores["last"]["test"]
+            for betas in ("[0.9, 0.999]", "[0.5, 0.99]")
+        )
+        assert np.array_equal(one, two) == same
+
+
+@pytest.mark.parametrize("betas", ["[0.5, 1]", "[-0.1, 0.9]", "[0.9]", "0.9"])
+def test_betas_are_two_numbers_below_one(betas: str) -> None:
+    with pytest.raises(RequestError, match="betas"):
+        trained(*SHORT, f"betas={betas}")
 
 
 def test_the_same_seed_gives_the_same_scores() -> None:

@@ -1,1 +1,1 @@
-"""Pure functions that several methods need: risks, best bin estimation, augmented views."""
+"""What several methods need: risks, entropy, mixing, ramps, averages, counts, best bin estimation, augmented views."""

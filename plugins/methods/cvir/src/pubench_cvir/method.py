@@ -62,11 +62,14 @@ class CVIR(Method[Config]):
     def requires(cls, config: Config) -> frozenset[str]:
         return frozenset({"prior"})
 
-    def fit(self, data: PUData, run: Run[Config]) -> None:
-        c, n_u = self.config, data.n_unlabeled
-        share = data.unlabeled_prior  # of U as it is: under calibration U holds the labeled positives, and this is π
+    def check(self, data: PUData) -> None:
+        """A row of U, at least, is left to be a negative."""
+        n_u, share = data.n_unlabeled, data.unlabeled_prior
         if n_ignored(n_u, share) == n_u:
             raise RequestError(f"a share of {share:.4g} positives ignores all {n_u} unlabeled rows; lower the prior")
+
+    def fit(self, data: PUData, run: Run[Config]) -> None:
+        c, n_u, share = self.config, data.n_unlabeled, data.unlabeled_prior
         u_size = c.batch_size if c.unlabeled_batch == "equal" else max(1, c.batch_size * n_u // data.n_labeled)
         self.net = run.backbone()
         optimizer = run.optimizer(self.net.parameters())
@@ -81,13 +84,18 @@ class CVIR(Method[Config]):
                 kept[rows] = provisional_negatives(run.scores(self.net, rows), share)
             weight = 0.5 if warm or c.weights == "equal" else share
             for p, u in run.paired_batches(c.batch_size, u_size):
-                negatives = u.x[kept[u.row]]
+                negatives = u.x[kept[u.row]]  # ignored rows are in no forward pass: batch norm must not see them
                 if not len(negatives):
                     continue  # the official code takes no step, not even on P
                 x = torch.cat([p.x, negatives])
-                scores = self.net(run.weak(x) if c.augment else x)
+                scores = self.net(self._view(x, run) if c.augment else x)
                 labeled = torch.arange(len(x), device=run.device) < len(p.x)
                 run.step(cvir_loss(scores, labeled, weight), optimizer)
+
+    @staticmethod
+    def _view(x: Tensor, run: Run[Config]) -> Tensor:
+        """Weakly augmented rows; images are padded with zeros before they are cropped, as in the official code."""
+        return run.weak(x, padding="zeros") if x.dim() == 4 else run.weak(x)
 
     def decision_function(self, x: Tensor) -> Tensor:
         return self.net(x)

@@ -42,7 +42,10 @@ def pubench_methods() -> list[MethodInfo]:
             setting="two-sample",
             follows="Ray-rui/Dist-PU-Positive-Unlabeled-Learning-from-a-Label-Distribution-Perspective at cb74be1: "
             "both stages, losses, schedules, pseudo-label store, the prior of U; backbones are PU-Bench's, and no "
-            "epoch of the warm-up can be chosen; Wang et al.'s matching of the negative share to the prior is not kept",
+            "epoch of the warm-up can be chosen; mixed rows pass before clean ones, which batch norm's statistics "
+            "depend on, as in that code (PU-Bench: clean ones first); PU-Bench's output bias of logit(π) at the start "
+            "and its margin of 1e-4 in early stopping are not kept, nor is Wang et al.'s matching of the negative "
+            "share to the prior",
             presets={
                 "official": Preset(values=OFFICIAL, note="the official script's values, which are the defaults"),
                 "pubench": Preset(

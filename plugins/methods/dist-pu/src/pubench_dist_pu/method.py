@@ -5,8 +5,8 @@ Ray-rui/Dist-PU-Positive-Unlabeled-Learning-from-a-Label-Distribution-Perspectiv
 Follows the official code: a warm-up that aligns the mean prediction on P with 1 and on U with the prior (plus a little
 entropy), then a second stage that adds entropy minimization and mixup towards stored predictions, which every step
 renews for its rows. Differs in networks, which are PU-Bench's, and in that no epoch of the warm-up can be chosen.
-Cross-entropies and entropies are computed from logits, so that they are finite without clipping too.
-The prior is π as given, which is the share of positives in U under case-control and under calibration.
+Cross-entropies and entropies are computed from logits, so that they are finite without clipping too. The prior is the
+share of positives in U.
 
 With a prior above one half, training may end at a network that decides positive for every row, as it does on Connect-4.
 """
@@ -23,7 +23,20 @@ from torch.nn import functional as F
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
-from pubench.method import Batch, Field, LogUniform, Method, PowerOfTwo, PUData, Run, TrainingConfig, masked_mean
+from pubench.method import (
+    Batch,
+    Field,
+    LogUniform,
+    Method,
+    PowerOfTwo,
+    PUData,
+    Run,
+    TrainingConfig,
+    binary_entropy,
+    masked_mean,
+    mix,
+    ramps,
+)
 
 #: The second stage's learning rate ends at this share of itself.
 LAST_RATE = 0.7
@@ -67,33 +80,17 @@ def distribution_risk(logits: Tensor, labeled: Tensor, prior: float, bins: int =
     (B,) logits, (B,) bool, π in (0, 1). Of a batch without P (or U) that term is 0.
     """
     probability = torch.sigmoid(logits)
-    target = torch.zeros(bins + 1, dtype=probability.dtype, device=probability.device)
-    target[-1] = 1
-    on_p = (soft_histogram(probability, labeled, bins) - target).abs().mean() * labeled.any()
-    target[0], target[-1] = 1 - prior, prior
-    on_u = (soft_histogram(probability, ~labeled, bins) - target).abs().mean() * (~labeled).any()
+    place = torch.arange(bins + 1, device=probability.device)
+    at_0, at_1 = (place == 0).to(probability.dtype), (place == bins).to(probability.dtype)
+    on_p = (soft_histogram(probability, labeled, bins) - at_1).abs().mean() * labeled.any()
+    expected = (1 - prior) * at_0 + prior * at_1
+    on_u = (soft_histogram(probability, ~labeled, bins) - expected).abs().mean() * (~labeled).any()
     return on_p + on_u / (2 * prior)
-
-
-def entropy(logits: Tensor) -> Tensor:
-    """(B,) binary entropy of sigmoid(z) in nats: softplus(-|z|) + |z| sigmoid(-|z|), finite for every z."""
-    size = logits.abs()
-    return F.softplus(-size) + size * torch.sigmoid(-size)
 
 
 def entropy_weight(largest: float, epoch: int, epochs: int) -> float:
     """Weight of the entropy on U in an epoch (from 0) of the second stage: it grows from 0 along a quarter cosine."""
     return largest * (1 - math.cos(epoch / epochs * math.pi / 2))
-
-
-def cosine(epoch: int, epochs: int, last: float) -> float:
-    """Factor of the learning rate in an epoch (from 0): half a cosine from 1 to ``last`` over ``epochs``."""
-    return last + (1 - last) * (1 + math.cos(math.pi * epoch / epochs)) / 2
-
-
-def mix(values: Tensor, order: Tensor, coefficient: float) -> Tensor:
-    """coefficient * values + (1 - coefficient) * values[order]."""
-    return coefficient * values + (1 - coefficient) * values[order]
 
 
 def clipped(logits: Tensor, limit: float | None) -> Tensor:
@@ -108,7 +105,7 @@ def stored_targets(store: Tensor, labeled: Tensor, row: Tensor) -> Tensor:
 
 def mixup_loss(logits: Tensor, targets: Tensor, order: Tensor, coefficient: float) -> Tensor:
     """Mean cross-entropy of mixed rows: g BCE(s, y) + (1 - g) BCE(s, y[order]), which is BCE(s, the mixed target)."""
-    return F.binary_cross_entropy_with_logits(logits, mix(targets, order, coefficient))
+    return F.binary_cross_entropy_with_logits(logits, mix(targets, targets[order], coefficient))
 
 
 class DistPU(Method[Config]):
@@ -127,8 +124,8 @@ class DistPU(Method[Config]):
         for _ in run.epochs(c.epochs - second, stage="warm-up", selectable=False, patience=None):
             for batch in batches():
                 logits = self.net(batch.x)
-                risk = distribution_risk(logits, batch.labeled, data.prior, c.bins)
-                uncertainty = masked_mean(entropy(clipped(logits, c.clip)), ~batch.labeled)
+                risk = distribution_risk(logits, batch.labeled, data.unlabeled_prior, c.bins)
+                uncertainty = masked_mean(binary_entropy(clipped(logits, c.clip)), ~batch.labeled)
                 run.step(risk + c.weight_warm_up_entropy * uncertainty, optimizer, report={"risk": risk})
             schedule.step()
 
@@ -138,9 +135,9 @@ class DistPU(Method[Config]):
         for epoch in run.epochs(second, stage="mixup"):
             weight = entropy_weight(c.weight_entropy, epoch.in_stage, second)
             for batch in batches():
-                order = torch.randperm(len(batch.x), generator=run.generator).to(run.device)
+                order = run.permutation(len(batch.x))
                 coefficient = float(run.numpy_rng.beta(c.mixup_alpha, c.mixup_alpha))
-                losses, logits = self._losses(batch, store, data.prior, order, coefficient, weight)
+                losses, logits = self._losses(batch, store, data.unlabeled_prior, order, coefficient, weight)
                 run.step(sum(losses.values(), torch.zeros_like(losses["risk"])), optimizer, report=losses)
                 store[batch.row] = torch.sigmoid(logits.detach())
             schedule.step()
@@ -151,13 +148,13 @@ class DistPU(Method[Config]):
         """Weighted losses of one batch of the second stage, and its clipped logits."""
         c = self.config
         # Two passes, the mixed rows first: batch norm normalizes each kind by itself, as in the official code.
-        mixed = clipped(self.net(mix(batch.x, order, coefficient)), c.clip)
+        mixed = clipped(self.net(mix(batch.x, batch.x[order], coefficient)), c.clip)
         logits = clipped(self.net(batch.x), c.clip)
         targets = stored_targets(store, batch.labeled, batch.row)
         return {
             "risk": distribution_risk(logits, batch.labeled, prior, c.bins),
-            "entropy": weight * masked_mean(entropy(logits), ~batch.labeled),
-            "mixed entropy": c.weight_mixed_entropy * entropy(mixed).mean(),
+            "entropy": weight * masked_mean(binary_entropy(logits), ~batch.labeled),
+            "mixed entropy": c.weight_mixed_entropy * binary_entropy(mixed).mean(),
             "mixup": c.weight_mixup * mixup_loss(mixed, targets, order, coefficient),
         }, logits
 
@@ -167,9 +164,9 @@ class DistPU(Method[Config]):
         return run.optimizer(groups, lr=rate)
 
     def _schedule(self, optimizer: Optimizer, epochs: int, last: float) -> LambdaLR:
-        """The learning rate's factor over the epochs of a stage."""
+        """The learning rate's factor over the epochs of a stage: half a cosine from 1 to ``last``, or 1."""
         falls = self.config.schedule == "cosine"
-        return LambdaLR(optimizer, lambda epoch: cosine(epoch, epochs, last) if falls else 1.0)
+        return LambdaLR(optimizer, lambda epoch: ramps.cosine(epoch, epochs, 1.0, last) if falls else 1.0)
 
     def decision_function(self, x: Tensor) -> Tensor:
         return self.net(x)

@@ -35,8 +35,11 @@ def pubench_methods() -> list[MethodInfo]:
             load="pubench_lbe_pu.method:LBEPU",
             setting="one-sample",
             follows="the authors' formulas and procedure as PU-Bench's source-aligned revision states them (the "
-            "official code is not public); backbones, learning rate and EM epochs of PU-Bench; Wang et al.'s "
-            "propensity loss, which leaves the posterior out, is not kept",
+            "official code is not public); backbones, learning rate and EM epochs of PU-Bench; under preset pubench "
+            "too, optimizers are new after the pre-training and classes are balanced over the rows of a step, where "
+            "PU-Bench goes on with its optimizers and balances every 512 rows; its output bias of logit(π) at the "
+            "start and its margin of 1e-4 in early stopping are not kept, nor is Wang et al.'s propensity loss, which "
+            "leaves the posterior out",
             presets={
                 "official": Preset(
                     values=OFFICIAL,

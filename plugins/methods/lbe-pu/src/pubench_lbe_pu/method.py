@@ -162,7 +162,7 @@ class LBEPU(Method[Config]):
 
     def _shuffled(self, rows: Tensor, run: Run[Config]) -> Tensor:
         """The rows in random order."""
-        return rows[torch.randperm(len(rows), generator=run.generator).to(run.device)]
+        return rows[run.permutation(len(rows))]
 
     def decision_function(self, x: Tensor) -> Tensor:
         return self.net(x)

@@ -24,8 +24,9 @@ def pubench_methods() -> list[MethodInfo]:
             follows="acmi-lab/PU_learning, TED^n: best bin estimation, CVIR, their alternation; adapted: rows held out "
             "of the training part in place of separate sets, an epoch is a pass over U, rows are ranked by logits and "
             "without augmentation, an estimate above 0.99 is cut, one logit in place of two outputs; optimizer values "
-            "of PU-Bench, whose MPE-PU is another algorithm: nnPU after a warm-up, without CVIR (nnpu with "
-            "surrogate = sigmoid, gamma = 0.5, beta = 0.1)",
+            "of PU-Bench, whose MPE-PU is another algorithm: nnPU after a warm-up, without CVIR (nnpu with surrogate = "
+            "sigmoid, gamma = 0.5, beta = 0.1); its output bias of logit(π) at the start and its margin of 1e-4 in "
+            "early stopping are not kept",
             presets={
                 "pubench": Preset(
                     values={
@@ -52,10 +53,11 @@ def pubench_methods() -> list[MethodInfo]:
                     },
                     per_data={
                         "cifar10": {"epochs": 2000, "augment": True},
-                        "mnist": {"epochs": 1000},
+                        "mnist": {"epochs": 1000, "unlabeled_batch": "equal"},
                         "imdb": {
                             "optimizer": "adamw",
                             "lr": 5e-5,
+                            "weight_decay": 0.0,
                             "batch_size": 8,
                             "unlabeled_batch": "equal",
                             "warm_up": 2,

@@ -30,6 +30,7 @@ from pubench.method import (
     Run,
     TrainingConfig,
     best_bin,
+    exact,
     masked_mean,
 )
 
@@ -84,6 +85,17 @@ def discriminator_threshold(share: float, labeled_share: float = 0.5) -> float:
 class MPEPU(Method[Config]):
     scored_by = ("net", "threshold")
 
+    def check(self, data: PUData) -> None:
+        """Two labeled positives, at least, are held out (``data.hold_out`` rounds down, and keeps one to train on)."""
+        fraction, n = self.config.hold_out, data.n_labeled
+        held = min(max(1, math.floor(exact(fraction) * n)), n - 1)
+        if held < 2:
+            remedy = f"hold_out={math.ceil(200 / n) / 100:g} would do" if n > 2 else "label more (mechanism.c)"
+            raise RequestError(
+                f"mpe-pu estimates from held-out labeled positives and needs at least 2; hold_out = {fraction:g} of "
+                f"{n} gives {held}; {remedy}"
+            )
+
     def fit(self, data: PUData, run: Run[Config]) -> None:
         c = self.config
         p_rows, u_rows, p_held, u_held = self._held_out(data, run)
@@ -92,7 +104,7 @@ class MPEPU(Method[Config]):
         self.threshold = 0.0
         optimizer = run.optimizer(self.net.parameters())
         kept = torch.ones(len(data), dtype=torch.bool, device=run.device)
-        share = self._share(p_held, u_held, run)
+        share = 0.0  # nothing is ignored before a first estimate, and none is made of an untrained network
         for epoch in chain(
             run.epochs(c.warm_up, stage="warm-up", selectable=False, patience=None),
             run.epochs(c.epochs),
@@ -102,11 +114,11 @@ class MPEPU(Method[Config]):
                 kept[u_rows] = provisional_negatives(run.scores(self.net, u_rows), share)
             alpha = torch.tensor(share, device=run.device)
             for p, u in run.paired_batches(c.batch_size, u_size, p_rows=p_rows, u_rows=u_rows):
-                negatives = u.x[kept[u.row]]
+                negatives = u.x[kept[u.row]]  # ignored rows are in no forward pass: batch norm must not see them
                 if not len(negatives):
                     continue  # the official code takes no step, not even on P
                 x = torch.cat([p.x, negatives])
-                scores = self.net(run.weak(x) if c.augment else x)
+                scores = self.net(self._view(x, run) if c.augment else x)
                 labeled = torch.arange(len(x), device=run.device) < len(p.x)
                 run.step(cvir_loss(scores, labeled), optimizer, report={"alpha": alpha})
             share = self._share(p_held, u_held, run)
@@ -115,18 +127,11 @@ class MPEPU(Method[Config]):
             self.threshold = math.log(boundary / (1 - boundary))
 
     def _held_out(self, data: PUData, run: Run[Config]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Rows of P and U to train on, and of P and U to estimate from. Raises RequestError for too few of P."""
-        fraction, n = self.config.hold_out, data.n_labeled
-        train, held = data.hold_out(fraction, run.generator)
+        """Rows of P and U to train on, and of P and U to estimate from."""
+        train, held = data.hold_out(self.config.hold_out, run.generator)
         (p_rows, u_rows), (p_held, u_held) = (
             (rows[data.labeled[rows]], rows[~data.labeled[rows]]) for rows in (train, held)
         )
-        if len(p_held) < 2:
-            remedy = f"hold_out={math.ceil(200 / n) / 100:g} would do" if n > 2 else "label more (mechanism.c)"
-            raise RequestError(
-                f"mpe-pu estimates from held-out labeled positives and needs at least 2; hold_out = {fraction:g} of "
-                f"{n} gives {len(p_held)}; {remedy}"
-            )
         return p_rows, u_rows, p_held, u_held
 
     def _share(self, p_held: Tensor, u_held: Tensor, run: Run[Config]) -> float:
@@ -134,6 +139,11 @@ class MPEPU(Method[Config]):
         positive, unlabeled = (run.scores(self.net, rows).cpu().numpy() for rows in (p_held, u_held))
         found = best_bin(positive, unlabeled, delta=self.config.delta, gamma=self.config.gamma)
         return min(found.share, LARGEST_SHARE)
+
+    @staticmethod
+    def _view(x: Tensor, run: Run[Config]) -> Tensor:
+        """Weakly augmented rows; images are padded with zeros before they are cropped, as in the official code."""
+        return run.weak(x, padding="zeros") if x.dim() == 4 else run.weak(x)
 
     def decision_function(self, x: Tensor) -> Tensor:
         return self.net(x) - self.threshold

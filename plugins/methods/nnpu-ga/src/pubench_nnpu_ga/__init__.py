@@ -37,7 +37,8 @@ def pubench_methods() -> list[MethodInfo]:
             setting="two-sample",
             follows="wu-dd/PUBench (its nnPU_GA): the sign rule, the prior of U; loss, batches, optimizer values and "
             "backbones are those of nnpu here unless a preset says otherwise, so that the two differ in their rule "
-            "only; the gradient ascent of Kiryo et al. is method nnpu",
+            "only; the gradient ascent of Kiryo et al. is method nnpu; PU-Bench's output bias of logit(π) at the start "
+            "and its margin of 1e-4 in early stopping are not kept",
             presets={
                 "official": Preset(
                     values=WANG,

@@ -46,7 +46,7 @@ class NNPUGA(Method[Config]):
         for _ in run.epochs(c.epochs):
             for batch in batches():
                 scores = self.net(batch.x)
-                risk = pu_risk(scores, batch.labeled, data.prior, surrogate=c.surrogate, correction="flip")
+                risk = pu_risk(scores, batch.labeled, data.unlabeled_prior, surrogate=c.surrogate, correction="flip")
                 # The value is what is traced: the objective is its absolute value, which is never negative.
                 run.step(risk.objective, optimizer, report={"risk": risk.value})
 

@@ -22,7 +22,8 @@ def pubench_methods() -> list[MethodInfo]:
             needs=frozenset({"prior"}),
             setting="two-sample",
             follows="kiryor/nnPUlearning: Algorithm 1 (gradient ascent) over joint batches, the prior of U; optimizer "
-            "values and backbones of PU-Bench; PU-Bench's inflated prior and output-bias initialization are not kept",
+            "values and backbones of PU-Bench; its inflated prior, its output bias of logit(π) at the start and its "
+            "margin of 1e-4 in early stopping are not kept",
             presets={
                 "pubench": Preset(
                     values={

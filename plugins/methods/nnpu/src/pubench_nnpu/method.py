@@ -48,7 +48,7 @@ class NNPU(Method[Config]):
                 risk = pu_risk(
                     self.net(batch.x),
                     batch.labeled,
-                    data.prior,
+                    data.unlabeled_prior,
                     surrogate=c.surrogate,
                     correction=c.correction,
                     beta=c.beta,

@@ -14,11 +14,9 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 from torch.optim.lr_scheduler import MultiStepLR
 
 from pubench.method import (
-    Backbone,
     Batch,
     Field,
     LogUniform,
@@ -28,6 +26,10 @@ from pubench.method import (
     RequestError,
     Run,
     TrainingConfig,
+    binary_entropy,
+    forward_mixed,
+    masked_mean,
+    mix,
 )
 
 #: Probabilities are clipped to [CLIP, 1 - CLIP] before the logarithm; no gradient flows outside.
@@ -74,15 +76,9 @@ def marginal_rows(labeled: Tensor, probability: Tensor, confidence: float) -> Te
     return ~labeled & (probability > 1 - confidence) & (probability < confidence)
 
 
-def entropy_of(logits: Tensor) -> Tensor:
-    """(B,) binary entropy in nats, finite for saturated logits: softplus(-|z|) + |z| sigmoid(-|z|)."""
-    size = logits.abs()
-    return F.softplus(-size) + size * torch.sigmoid(-size)
-
-
 def most_uncertain(logits: Tensor, k: int) -> Tensor:
     """Positions of the k highest entropies (all, if there are fewer), ties by position."""
-    return torch.sort(entropy_of(logits), descending=True, stable=True).indices[:k]
+    return torch.sort(binary_entropy(logits), descending=True, stable=True).indices[:k]
 
 
 def mixup_losses(logits: Tensor, targets: Tensor, labeled: Tensor) -> Losses:
@@ -91,24 +87,13 @@ def mixup_losses(logits: Tensor, targets: Tensor, labeled: Tensor) -> Losses:
     q = torch.sigmoid(-logits).clamp(CLIP, 1 - CLIP)
     cross_entropy = -(targets * p.log() + (1 - targets) * q.log())
     entropy = -(p * p.log() + q * q.log())
-    return Losses(cross_entropy[labeled].mean(), cross_entropy[~labeled].mean(), entropy.mean())
+    return Losses(masked_mean(cross_entropy, labeled), masked_mean(cross_entropy, ~labeled), entropy.mean())
 
 
 def heuristic_partners(x: Tensor, targets: Tensor, marginal: Tensor, drawn: Tensor, from_pool: Tensor) -> Partners:
     """Marginal rows get the row of ``from_pool`` in their place (target 1), all others row ``drawn`` of the batch."""
     mask = marginal.view(-1, *[1] * (x.dim() - 1))
     return Partners(torch.where(mask, from_pool, x[drawn]), torch.where(marginal, 1.0, targets[drawn]))
-
-
-def mix(values: Tensor, partner: Tensor, coefficient: float) -> Tensor:
-    """coefficient * values + (1 - coefficient) * partner."""
-    return coefficient * values + (1 - coefficient) * partner
-
-
-def forward_mixed(net: Backbone, x: Tensor, partner: Tensor, coefficient: float, layer: int) -> Tensor:
-    """Logits of rows mixed with their partners, at the input (-1) or after a stage."""
-    hidden, hidden_partner = net.until(torch.cat([x, partner]), layer).chunk(2)
-    return net.onward(mix(hidden, hidden_partner, coefficient), layer)
 
 
 class P3MixC(Method[Config]):
@@ -146,12 +131,11 @@ class P3MixC(Method[Config]):
             probability = torch.sigmoid(run.scores(self.net, batch.row))
             targets = corrected_targets(batch.labeled, probability, c.confidence)
         if heuristic and len(pool):
-            drawn = torch.randint(n, (n,), generator=run.generator).to(run.device)
-            uncertain = torch.randint(len(pool), (n,), generator=run.generator).to(run.device)
+            drawn, uncertain = run.integers(n, n), run.integers(len(pool), n)
             marginal = marginal_rows(batch.labeled, probability, c.confidence)
             partners = heuristic_partners(batch.x, targets, marginal, drawn, data.take(pool[uncertain]))
         else:
-            drawn = torch.randperm(n, generator=run.generator).to(run.device)
+            drawn = run.permutation(n)
             partners = Partners(batch.x[drawn], targets[drawn])
         logits = forward_mixed(self.net, batch.x, partners.x, coefficient, c.mix_layer)
         return mixup_losses(logits, mix(targets, partners.target, coefficient), batch.labeled)

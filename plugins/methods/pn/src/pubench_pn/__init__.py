@@ -13,7 +13,8 @@ def pubench_methods() -> list[MethodInfo]:
             family="oracle",
             load="pubench_pn.method:PN",
             needs=frozenset({"truth"}),
-            follows="PU-Bench's oracle trainer, on the plain split: labeled positives are not repeated",
+            follows="PU-Bench's oracle trainer, on the plain split: labeled positives are not repeated; its output "
+            "bias of logit(π) at the start and its margin of 1e-4 in early stopping are not kept",
             presets={
                 "pubench": Preset(
                     values={"lr": 5e-4, "weight_decay": 1e-5, "batch_size": 128, "epochs": 50, "patience": 5},

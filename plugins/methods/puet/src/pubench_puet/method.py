@@ -55,7 +55,7 @@ class PUET(Method[Config]):
         c = self.config
         rows = torch.cat([data.labeled_rows, data.unlabeled_rows])
         columns = data.take(rows).flatten(1).T.contiguous().numpy()
-        risk = Risk(data.n_labeled, data.n_unlabeled, data.prior, c.risk == "nnpu", c.loss == "logistic")
+        risk = Risk(data.n_labeled, data.n_unlabeled, data.unlabeled_prior, c.risk == "nnpu", c.loss == "logistic")
         limits = Limits(
             max_depth=len(data) if c.max_depth is None else c.max_depth,
             min_samples_split=c.min_samples_split,

@@ -44,7 +44,9 @@ def pubench_methods() -> list[MethodInfo]:
             follows="jiangyangby/PULDA at 7b3dcad: both stages, losses with running means, schedules, pseudo-label "
             "store, batches of 16 P and 128 U; its validation pass, which updated the running means with test rows, is "
             "not kept; backbones are PU-Bench's, no epoch of the warm-up can be chosen, and P drops an incomplete "
-            "batch at a reshuffle",
+            "batch at a reshuffle; U drops its incomplete last batch, which PU-Bench keeps, and mixed rows pass before "
+            "clean ones, both as in that code (PU-Bench: clean ones first); PU-Bench's output bias of logit(π) at the "
+            "start and its margin of 1e-4 in early stopping are not kept",
             presets={
                 "official": Preset(values=OFFICIAL, note="the official script's values, which are the defaults"),
                 "pubench": Preset(

@@ -7,12 +7,11 @@ distance inside the two-way loss has sharpness 1 whatever the value of ``sharpne
 Differs in networks, which are PU-Bench's; in that no epoch of the warm-up can be chosen; in that running means are over
 training batches only (the official validation pass overwrites them with test rows); and in that P drops its incomplete
 last batch at a reshuffle, where the official sampler spans it.
-The prior is π as given, which is the share of positives in U under case-control and under calibration.
+The prior is the share of positives in U.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
@@ -22,7 +21,7 @@ from torch.nn import functional as F
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
-from pubench.method import Batch, Field, LogUniform, Method, PUData, Run, TrainingConfig, masked_mean
+from pubench.method import Batch, Field, LogUniform, Method, PUData, Run, TrainingConfig, masked_mean, mix, ramps
 
 #: The second stage's learning rate ends at this share of itself.
 LAST_RATE = 0.7
@@ -136,16 +135,6 @@ def two_way_loss(
     return prior * on_p + apart, (q_after, r_after)
 
 
-def cosine(epoch: int, epochs: int, last: float) -> float:
-    """Factor of the learning rate in an epoch (from 0): half a cosine from 1 to ``last`` over ``epochs``."""
-    return last + (1 - last) * (1 + math.cos(math.pi * epoch / epochs)) / 2
-
-
-def mix(values: Tensor, order: Tensor, coefficient: float) -> Tensor:
-    """coefficient * values + (1 - coefficient) * values[order]."""
-    return coefficient * values + (1 - coefficient) * values[order]
-
-
 def stored_targets(store: Tensor, labeled: Tensor, row: Tensor) -> Tensor:
     """(B,) soft targets of a batch: the stored predictions of its rows, 1 for labeled positives."""
     return store[row].masked_fill(labeled, 1)
@@ -153,7 +142,7 @@ def stored_targets(store: Tensor, labeled: Tensor, row: Tensor) -> Tensor:
 
 def mixup_loss(logits: Tensor, targets: Tensor, order: Tensor, coefficient: float) -> Tensor:
     """Mean cross-entropy of mixed rows: g BCE(s, y) + (1 - g) BCE(s, y[order]), which is BCE(s, the mixed target)."""
-    return F.binary_cross_entropy_with_logits(logits, mix(targets, order, coefficient))
+    return F.binary_cross_entropy_with_logits(logits, mix(targets, targets[order], coefficient))
 
 
 class PULDA(Method[Config]):
@@ -168,29 +157,29 @@ class PULDA(Method[Config]):
         averages = Averages.unknown(run.device)
         optimizer = self._optimizer(run, c.warm_up_lr, c.warm_up_weight_decay)
         # The warm-up's schedule, too, is over the length of the second stage, as in the official code.
-        schedule = LambdaLR(optimizer, lambda epoch: cosine(epoch, second, 0))
+        schedule = LambdaLR(optimizer, lambda epoch: ramps.cosine(epoch, second, 1, 0))
         for _ in run.epochs(c.epochs - second, stage="warm-up", selectable=False, patience=None):
             for batch in self._batches(run):
                 logits = self.net(batch.x)
                 if c.warm_up_loss == "bce":
                     run.step(F.binary_cross_entropy_with_logits(logits, batch.labeled.float()), optimizer)
                 else:
-                    losses, averages = self._aligned(logits, batch.labeled, data.prior, averages)
+                    losses, averages = self._aligned(logits, batch.labeled, data.unlabeled_prior, averages)
                     run.step(torch.stack(list(losses.values())).sum(), optimizer, report=losses)
             schedule.step()
 
         store, averages = torch.sigmoid(run.scores(self.net)), Averages.unknown(run.device)
         optimizer = self._optimizer(run, c.lr, c.weight_decay)
-        schedule = LambdaLR(optimizer, lambda epoch: cosine(epoch, second, LAST_RATE))
+        schedule = LambdaLR(optimizer, lambda epoch: ramps.cosine(epoch, second, 1, LAST_RATE))
         for _ in run.epochs(second, stage="mixup"):
             for batch in self._batches(run):
                 targets = stored_targets(store, batch.labeled, batch.row)
-                order = torch.randperm(len(batch.x), generator=run.generator).to(run.device)
+                order = run.permutation(len(batch.x))
                 coefficient = float(run.numpy_rng.beta(c.mixup_alpha, c.mixup_alpha))
                 # Two passes, the mixed rows first: batch norm normalizes each kind by itself, as in the official code.
-                mixed = self.net(mix(batch.x, order, coefficient)).clamp(-c.clip, c.clip)
+                mixed = self.net(mix(batch.x, batch.x[order], coefficient)).clamp(-c.clip, c.clip)
                 logits = self.net(batch.x).clamp(-c.clip, c.clip)
-                losses, averages = self._aligned(logits, batch.labeled, data.prior, averages)
+                losses, averages = self._aligned(logits, batch.labeled, data.unlabeled_prior, averages)
                 losses["mixup"] = c.weight_mixup * mixup_loss(mixed, targets, order, coefficient)
                 run.step(torch.stack(list(losses.values())).sum(), optimizer, report=losses)
                 store[batch.row] = torch.sigmoid(logits.detach())

@@ -24,7 +24,8 @@ def pubench_methods() -> list[MethodInfo]:
             follows="MasaKat0/PUlearning, folder BiasedPUlearning, neural version: logistic non-negative risk "
             "(gradient ascent), decision above the 1 - π quantile of the scores; the quantile is taken over the "
             "unlabeled training rows, where the official code takes it over the test set; optimizer values and "
-            "backbones of PU-Bench; PU-Bench and Wang et al. decide at 0 (threshold = zero), which is not kept",
+            "backbones of PU-Bench; PU-Bench and Wang et al. decide at 0 (threshold = zero), which is not kept, nor "
+            "are PU-Bench's output bias of logit(π) at the start and its margin of 1e-4 in early stopping",
             presets={
                 "pubench": Preset(
                     values={

@@ -65,11 +65,9 @@ class PUSB(Method[Config]):
         self.threshold = 0.0
         optimizer = run.optimizer(self.net.parameters())
         batches = run.joint_batches if c.batching == "joint" else run.stacked_batches
-        # Risk and threshold concern the unlabeled rows of this table, and so the share of positives in them.
-        prior = data.unlabeled_prior
         for _ in run.epochs(c.epochs):
             for batch in batches():
-                risk = pusb_risk(self.net(batch.x), batch.labeled, prior, c.correction)
+                risk = pusb_risk(self.net(batch.x), batch.labeled, data.unlabeled_prior, c.correction)
                 run.step(risk.objective, optimizer, report={"risk": risk.value})
 
     def finalize(self, data: PUData, run: Run[Config]) -> None:

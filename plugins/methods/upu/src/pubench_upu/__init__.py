@@ -22,7 +22,8 @@ def pubench_methods() -> list[MethodInfo]:
             needs=frozenset({"prior"}),
             setting="two-sample",
             follows="kiryor/nnPUlearning with nnpu=False: the same estimator over joint batches; optimizer values and "
-            "backbones of PU-Bench (whose tables have no uPU row)",
+            "backbones of PU-Bench (whose tables have no uPU row); its output bias of logit(π) at the start and its "
+            "margin of 1e-4 in early stopping are not kept",
             presets={
                 "pubench": Preset(
                     values={

@@ -39,7 +39,7 @@ class UPU(Method[Config]):
         batches = run.joint_batches if c.batching == "joint" else run.stacked_batches
         for _ in run.epochs(c.epochs):
             for batch in batches():
-                risk = pu_risk(self.net(batch.x), batch.labeled, data.prior, surrogate=c.surrogate)
+                risk = pu_risk(self.net(batch.x), batch.labeled, data.unlabeled_prior, surrogate=c.surrogate)
                 run.step(risk.objective, optimizer)
 
     def decision_function(self, x: Tensor) -> Tensor:

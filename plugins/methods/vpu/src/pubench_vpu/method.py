@@ -13,20 +13,28 @@ ones are a preset). Selected by ``native``, the official criterion, it needs no 
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
+import pydantic
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from pubench.method import Field, LogUniform, Method, PowerOfTwo, PUData, PUPart, Run, Scorer, TrainingConfig
+from pubench.method import Field, LogUniform, Method, PowerOfTwo, PUData, PUPart, Run, Scorer, TrainingConfig, mix
 
-#: Adam's decay rates in the official code.
-BETAS = (0.5, 0.99)
+#: A share of the past in a running mean of Adam.
+Decay = Annotated[float, pydantic.Field(ge=0, lt=1)]
 
 
 class Config(TrainingConfig):
     lr: float = Field(3e-4, gt=0, description="learning rate", search=LogUniform(10**-4.5, 10**-2.5))
     weight_decay: float = Field(1e-4, ge=0, description="L2 penalty added to the gradient")
+    betas: tuple[Decay, Decay] = Field(
+        (0.9, 0.999),
+        description="decay rates of Adam's running means, of gradients and of their squares; not used by sgd",
+        neutral=(0.5, 0.99),
+        accepts="two numbers, 0 or more and below 1",
+    )
     batch_size: int = Field(256, ge=1, description="rows of P and of X per batch", search=PowerOfTwo(5, 8))
     weight_regularizer: float = Field(0.03, ge=0, description="weight of the mixup regularizer (lambda)")
     mixup_alpha: float = Field(0.3, gt=0, description="parameter of the Beta distribution of the coefficient")
@@ -56,11 +64,6 @@ def mixup_regularizer(z_x: Tensor, z_mixed: Tensor, coefficient: float) -> Tenso
     return (log_target - F.logsigmoid(z_mixed)).square().sum() / max(len(z_x), 1)
 
 
-def mix(x: Tensor, positive: Tensor, coefficient: float) -> Tensor:
-    """coefficient * x + (1 - coefficient) * positive."""
-    return coefficient * x + (1 - coefficient) * positive
-
-
 def decision_logit(z_x: Tensor) -> Tensor:
     """The logit at which φ is half of its largest value among (n,) logits of X: a scalar, at most 0."""
     log_max = F.logsigmoid(z_x.max())
@@ -78,16 +81,15 @@ class VPU(Method[Config]):
         c, rate = self.config, self.config.lr
         self.net = run.backbone()
         self.threshold = 0.0
-        optimizer = run.optimizer(self.net.parameters(), betas=BETAS)
+        optimizer = run.optimizer(self.net.parameters(), betas=c.betas)
         for epoch in run.epochs(c.epochs):
             if c.halve_every and epoch.total % c.halve_every == c.halve_every - 1:
                 rate /= 2
-                optimizer = run.optimizer(self.net.parameters(), lr=rate, betas=BETAS)
+                optimizer = run.optimizer(self.net.parameters(), lr=rate, betas=c.betas)
             for p, x in run.paired_batches(tail="drop"):
                 z_p, z_x = self.net(torch.cat([p.x, x.x])).split([len(p.x), len(x.x)])
                 coefficient = float(run.numpy_rng.beta(c.mixup_alpha, c.mixup_alpha))
-                order = torch.randperm(len(p.x), generator=run.generator).to(run.device)
-                z_mixed = self.net(mix(x.x, p.x[order], coefficient))
+                z_mixed = self.net(mix(x.x, p.x[run.permutation(len(p.x))], coefficient))
                 loss = variational_loss(z_p, z_x)
                 regularizer = mixup_regularizer(z_x, z_mixed, coefficient)
                 report = {"variational": loss, "regularizer": regularizer}
