@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any, Literal, TypeVar
@@ -150,6 +150,10 @@ class Registry:
 
     def packages(self) -> frozenset[str]:
         """Top-level import names of all plugins, core's own apart."""
+        return self._packages
+
+    @cached_property
+    def _packages(self) -> frozenset[str]:
         modules = {e.module.split(".")[0] for e in self._entries} | {e.info.package for e in self._entries if e.info}
         return frozenset(modules - {"pubench_core", ""})
 

@@ -3,6 +3,9 @@
 Two granularities. Whatever trains (methods, mechanisms, backbones, prior estimators) is hashed as a whole package, info
 modules left out, because what a class reaches at run time cannot be read off its text. A metric is a pure function: it
 is hashed with the definitions that it refers to, so that a new metric beside it changes nothing.
+
+What was made of a file is kept for the process. A file that changed is read again, unless Python has loaded it as a
+module and has not loaded that module again: what is in memory computes, so what is in memory is hashed.
 """
 
 from __future__ import annotations
@@ -10,16 +13,23 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib.util
+import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from ..errors import PluginError
+from .kept import PerFile
 from .tokens import source_text, token_hash
 
 #: Files of a package that compute nothing.
 _NO_CODE = (".pyi", ".md", ".rst", "py.typed")
+#: Files of which something is kept.
+_MOST = 10_000
+T = TypeVar("T")
 
 
 def hash_package(name: str, info_module: str = "", *, others: Iterable[str] = ()) -> str:
@@ -30,12 +40,8 @@ def hash_package(name: str, info_module: str = "", *, others: Iterable[str] = ()
 
     Raises PluginError where there are no source files.
     """
-    return _package_hash(name, info_module, tuple(sorted(others)))
-
-
-@cache
-def _package_hash(name: str, info_module: str, others: tuple[str, ...]) -> str:
     digest = hashlib.sha256()
+    plugins = frozenset(others)
     pending, seen = [name], set()
     while pending:
         package = pending.pop()
@@ -44,16 +50,13 @@ def _package_hash(name: str, info_module: str, others: tuple[str, ...]) -> str:
         seen.add(package)
         imported: set[str] = set()
         for module, relative, file in _files(package):
-            if module == info_module or (package != name and module == package and file.name == "__init__.py"):
+            if module == info_module or (package != name and module == package and relative == "__init__.py"):
                 continue
+            code = _code.of(module, file)
             digest.update(f"{package}/{relative}\0".encode())
-            if file.suffix == ".py":
-                text = source_text(file)
-                digest.update(token_hash(text).encode())
-                imported |= _imports(text)
-            else:
-                digest.update(hashlib.sha256(file.read_bytes()).digest())
-        pending += sorted(imported & set(others) - seen)
+            digest.update(code.digest)
+            imported |= code.imports
+        pending += sorted((imported & plugins) - seen)
     return digest.hexdigest()[:16]
 
 
@@ -62,15 +65,26 @@ def hash_function(load: str) -> str:
 
     ``load``: ``package.module:attribute``. Raises PluginError where there is no source.
     """
-    return _function_hash(load)
+    known = _functions.get(load)
+    if known is None or any(_definitions(module) is not found for module, found in known.reached):
+        known = _functions[load] = _function(load)
+    return known.hash
 
 
-@cache
-def _function_hash(load: str) -> str:
+@dataclass(frozen=True)
+class _Function:
+    """``reached``: the modules whose definitions it was made of, with what they held."""
+
+    hash: str
+    reached: tuple[tuple[str, _Definitions], ...]
+
+
+def _function(load: str) -> _Function:
     module, attribute = load.split(":")
     top = module.split(".")[0]
     _origin(module)  # PluginError where there is no source
     digest = hashlib.sha256()
+    reached: dict[str, _Definitions] = {}
     pending, seen, found = [(module, attribute)], set(), False
     while pending:
         place = pending.pop()
@@ -78,7 +92,9 @@ def _function_hash(load: str) -> str:
             continue
         seen.add(place)
         module, name = place
-        for text, references in _definitions(module).get(name, ()):
+        if module not in reached:
+            reached[module] = _definitions(module)
+        for text, references in reached[module].get(name, ()):
             found = True
             digest.update(f"{module}:{name}\0{text}\0".encode())
             for other_module, other_name in sorted(references):
@@ -86,36 +102,97 @@ def _function_hash(load: str) -> str:
                     pending.append((other_module, other_name))
     if not found:
         raise PluginError(f"{load} has no source to hash")
-    return digest.hexdigest()[:16]
+    return _Function(digest.hexdigest()[:16], tuple(reached.items()))
+
+
+# -------------------------------------------------------------------- what is kept of files
+
+
+class _PerModule(Generic[T]):
+    """What ``make(file, module)`` says of modules; see the head of this module for when it is asked again."""
+
+    def __init__(self, make: Callable[[str, str], T]) -> None:
+        self._files = PerFile(make, _MOST)
+        self._loaded: dict[str, tuple[ModuleSpec, T]] = {}
+
+    def of(self, module: str, file: str) -> T:
+        """For a module and its file."""
+        spec = _spec_in_memory(module)
+        if spec is None or spec.origin != file:
+            return self._files.of(file, module)
+        known = self.in_memory(module)
+        if known is None:
+            known = self._files.of(file, module)
+            self._loaded[module] = (spec, known)
+        return known
+
+    def in_memory(self, module: str) -> T | None:
+        """For a module that Python has not loaded again since it was asked about; None for any other."""
+        known = self._loaded.get(module)
+        return known[1] if known is not None and known[0] is _spec_in_memory(module) else None
+
+
+def _spec_in_memory(module: str) -> ModuleSpec | None:
+    """What Python loaded a module by, another object each time; None if it has not loaded it."""
+    spec: ModuleSpec | None = getattr(sys.modules.get(module), "__spec__", None)
+    return spec
 
 
 # -------------------------------------------------------------------- packages
 
 
-def _files(package: str) -> list[tuple[str, str, Path]]:
+@dataclass(frozen=True)
+class _Code:
+    """``imports``: top-level names of the packages that it imports."""
+
+    digest: bytes
+    imports: frozenset[str]
+
+
+def _code_of(file: str, module: str) -> _Code:
+    if not file.endswith(".py"):
+        return _Code(hashlib.sha256(Path(file).read_bytes()).digest(), frozenset())
+    text = source_text(Path(file))
+    return _Code(token_hash(text).encode(), frozenset(_imports(text)))
+
+
+_code = _PerModule(_code_of)
+
+
+def _files(package: str) -> list[tuple[str, str, str]]:
     """(module name, path within the package, file) of everything in a package that can compute."""
     origin = _origin(package)
-    if origin.name != "__init__.py":
-        return [(package, origin.name, origin)]
+    folder, name = os.path.split(origin)
+    if name != "__init__.py":
+        return [(package, name, origin)]
     found = []
-    for file in sorted(origin.parent.rglob("*")):
-        relative = file.relative_to(origin.parent)
-        hidden = any(part.startswith(".") or part == "__pycache__" for part in relative.parts)
-        if hidden or not file.is_file() or file.name.endswith(_NO_CODE):
-            continue
-        names = [*relative.parts[:-1], *([] if file.stem == "__init__" else [file.stem])]
-        found.append((".".join([package, *names]), relative.as_posix(), file))
+    for parts, file in sorted(_listed(folder)):
+        names = [*parts[:-1], *([] if parts[-1] == "__init__.py" else [parts[-1].rpartition(".")[0] or parts[-1]])]
+        found.append((".".join([package, *names]), "/".join(parts), file))
     return found
 
 
-def _origin(module: str) -> Path:
+def _listed(folder: str, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+    """(path by its parts, file) of everything in a folder that can compute."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith(".") or entry.name == "__pycache__":
+                continue
+            parts = (*above, entry.name)
+            if entry.is_dir(follow_symlinks=False):
+                yield from _listed(entry.path, parts)
+            elif entry.is_file() and not entry.name.endswith(_NO_CODE):
+                yield parts, entry.path
+
+
+def _origin(module: str) -> str:
     try:
         found = sys.modules[module].__spec__ if module in sys.modules else importlib.util.find_spec(module)
     except (ImportError, ValueError):
         found = None
-    if found is None or found.origin is None or not found.origin.endswith(".py") or not Path(found.origin).is_file():
+    if found is None or found.origin is None or not found.origin.endswith(".py") or not os.path.isfile(found.origin):
         raise PluginError(f"{module} has no source files to hash")
-    return Path(found.origin)
+    return found.origin
 
 
 def _imports(text: str) -> set[str]:
@@ -136,18 +213,26 @@ def _imports(text: str) -> set[str]:
 # -------------------------------------------------------------------- functions
 
 _Reference = tuple[str, str]
+#: name -> (tokens, what it refers to) of each top-level statement of a module that binds the name.
+_Definitions = Mapping[str, list[tuple[str, frozenset[_Reference]]]]
+_NOTHING: _Definitions = {}
 
 
-@cache
-def _definitions(module: str) -> dict[str, list[tuple[str, frozenset[_Reference]]]]:
-    """name -> (tokens, what it refers to) of each top-level statement of a module that binds the name."""
+def _definitions(module: str) -> _Definitions:
+    """What a module defines; the same object until its file counts as another. Nothing where there is no source."""
+    known = _defined.in_memory(module)
+    if known is not None:
+        return known
     try:
-        file = _origin(module)
+        return _defined.of(module, _origin(module))
     except PluginError:
-        return {}
-    text = source_text(file)
+        return _NOTHING
+
+
+def _definitions_in(file: str, module: str) -> _Definitions:
+    text = source_text(Path(file))
     tree = ast.parse(text)
-    package = module if file.name == "__init__.py" else module.rpartition(".")[0]
+    package = module if os.path.basename(file) == "__init__.py" else module.rpartition(".")[0]
     imported = dict(_imported_names(tree, package))
     # A name that is imported is what it is elsewhere; its own text is nothing.
     found: dict[str, list[tuple[str, frozenset[_Reference]]]] = {
@@ -166,6 +251,10 @@ def _definitions(module: str) -> dict[str, list[tuple[str, frozenset[_Reference]
         for name in names:
             found.setdefault(name, []).append((token_hash(written), frozenset(references)))
     return found
+
+
+_defined = _PerModule(_definitions_in)
+_functions: dict[str, _Function] = {}
 
 
 def _attribute(node: ast.AST, imported: Mapping[str, _Reference]) -> _Reference | None:

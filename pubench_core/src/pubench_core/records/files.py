@@ -23,11 +23,14 @@ SPEC = "spec.yaml"
 ENVIRONMENT = "environment.json"
 TRACE = "trace.csv"
 SCORES = "scores.npz"
+SAMPLES = "samples.npz"
 PREDICTIONS = "predictions.csv"
 MODEL = "model.safetensors"
 FAILURE = "failure.json"
 
 Arrays = dict[str, npt.NDArray[Any]]
+#: In C where PyYAML was built with it: ten times as fast.
+_DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
@@ -37,7 +40,8 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
 
 def write_yaml(path: Path, value: Mapping[str, Any]) -> None:
     """YAML in the given order."""
-    path.write_text(yaml.safe_dump(dict(value), sort_keys=False), encoding="utf-8")
+    text = yaml.dump(dict(value), Dumper=_DUMPER, sort_keys=False)
+    path.write_text(text, encoding="utf-8")
 
 
 def write_rows(target: Path | TextIO, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -57,9 +61,7 @@ def write_predictions(target: Path | TextIO, rows: npt.NDArray[np.int64], scores
     """``row`` (counted from 0, the header left out), ``score``, ``rank`` (1 is the highest score; equal scores share
     the better rank) and ``decision`` (1 positive: score above 0), in the order of the rows.
     """
-    from scipy.stats import rankdata
-
-    ranks = rankdata(-scores, method="min").astype(int)
+    ranks = np.searchsorted(np.sort(-scores), -scores) + 1
     lines = [
         {"row": int(row), "score": float(score), "rank": int(rank), "decision": int(score > 0)}
         for row, score, rank in zip(rows, scores, ranks, strict=True)

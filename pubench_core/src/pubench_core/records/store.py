@@ -56,19 +56,31 @@ def read_record(folder: Path) -> Record:
     Raises FileNotFoundError if there is none, OtherFormat if another version wrote it, RecordError if it is damaged.
     """
     path = folder / RESULT
-    again = Hint("run again")
     try:
-        plain = json.loads(path.read_bytes())
+        text = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         raise FileNotFoundError(path) from None
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise RecordError(f"{path} cannot be read ({error}); move it away", hint=Hint("run again")) from error
+    try:
+        return Record(folder, Result.model_validate_json(text))
+    except ValidationError:  # the long way finds the words for it
+        return Record(folder, _explained(path, text))
+
+
+def _explained(path: Path, text: bytes) -> Result:
+    """The content of a ``result.json``, piece by piece. Raises OtherFormat, or RecordError for what is wrong."""
+    again = Hint("run again")
+    try:
+        plain = json.loads(text)
+    except ValueError as error:
         raise RecordError(f"{path} cannot be read ({error}); move it away", hint=again) from error
     if not isinstance(plain, dict) or not isinstance(plain.get("run_id"), str):
         raise RecordError(f"{path} is not the record of a run; move it away", hint=again)
     if plain.get("record_version") != RECORD_VERSION:
         raise OtherFormat(path, plain.get("record_version"))
     try:
-        return Record(folder, Result.model_validate(plain))
+        return Result.model_validate(plain)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, log_expit, logsumexp
+import scipy  # scipy.special is imported when it is first used: SCAR and S4 need nothing of it
 
 from pubench_core.mechanism import Mechanism
 
@@ -58,10 +58,11 @@ class TypicalFirst(Weighted):
     """S2: weight p^10; released: 0.9 p^10 / sum + 0.1 / |P|, which keeps every positive within reach."""
 
     def log_weight(self, logit: FloatArray) -> FloatArray:
-        log_power: FloatArray = POWER * log_expit(logit)
+        log_power: FloatArray = POWER * scipy.special.log_expit(logit)
         if self.variant == "paper":
             return log_power
-        smoothed: FloatArray = np.logaddexp(np.log(0.9) + log_power - logsumexp(log_power), np.log(0.1 / len(logit)))
+        total = scipy.special.logsumexp(log_power)
+        smoothed: FloatArray = np.logaddexp(np.log(0.9) + log_power - total, np.log(0.1 / len(logit)))
         return smoothed
 
 
@@ -69,7 +70,10 @@ class AtypicalFirst(Weighted):
     """S3: weight (1 - p)^10, which concentrates without bound; released: (2.5 - p)^10, a ratio of at most 165."""
 
     def log_weight(self, logit: FloatArray) -> FloatArray:
-        weight: FloatArray = log_expit(-logit) if self.variant == "paper" else np.log(2.5 - expit(logit))
+        if self.variant == "paper":
+            weight: FloatArray = scipy.special.log_expit(-logit)
+        else:
+            weight = np.log(2.5 - scipy.special.expit(logit))
         return POWER * weight
 
 

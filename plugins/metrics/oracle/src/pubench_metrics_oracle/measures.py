@@ -7,30 +7,18 @@ accuracy raise Undefined where a class that they need is absent.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import rankdata
 
 from pubench_core.errors import Undefined
-from pubench_core.metric import MetricView
-
-
-class Counts(NamedTuple):
-    """The four cells of the confusion matrix."""
-
-    tp: int
-    fp: int
-    fn: int
-    tn: int
+from pubench_core.metric import Counts, MetricView
 
 
 def counts(view: MetricView) -> Counts:
     """Raises Undefined on an empty part."""
-    y, h = view.truth == 1, view.decisions
-    if not len(y):
+    if not len(view.truth):
         raise Undefined("there is no row to measure")
-    return Counts(int((y & h).sum()), int((~y & h).sum()), int((y & ~h).sum()), int((~y & ~h).sum()))
+    return view.counts
 
 
 def _ratio(numerator: float, denominator: float) -> float:
@@ -82,27 +70,29 @@ def mcc(view: MetricView) -> float:
 
 
 def auc(view: MetricView) -> float:
-    """Mann-Whitney statistic by mid-ranks: P(score of a positive > score of a negative) + half the ties."""
+    """Mann-Whitney statistic: P(score of a positive > score of a negative) + half the ties.
+
+    Every distinct score adds its negatives times the positives above it and half of those beside it: the area of a
+    trapezoid under the curve, in exact integers up to the division.
+    """
     n_positive, n_negative = _both_classes(view)
-    ranks = rankdata(view.scores)[view.truth == 1]
-    return float((ranks.sum() - n_positive * (n_positive + 1) / 2) / (float(n_positive) * n_negative))
+    taken, found = view.curve
+    beside, negatives = np.diff(found, prepend=0), np.diff(taken - found, prepend=0)
+    return int((negatives * (2 * found - beside)).sum()) / (2 * n_positive * n_negative)
 
 
 def average_precision(view: MetricView) -> float:
     """Sum over distinct thresholds, descending, of (R_k - R_{k-1}) P_k."""
-    y = view.truth == 1
-    if not y.any():
+    c = counts(view)
+    if not c.tp + c.fn:
         raise Undefined("there is no positive row")
-    order = np.argsort(-view.scores, kind="stable")
-    last_of_tie = np.append(np.diff(view.scores[order]) != 0, True)
-    found = np.cumsum(y[order])[last_of_tie]
-    taken = np.flatnonzero(last_of_tie) + 1
-    return float((np.diff(found, prepend=0) / y.sum() * (found / taken)).sum())
+    taken, found = view.curve
+    return float((np.diff(found, prepend=0) / (c.tp + c.fn) * (found / taken)).sum())
 
 
 def _both_classes(view: MetricView) -> tuple[int, int]:
-    n_positive = int((view.truth == 1).sum())
-    n_negative = len(view.truth) - n_positive
+    c = counts(view)
+    n_positive, n_negative = c.tp + c.fn, c.fp + c.tn
     if not n_positive or not n_negative:
         raise Undefined(f"only one class is present ({n_positive} positive, {n_negative} negative rows)")
     return n_positive, n_negative

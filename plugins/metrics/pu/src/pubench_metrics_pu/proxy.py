@@ -7,7 +7,6 @@ U' together are (single-training-set). Both raise Undefined without a row that t
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import rankdata
 
 from pubench_core.errors import Undefined
 from pubench_core.metric import MetricView
@@ -27,9 +26,10 @@ def pa(view: MetricView) -> float:
 def pauc(view: MetricView) -> float:
     """Share of pairs (P', U') in the right order, ties counted half; needs no prior."""
     positive, unlabeled = view.scores[_labeled(view)], view.scores[_unlabeled(view)]
-    n, m = len(positive), len(unlabeled)
-    ranks = rankdata(np.concatenate([positive, unlabeled]))[:n]
-    return float((ranks.sum() - n * (n + 1) / 2) / (float(n) * m))
+    unlabeled = np.sort(unlabeled)
+    below = np.searchsorted(unlabeled, positive, "left").sum()
+    not_above = np.searchsorted(unlabeled, positive, "right").sum()
+    return float((below + not_above) / (2 * len(positive) * len(unlabeled)))
 
 
 def oa(view: MetricView) -> float:
