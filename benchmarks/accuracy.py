@@ -28,14 +28,15 @@ CRITERIA = ("f1", "macro-f1", "oa", "pa", "pauc", "last")
 _lock = threading.Lock()
 
 
-def command(method: str, data: str, seed: int, prior: str, sets: list[str], results: Path) -> list[str]:
+def command(method: str, data: str, seed: int, options: argparse.Namespace) -> list[str]:
     """The command line of one run."""
     return [
-        "pubench", "run", "--method", method, "--data", data, "--mech", "scar", "--c", "0.1",
-        "--scheme", "case-control", "--preset", "pubench", "--set", "validation.fraction=0.01", "--select", "f1",
-        "--seed", str(seed), "--prior", prior, "--threads", "1", "--device", "cpu", "--artifacts", "none",
-        *(word for pair in sets for word in ("--set", pair)),
-        "--results", str(results), "--no-tracking", "--format", "json",
+        "pubench", "run", "--method", method, "--data", data, "--mech", "scar", "--c", options.c,
+        "--scheme", options.scheme, "--preset", options.preset,
+        "--set", f"validation.fraction={options.validation}", "--select", "f1",
+        "--seed", str(seed), "--prior", options.prior, "--threads", "1", "--device", "cpu", "--artifacts", "none",
+        *(word for pair in options.set for word in ("--set", pair)),
+        "--results", str(options.results), "--no-tracking", "--format", "json",
     ]  # fmt: skip
 
 
@@ -77,6 +78,10 @@ def main() -> None:
     parser.add_argument("--data", nargs="+", required=True)
     parser.add_argument("--seeds", nargs="+", type=int, default=[2, 25, 42])
     parser.add_argument("--prior", default="true", help="class prior given to the method, as for pubench run")
+    parser.add_argument("--c", default="0.1")
+    parser.add_argument("--scheme", default="case-control")
+    parser.add_argument("--preset", default="pubench")
+    parser.add_argument("--validation", default="0.01", help="fraction; such rows belong in another file too")
     parser.add_argument("--set", nargs="+", default=[], help="as for pubench run; such rows belong in another file")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--results", type=Path, default=Path("results"))
@@ -94,7 +99,7 @@ def main() -> None:
     ]
 
     def work(item: tuple[str, str, int]) -> bool:
-        words = command(*item, options.prior, options.set, options.results)
+        words = command(*item, options)
         done = subprocess.run(words, capture_output=True, text=True)
         if done.returncode:
             print(f"{item}: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)

@@ -103,6 +103,12 @@ def new_generator(shape: tuple[int, ...], latent: int) -> nn.Sequential:
     return nn.Sequential(*hidden, nn.Linear(128, size), output, nn.Unflatten(1, shape))
 
 
+def new_discriminator(shape: tuple[int, ...]) -> nn.Sequential:
+    """(B, *shape) -> (B,) logits of being a real row."""
+    hidden = [nn.Flatten(), nn.Linear(math.prod(shape), 128), nn.BatchNorm1d(128), nn.LeakyReLU(0.2)]
+    return nn.Sequential(*hidden, nn.Linear(128, 1), nn.Flatten(0))
+
+
 def generated(generator: nn.Module, noise: Tensor) -> tuple[Tensor, Tensor]:
     """Positive rows, with code (1, 0), and negative ones, with code (0, 1), of (B, latent) uniform noise in [0, 1)."""
     z = 2 * noise - 1
@@ -124,40 +130,58 @@ def disagreement(a_p: Tensor, a_gp: Tensor, a_gn: Tensor) -> Tensor:
 class CGenPU(Method[CGenPUConfig]):
     """Three networks: a generator of both classes, a discriminator of real rows, the classifier."""
 
-    scored_by = ("net", "generator")
+    scored_by = ("net", "discriminator")
 
     def fit(self, data: PUData, run: Run[CGenPUConfig]) -> None:
         c = self.config
-        self.net, discriminator = run.backbone(), run.backbone()
+        self.net, self.discriminator = run.backbone(), run.module(lambda: new_discriminator(data.shape))
         self.generator = run.module(lambda: new_generator(data.shape, c.latent))
-        networks = (self.net, discriminator, self.generator)
+        networks = (self.net, self.discriminator, self.generator)
         on_net, on_discriminator, on_generator = (run.optimizer(n.parameters(), betas=(0.5, 0.999)) for n in networks)
         for _ in run.epochs(c.epochs):
             for p, u in run.paired_batches():
                 with run.inference(self.generator):
                     g_p, g_n = generated(self.generator, run.uniform(len(p.x), c.latent))
-                real = (logistic_loss(discriminator(p.x)) + logistic_loss(discriminator(u.x))).mean()
-                fake = (logistic_loss(-discriminator(g_p)) + logistic_loss(-discriminator(g_n))).mean()
+                real, fake = (self._taken_for(sign, pair) for sign, pair in ((1, (p.x, u.x)), (-1, (g_p, g_n))))
                 run.step((real + fake) / 2, on_discriminator, report={"discriminator": (real + fake) / 2})
                 a_p, a_gp, a_gn = (self.net(x).sigmoid() for x in (p.x, g_p, g_n))
                 of_net = c.auxiliary * (divergence(torch.ones_like(a_p), a_p) + disagreement(a_p, a_gp, a_gn))
                 run.step(of_net, on_net)
                 g_p, g_n = generated(self.generator, run.uniform(len(p.x), c.latent))
-                discriminator.eval(), self.net.eval()  # with a gradient, which run.inference does not give
-                deceived = (logistic_loss(discriminator(g_p)) + logistic_loss(discriminator(g_n))).mean()
+                self.discriminator.eval(), self.net.eval()  # with a gradient, which run.inference does not give
                 agreed = disagreement(*(self.net(x).sigmoid() for x in (p.x, g_p, g_n)))
-                of_generator = deceived + c.auxiliary * agreed
+                of_generator = self._taken_for(1, (g_p, g_n)) + c.auxiliary * agreed
                 run.step(of_generator, on_generator, report={"generator": of_generator})
-                discriminator.train(), self.net.train()
+                self.discriminator.train(), self.net.train()
+
+    def _taken_for(self, sign: int, pair: tuple[Tensor, Tensor]) -> Tensor:
+        """The discriminator's loss where both batches are to be real (sign 1) or generated (-1)."""
+        one, other = (logistic_loss(sign * self.discriminator(x)).mean() for x in pair)
+        return one + other
 
     def assemble(self, build: Any) -> None:
-        self.generator = new_generator(build.shape, self.config.latent)
+        self.discriminator = new_discriminator(build.shape)
 
     def decision_function(self, x: Tensor) -> Tensor:
         return self.net(x)
 
+    def auxiliary_scores(self, x: Tensor) -> dict[str, Tensor]:
+        return {"real": self.discriminator(x).sigmoid()}
+
+    def samples(self, n: int, run: Run[CGenPUConfig]) -> dict[str, Tensor]:
+        positive, negative = generated(self.generator, run.uniform(n, self.config.latent))
+        return {"positive": positive, "negative": negative}
+
 
 # ---------------------------------------------------------------- Holistic-PU (Wang et al., NeurIPS 2023)
+
+
+#: Weak and strong views of images, and of vectors (PU-Bench's).
+IMAGE_VIEWS: tuple[dict[str, Any], ...] = (
+    {},
+    {"operations": "randaugment", "probability": 0.5, "magnitude": 0.9, "fill": 0.5},
+)
+VECTOR_VIEWS: tuple[dict[str, Any], ...] = ({"noise": 0.01}, {"noise": 0.05, "drop": 0.05, "sign": 0.05})
 
 
 class HolisticPUConfig(TrainingConfig):
@@ -236,8 +260,9 @@ class HolisticPU(Method[HolisticPUConfig]):
 
     def _views(self, p: Batch, u: Batch, run: Run[HolisticPUConfig]) -> tuple[Tensor, ...]:
         """Logits of a weak and a strong view of P, and of U; one forward pass, so that batch norm sees all four."""
-        x = torch.cat([run.weak(p.x), run.strong(p.x), run.weak(u.x), run.strong(u.x)])
-        return self.net(x).split([len(p.x), len(p.x), len(u.x), len(u.x)])
+        weak, strong = IMAGE_VIEWS if p.x.dim() == 4 else VECTOR_VIEWS
+        views = [view for x in (p.x, u.x) for view in (run.weak(x, **weak), run.strong(x, **strong))]
+        return self.net(torch.cat(views)).split([len(p.x), len(p.x), len(u.x), len(u.x)])
 
     @staticmethod
     def _towards(label: int, logits: Tensor, smoothing: float = 0.0) -> Tensor:
@@ -466,6 +491,7 @@ class LaGAM(Method[LaGAMConfig]):
 
     def fit(self, data: PUData, run: Run[LaGAMConfig]) -> None:
         c, soft = self.config, data.labeled.float()
+        views = {} if len(data.shape) == 1 else {"operations": "randaugment", "number": 3, "cutout": (0, 0.5)}
         rows, held = data.hold_out(c.held_out, run.generator)
         judges = held[data.labeled[held]], held[~data.labeled[held]]
         self.net = run.backbone()
@@ -479,7 +505,7 @@ class LaGAM(Method[LaGAMConfig]):
             warm = epoch.total < c.warm_up * c.epochs
             cluster = None if warm else self._clusters(projection, run)
             for batch in run.joint_batches(rows):
-                label, weak, strong = soft[batch.row], run.weak(batch.x), run.strong(batch.x)
+                label, weak, strong = soft[batch.row], run.weak(batch.x), run.strong(batch.x, **views)
                 if not warm:
                     hard = self._meta_step(weak, label, data, judges, run).masked_fill(batch.labeled, 1)
                     label = renewed[batch.row] = keep * label + (1 - keep) * hard
