@@ -9,6 +9,9 @@ BIN    := .venv/bin
 MANIFESTS := pyproject.toml $(wildcard pubench_*/pyproject.toml plugins/*/*/pyproject.toml)
 SOURCES   := $(wildcard pubench_*/src plugins/*/*/src)
 
+# where byte code is not kept, every command compiles its imports anew, for longer than it works
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test lint docs clean
 
 demo: .venv/ready

@@ -12,9 +12,7 @@ import sys
 import traceback
 
 import safetensors.torch  # noqa: F401
-import scipy.stats  # noqa: F401
-import sklearn.datasets  # noqa: F401
-import torch._dynamo  # noqa: F401 (torch imports it when the first optimizer is made)
+import scipy.special  # noqa: F401
 
 import pubench_cli.describe
 import pubench_cli.doctor

@@ -201,6 +201,63 @@ def test_rows_of_a_wrong_shape_are_refused_with_what_is_right_and_what_would_do(
     assert build(instead, shape).eval()(torch.rand(1, *shape)).shape == (1,)
 
 
+# ---------------------------------------------------------------- memory formats
+
+IMAGES = [key for key, shape in SHAPES.items() if len(shape) == 3]
+
+
+def in_format(key: str, layout: torch.memory_format) -> tuple[Backbone, Tensor]:
+    """The same network and the same images in a memory format."""
+    torch.manual_seed(0)
+    shape = SHAPES[key]
+    net = build(key, shape)
+    net.normalize = Normalize([0.3] * shape[0], [0.7] * shape[0])
+    return net.eval().to(memory_format=layout), torch.rand(4, *shape).contiguous(memory_format=layout)
+
+
+@pytest.mark.parametrize("key", IMAGES)
+def test_both_memory_formats_give_the_same_numbers(key: str) -> None:
+    found = []
+    with torch.random.fork_rng(devices=[]):
+        for layout in (torch.contiguous_format, torch.channels_last):
+            net, rows = in_format(key, layout)
+            out = net(rows)
+            out.sum().backward()
+            gradients = [p.grad for p in net.parameters() if p.grad is not None]
+            found.append((out, net.features(rows), torch.cat([g.flatten() for g in gradients])))
+    (out, features, gradient), (other_out, other_features, other_gradient) = found
+    assert (other_out - out).abs().max() < 1e-5 * out.abs().max()
+    assert (other_features - features).abs().max() < 1e-5 * features.abs().max()
+    # A score next to the kink of a ReLU may fall on its other side; a wrong order of channels is far beyond this.
+    assert (other_gradient - gradient).norm() < 1e-3 * gradient.norm()
+
+
+@pytest.mark.parametrize("key", IMAGES)
+def test_no_layer_leaves_the_memory_format_of_its_images(key: str) -> None:
+    left: list[str] = []
+
+    def watched(module: nn.Module, given: object, out: Tensor) -> None:
+        if out.dim() == 4 and not out.is_contiguous(memory_format=torch.channels_last):
+            left.append(type(module).__name__)
+
+    with torch.random.fork_rng(devices=[]):
+        net, rows = in_format(key, torch.channels_last)
+        assert rows.is_contiguous(memory_format=torch.channels_last)
+        for module in net.modules():
+            module.register_forward_hook(watched)
+        net(rows)
+    assert left == []
+
+
+@pytest.mark.parametrize("key", ["lenet", "cnn-cifar"])
+@torch.no_grad()
+def test_features_come_in_the_order_of_channels_rows_and_columns_in_either_format(key: str) -> None:
+    net, rows = build(key, SHAPES[key]).eval(), torch.rand(2, *SHAPES[key])
+    flat = next(module for module in net.modules() if isinstance(module, nn.Flatten))
+    hidden = net.until(rows, 1)  # what is flattened in both
+    assert torch.equal(flat(hidden.contiguous(memory_format=torch.channels_last)), hidden.reshape(2, -1))
+
+
 # ---------------------------------------------------------------- the first layer
 
 

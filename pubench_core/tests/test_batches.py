@@ -256,6 +256,23 @@ def test_batches_go_once_over_given_rows_in_their_order_or_shuffled() -> None:
     assert sorted(shuffled) == sorted(chosen.tolist())
 
 
+def test_no_row_gives_no_batch_and_a_shuffled_pass_no_single_row() -> None:
+    run, none = run_of(5, 20, batch_size=4), torch.arange(0)
+    assert list(run.joint_batches(none)) == list(run.batches(none)) == list(run.batches(none, shuffle=True)) == []
+    assert list(run_of(5, 20, steps_per_epoch=3).joint_batches(none)) == []
+    assert sizes(run.batches(torch.arange(17), 8, shuffle=True)) == [8, 9]
+    assert sizes(run.batches(torch.arange(17), 8)) == [8, 8, 1]
+
+
+def test_p_and_u_may_end_their_passes_in_different_ways() -> None:
+    pairs = list(run_of(3, 5, batch_size=2).paired_batches(tail=("span", "drop"), steps=4))
+    assert sizes(p_side(pairs)) == sizes(u_side(pairs)) == [2, 2, 2, 2]
+    seen = [row for u in u_side(pairs)[:2] for row in u.row.tolist()]
+    assert len(set(seen)) == 4  # of five, one is dropped
+    first = [row for p in p_side(pairs)[:3] for row in p.row.tolist()]
+    assert sorted(first) == [0, 0, 1, 1, 2, 2]
+
+
 # ---------------------------------------------------------------- epochs
 
 
@@ -396,6 +413,17 @@ def test_an_epoch_reports_the_mean_of_each_value() -> None:
     assert len(engine.epochs) == 2
     for said in engine.epochs:
         assert said["values"] == {"loss": pytest.approx(3, rel=1e-6), "risk": pytest.approx(-3)}
+
+
+def test_steps_of_different_kinds_have_names_of_their_own() -> None:
+    run, a, b = plain_sgd(), one(2.0), one(5.0)
+    engine = Listening()
+    with ending_epochs_with(engine):
+        for _ in run.epochs(1):
+            for value in (1.0, 3.0):
+                run.step(a * 0.0 + value, sgd(run, a), name="discriminator")
+                run.step(b * 0.0 - value, sgd(run, b), name="generator")
+    assert engine.epochs[0]["values"] == pytest.approx({"discriminator": 2, "generator": -2})
 
 
 def test_steps_of_one_epoch_may_report_different_values() -> None:

@@ -151,6 +151,37 @@ def test_under_calibration_u_holds_the_labeled_positives_too_and_has_the_prior_o
     assert float(data.truth[data.unlabeled_rows].mean()) == pytest.approx(0.4)
 
 
+def test_without_calibration_on_purpose_u_is_as_it_is_and_is_believed_to_have_the_prior_of_the_pool(
+    labels_only: Maker, problem_of: Builder
+) -> None:
+    """Wang et al.'s uncalibrated rows; the record says that this was the belief."""
+    granted = frozenset({"prior", "truth"})
+    more = {"c": 0.3, "validation_fraction": 0.0, "scheme": "single-training-set", "uncalibrated": True}
+    problem = problem_of(labels_only(120, 180, test=(1, 1)), **more)
+    data = problem.view(granted)
+    assert (data.n_labeled, data.n_unlabeled) == (36, 264)
+    assert data.unlabeled_prior == data.prior == 0.4
+    assert float(data.truth[data.unlabeled_rows].mean()) == pytest.approx(84 / 264)
+    assert problem.facts().prior.given_unlabeled == 0.4
+
+
+@pytest.mark.parametrize(
+    ("method", "calibrate", "believed"),
+    [("nnpu", "auto", "pool"), ("nnpu", "off", "pool"), ("lbe-pu", "off", "implied"), ("nnpu", "case-control", "pool")],
+)
+def test_the_setting_of_the_method_decides_what_off_means(method: str, calibrate: str, believed: str) -> None:
+    from pubench_core.conformance.subject import Subject
+
+    scheme = "case-control" if calibrate == "case-control" else "single-training-set"
+    subject = Subject.of(method)
+    sets = [] if calibrate == "case-control" else [f"method.calibrate={calibrate}"]
+    problem = subject.problem(subject.plan(*sets, scheme=scheme))
+    train = problem.split.train
+    implied = unlabeled_prior(problem.prior, train.n_labeled, len(train.rows))
+    assert problem.unlabeled_prior == (problem.prior if believed == "pool" else implied)
+    assert implied < problem.prior
+
+
 @given(percent=st.integers(1, 99), c=st.integers(0, 99), n=st.integers(100, 10_000))
 def test_the_share_left_in_u_is_pi_bar_of_wang_et_al(percent: int, c: int, n: int) -> None:
     pi, frequency = Fraction(percent, 100), Fraction(c, 100)

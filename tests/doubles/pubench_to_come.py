@@ -20,6 +20,7 @@ from pubench.method import (
     Batch,
     Field,
     Method,
+    NetworkBuilder,
     PUData,
     RequestError,
     Run,
@@ -143,23 +144,22 @@ class CGenPU(Method[CGenPUConfig]):
                 with run.inference(self.generator):
                     g_p, g_n = generated(self.generator, run.uniform(len(p.x), c.latent))
                 real, fake = (self._taken_for(sign, pair) for sign, pair in ((1, (p.x, u.x)), (-1, (g_p, g_n))))
-                run.step((real + fake) / 2, on_discriminator, report={"discriminator": (real + fake) / 2})
+                run.step((real + fake) / 2, on_discriminator, name="discriminator")
                 a_p, a_gp, a_gn = (self.net(x).sigmoid() for x in (p.x, g_p, g_n))
                 of_net = c.auxiliary * (divergence(torch.ones_like(a_p), a_p) + disagreement(a_p, a_gp, a_gn))
                 run.step(of_net, on_net)
                 g_p, g_n = generated(self.generator, run.uniform(len(p.x), c.latent))
-                self.discriminator.eval(), self.net.eval()  # with a gradient, which run.inference does not give
-                agreed = disagreement(*(self.net(x).sigmoid() for x in (p.x, g_p, g_n)))
-                of_generator = self._taken_for(1, (g_p, g_n)) + c.auxiliary * agreed
-                run.step(of_generator, on_generator, report={"generator": of_generator})
-                self.discriminator.train(), self.net.train()
+                with run.evaluation(self.discriminator, self.net):
+                    agreed = disagreement(*(self.net(x).sigmoid() for x in (p.x, g_p, g_n)))
+                    of_generator = self._taken_for(1, (g_p, g_n)) + c.auxiliary * agreed
+                run.step(of_generator, on_generator, name="generator")
 
     def _taken_for(self, sign: int, pair: tuple[Tensor, Tensor]) -> Tensor:
         """The discriminator's loss where both batches are to be real (sign 1) or generated (-1)."""
         one, other = (logistic_loss(sign * self.discriminator(x)).mean() for x in pair)
         return one + other
 
-    def assemble(self, build: Any) -> None:
+    def assemble(self, build: NetworkBuilder) -> None:
         self.discriminator = new_discriminator(build.shape)
 
     def decision_function(self, x: Tensor) -> Tensor:
@@ -373,7 +373,7 @@ class SelfPU(Method[SelfPUConfig]):
         is_clean = torch.zeros(len(data), dtype=torch.bool, device=run.device)
         is_clean[clean] = True
         rows = torch.nonzero(~is_clean if noisy else is_clean).flatten()
-        return run.joint_batches(rows) if len(rows) else ()
+        return run.joint_batches(rows)
 
     def _weights(self, student: nn.Module, batch: Batch, data: PUData, run: Run[SelfPUConfig]) -> tuple[Tensor, Tensor]:
         """Weights of a batch, calibrated on unlabeled validation rows: the official code takes test rows."""
@@ -441,12 +441,12 @@ def contrast(q: Tensor, k: Tensor, group: Tensor | None, near: int, temperature:
     """
     n, own = len(q), torch.eye(len(q), 2 * len(q), dtype=torch.bool, device=q.device)
     likeness = q @ torch.cat([q, k]).T / temperature
-    log_share = likeness - likeness.masked_fill(own, -torch.inf).logsumexp(dim=1, keepdim=True)
-    instance = -log_share.diagonal(offset=n).mean()
+    total = likeness.masked_fill(own, -torch.inf).logsumexp(dim=1)
+    instance = (total - likeness.diagonal(offset=n)).mean()
     if group is None:
         return instance
     same = (group[:, None] == group).repeat(1, 2).scatter(1, likeness.topk(near).indices, True) & ~own
-    return instance - (log_share.masked_fill(~same, 0).sum(dim=1) / same.sum(dim=1)).mean()
+    return instance + (total - (likeness * same).sum(dim=1) / same.sum(dim=1)).mean()
 
 
 def k_means(points: Tensor, centers: Tensor, iterations: int = 20) -> tuple[Tensor, Tensor]:

@@ -27,6 +27,7 @@ from pubench_core.specs.config import MethodConfig, TrainingConfig
 from pubench_core.specs.fields import Choice, Field, LogUniform, PowerOfTwo, Uniform
 from pubench_core.training.batches import Batch
 from pubench_core.training.epochs import Epoch
+from pubench_core.training.networks import NetworkBuilder
 from pubench_core.training.run import Run
 from pubench_core.training.views import PUData, PUPart
 
@@ -42,6 +43,7 @@ __all__ = [
     "LogUniform",
     "Method",
     "MethodConfig",
+    "NetworkBuilder",
     "PUData",
     "PUPart",
     "PURisk",

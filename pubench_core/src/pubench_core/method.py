@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Generic, TypeVar, get_args
 
 from torch import Tensor
 
-from .backbones.base import Backbone
 from .specs.config import MethodConfig
+from .training.networks import NetworkBuilder
 from .training.run import Run
 from .training.views import PUData, PUPart
 
@@ -50,11 +50,11 @@ class Method(ABC, Generic[ConfigT]):
         """What ``fit`` reads beside features and labels: a subset of {"prior", "truth"}."""
         return frozenset()
 
-    def assemble(self, build: Callable[[int], Backbone]) -> None:
+    def assemble(self, build: NetworkBuilder) -> None:
         """Sets the attributes that ``scored_by`` names, untrained, before a saved model is put back.
 
-        Only for modules that are more than a backbone; ``build(outputs)`` makes a backbone. Backbones, tensors, arrays,
-        numbers and the package's own objects come back by themselves.
+        Only for modules that are more than a backbone; ``build(outputs)`` makes a backbone for rows of ``build.shape``.
+        Backbones, tensors, arrays, numbers and the package's own objects come back by themselves.
         """
         return
 

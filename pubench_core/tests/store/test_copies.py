@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import json
 import shutil
 from collections.abc import Callable, Iterator
@@ -17,13 +18,38 @@ from pubench_core.data import store
 from pubench_core.data.copies import MANIFEST, Prepared, copies_of, verify_copy
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.source import DataSource
-from pubench_core.data.store import open_dataset, remove_copies, source_of
+from pubench_core.data.store import digest_now, located, open_dataset, remove_copies, source_of
 from pubench_core.errors import Hint
 from pubench_core.plugins.info import DatasetInfo
 
 Open = Callable[..., Prepared]
 Refused = Callable[..., str]
 Digest = Callable[..., str]
+
+
+class TestDigest:
+    """What a request is compared by, without opening arrays."""
+
+    def test_it_is_that_of_the_copy_which_is_made_where_there_is_none(
+        self, info: DatasetInfo, root: DataRoot, opened: Open, reads: Callable[[], int], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        source = source_of(info)
+        found = [digest_now(source, located(source, root), root, preprocess="l2")]
+        assert reads() == 1
+        with monkeypatch.context() as patch:
+            patch.setattr(store, "open_copy", None)
+            found.append(digest_now(source, located(source, root), root, preprocess="l2"))
+        found.append(opened(preprocess="l2").digest)
+        assert len(set(found)) == 1
+        assert reads() == 1
+
+    def test_a_source_that_was_altered_is_refused(
+        self, info: DatasetInfo, root: DataRoot, rows: Path, refused: Refused
+    ) -> None:
+        source = source_of(info)
+        digest_now(source, located(source, root), root)
+        rows.write_bytes(rows.read_bytes()[::-1])
+        assert "was altered since it was prepared" in refused(lambda: digest_now(source, (rows,), root))
 
 
 class TestCopy:
@@ -193,16 +219,44 @@ class TestPackaged:
 
         return digest
 
-    def test_it_is_read_every_time_and_has_no_copy(
+    def test_it_is_read_once_per_process_and_preprocessing_and_has_no_copy(
         self, packaged: DataSource, root: DataRoot, reads: Callable[[], int]
     ) -> None:
-        for preprocess, length in (("none", None), ("l2", 1)):
-            found = open_dataset(packaged, root, preprocess=preprocess)
-            assert found.folder is None
-            assert not isinstance(found.data.x, np.memmap)
-            assert length is None or np.allclose(np.linalg.norm(found.data.x, axis=1), length)
+        for _ in range(3):
+            for preprocess, length in (("none", None), ("l2", 1)):
+                found = open_dataset(packaged, root, preprocess=preprocess)
+                assert found.folder is None
+                assert not isinstance(found.data.x, np.memmap)
+                assert length is None or np.allclose(np.linalg.norm(found.data.x, axis=1), length)
         assert reads() == 2
         assert not (root.cache / "prepared").exists()
+
+    def test_what_one_run_does_to_its_arrays_reaches_no_other(self, packaged: DataSource, root: DataRoot) -> None:
+        first = open_dataset(packaged, root)
+        before = {name: array.copy() for name, array in first.data.arrays().items()}
+        for array in first.data.arrays().values():
+            array[:] = 1
+        second = open_dataset(packaged, root)
+        for name, array in second.data.arrays().items():
+            assert np.array_equal(array, before[name])
+            assert array.flags.writeable
+        assert second.digest == first.digest == digest_now(packaged, (), root)
+
+    def test_the_arrays_that_are_kept_cannot_be_written_to(self, packaged: DataSource, root: DataRoot) -> None:
+        open_dataset(packaged, root)
+        (kept,) = [kept for kept in store._packaged_sets if kept.of[0] is type(packaged) and root.path in kept.of[-2]]
+        assert not any(array.flags.writeable for array in kept.data.arrays().values())
+
+    def test_it_is_read_again_where_its_code_is_loaded_anew(
+        self, packaged: DataSource, root: DataRoot, reads: Callable[[], int], gray: ModuleType
+    ) -> None:
+        open_dataset(packaged, root)
+        assert gray.__spec__ is not None
+        again = importlib.util.module_from_spec(gray.__spec__)
+        assert gray.__spec__.loader is not None
+        gray.__spec__.loader.exec_module(again)
+        open_dataset(again.Packaged(packaged.info), root)
+        assert reads() == 2
 
     def test_its_digest_is_that_of_a_copy_of_the_same_data(
         self, packaged: DataSource, root: DataRoot, opened: Open

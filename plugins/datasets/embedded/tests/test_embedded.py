@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pubench_datasets_embedded import pubench_datasets
+from pubench_datasets_embedded import loaders, pubench_datasets
 from pubench_datasets_embedded.loaders import BreastCancer, Digits
 
 from pubench_core.data.dataset import ClassData, DataRoot
@@ -63,6 +63,21 @@ class TestContent:
         rows = np.concatenate([split.train.rows, split.validation.rows, split.test_rows])
         assert sorted(rows) == list(range(shape[0]))
         assert len(split.test_rows) == -(-shape[0] // 5)
+
+
+@pytest.mark.parametrize("key", INFOS)
+def test_the_table_in_its_folder_is_what_scikit_learn_loads(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its folder is not for others to rely on: where the table lies elsewhere, its own loader is asked."""
+    ours = read(key)
+    monkeypatch.setattr(loaders, "bundled", lambda name, header=False: None)
+    theirs = read(key)
+    assert np.array_equal(ours.x, theirs.x)
+    assert np.array_equal(ours.y, theirs.y)
+
+
+def test_a_table_that_is_not_there_is_none() -> None:
+    assert loaders.bundled("digits.csv.gz") is not None
+    assert loaders.bundled("no-such-table.csv") is None
 
 
 def test_digits_are_gray_values_in_0_to_1_by_sixteenths() -> None:

@@ -120,22 +120,26 @@ def _real_device(watch: Watch) -> Iterator[None]:
         yield
 
 
+def three_steps(subject: Subject) -> tuple[str, ...]:
+    """What gives a subject epochs of three steps on the sample problems."""
+    known = method_class(subject.info).Config.model_fields
+    return tuple(f"{name}={value}" for name, value in (("batch_size", 32), ("steps_per_epoch", 3)) if name in known)
+
+
 def trained_on_device(subject: Subject, *sets: str, **problem: Any) -> tuple[Watch, Trained]:
-    """Trains and scores a subject on the device, with at least three steps per epoch.
+    """Trains and scores a subject on the device, in epochs of :func:`three_steps`.
 
     ``sets``, ``problem``: as of :meth:`Subject.plan`. Raises what the engine raises where devices are mixed (RunFailed,
     whose text names the operation and the place).
     """
-    known = method_class(subject.info).Config.model_fields
-    short = [f"{name}={value}" for name, value in (("batch_size", 32), ("steps_per_epoch", 3)) if name in known]
     with watched() as watch:
         there = subject.on(watch.device)
-        return watch, there.train(there.plan(*short, *sets, **problem))
+        return watch, there.train(there.plan(*three_steps(subject), *sets, **problem))
 
 
 @check("device-discipline")
 def device_discipline(subject: Subject) -> None:
-    """On a GPU, or one that is pretended: host and device are not mixed, nothing is read that lies on the device."""
+    """On a GPU, or on one that is pretended: tensors of host and device are not mixed, NumPy is given none of it."""
     if "cuda" not in subject.info.devices:
         raise NotApplicable("declared for the CPU only")
     try:

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
+from functools import cache
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves, tree_map_only
 
 from .places import Place, place
 
@@ -134,29 +134,29 @@ class _Mode(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"):
+        if _has_parts(func):
             with self:  # in inference mode torch leaves it whole; its parts are what is looked at
                 return func.decompose(*args, **kwargs)
-        tensors = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Tensor)]
-        here = any(isinstance(t, DeviceTensor) for t in tensors)
+        tensors = list(_tensors((args, kwargs)))
+        here = any(map(_is_here, tensors))
         to_device = here if kwargs.get("device") is None else torch.device(kwargs["device"]).type != "cpu"
         if here or to_device:
             named = {a.name: value for a, value in zip(func._schema.arguments, args, strict=False)} | kwargs
             self._examine(func, named, tensors, to_device)
         self._check_generator(func, kwargs.get("generator"), to_device)
-        return self._computed(func, args, kwargs, to_device)
+        known = {id(_held(t)): t for t in tensors}  # what is changed in place stays itself
+        made = DeviceTensor if to_device else _held
+        out = self._computed(func, args, kwargs)
+        return _changed(out, lambda t: known[id(t)] if id(t) in known else made(t))
 
-    def _computed(self, func: Any, args: Any, kwargs: Any, to_device: bool) -> Any:
-        """The result, computed on the CPU. What is changed in place stays itself; what is new is where it belongs."""
-        known = {id(_held(t)): t for t in tree_leaves((args, kwargs)) if isinstance(t, Tensor)}
-        here = {"device": torch.device("cpu")} if kwargs.get("device") is not None else {}
-        held_args, held_kwargs = tree_map_only(DeviceTensor, _held, (args, {**kwargs, **here}))
-        out = func(*held_args, **held_kwargs)
+    def _computed(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """The result on the CPU."""
+        on_cpu = {"device": torch.device("cpu")} if kwargs.get("device") is not None else {}
+        out = func(*_changed(args, _held), **_changed({**kwargs, **on_cpu}, _held))
         if torch.Tag.inplace_view in func.tags:
             with torch._C._DisableTorchDispatch():
                 func(*args, **kwargs)  # the shape that the tensor says it has changes too
-        new = DeviceTensor if to_device else _held
-        return tree_map_only(Tensor, lambda t: known[id(t)] if id(t) in known else new(t), out)
+        return out
 
     # ---------------------------------------------------------------- what is looked at
 
@@ -206,7 +206,7 @@ class _Mode(TorchDispatchMode):
         written = [named.get(a.name) for a in func._schema.arguments if a.alias_info and a.alias_info.is_write]
         reads_numbers = torch.Tag.pointwise in func.tags or func.overloadpacket in _READS_NUMBERS
         for stranger in strangers:
-            if not reads_numbers or stranger.dim() or any(stranger is leaf for leaf in tree_leaves(written)):
+            if not reads_numbers or stranger.dim() or any(stranger is t for t in _tensors(written)):
                 raise DeviceError(
                     f"{_name(func)} is given tensors on the device and one of shape {tuple(stranger.shape)} on the "
                     f"host, at {self._place()}"
@@ -237,6 +237,33 @@ def _is_here(tensor: Tensor) -> bool:
 def _held(tensor: Tensor) -> Tensor:
     """The tensor of the CPU."""
     return tensor.held if isinstance(tensor, DeviceTensor) else tensor
+
+
+def _tensors(values: Any) -> Iterator[Tensor]:
+    """All tensors in arguments or results, which may be lists of them."""
+    if isinstance(values, Tensor):
+        yield values
+    elif isinstance(values, (list, tuple, dict)):
+        for value in values.values() if isinstance(values, dict) else values:
+            yield from _tensors(value)
+
+
+def _changed(values: Any, change: Callable[[Tensor], Tensor]) -> Any:
+    """Arguments or results with every tensor replaced."""
+    if isinstance(values, Tensor):
+        return change(values)
+    if isinstance(values, dict):
+        return {name: _changed(value, change) for name, value in values.items()}
+    if isinstance(values, (list, tuple)):
+        kind = tuple if isinstance(values, tuple) else list
+        return kind(_changed(value, change) for value in values)
+    return values
+
+
+@cache
+def _has_parts(func: Any) -> bool:
+    """Whether the operation is made of others, whatever the device."""
+    return torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd")
 
 
 def _name(func: Any) -> str:

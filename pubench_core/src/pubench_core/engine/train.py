@@ -222,6 +222,7 @@ def _scored_states(selection: Selection, evaluator: Evaluator, chosen: str) -> t
     """Every distinct kept state by name, and criterion -> name; ends with the chosen one restored."""
     states: dict[str, State] = {}
     found: dict[str, str] = {}
+    scored_as: dict[str, Track] = {}
     kept = [track for track in selection.tracks.values() if track.snapshot is not None]
     for track in sorted(kept, key=lambda track: track.name == chosen):
         name = _state_name(track)
@@ -232,7 +233,10 @@ def _scored_states(selection: Selection, evaluator: Evaluator, chosen: str) -> t
             state = _score_state(name, track, evaluator)
             name = next((other for other, known in states.items() if _same_scores(known, state)), name)
             states.setdefault(name, state)
+        scored_as.pop(name, None)
+        scored_as[name] = track  # the chosen one's state comes last
         found[track.name] = name
+    _score_unlabeled(states, scored_as, evaluator)
     return states, {track.name: found[track.name] for track in kept}
 
 
@@ -253,11 +257,23 @@ def _score_state(name: str, track: Track, evaluator: Evaluator) -> State:
         found, auxiliary = evaluator.outputs(scorer, *problem.part("test")[:2], place, auxiliary=True)
         scores["test"] = found[""]
     scores["validation"] = evaluator.outputs(scorer, *problem.part("validation")[:2], place)[0][""]
-    if (unlabeled := problem.unlabeled_features()) is not None:
-        # In the table's order where nothing is measured, so that a saved model gives the same numbers to the last bit.
-        unmeasured = problem.truth_test is None
-        scores["unlabeled"] = evaluator.outputs(scorer, *unlabeled, place, in_order=unmeasured)[0][""]
     return State(name, scores, auxiliary)
+
+
+def _score_unlabeled(states: dict[str, State], scored_as: dict[str, Track], evaluator: Evaluator) -> None:
+    """Adds every state's scores of a user's unlabeled rows, in the table's order, as a saved model would score them.
+
+    It comes after everything that is measured: the order of a table may tell the truth.
+    """
+    unlabeled = evaluator.problem.unlabeled_features()
+    if unlabeled is None:
+        return
+    for name, track in scored_as.items():
+        assert track.snapshot is not None
+        track.snapshot.restore(evaluator.method)
+        scorer = {"": evaluator.method.candidates()[track.candidate]}
+        place = {"stage": "evaluation", "epoch": track.epoch}
+        states[name].scores["unlabeled"] = evaluator.outputs(scorer, *unlabeled, place, in_order=True)[0][""]
 
 
 def _same_scores(one: State, other: State) -> bool:

@@ -82,14 +82,14 @@ def _contrast(x: Tensor, strength: Tensor) -> Tensor:
 
 def _equalize(x: Tensor, strength: Tensor) -> Tensor:
     """Each channel's histogram of 256 values flattened, as Pillow counts it; one with too few values stays."""
-    n, channels, height, width = x.shape
-    pixels = (255 * x).round().reshape(n * channels, height * width)
-    ordered = pixels.sort(dim=1).values
-    darker = torch.searchsorted(ordered, pixels)
-    lightest = torch.searchsorted(ordered, ordered[:, -1:].contiguous())
-    step = lightest // 255
-    flat = (step // 2 + darker) // step.clamp(min=1)
-    return torch.where(step > 0, flat.clamp(max=255) / 255, pixels / 255).reshape(x.shape)
+    pixels = (255 * x).round().long().flatten(2)
+    counts = torch.zeros(*x.shape[:2], 256, dtype=torch.long, device=x.device)
+    counts = counts.scatter_add(2, pixels, torch.ones_like(pixels))
+    darker = counts.cumsum(dim=2) - counts
+    lightest = counts.gather(2, pixels.amax(dim=2, keepdim=True))
+    step = (pixels.shape[2] - lightest) // 255
+    flat = ((step // 2 + darker) // step.clamp(min=1)).clamp(max=255)
+    return torch.where(step > 0, flat.gather(2, pixels), pixels).view(x.shape) / 255
 
 
 def _identity(x: Tensor, strength: Tensor) -> Tensor:

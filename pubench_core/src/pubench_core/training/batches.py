@@ -6,6 +6,7 @@ Random orders are drawn on the CPU, so that they are the same on every device, a
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 import torch
@@ -34,12 +35,17 @@ def shuffled_pass(rows: Tensor, size: int, generator: torch.Generator) -> list[T
     """One pass over the rows in random order, in chunks of ``size``.
 
     The last chunk may be smaller, but never a single row (batch norm cannot train on one): that row joins the chunk
-    before.
+    before. No chunk for no rows.
     """
-    chunks = list(shuffled(rows, generator).split(size))
+    chunks = whole(shuffled(rows, generator).split(size))
     if len(chunks) > 1 and len(chunks[-1]) == 1:
         chunks[-2:] = [torch.cat(chunks[-2:])]
     return chunks
+
+
+def whole(chunks: Iterable[Tensor]) -> list[Tensor]:
+    """The chunks that have a row: splitting nothing gives one without any."""
+    return [chunk for chunk in chunks if len(chunk)]
 
 
 class Cycle:

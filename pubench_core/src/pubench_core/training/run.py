@@ -19,7 +19,7 @@ from ..formulas import augmentation
 from ..isolation import isolated
 from ..randomness import stream, torch_seed
 from ..specs.config import MethodConfig, TrainingConfig
-from .batches import Batch, Cycle, Tail, shuffled, shuffled_pass
+from .batches import Batch, Cycle, Tail, shuffled_pass, whole
 from .epochs import ENGINE, Epoch
 from .losses import LossWatch
 from .optimizers import new_optimizer, take_step
@@ -105,20 +105,25 @@ class Run(Generic[ConfigT]):
                 network.train()
 
     @contextmanager
-    def inference(self, *modules: nn.Module) -> Iterator[None]:
-        """A teacher's pass: these modules are in evaluation mode, and no gradient is recorded for anything.
-
-        What is computed here may be a target of a loss. Modes are restored afterwards.
-        """
+    def evaluation(self, *modules: nn.Module) -> Iterator[None]:
+        """These modules are in evaluation mode; gradients pass through them. Modes are restored afterwards."""
         training = [m for module in modules for m in module.modules() if m.training]
         for m in training:
             m.training = False
         try:
-            with torch.no_grad():
-                yield
+            yield
         finally:
             for m in training:
                 m.training = True
+
+    @contextmanager
+    def inference(self, *modules: nn.Module) -> Iterator[None]:
+        """A teacher's pass: :meth:`evaluation`, and no gradient is recorded for anything.
+
+        What is computed here may be a target of a loss.
+        """
+        with self.evaluation(*modules), torch.no_grad():
+            yield
 
     @contextmanager
     def frozen_statistics(self, *modules: nn.Module) -> Iterator[None]:
@@ -196,6 +201,7 @@ class Run(Generic[ConfigT]):
         /,
         *,
         max_norm: float | None = None,
+        name: str = "loss",
         report: dict[str, Tensor] | None = None,
     ) -> None: ...
     @overload
@@ -203,20 +209,27 @@ class Run(Generic[ConfigT]):
         self,
         *pairs: tuple[Tensor, Optimizer],
         max_norm: float | None = None,
+        name: str = "loss",
         report: dict[str, Tensor] | None = None,
     ) -> None: ...
-    def step(self, *args: Any, max_norm: float | None = None, report: dict[str, Tensor] | None = None) -> None:
+    def step(
+        self,
+        *args: Any,
+        max_norm: float | None = None,
+        name: str = "loss",
+        report: dict[str, Tensor] | None = None,
+    ) -> None:
         """One optimizer step, or one of several optimizers: all gradients are taken before any step.
 
-        Each objective's gradient goes to its own optimizer's parameters only. ``max_norm``: largest Euclidean norm of
-        the gradient of each optimizer's parameters; a longer one is scaled down. ``report`` gives values to trace
-        where they differ from the objective. A non-finite value ends the run within 100 steps, as failed, and the
-        first bad batch is named.
+        An optimizer moves by the gradient of its own objective only. ``max_norm``: largest Euclidean norm of the
+        gradient of each optimizer's parameters; a longer one is scaled down. The sum of the objectives is traced as
+        ``name``: steps of different kinds have names of their own. ``report`` gives further values to trace. A
+        non-finite value ends the run within 100 steps, as failed, and the first bad batch is named.
         """
         pairs = [args] if isinstance(args[0], Tensor) else list(args)
         take_step(pairs, max_norm)
         objectives = [objective.detach() for objective, _ in pairs]
-        self._watch.add({"loss": sum(objectives[1:], objectives[0]), **(report or {})})
+        self._watch.add({name: sum(objectives[1:], objectives[0]), **(report or {})})
 
     @property
     def row_shape(self) -> tuple[int, ...]:
@@ -233,10 +246,12 @@ class Run(Generic[ConfigT]):
     def joint_batches(self, rows: Tensor | None = None, size: int | None = None) -> Iterator[Batch]:
         """Batches of LP and U shuffled together: one pass, or ``config.steps_per_epoch`` steps.
 
-        ``rows`` restricts them to part of the table. The last batch of a pass may be smaller, but never a single
+        ``rows`` restricts them to part of the table; without any there is no batch. The last batch of a pass may be smaller, but never a single
         row (batch norm cannot train on one): that row joins the batch before.
         """
         size, steps = self._size(size), self._training_config.steps_per_epoch
+        if rows is not None and not len(rows):
+            return
         if steps is None:
             pool = self._all_rows() if rows is None else rows.to(self.device)
             yield from map(self._batch, shuffled_pass(pool, size, self._shuffles))
@@ -252,18 +267,20 @@ class Run(Generic[ConfigT]):
         *,
         steps: int | None = None,
         epoch_of: Literal["labeled", "unlabeled"] = "unlabeled",
-        tail: Tail = "span",
+        tail: Tail | tuple[Tail, Tail] = "span",
         p_rows: Tensor | None = None,
         u_rows: Tensor | None = None,
     ) -> Iterator[tuple[Batch, Batch]]:
         """(P batch, U batch) pairs, the two sides cycling independently (over epochs) and reshuffled when exhausted.
 
         ``steps`` pairs; by default ``config.steps_per_epoch``, else one pass over ``epoch_of``. ``tail`` says what
-        happens to an incomplete batch: it spans the reshuffle, is kept smaller, or is dropped. A batch larger than
+        happens to an incomplete batch (of P and of U, if two are given): it spans the reshuffle, is kept smaller, or is
+        dropped. A batch larger than
         its side is drawn with replacement (unless kept smaller).
         """
-        p = self._cycle("labeled", p_rows, self._size(p_size), tail)
-        u = self._cycle("unlabeled", u_rows, self._size(u_size), tail)
+        p_tail, u_tail = (tail, tail) if isinstance(tail, str) else tail
+        p = self._cycle("labeled", p_rows, self._size(p_size), p_tail)
+        u = self._cycle("unlabeled", u_rows, self._size(u_size), u_tail)
         if steps is None:
             steps = self._training_config.steps_per_epoch or (p if epoch_of == "labeled" else u).pass_length
         for _ in range(steps):
@@ -275,11 +292,12 @@ class Run(Generic[ConfigT]):
             yield Batch(*(torch.cat(pair) for pair in zip(p, u, strict=True)))
 
     def batches(self, rows: Tensor, size: int | None = None, *, shuffle: bool = False) -> Iterator[Batch]:
-        """One pass over the given rows, in their order or shuffled."""
-        rows = rows.to(self.device)
-        order = shuffled(rows, self._shuffles) if shuffle else rows
-        for chunk in order.split(self._size(size)):
-            yield self._batch(chunk)
+        """One pass over the given rows, in their order or shuffled; nothing for no rows.
+
+        Shuffled, the last batch may be smaller, but never a single row.
+        """
+        rows, size = rows.to(self.device), self._size(size)
+        yield from map(self._batch, shuffled_pass(rows, size, self._shuffles) if shuffle else whole(rows.split(size)))
 
     def _all_rows(self) -> Tensor:
         return torch.arange(len(self._data), device=self.device)

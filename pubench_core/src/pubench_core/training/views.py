@@ -61,7 +61,7 @@ class PUPart:
     def __len__(self) -> int:
         return len(self.instance)
 
-    @property
+    @cached_property
     def n_labeled(self) -> int:
         """Number of labeled positives."""
         return int(self.labeled.sum())

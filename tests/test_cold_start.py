@@ -1,0 +1,58 @@
+"""What a run does not import: every module here takes longer than a short run does."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+#: torch's compiler, which its optimizers import unasked, and libraries that other commands need.
+HEAVY = ("torch._dynamo", "torch._inductor", "sympy", "scipy.stats", "scipy.special", "sklearn", "pandas", "mlflow")
+#: Runs the console script's function once per line of arguments, and says after each which of these are imported.
+WATCHED = """
+import json, sys
+from pubench_cli.main import main
+heavy, runs = json.loads(sys.argv[1])
+for words in runs:
+    sys.argv = ["pubench", *words]
+    try:
+        main()
+    except SystemExit as stop:
+        if stop.code:
+            raise
+    print(json.dumps([name for name in heavy if name in sys.modules]), file=sys.stderr)
+"""
+SHORT = ("--preset", "quick", "--set", "epochs=1", "--no-tracking", "--threads", "1", "--format", "json")
+
+
+def imported(folder: Path, *runs: tuple[str, ...]) -> list[list[str]]:
+    """What is imported after each of these commands, carried out in one process that starts cold."""
+    command = [sys.executable, "-c", WATCHED, json.dumps([HEAVY, runs])]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stderr.splitlines() if line.startswith("[")]
+
+
+def test_a_run_and_its_stored_result_import_neither_a_compiler_nor_statistics(tmp_path: Path) -> None:
+    """Of optimizers: Adam, Adam with a schedule, SGD, AdamW; then the first run again, which is stored."""
+    kinds = (("nnpu",), ("pulda",), ("nnpu", "--set", "optimizer=sgd"), ("nnpu", "--set", "optimizer=adamw"), ("nnpu",))
+    runs = [("run", "--data", "digits", *SHORT, "--method", *words) for words in kinds]
+    assert imported(tmp_path, *runs) == [[]] * len(runs)
+
+
+@pytest.mark.parametrize("data", ["breast-cancer"])
+def test_no_embedded_data_set_needs_scikit_learn_to_be_imported(tmp_path: Path, data: str) -> None:
+    assert imported(tmp_path, ("run", "--method", "upu", "--data", data, *SHORT)) == [[]]
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make here")
+def test_make_keeps_byte_code_where_the_environment_says_that_nobody_should() -> None:
+    probe = ["make", "--no-print-directory", "--eval", "probe: ; @echo [$$PYTHONDONTWRITEBYTECODE]", "probe"]
+    env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(probe, cwd=Path(__file__).parents[1], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
