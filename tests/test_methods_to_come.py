@@ -11,6 +11,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pubench_to_come
 import pytest
 import torch
@@ -23,9 +24,11 @@ from pubench_core.conformance.report import check_one
 from pubench_core.conformance.subject import SAMPLES
 from pubench_core.engine.building import build_problem
 from pubench_core.engine.train import train
-from pubench_core.errors import RequestError
+from pubench_core.errors import RequestError, RunFailed
+from pubench_core.execution.run import execute
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import GROUP, Registry
+from pubench_core.records import files
 from pubench_core.specs.config import TrainingConfig
 from pubench_core.training.run import Run
 from pubench_core.training.views import Features, PUData, PUPart
@@ -447,3 +450,40 @@ def test_draws_change_no_batch_and_no_network() -> None:
     assert changed(quiet.backbone().state_dict(), drawing.backbone().state_dict()) == []
     for one, other in zip(quiet.joint_batches(), drawing.joint_batches(), strict=True):
         assert torch.equal(one.row, other.row)
+
+
+# ---------------------------------------------------------------- generated rows
+
+
+def carried_out(plugins: Registry, name: str, artifacts: str, results: Path) -> tuple[Any, dict[str, Any]]:
+    """The outcome of a run, and what ``samples.npz`` of its record holds."""
+    plan = subject(plugins, name).plan(f"execution.artifacts={artifacts}", f"execution.results={results}")
+    outcome = execute(plan)
+    file = outcome.folder / files.SAMPLES
+    with np.load(file) as stored:
+        return outcome, dict(stored)
+
+
+def test_rows_of_a_generator_are_kept_where_they_are_asked_for(plugins: Registry, tmp_path: Path) -> None:
+    _, found = carried_out(plugins, "CGenPU", "[samples]", tmp_path)
+    assert {name: rows.shape for name, rows in found.items()} == {"positive": (64, 64), "negative": (64, 64)}
+    assert all(np.isfinite(rows).all() for rows in found.values())
+    again, same = carried_out(plugins, "CGenPU", "[samples]", tmp_path)
+    assert again.reused
+    assert all(np.array_equal(found[name], same[name]) for name in found)
+
+
+def test_a_record_without_them_does_not_answer_a_request_for_them(plugins: Registry, tmp_path: Path) -> None:
+    plan = subject(plugins, "CountLoss").plan("execution.artifacts=[]", f"execution.results={tmp_path}")
+    assert not (execute(plan).folder / files.SAMPLES).exists()
+    outcome, found = carried_out(plugins, "CountLoss", "[samples]", tmp_path)
+    assert not outcome.reused
+    assert found == {}  # it generates nothing, and the file says so
+
+
+def test_samples_of_another_shape_than_the_data_are_refused(
+    plugins: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pubench_to_come.CGenPU, "samples", lambda self, n, run: {"positive": torch.zeros(n, 3)})
+    with pytest.raises(RunFailed, match=r"samples gave positive of shape \(64, 3\), not \(64, 64\)"):
+        carried_out(plugins, "CGenPU", "[samples]", tmp_path)
