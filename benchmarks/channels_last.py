@@ -130,11 +130,9 @@ def main() -> None:
                     statistics.median(float(r["seconds"]) for r in rows if (r["what"], r["format"]) == (what, name))
                     for name in FORMATS
                 )
-                print(
-                    f"{case[0]:10} {rows[0]['shape']:10} {what:5} {threads} thread(s): contiguous {contiguous * 1000:.1f} "
-                    f"ms, channels_last {last * 1000:.1f} ms, {contiguous / last:.2f} x",
-                    flush=True,
-                )
+                found = f"contiguous {contiguous * 1000:.1f} ms, channels_last {last * 1000:.1f} ms"
+                ratio = f"{contiguous / last:.2f} x"
+                print(f"{case[0]} {rows[0]['shape']} {what}, {threads} thread(s): {found}, {ratio}", flush=True)
 
 
 if __name__ == "__main__":

@@ -148,7 +148,7 @@ def pusb(net: nn.Module, batch: Batch, prior: float) -> Tensor:
 
 
 def vpu(net: nn.Module, batch: Batch, prior: float) -> Tensor | None:
-    """VPU on a joint batch: positives and their partners are its labeled rows, targets come from a pass of their own."""
+    """VPU on a joint batch: positives and partners are its labeled rows, targets come from a pass of their own."""
     x, labeled, *_ = batch
     p = x[labeled == 1]
     if not len(p):

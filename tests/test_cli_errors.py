@@ -70,7 +70,7 @@ FIELDS = {
     "list in a list of metrics": (("--set", "evaluation.metrics=[[a]]"), ("unknown metric", "list metrics")),
     "list in a list of criteria": (("--set", "selection.criteria=[[a]]"), ("unknown selection criterion",)),
     "list for a binarization": (("--set", "data.binarization=[a]"), ("unknown binarization",)),
-    "item of a list": (("--set", "evaluation.trace=[foo]"), ("given 'foo'", "each one of train, test")),
+    "item of a list": (("--set", "evaluation.trace=[foo]"), ("given 'foo'", "each one of train, validation, test")),
     "number for a mapping": (("--set", "method.config=3"), ("method.config", "3", "mapping")),
 }
 MACHINE = {

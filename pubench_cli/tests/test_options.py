@@ -225,7 +225,7 @@ def test_a_switch_sets_its_value_where_it_is_given_and_nothing_otherwise(flag: s
 @pytest.mark.parametrize(
     ("typed", "kept"),
     [
-        ("all", ("scores", "trace")),
+        ("all", ("scores", "trace", "samples")),
         ("none", ()),
         ("scores", ("scores",)),
         ("trace, scores", ("trace", "scores")),

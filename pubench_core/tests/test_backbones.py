@@ -258,6 +258,22 @@ def test_features_come_in_the_order_of_channels_rows_and_columns_in_either_forma
     assert torch.equal(flat(hidden.contiguous(memory_format=torch.channels_last)), hidden.reshape(2, -1))
 
 
+@pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
+@pytest.mark.parametrize("shape", [(2, 3, 8, 8), (1, 1, 9, 12), (3, 10, 7, 5), (2, 4, 2, 3)])
+def test_pooling_without_gradients_is_the_pooling_that_is_trained(
+    shape: tuple[int, ...], layout: torch.memory_format
+) -> None:
+    """With many ties, and to the last bit."""
+    values = torch.randint(-2, 3, shape, generator=torch.Generator().manual_seed(0)).float()
+    x = values.contiguous(memory_format=layout)
+    pool = next(module for module in build("cnn", (1, 8, 8)).modules() if isinstance(module, nn.MaxPool2d))
+    expected = nn.functional.max_pool2d(x, 2)
+    with torch.no_grad():
+        assert torch.equal(pool(x), expected)
+    assert torch.equal(pool(x.requires_grad_()), expected)
+    assert pool(x).requires_grad
+
+
 # ---------------------------------------------------------------- the first layer
 
 

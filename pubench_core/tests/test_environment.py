@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from importlib.metadata import version
+from importlib.metadata import distributions, entry_points, version
 
 import numpy as np
 import torch
 
 from pubench_core.engine.resources import PeakMemoryMeter
-from pubench_core.execution.environment import capture
+from pubench_core.execution.environment import NOTED, capture
 
 CPU = torch.device("cpu")
 
@@ -23,6 +23,17 @@ def test_the_environment_is_plain_data_with_versions_and_processor() -> None:
     assert found["device"] == "cpu"
     assert "gpu" not in found  # left out where there is none
     assert capture(CPU).gpu is None
+
+
+def test_the_packages_are_those_that_can_change_numbers_and_every_plugin() -> None:
+    installed = {d.name: d.version for d in distributions()}
+    ours = {name for name in installed if name.startswith("pubench")}
+    plugins = {point.dist.name for point in entry_points(group="pubench") if point.dist is not None}
+    found = capture(CPU).packages
+    assert ours | plugins <= set(found) <= ours | plugins | set(NOTED)
+    assert "numpy" in found
+    assert found == {name: installed[name] for name in found}
+    assert list(found) == sorted(found)
 
 
 def test_peak_memory_counts_from_where_it_was_created() -> None:
