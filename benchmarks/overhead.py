@@ -11,6 +11,7 @@ measured with the same interpreter and packages. They take turns, once per round
   seconds inside its epoch (scoring counts).
 - ``resolve``, ``covered digits``, ``covered mnist``: seconds of understanding a request, and of answering one from its
   record, medians of ``--repeats`` in one process.
+- ``oracle measures``: seconds of all measures that need nothing but true labels, on 60,000 rows.
 - ``import pubench``, ``list methods``: seconds of a process.
 
 ``cpu_seconds`` is what of it a processor worked: the figure to compare where other work runs beside it. A warm run has
@@ -111,7 +112,23 @@ def probe(repeats: int) -> dict[str, Seconds]:
             "resolve": _repeated(lambda: plan("digits", 0), repeats),
             "covered digits": _repeated(lambda: execute(digits), repeats),
             "covered mnist": _repeated(lambda: execute(mnist), repeats),
+            "oracle measures": _repeated(_measuring(60_000), repeats),
         }
+
+
+def _measuring(rows: int) -> Callable[[], Any]:
+    """All measures of this many scores, many of them equal."""
+    import numpy as np
+
+    from pubench_core.metric import Measurer, Scored
+    from pubench_core.plugins.registry import registry
+    from pubench_core.request.metrics import Installed
+
+    metrics = {key: one for key, one in Installed.of(registry()).usable.items() if one.info.needs == {"truth"}}
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, rows).astype(np.int8)
+    scores = np.round(rng.normal(truth), 4)
+    return lambda: Measurer(metrics).measure_all(metrics, Scored.of(scores, truth=truth))
 
 
 def _repeated(action: Callable[[], Any], repeats: int) -> Seconds:
