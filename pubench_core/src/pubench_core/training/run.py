@@ -246,8 +246,8 @@ class Run(Generic[ConfigT]):
     def joint_batches(self, rows: Tensor | None = None, size: int | None = None) -> Iterator[Batch]:
         """Batches of LP and U shuffled together: one pass, or ``config.steps_per_epoch`` steps.
 
-        ``rows`` restricts them to part of the table; without any there is no batch. The last batch of a pass may be smaller, but never a single
-        row (batch norm cannot train on one): that row joins the batch before.
+        ``rows`` restricts them to part of the table; without any there is no batch. The last batch of a pass may be
+        smaller, but never a single row (batch norm cannot train on one): that row joins the batch before.
         """
         size, steps = self._size(size), self._training_config.steps_per_epoch
         if rows is not None and not len(rows):
