@@ -5,23 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from pubench_nonconforming import Config, Sound
 from torch import Tensor
 from torch.optim import Optimizer
 
-from pubench.method import Batch, Field, Method, PUData, Run, TrainingConfig, pu_risk
+from pubench.method import Batch, PUData, Run, pu_risk
 from pubench_core import MethodInfo, hookimpl
 
 
-class Config(TrainingConfig):
-    epochs: int = Field(2, ge=1, description="epochs")
-
-
-class Disciplined(Method[Config]):
+class Disciplined(Sound):
     """Does nothing wrong; the others differ in one step."""
-
-    @classmethod
-    def requires(cls, config: Config) -> frozenset[str]:
-        return frozenset({"prior"})
 
     def fit(self, data: PUData, run: Run[Config]) -> None:
         self.net = run.backbone()
@@ -32,9 +25,6 @@ class Disciplined(Method[Config]):
 
     def learn(self, batch: Batch, data: PUData, run: Run[Config], optimizer: Optimizer) -> None:
         run.step(pu_risk(self.net(batch.x), batch.labeled, data.prior).objective, optimizer)
-
-    def decision_function(self, x: Tensor) -> Tensor:
-        return self.net(x)
 
 
 class Mixes(Disciplined):

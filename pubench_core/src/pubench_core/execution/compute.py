@@ -29,7 +29,7 @@ from ..metric import FloatArray, Measurer
 from ..plugins.events import EpochFinished, RunStarted
 from ..plugins.listeners import Listeners
 from ..records.files import Arrays
-from ..records.measures import measures_of
+from ..records.measures import Measures, measures_of
 from ..records.scores import MEASURED, scores_name
 from ..request.plan import Plan
 from ..results import RECORD_VERSION, Code, CriterionResult, Environment, Result, SavedModelFacts
@@ -130,8 +130,10 @@ def _result(
 ) -> Result:
     spec, names = plan.spec, plan.spec.evaluation.metrics
     measurer = Measurer(plan.metrics, failed=trained.evaluator.measurer.failed)  # a finished run fails no more
+    knowledge = {part: problem.knowledge(part) for part in MEASURED}
+    measures = {name: measures_of(state.scores, knowledge, names, measurer) for name, state in trained.states.items()}
     criteria = {
-        name: _criterion(plan, problem, trained, track, measurer) for name, track in trained.selection.tracks.items()
+        name: _criterion(plan, problem, trained, track, measures) for name, track in trained.selection.tracks.items()
     }
     chosen = trained.state_of[spec.selection.criterion]
     return Result(
@@ -155,7 +157,10 @@ def _result(
     )
 
 
-def _criterion(plan: Plan, problem: Problem, trained: Trained, track: Track, measurer: Measurer) -> CriterionResult:
+def _criterion(
+    plan: Plan, problem: Problem, trained: Trained, track: Track, measures: dict[str, Measures]
+) -> CriterionResult:
+    """``measures``: of every state, by name."""
     plugin = plan.metrics.get(track.name)
     oracle, code = plugin is not None and plugin.info.oracle, plan.criterion_code(track.name)
     if track.snapshot is None:
@@ -171,12 +176,8 @@ def _criterion(plan: Plan, problem: Problem, trained: Trained, track: Track, mea
         snapshot=state.name,
         code=code,
         warnings=warnings_of(plan, problem, state),
-        measures=measures_of(state.scores, _knowledge(problem), plan.spec.evaluation.metrics, measurer),
+        measures=measures[state.name],
     )
-
-
-def _knowledge(problem: Problem) -> dict[str, Any]:
-    return {part: problem.knowledge(part) for part in MEASURED}
 
 
 def _trace_row(event: EpochFinished) -> dict[str, Any]:

@@ -155,6 +155,10 @@ class PUData(PUPart):
         """(n,) float32 true labels of the training table, for methods that were granted them (oracles)."""
         return _granted("truth", self._truth)
 
+    def held_out_labeled(self, fraction: float) -> int:
+        """How many labeled positives :meth:`hold_out` holds out."""
+        return _held_out(self.n_labeled, fraction)
+
     def hold_out(self, fraction: float, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         """(kept rows, held-out rows): a share of the labeled and of the other *instances*, at least one of each
         on both sides (a single labeled positive is kept).
@@ -167,11 +171,15 @@ class PUData(PUPart):
         held = []
         for group in (labeled_instances, others):
             order = torch.randperm(len(group), generator=generator).to(group.device)
-            size = math.floor(exact(fraction) * len(group))
-            held.append(group[order[: min(max(1, size), len(group) - 1)]])
+            held.append(group[order[: _held_out(len(group), fraction)]])
         out = torch.isin(self.instance, torch.cat(held))
         rows = torch.arange(len(self), device=self.instance.device)
         return rows[~out], rows[out]
+
+
+def _held_out(n: int, fraction: float) -> int:
+    """The share of n that is held out, rounded down; one at least on both sides, the kept one first."""
+    return min(max(1, math.floor(exact(fraction) * n)), n - 1)
 
 
 def channels_last(x: Tensor) -> Tensor:

@@ -30,7 +30,6 @@ from pubench.method import (
     Run,
     TrainingConfig,
     best_bin,
-    exact,
     masked_mean,
 )
 
@@ -86,9 +85,9 @@ class MPEPU(Method[Config]):
     scored_by = ("net", "threshold")
 
     def check(self, data: PUData) -> None:
-        """Two labeled positives, at least, are held out (``data.hold_out`` rounds down, and keeps one to train on)."""
+        """Two labeled positives, at least, are held out."""
         fraction, n = self.config.hold_out, data.n_labeled
-        held = min(max(1, math.floor(exact(fraction) * n)), n - 1)
+        held = data.held_out_labeled(fraction)
         if held < 2:
             remedy = f"hold_out={math.ceil(200 / n) / 100:g} would do" if n > 2 else "label more (mechanism.c)"
             raise RequestError(
