@@ -251,7 +251,20 @@ class TestWithoutTruth:
         assert path.parent.name == f"{failure.run_id}-1"
 
     def test_without_a_prior_the_true_one_would_be_given_and_is_refused(self, here: Run) -> None:
-        assert "prior true: without true labels" in line_of(here(*NNPU, "--data", "my.csv"))
+        line = line_of(here(*NNPU, "--data", "my.csv"))
+        assert "nnpu needs the class prior, which nobody knows here; give what you believe (--prior 0.3)" in line
+        assert "prior true: without true labels" in line_of(here(*NNPU, "--data", "my.csv", "--prior", "true"))
+
+    def test_a_method_that_needs_no_prior_runs_without_one(self, here: Run, home: Path) -> None:
+        vpu = (*PLAIN, "--method", "vpu", "--data", "my.csv", "--set", "epochs=3")
+        done = here(*vpu)
+        result = Result.model_validate_json((folder_of(done, home) / "result.json").read_text())
+        assert "prior unknown" in done.stdout
+        assert (result.spec.prior, result.data.prior.given, result.selected) == ("unknown", None, "pauc")
+        assert "pa" not in result.criteria
+        assert "pa" not in result.chosen.measures["validation"]
+        line = line_of(here(*vpu, "--select", "pa"))
+        assert "criterion 'pa' needs the class prior and none is known; --prior 0.3 gives one" in line
 
     def test_columns_of_a_file_are_refused_with_a_data_set(self, here: Run) -> None:
         line = line_of(here("run", "--method", "nnpu", "--data", "digits", "--label-col", "s", "--test", "my.csv"))

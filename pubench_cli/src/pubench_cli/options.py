@@ -102,7 +102,7 @@ OPTIONS: tuple[SpecOption, ...] = (
     SpecOption(
         "--prior",
         ("prior",),
-        "Class prior given to the method: true, 0.4, scaled:1.2 or estimated:KEY. (default: true)",
+        "Class prior given to the method: true, 0.4, scaled:1.2, estimated:KEY or unknown. (default: true)",
         LABELS,
     ),
     SpecOption(

@@ -21,9 +21,10 @@ class PlainLines:
         assert event.data is not None  # a display gets everything
         prior = event.data.prior
         true = f" (true {prior.true:.4f})" if prior.true is not None else ""
+        given = f"{prior.given:.4f}" if prior.given is not None else "unknown"
         print(
             f"run {event.run_id} on {event.device}: {event.labeled} labeled, {event.unlabeled} unlabeled, "
-            f"prior {prior.given:.4f}{true}",
+            f"prior {given}{true}",
             file=sys.stderr,
             flush=True,
         )

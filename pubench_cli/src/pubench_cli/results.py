@@ -61,9 +61,10 @@ def _title(result: Result) -> str:
     labeling = mechanism.key if mechanism.c is None else f"{mechanism.key}, c = {mechanism.c:g}"
     oracle = " (oracle)" if result.oracle else ""
     other = prior.true is not None and prior.true != prior.given
+    given = f"{prior.given:.3f}" if prior.given is not None else "unknown"
     return (
         f"{spec.method.key}{oracle} on {spec.data.key}: {spec.data.scheme}, {labeling}, "
-        f"seed {spec.seed}; {train.labeled} labeled, {train.unlabeled} unlabeled, prior {prior.given:.3f}"
+        f"seed {spec.seed}; {train.labeled} labeled, {train.unlabeled} unlabeled, prior {given}"
         + (f" (true {prior.true:.3f})" if other else "")
     )
 

@@ -97,7 +97,7 @@ def _gathered(x: npt.NDArray[Any], rows: IntArray) -> npt.NDArray[Any]:
     return x if len(rows) == len(x) and np.array_equal(rows, np.arange(len(x))) else x[rows]
 
 
-def _prior(plan: Plan, split: Split, x: npt.NDArray[Any], true: float | None) -> tuple[float, Estimate | None]:
+def _prior(plan: Plan, split: Split, x: npt.NDArray[Any], true: float | None) -> tuple[float | None, Estimate | None]:
     """The prior that the method is given; ``x``: features of the pool, in the split's order.
 
     RequestError where a method that reads it is given one below the labels.
@@ -116,7 +116,7 @@ def _prior(plan: Plan, split: Split, x: npt.NDArray[Any], true: float | None) ->
         one_sample=is_one_sample(spec.data.scheme),
         seed=spec.seed,
     )
-    if "prior" in plan.method.requires:
+    if "prior" in plan.method.requires and found[0] is not None:
         _refuse_contradiction(spec, found[0], split)
     return found
 

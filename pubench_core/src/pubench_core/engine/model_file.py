@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from pydantic import ValidationError
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
+from safetensors.torch import load as deserialize
 from safetensors.torch import save as serialize
 from torch import Tensor, nn
 
@@ -98,7 +99,21 @@ def load_model(path: Path, registry: Registry) -> SavedModel:
     Raises RequestError if the run kept none, RecordError if the file is damaged or of another version, PluginError if
     it cannot be rebuilt.
     """
-    facts, tensors, spec = _read(path)
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError as error:
+        raise RequestError(
+            f"no {path}: the run did not keep its model; execution.save_model=true keeps it",
+            field="execution.save_model",
+        ) from error
+    except OSError as error:
+        raise RecordError(f"{path} cannot be read: {error.strerror or error}") from error
+    return model_of(content, registry, str(path))
+
+
+def model_of(content: bytes, registry: Registry, path: str = "the model") -> SavedModel:
+    """The model in the content of such a file. ``path``: its name, for messages."""
+    facts, tensors, spec = _read(content, path)
     implementation = method_class(registry.find(MethodInfo, spec.method.key))
     method = implementation(implementation.Config.model_validate(spec.method.config))
     shape = tuple(facts["shape"])
@@ -117,20 +132,14 @@ def load_model(path: Path, registry: Registry) -> SavedModel:
     return SavedModel(method, spec, shape, preprocessing, columns, facts["candidate"])
 
 
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor], RunSpec]:
+def _read(content: bytes, path: str) -> tuple[dict[str, Any], dict[str, Tensor], RunSpec]:
     try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
-        facts = json.loads(metadata["pubench"])
+        tensors = deserialize(content)
+        header = content[8 : 8 + int.from_bytes(content[:8], "little")]
+        facts = json.loads(json.loads(header)["__metadata__"]["pubench"])
         version = facts["version"]
         spec = RunSpec.model_validate(facts["spec"]) if version == VERSION else None
-    except FileNotFoundError as error:
-        raise RequestError(
-            f"no {path}: the run did not keep its model; execution.save_model=true keeps it",
-            field="execution.save_model",
-        ) from error
-    except (OSError, SafetensorError, KeyError, TypeError, ValueError, ValidationError) as error:
+    except (SafetensorError, KeyError, TypeError, ValueError, ValidationError) as error:
         raise RecordError(f"{path} is not a model of this version of pubench ({type(error).__name__})") from error
     if spec is None:
         raise RecordError(f"{path} has layout {version}; this version reads layout {VERSION}")

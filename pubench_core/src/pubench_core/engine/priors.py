@@ -18,6 +18,7 @@ from ..prior import PriorEstimate
 from ..randomness import stream, torch_seed
 from ..request.plan import EstimatorChoice
 from ..results import Estimate, plain_data
+from ..specs.run import UNKNOWN
 
 FOLDS = 5
 
@@ -44,8 +45,10 @@ def given_prior(
     samples: Callable[[], Samples],
     one_sample: bool,
     seed: int,
-) -> tuple[float, Estimate | None]:
-    """π in (0, 1), and the estimate behind it, if there is one. ``samples`` is called for estimators only.
+) -> tuple[float | None, Estimate | None]:
+    """π in (0, 1), and the estimate behind it, if there is one; None where the prior is unknown and nobody needs it.
+
+    ``samples`` is called for estimators only.
 
     ``true``: None where it is not known; then neither it nor a multiple of it may be wanted.
 
@@ -53,6 +56,8 @@ def given_prior(
     """
     if isinstance(wanted, float):
         return wanted, None
+    if wanted == UNKNOWN:
+        return None, None
     word, _, rest = wanted.partition(":")
     estimate = None
     if estimator is not None:

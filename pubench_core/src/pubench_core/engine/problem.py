@@ -39,8 +39,9 @@ class Problem:
     ``truth_*``: 0/1 labels of the rows of the split's parts, in order; None where the truth is not known.
 
     ``prior_true`` is |P| / n of the pool (of its unlabeled rows, where those alone are a draw from the population and
-    the labels are given); None without truth. ``prior`` is what the method is given. ``uncalibrated``: a method of the
-    two-sample setting gets U as it is on purpose, and is to believe that π is its share of positives.
+    the labels are given); None without truth. ``prior`` is what the method is given; None where it needs none.
+    ``uncalibrated``: a method of the two-sample setting gets U as it is on purpose, and is to believe that π is its
+    share of positives.
     """
 
     opened: OpenedData
@@ -50,7 +51,7 @@ class Problem:
     calibrated: bool
     uncalibrated: bool
     prior_true: float | None
-    prior: float
+    prior: float | None
     estimate: Estimate | None
     features: Features
     features_test: Features
@@ -70,9 +71,9 @@ class Problem:
         return self.features.values.device
 
     @property
-    def unlabeled_prior(self) -> float:
+    def unlabeled_prior(self) -> float | None:
         """Share of positives in U that the method is to believe: what π implies, or π where U stands for the pool."""
-        if not is_one_sample(self.scheme) or self.calibrated or self.uncalibrated:
+        if self.prior is None or not is_one_sample(self.scheme) or self.calibrated or self.uncalibrated:
             return self.prior
         train = self.split.train
         return unlabeled_prior(self.prior, train.n_labeled, len(train.rows))

@@ -22,8 +22,9 @@ def warnings_of(plan: Plan, problem: Problem, state: State) -> tuple[str, ...]:
     """Lines on the decisions (score above 0) of one state, on rows that are a draw from the population."""
     part = "unlabeled" if "unlabeled" in state.scores else "test"
     lines = list(_one_sided(state))
-    if part in state.scores and ("prior" in plan.method.requires or plan.spec.prior != "true"):
-        lines += _far_from_prior(part, state.scores[part], _expected_share(problem, part), problem.prior)
+    told = problem.prior if "prior" in plan.method.requires or plan.spec.prior != "true" else None
+    if part in state.scores and told is not None:
+        lines += _far_from_prior(part, state.scores[part], _expected_share(problem, part, told), told)
     return tuple(lines)
 
 
@@ -42,16 +43,16 @@ def _one_sided(state: State) -> Iterator[str]:
         )
 
 
-def _expected_share(problem: Problem, part: str) -> float:
-    """The share of positives that the prior told implies for the rows of a part.
+def _expected_share(problem: Problem, part: str, told: float) -> float:
+    """The share of positives that the prior ``told`` implies for the rows of a part.
 
     A data set's test part is a draw from the population. So are the unlabeled rows of a user's table, or what the
     labeled positives left of one; a test file of the user's own may be anything and is not looked at.
     """
     labeled = problem.data.labeled
     if part == "unlabeled" and labeled is not None and is_one_sample(problem.scheme):
-        return unlabeled_prior(problem.prior, int(labeled.sum()), len(labeled))
-    return problem.prior
+        return unlabeled_prior(told, int(labeled.sum()), len(labeled))
+    return told
 
 
 def _far_from_prior(part: str, scores: FloatArray, expected: float, prior: float) -> Iterator[str]:

@@ -30,7 +30,7 @@ def scores_of(arrays: Arrays, state: str) -> dict[str, FloatArray]:
     return {part: np.asarray(scores, dtype=np.float64) for part, scores in found.items() if scores is not None}
 
 
-def knowledge_of(arrays: Arrays, *, prior: float, scheme: Scheme) -> dict[str, Knowledge]:
+def knowledge_of(arrays: Arrays, *, prior: float | None, scheme: Scheme) -> dict[str, Knowledge]:
     """What is known of the rows of the test and of the validation part."""
     validation = Part(arrays["validation_rows"], arrays["validation_labeled"])
     return {

@@ -56,18 +56,33 @@ class _Parts:
     test: frozenset[str]
     validation: frozenset[str]
     truth_in_pool: bool
+    prior: bool
 
     @classmethod
-    def known(cls, data: DataChoice) -> _Parts:
+    def known(cls, data: DataChoice, *, prior: bool) -> _Parts:
         pool = data.table is None or data.table.truth is not None
         test = data.table is None or data.table.can_be_tested
-        observed = frozenset({"labeled", "prior", "scheme"})
+        observed = frozenset({"labeled", "prior", "scheme"} if prior else {"labeled", "scheme"})
         return cls(
             data.info.name,
             frozenset({"truth"}) if test else frozenset(),
             observed | ({"truth"} if pool else frozenset()),
             pool,
+            prior,
         )
+
+    @property
+    def usual_criterion(self) -> str:
+        """Names the result unless another is given."""
+        return "pa" if self.prior else "pauc"
+
+    def tracks(self, installed: Installed, name: str) -> bool:
+        """Whether enough is known of the rows for a criterion."""
+        needs = installed.usable[name].info.needs if name in installed.usable else frozenset()
+        return (self.truth_in_pool or "truth" not in needs) and (self.prior or "prior" not in needs)
+
+    def lack_prior(self, what: str, field: str) -> RequestError:
+        return RequestError(f"{what} needs the class prior and none is known; prior=0.3 gives one", field=field)
 
     def lack_truth(self, what: str, field: str) -> RequestError:
         return RequestError(
@@ -75,14 +90,16 @@ class _Parts:
         )
 
 
-def choose_selection(request: Request, method: MethodChoice, data: DataChoice, installed: Installed) -> dict[str, Any]:
+def choose_selection(
+    request: Request, method: MethodChoice, data: DataChoice, installed: Installed, *, prior_known: bool
+) -> dict[str, Any]:
     """The section ``selection``: the criterion that names the result, and all that are tracked.
 
-    What needs true labels is left out by default where there are none, and refused where it is named.
+    What needs true labels or a prior is left out by default where there are none, and refused where it is named.
     """
-    section, parts = request.sections["selection"], _Parts.known(data)
+    section, parts = request.sections["selection"], _Parts.known(data, prior=prior_known)
     known = _criteria(method, installed)
-    criterion, given = section.get("criterion", "pa"), section.get("criteria", "all")
+    criterion, given = section.get("criterion", parts.usual_criterion), section.get("criteria", "all")
     if not isinstance(criterion, str):
         raise unknown("selection criterion", str(criterion), known, field="selection.criterion")
     named = (criterion,) if given == "all" else (criterion, *names(given))
@@ -95,12 +112,13 @@ def choose_selection(request: Request, method: MethodChoice, data: DataChoice, i
             )
         if name not in known:
             raise unknown("selection criterion", name, known, field="selection.criterion")
-        if not parts.truth_in_pool and _reads_truth(installed, name):
-            raise parts.lack_truth(f"criterion '{name}'", "selection.criterion")
+        if not parts.tracks(installed, name):
+            lack = parts.lack_prior if parts.truth_in_pool or not _reads_truth(installed, name) else parts.lack_truth
+            raise lack(f"criterion '{name}'", "selection.criterion")
     if given != "all":
         return {**section, "criterion": criterion, "criteria": given}
     usable = [name for name in DEFAULT_CRITERIA if name in known]
-    tracked = [name for name in usable if parts.truth_in_pool or not _reads_truth(installed, name)]
+    tracked = [name for name in usable if parts.tracks(installed, name)]
     if criterion not in tracked:
         tracked.insert(len(tracked) - 1, criterion)
     return {**section, "criterion": criterion, "criteria": tuple(tracked)}
@@ -120,9 +138,9 @@ def _reads_truth(installed: Installed, name: str) -> bool:
     return name in installed.usable and installed.usable[name].info.oracle
 
 
-def choose_evaluation(request: Request, data: DataChoice, installed: Installed) -> dict[str, Any]:
+def choose_evaluation(request: Request, data: DataChoice, installed: Installed, *, prior_known: bool) -> dict[str, Any]:
     """The section ``evaluation``: metrics to measure, by default all for which some part knows enough."""
-    section, parts = request.sections["evaluation"], _Parts.known(data)
+    section, parts = request.sections["evaluation"], _Parts.known(data, prior=prior_known)
     trace = names(section.get("trace", ()))
     if "train" in trace and not parts.truth_in_pool:
         raise parts.lack_truth("evaluation.trace: tracing training rows", "evaluation.trace")
@@ -140,6 +158,8 @@ def choose_evaluation(request: Request, data: DataChoice, installed: Installed) 
         if name in installed.broken:
             raise installed.broken[name]
         if name in installed.usable and name not in measurable:
+            if not installed.usable[name].info.oracle:
+                raise parts.lack_prior(f"metric '{name}'", "evaluation.metrics")
             raise parts.lack_truth(f"metric '{name}'", "evaluation.metrics")
         if name not in installed.usable:
             raise unknown("metric", name, installed.usable, field="evaluation.metrics", hint=Hint("list", "metric"))

@@ -18,7 +18,7 @@ from ..plugins.info import BackboneInfo, Info, MethodInfo, PriorInfo
 from ..plugins.registry import Registry, load
 from ..prior import PriorEstimator
 from ..specs import RunSpec, is_one_sample
-from ..specs.run import run_id
+from ..specs.run import UNKNOWN, run_id
 from .data import DataSections, choose_data
 from .explain import explain
 from .identity import code_of
@@ -42,6 +42,8 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
     _refuse_missing_truth(method, data)
     backbone = _backbone(request, registry, data.choice.info.backbone)
     installed = Installed.of(registry)
+    prior = _wanted_prior(request, method, data, registry)
+    prior_known = prior != UNKNOWN
     sections: dict[str, Any] = {
         **request.sections,
         "data": data.data,
@@ -52,12 +54,12 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
             "config": method.config.model_dump(mode="json"),
         },
         "backbone": {**request.sections["backbone"], "key": backbone.info.key},
-        "selection": choose_selection(request, method, data.choice, installed),
-        "evaluation": choose_evaluation(request, data.choice, installed),
+        "selection": choose_selection(request, method, data.choice, installed, prior_known=prior_known),
+        "evaluation": choose_evaluation(request, data.choice, installed, prior_known=prior_known),
     }
     _warn_of_broken(request, installed, warn)
     try:
-        spec = RunSpec.model_validate({**request.rest, **sections})
+        spec = RunSpec.model_validate({**request.rest, "prior": prior, **sections})
     except ValidationError as error:
         raise explain(error, RunSpec, (), request.origins) from None
     spec = _calibrated(spec, method.info)
@@ -146,16 +148,35 @@ def _calibrated(spec: RunSpec, method: MethodInfo) -> RunSpec:
     return spec.model_copy(update={"method": spec.method.model_copy(update={"calibrate": wanted})})
 
 
+def _ways_to_a_prior(registry: Registry) -> str:
+    ways = "give what you believe (prior=0.3)"
+    return f"{ways} or have it estimated (prior=estimated:KEY)" if registry.infos(PriorInfo) else ways
+
+
+def _wanted_prior(request: Request, method: MethodChoice, data: DataSections, registry: Registry) -> Any:
+    """The prior that was asked for; where none was, the true one, or none where nobody knows it or needs it.
+
+    Raises RequestError for a method that needs one and is to have none.
+    """
+    table, needed = data.choice.table, "prior" in method.requires
+    hidden = table is not None and table.truth is None
+    wanted = request.rest.get("prior", UNKNOWN if hidden and not needed else "true")
+    if needed and (wanted == UNKNOWN or (hidden and "prior" not in request.rest)):
+        raise RequestError(
+            f"{method.info.key} needs the class prior, which nobody knows here; {_ways_to_a_prior(registry)}",
+            field="prior",
+            value=wanted,
+        )
+    return wanted
+
+
 def _prior(spec: RunSpec, registry: Registry, data: DataSections) -> tuple[RunSpec, EstimatorChoice | None]:
     """The estimator that the spec names, if any; RequestError for a true prior where the truth is not known."""
     word, _, rest = str(spec.prior).partition(":")
     table = data.choice.table
     if word in ("true", "scaled") and table is not None and table.truth is None:
-        ways = "give what you believe (prior=0.3)"
-        if registry.infos(PriorInfo):
-            ways += " or have it estimated (prior=estimated:KEY)"
         raise RequestError(
-            f"prior {spec.prior}: without true labels the true class prior is not known; {ways}",
+            f"prior {spec.prior}: without true labels the true class prior is not known; {_ways_to_a_prior(registry)}",
             field="prior",
             value=spec.prior,
         )

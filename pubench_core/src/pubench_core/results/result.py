@@ -109,7 +109,7 @@ class Estimate(_Compact):
 class PriorFacts(_Compact):
     """The class prior π = p(y = 1) of the training pool."""
 
-    given: float = Field(description="what the method was given")
+    given: float | None = Field(None, description="what the method was given; none where it needs none")
     given_unlabeled: float | None = Field(
         None,
         description="the share of positives in U that the method was to believe; π itself in case-control, under "

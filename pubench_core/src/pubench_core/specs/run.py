@@ -22,6 +22,8 @@ Preprocess = Literal["none", "standardize", "l2"]
 
 #: Key of the mechanism of a user's own file: its labels are taken as they are.
 GIVEN = "given"
+#: The prior of a run that knows none: its method needs none, and no measure reads one.
+UNKNOWN = "unknown"
 
 
 class UserTableSpec(Strict):
@@ -182,7 +184,9 @@ class RunSpec(Strict):
 
     data: DataSpec = Field(description="the binary problem")
     mechanism: MechanismSpec = Field(description="who gets a label")
-    prior: float | str = Field("true", description="class prior that the method is given")
+    prior: float | str = Field(
+        "true", description="class prior that the method is given; unknown, where it needs none and none is known"
+    )
     validation: ValidationSpec = Field(ValidationSpec(), description="the validation part")
     method: MethodSpec = Field(description="the method")
     backbone: BackboneSpec = Field(description="the network")
@@ -221,10 +225,12 @@ def run_id(spec: RunSpec, config: Strict) -> str:
 
 
 def parse_prior(given: Any) -> float | str:
-    """``true``, a number in (0, 1), ``scaled:FACTOR`` or ``estimated:KEY``; raises ValueError on anything else."""
+    """``true``, a number in (0, 1), ``scaled:FACTOR``, ``estimated:KEY`` or ``unknown``; else raises ValueError."""
     if given is True or given == "true":
         return "true"
-    form = "a prior is 'true', a number between 0 and 1, 'scaled:1.2' or 'estimated:KEY'"
+    if given == UNKNOWN:
+        return UNKNOWN
+    form = "a prior is 'true', a number between 0 and 1, 'scaled:1.2', 'estimated:KEY' or 'unknown'"
     if isinstance(given, str) and ":" in given:
         word, rest = given.split(":", 1)
         if word == "estimated" and rest:

@@ -124,7 +124,7 @@ class PUData(PUPart):
         *,
         validation: PUPart,
         granted: frozenset[str],
-        prior: float,
+        prior: float | None,
         unlabeled_prior: float | None = None,
         truth: Tensor | None,
     ) -> None:
