@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pubench_core.data.encoding import encode, texts_of
+from pubench_core.data.encoding import encode, gaps_in, texts_of
 from pubench_core.data.tables import read_table
 from pubench_core.engine.model_file import SavedModel, load_model
 from pubench_core.errors import RecordError, RequestError, RunFailed
@@ -63,7 +63,10 @@ def rows_of(file: Path, model: SavedModel) -> npt.NDArray[Any]:
     """
     if model.columns is not None:
         frame = read_table(file, texts_of(model.columns))
-        return encode(frame, model.columns, file.name, lambda text: err().print(text, markup=False))
+        x = encode(frame, model.columns, file.name, lambda text: err().print(text, markup=False))
+        if gaps := gaps_in(frame, model.columns):
+            err().print(f"{file.name}: {gaps}", markup=False)
+        return x
     shape = model.shape
     if file.name.endswith(".npz"):
         try:

@@ -11,6 +11,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar, Generic, TypeVar, get_args
 
+import numpy as np
+import numpy.typing as npt
 from torch import Tensor
 
 from .specs.config import MethodConfig
@@ -85,6 +87,13 @@ class Method(ABC, Generic[ConfigT]):
     def auxiliary_scores(self, x: Tensor) -> dict[str, Tensor]:
         """Further outputs by name (propensity, discriminator), each (B,); they read only what ``scored_by`` names."""
         return {}
+
+    def feature_importances(self) -> npt.NDArray[np.float64] | None:
+        """(d,) how much each of the d features of a vector mattered to the scores; None where nothing says so.
+
+        It reads only what ``scored_by`` names.
+        """
+        return None
 
     def samples(self, n: int, run: Run[ConfigT]) -> dict[str, Tensor]:
         """Rows drawn from what the method generates with, by name, (n, *shape) each; empty where it generates nothing.

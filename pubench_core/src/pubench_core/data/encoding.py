@@ -49,8 +49,8 @@ def encode(
 ) -> npt.NDArray[np.float32]:
     """(n, d) float32 features of a table. An unseen category has no feature: its row is zero there, which is said.
 
-    ``name``: the table's, for messages. ``say``: called with a line about unseen categories, one about numbers that
-    are rounded, and one about missing values.
+    ``name``: the table's, for messages. ``say``: called with a line about unseen categories, and one about numbers
+    that are rounded.
 
     Raises RequestError for a column that is missing or not numeric.
     """
@@ -68,8 +68,6 @@ def encode(
         parts.append(np.stack([words == value for value in column.categories], axis=1).astype(np.float32))
         if say is not None and (new := sorted(set(words) - set(column.categories))):
             say(f"{name}: '{column.name}' has values that training did not have ({', '.join(new[:3])}); all zero")
-    if say is not None and (gaps := gaps_in(frame, columns)):
-        say(f"{name}: {gaps}")
     return np.ascontiguousarray(np.concatenate(parts, axis=1))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import warnings
 import zipfile
 import zlib
@@ -14,6 +15,7 @@ import numpy as np
 
 from ..errors import RequestError
 from . import copies
+from .held import held_at
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -27,7 +29,9 @@ def is_table_path(text: str) -> bool:
 
 
 def sha256_of(path: Path) -> str:
-    """SHA-256 of a file. Raises RequestError if it cannot be read."""
+    """SHA-256 of a file, or of a table in memory. Raises RequestError if it cannot be read."""
+    if (held := held_at(path)) is not None:
+        return held.sha256
     try:
         return copies.sha256_of(path)
     except OSError as error:
@@ -35,7 +39,8 @@ def sha256_of(path: Path) -> str:
 
 
 def read_table(path: Path, texts: Collection[str] = ()) -> DataFrame:
-    """The table in a file: one column per field, or per array of an npz (``x`` of shape (n, d) becomes x_0 ... x_d-1).
+    """The table in a file or in memory: one column per field, or per array of an npz (``x`` of shape (n, d) becomes
+    x_0 ... x_d-1).
 
     ``texts``: columns that are read as texts although their cells may be numbers (``007`` stays so). In delimited text
     a ``?`` is a gap as an empty cell is. Booleans with gaps become pandas' ``boolean``, decimals become floats, lists
@@ -44,20 +49,8 @@ def read_table(path: Path, texts: Collection[str] = ()) -> DataFrame:
     Raises RequestError naming the file if it is absent, empty, damaged, of another format, or two columns have one
     name.
     """
-    name = path.name.lower()
-    if not name.endswith(SUFFIXES):
-        raise RequestError(f"{path}: a table is a file ending in {', '.join(SUFFIXES)}")
-    try:
-        if path.stat().st_size == 0:
-            raise RequestError(f"{path} is empty")
-        if name.endswith(".parquet"):
-            frame = _parquet(path)
-        elif name.endswith(".npz"):
-            frame = _npz(path)
-        else:
-            frame = _delimited(path, ["\t"] if ".tsv" in name else [",", ";", "\t"], texts)
-    except OSError as error:
-        raise RequestError(f"cannot read {path}: {error.strerror or error}") from error
+    held = held_at(path)
+    frame = _read_file(path, texts) if held is None else _parquet(path, io.BytesIO(held.content))
     frame.columns = [str(column).strip() for column in frame.columns]
     _each_once(path, frame.columns)
     if not len(frame):
@@ -65,6 +58,22 @@ def read_table(path: Path, texts: Collection[str] = ()) -> DataFrame:
     for column in frame.columns:
         frame[column] = _plain(frame[column])
     return frame
+
+
+def _read_file(path: Path, texts: Collection[str]) -> DataFrame:
+    name = path.name.lower()
+    if not name.endswith(SUFFIXES):
+        raise RequestError(f"{path}: a table is a file ending in {', '.join(SUFFIXES)}")
+    try:
+        if path.stat().st_size == 0:
+            raise RequestError(f"{path} is empty")
+        if name.endswith(".parquet"):
+            return _parquet(path, path)
+        if name.endswith(".npz"):
+            return _npz(path)
+        return _delimited(path, ["\t"] if ".tsv" in name else [",", ";", "\t"], texts)
+    except OSError as error:
+        raise RequestError(f"cannot read {path}: {error.strerror or error}") from error
 
 
 def is_nested(values: Series[Any]) -> bool:
@@ -115,8 +124,8 @@ def _delimited(path: Path, separators: Sequence[str], texts: Collection[str]) ->
     for name in names:
         if pd.api.types.infer_dtype(frame[name], skipna=True) == "string":
             frame[name] = frame[name].str.strip()
-            if separator != "," and name not in texts:
-                frame[name] = _decimal_commas(frame[name])
+            if name not in texts:
+                frame[name] = _numbers_in_text(frame[name], commas=separator != ",")
     return frame
 
 
@@ -134,7 +143,10 @@ def _header(path: Path, separators: Sequence[str]) -> tuple[str, list[str]]:
 
 def _read_csv(path: Path, separator: str, **more: Any) -> DataFrame:
     import pandas as pd
+    from packaging.version import Version
 
+    if Version(pd.__version__) < Version("3.1"):  # whose default reads numbers to the last bit
+        more["float_precision"] = "round_trip"
     return pd.read_csv(path, sep=separator, skipinitialspace=True, na_values=["?"], **more)
 
 
@@ -158,11 +170,16 @@ def _faults_of_text(path: Path) -> Iterator[None]:
         raise RequestError(f"{path} is damaged ({error}); get it again") from error
 
 
-def _decimal_commas(values: Series[Any]) -> Series[Any]:
-    """Numbers, where every text is one with a decimal comma, as spreadsheets write them in much of the world."""
+def _numbers_in_text(values: Series[Any], *, commas: bool) -> Series[Any]:
+    """Numbers, where every text is one: a whole number beyond 64 bits, which pandas 2 leaves as text; with ``commas``,
+    one with a decimal comma, as spreadsheets write them in much of the world.
+    """
     import pandas as pd
 
-    if not values.dropna().str.fullmatch(r"[+-]?\d+(,\d+)?([eE][+-]?\d+)?").all():
+    said = values.dropna().str
+    if said.fullmatch(r"[+-]?\d+").all() and said.len().max() > 18:
+        return values.map(int, na_action="ignore").astype(object)
+    if not commas or not said.fullmatch(r"[+-]?\d+(,\d+)?([eE][+-]?\d+)?").all():
         return values
     return pd.to_numeric(values.str.replace(",", "."))
 
@@ -170,13 +187,14 @@ def _decimal_commas(values: Series[Any]) -> Series[Any]:
 # -------------------------------------------------------------------- parquet and npz
 
 
-def _parquet(path: Path) -> DataFrame:
+def _parquet(path: Path, stored: Path | io.BytesIO) -> DataFrame:
+    """``path``: its name, for messages."""
     import pandas as pd
     import pyarrow as pa
     from pyarrow.parquet import ParquetFile
 
     try:
-        with ParquetFile(path) as file:
+        with ParquetFile(stored) as file:
             frame = file.read().replace_schema_metadata(None).to_pandas()  # pandas' notes beside the table add nothing
     except (pa.ArrowException, UnicodeDecodeError) as error:
         raise RequestError(f"{path} is not a parquet file, or a damaged one ({_reason(error)})") from error

@@ -140,6 +140,8 @@ def _test_rows(spec: UserTableSpec, columns: Sequence[Column]) -> _TestRows:
     truth = two_valued(frame, spec.truth_col, TRUTH, spec.positive_value, file)
     notes: list[str] = []
     x = encode(frame, columns, file, notes.append)
+    if gaps := gaps_in(frame, columns):
+        notes.append(f"{file}: {gaps}")
     notes.append(f"{file}: {len(x)} test rows; {truth.reading}; {truth.n_positive} positive")
     if spec.test_sha256 == spec.sha256:
         notes.append(f"{file} is the file that is trained on; what is measured on it is no test")

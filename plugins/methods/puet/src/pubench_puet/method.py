@@ -69,3 +69,6 @@ class PUET(Method[Config]):
     def decision_function(self, x: Tensor) -> Tensor:
         positive, posterior = self.forest.votes(x.flatten(1).contiguous().numpy())
         return torch.from_numpy(vote_score(positive, posterior, len(self.forest)))
+
+    def feature_importances(self) -> Array:
+        return self.forest.importances

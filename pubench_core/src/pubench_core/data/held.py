@@ -1,0 +1,83 @@
+"""Tables that are in memory and in no file: kept as the bytes of a parquet file, named by a path of their own.
+
+A spec names a user's table by a path and the SHA-256 of its content. A held table has both, so that everything behind
+:func:`~pubench_core.data.tables.read_table` takes it as it takes a file, and a table that is saved has the run ids that
+it had before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
+
+from ..errors import RequestError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+_PREFIX = "memory:"
+_HELD: WeakValueDictionary[str, HeldTable] = WeakValueDictionary()
+
+
+@dataclass(frozen=True, eq=False)
+class HeldTable:
+    """``content``: a parquet file. ``path``: what a spec calls it, for as long as this object is alive."""
+
+    name: str
+    content: bytes
+    sha256: str
+
+    @property
+    def path(self) -> Path:
+        """``memory:<first digits of the checksum>/<name>``."""
+        return Path(f"{_PREFIX}{self.sha256[:16]}") / self.name
+
+    def __repr__(self) -> str:
+        return f"HeldTable({self.path}, {len(self.content)} bytes)"
+
+
+def hold(frame: DataFrame, name: str) -> HeldTable:
+    """Keeps a copy of a frame, without its index; column names become texts.
+
+    Raises RequestError for a column that mixes kinds of values or holds what no table can, and for two columns of one
+    name.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    frame = frame.set_axis([str(column) for column in frame.columns], axis=1)
+    if twice := frame.columns[frame.columns.duplicated()].tolist():
+        raise RequestError(f"{name}: column '{twice[0]}' is there twice; rename one")
+    try:
+        table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
+        stream = io.BytesIO()
+        parquet.write_table(table, stream, compression="none", use_dictionary=False, write_statistics=False)
+    except (pa.ArrowException, TypeError) as error:
+        reason = " ".join(str(part) for part in error.args)
+        raise RequestError(f"{name}: {reason}; numbers, texts or truth values are right, one kind per column") from None
+    content = stream.getvalue()
+    made = HeldTable(name, content, hashlib.sha256(content).hexdigest())
+    return _HELD.setdefault(str(made.path), made)  # an equal one that is held already stays the one that is named
+
+
+def held_at(path: Path) -> HeldTable | None:
+    """The table that a path names; None where it names a file.
+
+    Raises RequestError if it names a table in memory that is not in this process's.
+    """
+    text = str(path)
+    if not text.startswith(_PREFIX):
+        return None
+    found = _HELD.get(text)
+    if found is None:
+        raise RequestError(
+            f"{path} was a table in the memory of another process; save it as a file and name that one: "
+            "data.own.path=FILE",
+            field="data.own.path",
+            value=text,
+        )
+    return found
