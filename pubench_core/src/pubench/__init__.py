@@ -1,4 +1,83 @@
-"""pubench: the public face of the benchmark for positive-unlabeled learning.
+"""pubench: the public face of the benchmark for positive-unlabeled (PU) learning.
 
-Authors of methods import everything they need from :mod:`pubench.method`. Importing this package brings in no torch.
+>>> import pubench
+>>> result = pubench.run("nnpu", "digits", c=0.1, seed=2, config={"epochs": 2}, tracking=False)
+>>> sorted(result.test)[:3]
+['accuracy', 'auc', 'average-precision']
+
+Everything here is imported when it is first used: ``import pubench`` alone brings in neither torch nor NumPy. Authors
+of methods import what they need from :mod:`pubench.method`.
 """
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+#: Public name -> module of this package.
+_HOMES = {
+    "InvalidRequest": "words",
+    "PUClassifier": "estimator",
+    "PUKFold": "model_selection",
+    "PUTable": "tables",
+    "PubenchWarning": "words",
+    "Results": "results",
+    "RunResult": "running",
+    "compare": "comparing",
+    "data": "tables",
+    "list_backbones": "listing",
+    "list_datasets": "listing",
+    "list_mechanisms": "listing",
+    "list_methods": "listing",
+    "list_metrics": "listing",
+    "list_priors": "listing",
+    "load_results": "results",
+    "pa_scorer": "model_selection",
+    "pauc_scorer": "model_selection",
+    "run": "running",
+}
+
+if TYPE_CHECKING:
+    from .comparing import compare
+    from .estimator import PUClassifier
+    from .listing import list_backbones, list_datasets, list_mechanisms, list_methods, list_metrics, list_priors
+    from .model_selection import PUKFold, pa_scorer, pauc_scorer
+    from .results import Results, load_results
+    from .running import RunResult, run
+    from .tables import PUTable, data
+    from .words import InvalidRequest, PubenchWarning
+
+__all__ = [
+    "InvalidRequest",
+    "PUClassifier",
+    "PUKFold",
+    "PUTable",
+    "PubenchWarning",
+    "Results",
+    "RunResult",
+    "compare",
+    "data",
+    "list_backbones",
+    "list_datasets",
+    "list_mechanisms",
+    "list_methods",
+    "list_metrics",
+    "list_priors",
+    "load_results",
+    "pa_scorer",
+    "pauc_scorer",
+    "run",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'pubench' has no attribute '{name}'")
+    found = getattr(importlib.import_module(f".{home}", __name__), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return __all__

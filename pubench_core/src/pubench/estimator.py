@@ -1,0 +1,286 @@
+"""Every installed PU method as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import assert_all_finite, check_random_state, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from pubench_core.data.encoding import encode
+from pubench_core.data.held import hold
+from pubench_core.data.tables import read_table
+from pubench_core.results import Result
+
+from .labels import labeled_rows, positive_label
+from .tables import PUTable, data, frame_of
+from .words import PubenchWarning, in_words, said
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from pubench_core.engine.model_file import SavedModel
+
+#: Field of the spec -> parameter of the estimator, for messages.
+_PARAMETERS: Mapping[str, str] = {
+    "method.key": "method",
+    "method.preset": "preset",
+    "data.own.path": "X",
+    "data.own.label_col": "y",
+    "data.own.features": "features",
+    "data.scheme": "scheme",
+    "prior": "prior",
+    "validation.fraction": "validation",
+    "backbone.key": "backbone",
+    "selection.criterion": "criterion",
+    "seed": "random_state",
+    "execution.device": "device",
+    "execution.threads": "threads",
+    "method.config": "",
+}
+#: Checks of ``sklearn.utils.estimator_checks.check_estimator`` that PUClassifier fails, and why.
+EXPECTED_FAILED_CHECKS: Mapping[str, str] = {
+    "check_no_attributes_set_in_init": "hyper-parameters of the method are kept in one further attribute, config",
+    "check_estimators_dtypes": "labels 1 and 2 do not say which means labeled positive; pos_label does",
+    "check_classifier_data_not_an_array": "labels 1 and 2 do not say which means labeled positive; pos_label does",
+    "check_classifiers_classes": "labels 'one' and 'two' do not say which means labeled positive; pos_label does",
+    "check_methods_subset_invariance": "a network's float32 scores round differently by the number of rows at once",
+}
+
+
+def _warn(text: str) -> None:
+    warnings.warn(said(text, _PARAMETERS), PubenchWarning, stacklevel=4)
+
+
+class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no annotations
+    """A PU method as a scikit-learn classifier: ``fit(X, y)`` where ``y`` says which rows are labeled positive.
+
+    Parameters are those of a run; any further keyword is a hyper-parameter of the method.
+
+    ``method``: key of an installed method. ``prior``: class prior π of the population, for methods that need it.
+    ``scheme``: ``one-sample`` (all rows are one draw from the population, some of its positives are labeled) or
+    ``two-sample`` (the unlabeled rows alone are a draw). ``criterion``: chooses the epoch, on the ``validation`` share
+    of the rows; None means ``pa``, or ``pauc`` where no prior is known. ``pos_label``: the value of ``y`` that means
+    labeled positive, where values are not 1/0, 1/-1 or True/False. ``features``: columns to use, as shell patterns; by
+    default all but constant ones, dates and ids. ``random_state``: None means 2, the seed of a run that names none:
+    fitting twice gives the same model.
+
+    ``X`` is an array of shape (n, d) or a frame (pandas, polars); texts become one feature per value, missing values
+    are filled, numbers are standardized, all fitted on the training part alone.
+
+    After ``fit``: ``classes_`` (unlabeled or negative, positive), ``n_features_in_``, ``feature_names_in_`` (frames),
+    ``result_`` (what a record of the run would hold), ``notes_`` (how the columns were read), ``n_iter_`` (epochs).
+
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> x, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> labeled = (y == 0) & (x.index % 3 == 0)  # malignant ones, every third row
+    >>> model = PUClassifier("upu", prior=0.37, epochs=20).fit(x, labeled)
+    >>> float((model.predict(x) == (y == 0)).mean()) > 0.85
+    True
+    """
+
+    def __init__(
+        self,
+        method: str = "nnpu",
+        *,
+        prior: float | str | None = None,
+        scheme: str = "one-sample",
+        preset: str | None = None,
+        backbone: str | None = None,
+        criterion: str | None = None,
+        validation: float = 0.2,
+        pos_label: Any = None,
+        features: Any = None,
+        device: str = "auto",
+        threads: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        **config: Any,
+    ) -> None:
+        self.method = method
+        self.prior = prior
+        self.scheme = scheme
+        self.preset = preset
+        self.backbone = backbone
+        self.criterion = criterion
+        self.validation = validation
+        self.pos_label = pos_label
+        self.features = features
+        self.device = device
+        self.threads = threads
+        self.random_state = random_state
+        self.config = config
+
+    _model: SavedModel | None
+
+    # ---------------------------------------------------------------- parameters
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters and the hyper-parameters that were given."""
+        return {**super().get_params(deep), **self.config}
+
+    def set_params(self, **params: Any) -> Self:
+        """Sets parameters; any other name is a hyper-parameter of the method, checked when the model is fitted."""
+        own = set(type(self)._get_param_names())
+        super().set_params(**{name: value for name, value in params.items() if name in own})
+        self.config = {**self.config, **{name: value for name, value in params.items() if name not in own}}
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    # ---------------------------------------------------------------- training
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Trains on (n, d) rows ``X`` of which ``y``, (n,), says who is labeled.
+
+        Raises ValueError for what contradicts itself (InvalidRequest), RunFailed if training fails.
+        """
+        frame = self._frame(X, reset=True)
+        values = column_or_1d(y, warn=True)
+        assert_all_finite(values, input_name="y")
+        check_classification_targets(values)
+        if len(values) != len(frame):
+            raise ValueError(f"Found input variables with inconsistent numbers of samples: {[len(frame), len(values)]}")
+        positive = positive_label(values, self.pos_label)
+        found = np.unique(values)
+        self.classes_ = np.array([found[found != positive][0], positive], dtype=found.dtype)
+        with in_words(_PARAMETERS):
+            table = data(
+                frame,
+                labeled_rows(values, self.pos_label),
+                name="X",
+                features=self._features(frame),
+                scheme=self.scheme,
+            )
+            self.result_, self.notes_, self._model_bytes = self._trained(table)
+        self.n_iter_ = self.result_.chosen.epoch
+        self._model = self._loaded()
+        for text in (*self.result_.warnings, *self.result_.chosen.warnings):
+            warnings.warn(text, PubenchWarning, stacklevel=2)
+        return self
+
+    def _features(self, frame: DataFrame) -> Any:
+        """Columns of an array are features, whatever they look like; among those of a frame ids are left out."""
+        if self.features is not None:
+            return self.features
+        return () if hasattr(self, "feature_names_in_") else [str(name) for name in frame.columns]
+
+    def _trained(self, table: PUTable) -> tuple[Result, tuple[str, ...], bytes]:
+        """The result of a run that leaves no record, how the table was read, and the saved model."""
+        from pubench_core.data.roots import data_root
+        from pubench_core.engine.building import open_data
+        from pubench_core.execution.compute import Audience, choose_device, compute
+
+        from .running import plan_of
+
+        given = {
+            "prior": self.prior,
+            "preset": self.preset,
+            "backbone": self.backbone,
+            "criterion": self.criterion,
+            "validation": self.validation,
+            "device": self.device,
+            "threads": self.threads,
+            "seed": self._seed(),
+            **{f"config.{name}": value for name, value in self.config.items()},
+        }
+        settings = {"execution.save_model": True, "execution.artifacts": []}
+        plan = plan_of(self.method, table, {k: v for k, v in given.items() if v is not None}, settings)
+        root = data_root(plan.spec.execution)
+        opened = open_data(plan, root)
+        done = compute(plan, opened, root, choose_device(plan), Audience())
+        assert done.model is not None
+        return done.result, opened.notes, done.model
+
+    def _seed(self) -> int:
+        if self.random_state is None:
+            return 2
+        if isinstance(self.random_state, (int, np.integer)):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(2**31))
+
+    # ---------------------------------------------------------------- scores
+
+    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
+        """(n,) scores of (n, d) rows; positive iff above 0. A score is no probability."""
+        check_is_fitted(self)
+        model, frame = self._saved(), self._frame(X, reset=False)
+        assert model.columns is not None
+        with in_words(_PARAMETERS):
+            held = hold(frame, "X")  # the same way to features as in training
+            return model.scores(encode(read_table(held.path), model.columns, "X", _warn))
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """(n,) values of ``classes_``: the second where the score is above 0."""
+        scores = self.decision_function(X)
+        return np.asarray(self.classes_[(scores > 0).astype(int)])
+
+    def score(self, X: Any, y: Any, sample_weight: None = None) -> float:
+        """AUC of the rows that ``y`` says are positive against the others: with PU labels the proxy AUC (PAUC), with
+        true labels the AUC.
+
+        It is not the accuracy: accuracy against PU labels rewards calling unlabeled positives negative.
+        """
+        from .model_selection import pauc_scorer
+
+        return pauc_scorer(pos_label=self.pos_label)(self, X, y)
+
+    @property
+    def feature_importances_(self) -> npt.NDArray[np.float64]:
+        """(d,) how much each column of ``X`` mattered, for methods that know; the values of a text are added up.
+
+        AttributeError for a method without any.
+        """
+        check_is_fitted(self)
+        model = self._saved()
+        found = model.method.feature_importances()
+        if found is None:
+            raise AttributeError(f"{self.method} has no feature importances")
+        assert model.columns is not None
+        names = getattr(self, "feature_names_in_", [f"x_{k}" for k in range(self.n_features_in_)])
+        owners = [column.name for column in model.columns for _ in column.features]
+        totals = dict.fromkeys(map(str, names), 0.0)
+        for owner, value in zip(owners, found, strict=True):
+            totals[owner] += float(value)
+        return np.array(list(totals.values()))
+
+    # ---------------------------------------------------------------- what is kept
+
+    def _saved(self) -> SavedModel:
+        if self._model is None:
+            self._model = self._loaded()
+        return self._model
+
+    def _loaded(self) -> SavedModel:
+        from pubench_core.engine.model_file import model_of
+        from pubench_core.plugins.registry import registry
+
+        return model_of(self._model_bytes, registry())
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        if "_model" in state:
+            state["_model"] = None  # made again from the bytes of its file
+        return state
+
+    def _frame(self, X: Any, *, reset: bool) -> DataFrame:
+        """Rows as a frame; names and number of columns are remembered or compared. Raises ValueError."""
+        if hasattr(X, "columns") or hasattr(X, "__arrow_c_stream__"):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            frame = frame_of(X, "X")
+            if not len(frame):
+                raise ValueError("Found array with 0 sample(s) (shape=(0, ...)) while a minimum of 1 is required.")
+            return frame
+        array = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
+        return frame_of(array, "X")

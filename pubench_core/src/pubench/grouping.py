@@ -1,0 +1,249 @@
+"""Which runs are one cell of a comparison: the same method, set up alike, on the same problem, with other seeds.
+
+A *problem* is everything that the methods compared have in common: data and classes, scheme, labeling, validation
+part. A *setup* is what is the method's own: its configuration, network, calibration and the prior it is told. Runs that
+differ in either are never averaged; they get rows and columns of their own, named by what differs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pubench_core.errors import RequestError
+from pubench_core.specs import RunSpec
+
+from .running import RunResult
+
+#: Field of a run's identity -> what a label calls it. The others keep the last part of their path.
+_SHORT = {"mechanism.key": "mechanism", "backbone.key": "backbone", "validation.fraction": "validation"}
+#: Fields of the problem that mean the same on every data set: where they differ at all, every column says its value.
+_COMMON = ("data.scheme", "mechanism.key", "mechanism.variant", "mechanism.c", "validation.fraction")
+
+
+@dataclass(frozen=True)
+class FailedRun:
+    """A run of a comparison that has no result. ``name``: of its row; ``reason``: what happened, in words."""
+
+    name: str
+    run_id: str
+    spec: RunSpec
+    cause: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.name} on {self.spec.data.key}, seed {self.spec.seed}: {self.cause}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """``runs``: by seed; ``failures``: of the same method on the same problem."""
+
+    runs: Mapping[int, RunResult]
+    failures: tuple[FailedRun, ...] = ()
+
+    @property
+    def seeds(self) -> int:
+        """How many seeds were tried."""
+        return len({*self.runs, *(failure.spec.seed for failure in self.failures)})
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Runs by row (a method, set up in one way) and column (a problem), both in order of appearance.
+
+    ``oracles``: rows of methods that were granted true labels. ``common``: what all columns share, in words.
+    """
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: Mapping[tuple[str, str], Cell]
+    oracles: frozenset[str]
+    common: str
+    notes: tuple[str, ...]
+
+    def cell(self, row: str, column: str) -> Cell:
+        """The runs of a cell, which may be none."""
+        return self.cells.get((row, column), Cell({}))
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A run or a failure, with what decides where it belongs. ``problem``, ``setup``: field -> value, as JSON."""
+
+    name: str
+    data: str
+    problem: Mapping[str, str]
+    setup: Mapping[str, str]
+    of: RunResult | FailedRun
+
+    @classmethod
+    def of_run(cls, name: str, of: RunResult | FailedRun) -> _Place:
+        spec = of.spec if isinstance(of, FailedRun) else of.result.spec
+        flat = _flat(spec.identity())
+        flat["method.preset"] = spec.method.preset
+        words = {field: json.dumps(value, sort_keys=True) for field, value in flat.items()}
+        own = [field for field in words if field.split(".")[0] in ("method", "backbone", "prior")]
+        other = [field for field in words if field not in own and field != "seed"]
+        return cls(
+            name, spec.data.key, {field: words[field] for field in other}, {field: words[field] for field in own}, of
+        )
+
+    @property
+    def column(self) -> tuple[str, str]:
+        """Equal for runs on the same problem."""
+        return self.data, json.dumps(self.problem, sort_keys=True)
+
+
+def grid_of(named: Sequence[tuple[str, RunResult | FailedRun]]) -> Grid:
+    """The grid of named runs. Raises RequestError if a seed is there twice, or data files changed in between."""
+    places = [_Place.of_run(name, run) for name, run in named]
+    columns, rows = _column_names(places), _row_names(places)
+    cells: dict[tuple[str, str], tuple[dict[int, RunResult], list[FailedRun]]] = {}
+    for place, row, column in zip(places, rows, columns, strict=True):
+        done, failed = cells.setdefault((row, column), ({}, []))
+        if isinstance(place.of, FailedRun):
+            failed.append(place.of)
+        else:
+            _add(done, place.of, row, column)
+    grid = Grid(
+        rows=tuple(dict.fromkeys(rows)),
+        columns=tuple(dict.fromkeys(columns)),
+        cells={where: Cell(done, tuple(failed)) for where, (done, failed) in cells.items()},
+        oracles=frozenset(
+            row
+            for place, row in zip(places, rows, strict=True)
+            if isinstance(place.of, RunResult) and place.of.result.oracle
+        ),
+        common=_common(places),
+        notes=tuple(_notes([run for _, run in named if isinstance(run, RunResult)])),
+    )
+    _refuse_changed_data(grid)
+    return grid
+
+
+def _flat(values: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+    """Nested values by dotted path."""
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            found |= _flat(value, f"{above}{name}.")
+        else:
+            found[f"{above}{name}"] = value
+    return found
+
+
+def _add(done: dict[int, RunResult], run: RunResult, row: str, column: str) -> None:
+    seed = run.result.spec.seed
+    if seed in done:
+        raise RequestError(
+            f"{row} on {column}: seed {seed} is there twice ({done[seed].folder} and {run.folder}); "
+            "leave one out, with where(...) or by loading one folder"
+        )
+    done[seed] = run
+
+
+# -------------------------------------------------------------------- names
+
+
+def _varying(places: Iterable[_Place], values: Callable[[_Place], Mapping[str, str]]) -> list[str]:
+    """Fields that do not have one value, in order of appearance; a field that is not there counts as a value."""
+    given = [values(place) for place in places]
+    fields = dict.fromkeys(field for each in given for field in each)
+    return [field for field in fields if len({each.get(field) for each in given}) > 1]
+
+
+def _column_names(places: Sequence[_Place]) -> list[str]:
+    everywhere = [field for field in _COMMON if field in _varying(places, lambda place: place.problem)]
+    of_data = {
+        data: _varying([place for place in places if place.data == data], lambda place: place.problem)
+        for data in dict.fromkeys(place.data for place in places)
+    }
+    return [_label(place.data, place.problem, dict.fromkeys([*everywhere, *of_data[place.data]])) for place in places]
+
+
+def _row_names(places: Sequence[_Place]) -> list[str]:
+    by_column: dict[tuple[str, str], list[_Place]] = {}
+    for place in places:
+        by_column.setdefault(place.column, []).append(place)
+    told_otherwise = any("prior" in _varying(column, lambda place: place.setup) for column in by_column.values())
+    names = dict.fromkeys(place.name for place in places)
+    of_name = {
+        name: _row_fields([[p for p in column if p.name == name] for column in by_column.values()]) for name in names
+    }
+    shown = {name: ["prior", *fields] if told_otherwise else fields for name, fields in of_name.items()}
+    return [_label(place.name, place.setup, dict.fromkeys(shown[place.name])) for place in places]
+
+
+def _row_fields(columns: Sequence[Sequence[_Place]]) -> list[str]:
+    """What tells the setups under one name apart, on whichever problem they differ: the preset, if that is enough."""
+    fields: dict[str, None] = {}
+    for column in columns:
+        fields |= dict.fromkeys(_varying(column, lambda place: place.setup))
+    presets = [
+        [place for place in column if place.setup["method.preset"] == preset]
+        for column in columns
+        for preset in {place.setup["method.preset"] for place in column}
+    ]
+    if "method.preset" in fields and not any(_varying(group, lambda place: place.setup) for group in presets):
+        return ["method.preset"]
+    if len(fields) > 1:
+        fields.pop("method.preset", None)  # other fields say what it changed
+    return list(fields)
+
+
+def _label(name: str, values: Mapping[str, str], fields: Iterable[str]) -> str:
+    said = [_said(field, values[field]) for field in fields if values.get(field, "null") != "null"]
+    return f"{name} [{', '.join(said)}]" if said else name
+
+
+def _said(field: str, value: str) -> str:
+    """``c=0.1``."""
+    plain = json.loads(value)
+    name = _SHORT.get(field, field.rpartition(".")[2])
+    if name in ("sha256", "test_sha256"):
+        plain = str(plain)[:8]
+    if isinstance(plain, list):
+        plain = ",".join(str(item) for item in plain)
+    return f"{name}={plain}"
+
+
+def _common(places: Sequence[_Place]) -> str:
+    """What every problem has in common, of what means the same on every data set."""
+    varying = _varying(places, lambda place: place.problem)
+    if not places:
+        return ""
+    first = places[0].problem
+    shown = [field for field in _COMMON if field in first and field not in varying and field != "mechanism.variant"]
+    return ", ".join(_said(field, first[field]) for field in shown if first[field] != "null")
+
+
+# -------------------------------------------------------------------- what a reader must know
+
+
+def _refuse_changed_data(grid: Grid) -> None:
+    """Runs of one column read the same arrays."""
+    for column in grid.columns:
+        digests: dict[str, RunResult] = {}
+        for row in grid.rows:
+            for run in grid.cell(row, column).runs.values():
+                digests.setdefault(run.result.data.digest, run)
+        if len(digests) > 1:
+            one, other, *_ = digests.values()
+            raise RequestError(
+                f"{column}: runs {one.run_id} and {other.run_id} read different arrays, because the files of the data "
+                "set changed in between; run the older ones again, or leave them out with where(...)"
+            )
+
+
+def _notes(runs: Sequence[RunResult]) -> list[str]:
+    """Code of which there are several versions among the runs."""
+    versions: dict[str, set[str]] = {}
+    for run in runs:
+        for part, code in run.result.code.parts.items():
+            if not part.startswith("data "):
+                versions.setdefault(part, set()).add(code)
+    several = [f"{part} ({len(found)} versions)" for part, found in versions.items() if len(found) > 1]
+    return [f"the runs are of different code: {', '.join(several)}; run the older ones again"] if several else []

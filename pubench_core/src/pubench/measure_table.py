@@ -1,0 +1,188 @@
+"""Methods by data sets: the mean of a measure over seeds, with its sample standard deviation."""
+
+from __future__ import annotations
+
+import html
+import statistics
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pubench_core.results import Result
+
+from .grouping import Grid
+from .text import aligned, html_table
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One cell. ``values``: by seed, where the measure has one; ``seeds``: how many were tried, failed ones included.
+
+    ``best``: the best mean of its column.
+    """
+
+    values: Mapping[int, float]
+    seeds: int
+    best: bool = False
+
+    @property
+    def mean(self) -> float | None:
+        """Of the values; None where there are none."""
+        return statistics.fmean(self.values.values()) if self.values else None
+
+    @property
+    def std(self) -> float | None:
+        """Sample standard deviation (n - 1); None for fewer than two values."""
+        return statistics.stdev(self.values.values()) if len(self.values) > 1 else None
+
+
+@dataclass(frozen=True)
+class MeasureTable:
+    """A table of methods by data sets. Prints as text; in a notebook as a table.
+
+    A cell says ``mean ± sample standard deviation (n)`` over the n seeds that have a value, ``(n of N)`` where fewer
+    than were tried have one, and ``-`` where none has. ``*`` (bold in a notebook) marks the best mean of a column: not
+    of oracle methods, and only where the methods that have values have them for the same seeds.
+    """
+
+    metric: str
+    part: str
+    criterion: str
+    percent: bool
+    common: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    oracles: frozenset[str]
+    cells: Mapping[tuple[str, str], Measured]
+    notes: tuple[str, ...]
+
+    def to_frame(self) -> DataFrame:
+        """One row per cell: method, data, oracle, mean, std, n, seeds, best. Values are not in percent."""
+        import pandas
+
+        rows = [
+            {
+                "method": row,
+                "data": column,
+                "oracle": row in self.oracles,
+                "mean": cell.mean,
+                "std": cell.std,
+                "n": len(cell.values),
+                "seeds": cell.seeds,
+                "best": cell.best,
+            }
+            for (row, column), cell in self._in_order()
+        ]
+        names = ["method", "data", "oracle", "mean", "std", "n", "seeds", "best"]
+        return pandas.DataFrame(rows, columns=names).astype({"mean": float, "std": float})
+
+    def __str__(self) -> str:
+        rows = [[self._row_name(row), *(self._text(row, column) for column in self.columns)] for row in self.rows]
+        lines = [self._title(), *aligned(["method", *(f"{column} " for column in self.columns)], rows)]
+        if any(cell.best for cell in self.cells.values()):
+            lines.append("* best of its column" + (", oracle methods apart" if self.oracles else ""))
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [self._row_name(row), *(self._text(row, column).rstrip(" *") for column in self.columns)]
+            for row in self.rows
+        ]
+        bold = [
+            (r, c + 1)
+            for r, row in enumerate(self.rows)
+            for c, column in enumerate(self.columns)
+            if self.cells[row, column].best
+        ]
+        table = html_table(self._title(), ["method", *self.columns], rows, bold)
+        return table + "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
+
+    def _in_order(self) -> Iterator[tuple[tuple[str, str], Measured]]:
+        return (((row, column), self.cells[row, column]) for row in self.rows for column in self.columns)
+
+    def _title(self) -> str:
+        unit = ", percent" if self.percent else ""
+        setting = f"; {self.common}" if self.common else ""
+        return f"{self.metric} ({self.part}{unit}), mean ± std over seeds, selected by {self.criterion}{setting}"
+
+    def _row_name(self, row: str) -> str:
+        return f"{row} (oracle)" if row in self.oracles else row
+
+    def _text(self, row: str, column: str) -> str:
+        """A cell; the last character is the mark's place."""
+        cell = self.cells[row, column]
+        mark = "*" if cell.best else " "
+        n = f"({len(cell.values)})" if len(cell.values) == cell.seeds else f"({len(cell.values)} of {cell.seeds})"
+        if cell.mean is None:
+            return f"- {n}{mark}"
+        spread = "" if cell.std is None else f" ± {self._number(cell.std)}"
+        return f"{self._number(cell.mean)}{spread} {n}{mark}"
+
+    def _number(self, value: float) -> str:
+        return f"{100 * value:.2f}" if self.percent else f"{value:.4f}"
+
+
+def measured_cells(
+    grid: Grid, metric: str, part: str, criterion: str | None, higher_is_better: bool | None
+) -> tuple[dict[tuple[str, str], Measured], list[str]]:
+    """Every cell with the best of each column marked, and what a reader must know of them.
+
+    ``criterion``: None means the one that names each result. ``higher_is_better``: None where that is not known, and
+    nothing is marked then.
+    """
+    cells, notes = {}, []
+    for row in grid.rows:
+        for column in grid.columns:
+            cell = grid.cell(row, column)
+            found = {seed: _measured(run.result, metric, part, criterion) for seed, run in cell.runs.items()}
+            cells[row, column] = Measured({s: v for s, v in found.items() if isinstance(v, float)}, cell.seeds)
+            for reason in dict.fromkeys(value for value in found.values() if isinstance(value, str)):
+                seeds = ", ".join(str(seed) for seed, value in found.items() if value == reason)
+                notes.append(f"{row} on {column}, seed {seeds}: no {metric}: {reason}")
+            notes += [f"{failure}" for failure in cell.failures]
+    if higher_is_better is None:
+        notes.append(f"nothing is marked best: metric {metric} is not installed, so its direction is not known")
+        return cells, notes
+    for column in grid.columns:
+        competing = [row for row in grid.rows if row not in grid.oracles and cells[row, column].values]
+        if len({frozenset(cells[row, column].values) for row in competing}) > 1:
+            counts = ", ".join(f"{row} {_seeds(cells[row, column].values)}" for row in competing)
+            notes.append(f"{column}: nothing is marked best, because the methods have different seeds: {counts}")
+        elif len(competing) > 1:
+            cells |= _marked(cells, competing, column, higher_is_better)
+    return cells, notes
+
+
+def _measured(result: Result, metric: str, part: str, criterion: str | None) -> float | str:
+    """A value, or why there is none."""
+    chosen = result.criteria.get(criterion or result.selected)
+    if chosen is None:
+        return f"criterion {criterion} was not tracked"
+    measure = chosen.measures.get(part, {}).get(metric)
+    if measure is not None:
+        return measure.undefined if measure.value is None else measure.value
+    if not chosen.undefined and part == "test" and result.data.test is None:
+        return "there are no test rows with true labels"
+    return chosen.undefined or "it was not measured"
+
+
+def _marked(
+    cells: Mapping[tuple[str, str], Measured], competing: Collection[str], column: str, higher_is_better: bool
+) -> dict[tuple[str, str], Measured]:
+    """The best cells of a column; several where their means are equal."""
+    means = {row: cells[row, column].mean or 0.0 for row in competing}
+    best = max(means.values()) if higher_is_better else min(means.values())
+    return {
+        (row, column): Measured(cells[row, column].values, cells[row, column].seeds, best=True)
+        for row, mean in means.items()
+        if mean == best
+    }
+
+
+def _seeds(values: Mapping[int, float]) -> str:
+    return ",".join(str(seed) for seed in sorted(values))

@@ -1,0 +1,133 @@
+"""Choosing models from PU labels with scikit-learn: scorers that need no true label, folds by instance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from pubench_core.specs import Scheme
+
+from .labels import labeled_rows
+from .tables import frame_of
+from .words import in_words
+
+
+@dataclass(frozen=True)
+class PUScorer:
+    """A scorer of scikit-learn, ``scorer(estimator, X, y)``, from labeled positives and unlabeled rows.
+
+    ``metric``: key of a PU-only metric. ``prior``, ``scheme``: what it is told of the rows, where it needs that.
+    """
+
+    metric: str
+    prior: float | None = None
+    scheme: Scheme = "one-sample"
+    pos_label: Any = None
+
+    def __call__(self, estimator: Any, X: Any, y: Any) -> float:
+        """The metric on rows ``X`` whose PU labels are ``y``. Raises ValueError where it has no value on them."""
+        scores = np.asarray(estimator.decision_function(X), dtype=np.float64)
+        return self.of_scores(scores, labeled_rows(y, self.pos_label))
+
+    def of_scores(self, scores: npt.NDArray[np.float64], labeled: npt.NDArray[np.bool_]) -> float:
+        """The metric of (n,) scores, decided at 0, and (n,) PU labels."""
+        from pubench_core.errors import Undefined
+        from pubench_core.metric import Knowledge, Scored, measure
+        from pubench_core.plugins.info import MetricInfo
+        from pubench_core.plugins.registry import load, registry
+
+        with in_words():
+            info = registry().find(MetricInfo, self.metric)
+            function = load(info)
+        known = Knowledge(
+            labeled=np.flatnonzero(labeled),
+            unlabeled=np.flatnonzero(~labeled),
+            prior=self.prior,
+            scheme=self.scheme,
+        )
+        try:
+            return measure(function, info, Scored.of(scores, known)).value
+        except Undefined as reason:
+            raise ValueError(f"{self.metric} has no value here: {reason}") from None
+
+
+def pa_scorer(prior: float, *, scheme: Scheme = "one-sample", pos_label: Any = None) -> PUScorer:
+    """A scorer for the proxy accuracy PA (Wang et al.): accuracy plus ``prior`` in expectation, under SCAR.
+
+    ``prior``: the class prior π of the population. ``scheme``: ``one-sample`` (labeled and unlabeled rows together are
+    one draw from the population) or ``two-sample`` (the unlabeled rows alone are).
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> import numpy as np
+    >>> x = np.linspace(-1, 1, 40)[:, None]
+    >>> y = (np.arange(40) % 2 == 0) & (x[:, 0] > 0)
+    >>> model = LogisticRegression(class_weight="balanced").fit(x, y)
+    >>> round(pa_scorer(0.5)(model, x, y), 3)
+    1.375
+    """
+    if not 0 < prior < 1:
+        raise ValueError(f"prior={prior!r}: a number in (0, 1) is right")
+    if scheme not in get_args(Scheme):
+        raise ValueError(f"scheme={scheme!r}: one of {', '.join(get_args(Scheme))} is right")
+    return PUScorer("pa", prior, scheme, pos_label)
+
+
+def pauc_scorer(*, pos_label: Any = None) -> PUScorer:
+    """A scorer for the proxy AUC: labeled against unlabeled rows. It orders models as AUC does, under SCAR."""
+    return PUScorer("pauc", pos_label=pos_label)
+
+
+class PUKFold:
+    """K folds that keep the shares of labeled and unlabeled rows, and equal rows together.
+
+    A labeled positive is often in the table a second time, as an unlabeled row. Were its copy in another fold, a model
+    would be measured on a row that it was trained on.
+
+    ``n_splits``: folds. ``random_state``: None gives the same folds every time (seed 0).
+
+    >>> import numpy as np
+    >>> x = np.arange(12)[:, None] // 2  # every row is there twice
+    >>> y = np.array([1, 0] * 4 + [0, 0] * 2)
+    >>> for train, test in PUKFold(2).split(x, y):
+    ...     assert not set(x[train, 0]) & set(x[test, 0])
+    """
+
+    def __init__(self, n_splits: int = 5, *, random_state: int | np.random.RandomState | None = None) -> None:
+        self.n_splits, self.random_state = n_splits, random_state
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Number of folds."""
+        return self.n_splits
+
+    def split(
+        self, X: Any, y: Any, groups: Any = None
+    ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+        """Pairs of (training rows, test rows). ``groups``: rows that belong together; by default those that are equal.
+
+        Raises ValueError if there are fewer labeled instances than folds.
+        """
+        import pandas as pd
+        from sklearn.model_selection import StratifiedKFold
+
+        labeled = labeled_rows(y)
+        keys = pd.util.hash_pandas_object(frame_of(X, "X"), index=False) if groups is None else np.asarray(groups)
+        unit, _ = pd.factorize(keys)
+        n_units = int(unit.max()) + 1
+        has_label = np.bincount(unit, weights=labeled, minlength=n_units) > 0
+        fewest = min(int(has_label.sum()), int((~has_label).sum()))
+        if fewest < self.n_splits:
+            raise ValueError(
+                f"n_splits={self.n_splits}: the smaller of the two parts has {fewest} different instances; at most "
+                "that many folds are right"
+            )
+        seed = 0 if self.random_state is None else self.random_state
+        folds = StratifiedKFold(self.n_splits, shuffle=True, random_state=seed)
+        for train, test in folds.split(np.zeros(n_units), has_label):
+            yield np.flatnonzero(np.isin(unit, train)), np.flatnonzero(np.isin(unit, test))
+
+    def __repr__(self) -> str:
+        return f"PUKFold({self.n_splits}, random_state={self.random_state!r})"

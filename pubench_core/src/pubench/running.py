@@ -1,0 +1,220 @@
+"""One run: arguments become a plan, the plan a result. What the command line does, for a notebook."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pubench_core.data.tables import is_table_path
+from pubench_core.errors import RequestError
+from pubench_core.records.files import PREDICTIONS, TRACE
+from pubench_core.results import Result
+
+from .tables import PUTable
+from .words import ARGUMENTS, PubenchWarning, in_words, said
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from pubench_core.request import Layer, Plan
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """A finished run. ``result``: everything that is recorded; ``folder``: its record.
+
+    ``reused``: nothing was trained, because a stored result of the same run and the same code answers it.
+    """
+
+    result: Result
+    folder: Path
+    reused: bool = False
+
+    @property
+    def run_id(self) -> str:
+        """Hash of what decides the scores."""
+        return self.result.run_id
+
+    @property
+    def test(self) -> dict[str, float | None]:
+        """metric -> value on the test part, under the criterion that names the result; empty without true labels."""
+        return self.result.test
+
+    @property
+    def validation(self) -> dict[str, float | None]:
+        """metric -> value on the validation part, PU-only ones included."""
+        return {name: measure.value for name, measure in self.result.chosen.measures.get("validation", {}).items()}
+
+    def predictions(self) -> DataFrame:
+        """Row, score, rank and decision of the unlabeled rows of a table of one's own, highest score first.
+
+        Columns that name the rows (left out of the features as ids, or dropped) stand beside ``row``, as texts.
+
+        Raises ValueError where the labels were simulated.
+        """
+        import pandas as pd
+
+        path = self.folder / PREDICTIONS
+        if not path.exists():
+            raise ValueError(f"{self.run_id} has no predictions: they are kept for tables of one's own (pubench.data)")
+        numbers = {"row": int, "score": float, "rank": int, "decision": int}
+        found = pd.read_csv(path, dtype=str, keep_default_na=False).astype(numbers)  # everything else names the rows
+        return found.sort_values("rank", ignore_index=True)
+
+    def trace(self) -> DataFrame:
+        """One row per epoch: seconds, reported losses, criteria. Raises ValueError if the run kept none."""
+        import pandas as pd
+
+        path = self.folder / TRACE
+        if not path.exists():
+            raise ValueError(f"{self.run_id} kept no trace; artifacts=['scores', 'trace'] keeps it")
+        return pd.read_csv(path)
+
+    def __repr__(self) -> str:
+        spec, chosen = self.result.spec, self.result.chosen
+        measures = {**self.test} or {name: self.validation.get(name) for name in ("pa", "pauc")}
+        shown = ", ".join(f"{name} {value:.4g}" for name, value in list(measures.items())[:4] if value is not None)
+        oracle = " (oracle)" if self.result.oracle else ""
+        chosen_by = f"epoch {chosen.epoch} by {self.result.selected}"
+        return f"<{spec.method.key}{oracle} on {spec.data.key}, seed {spec.seed}: {shown}; {chosen_by}; {self.folder}>"
+
+
+def run(
+    method: str,
+    data: str | PUTable,
+    *,
+    mechanism: str | None = None,
+    c: float | None = None,
+    scheme: str | None = None,
+    positive: Iterable[int | str] | None = None,
+    negative: Iterable[int | str] | None = None,
+    binarization: str | None = None,
+    prior: float | str | None = None,
+    preset: str | None = None,
+    config: Mapping[str, Any] | None = None,
+    calibrate: str | None = None,
+    backbone: str | None = None,
+    validation: float | None = None,
+    criterion: str | None = None,
+    seed: int | None = None,
+    device: str | None = None,
+    threads: int | None = None,
+    results: str | Path | None = None,
+    data_root: str | Path | None = None,
+    offline: bool | None = None,
+    save_model: bool | None = None,
+    artifacts: Iterable[str] | None = None,
+    tracking: bool | None = None,
+    force: bool = False,
+    settings: Mapping[str, Any] | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> RunResult:
+    """Runs one method on one data set under one labeling, or returns its stored result.
+
+    An argument that is None is as on the command line: the mechanism is ``scar`` with ``c`` .1, the prior the true
+    one, the criterion ``pa``, the seed 2, the folder of records ``results``.
+
+    ``data``: the key of a data set, or a table of your own (:func:`pubench.data`). ``config``: hyper-parameters of the
+    method. ``settings``: any other field of the spec by its dotted path. ``force``: run although a result is stored.
+    ``progress``: called with a line about each thing worth saying (``print`` shows them).
+
+    Raises InvalidRequest (a ValueError) if the request cannot be met, RunFailed if training fails.
+
+    >>> result = run("nnpu", "digits", c=0.1, seed=2, config={"epochs": 2}, tracking=False)
+    >>> result.test["accuracy"] > 0.5
+    True
+    >>> run("nnpu", "digits", c=0.1, seed=2, config={"epochs": 2}, tracking=False).reused
+    True
+    """
+    given = {name: value for name, value in locals().items() if name in _FIELDS and value is not None}
+    with in_words():
+        plan = plan_of(method, data, {**given, **_of_config(config)}, settings or {})
+        return carry_out(plan, force=force, progress=progress)
+
+
+#: Argument -> field, for those that set one field each.
+_FIELDS = {argument: field for field, argument in ARGUMENTS.items() if argument not in ("method", "data", "config")}
+
+
+def _of_config(config: Mapping[str, Any] | None) -> dict[str, Any]:
+    if config is not None and not isinstance(config, Mapping):
+        raise RequestError(f"config: a mapping of hyper-parameters is right, given {config!r}")
+    return {f"config.{name}": value for name, value in (config or {}).items()}
+
+
+def plan_of(method: str, data: str | PUTable, given: Mapping[str, Any], settings: Mapping[str, Any]) -> Plan:
+    """The plan that arguments describe; ``settings`` win.
+
+    ``given``: values by argument of :func:`run`, hyper-parameters as ``config.lr``. Raises RequestError, PluginError.
+    """
+    from pubench_core.plugins.registry import registry
+    from pubench_core.request import Layer, resolve
+
+    layer = Layer()
+    layer.put(("method", "key"), method, f"method={method!r}")
+    _put_data(layer, data)
+    for name, value in given.items():
+        hyper = name.removeprefix("config.")
+        path = f"method.config.{hyper}" if name.startswith("config.") else _FIELDS[name]
+        layer.put(path.split("."), _plain(value), f"{hyper}={value!r}")
+    for field, value in settings.items():
+        layer.put(str(field).split("."), _plain(value), f"settings {field}={value!r}")
+    return resolve([layer], registry(), warn=lambda text: warnings.warn(said(text), PubenchWarning, stacklevel=2))
+
+
+def _put_data(layer: Layer, data: str | Path | PUTable) -> None:
+    if isinstance(data, PUTable):
+        for name, value in data.own.items():
+            layer.put(("data", "own", name), value, f"data ({name})")
+        if data.scheme is not None:
+            layer.put(("data", "scheme"), data.scheme, f"scheme={data.scheme!r}")
+    elif isinstance(data, Path) or (isinstance(data, str) and is_table_path(data)):
+        raise RequestError(
+            f"data: pubench.data({str(data)!r}, labeled=COLUMN) makes a table of a file", field="data.key"
+        )
+    elif isinstance(data, str):
+        layer.put(("data", "key"), data, f"data={data!r}")
+    else:
+        raise RequestError(
+            f"data: the key of a data set or a table made by pubench.data is right, given {type(data).__name__}",
+            field="data.key",
+        )
+
+
+def _plain(value: Any) -> Any:
+    """The value as a YAML file would have it."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, Path):
+        return value
+    if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
+        return [_plain(item) for item in value]
+    return value
+
+
+def carry_out(plan: Plan, *, force: bool = False, progress: Callable[[str], None] | None = None) -> RunResult:
+    """Trains, or finds the stored result. Raises RequestError, RunFailed, RecordError.
+
+    What a reader of the result must know is warned of.
+    """
+    from pubench_core.execution.run import execute
+    from pubench_core.plugins.registry import registry
+
+    def say(text: str) -> None:
+        if progress is not None:
+            progress(said(text))
+
+    listeners = registry().listeners if plan.spec.execution.tracking else []
+    outcome = execute(plan, listeners=listeners, force=force, say=say)
+    for text in (*outcome.result.warnings, *outcome.result.chosen.warnings):
+        warnings.warn(text, PubenchWarning, stacklevel=3)
+    return RunResult(outcome.result, outcome.folder, outcome.reused)

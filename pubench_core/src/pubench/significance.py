@@ -1,0 +1,401 @@
+"""Whether differences between methods are more than chance: paired tests over seeds, ranks over data sets.
+
+Sources: Holm (1979) for many comparisons at once; Wilcoxon (1945); Friedman (1937), Iman and Davenport (1980) and
+Nemenyi (1963) as Demsar (2006) uses them for classifiers. scipy computes what it has; Holm's correction and the
+F statistic are here.
+
+Seeds split, label and train the same rows again. A small p over seeds says that the difference is more than the chance
+of these draws, not that it would show on other data; that is what the ranks over data sets are for.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from .text import aligned, html_table
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+Floats = npt.NDArray[np.float64]
+Test = Literal["t", "wilcoxon"]
+Decision = Literal["better", "worse", "not decided", "too few pairs"]
+
+#: Differences below this share of the largest value count as zero: they are rounding.
+ROUNDING = 1e-12
+#: Pairs up to which Wilcoxon's null distribution is counted out, where there are no ties and no zeros.
+EXACT = 50
+
+
+# -------------------------------------------------------------------- tests, as functions of numbers
+
+
+def paired_t(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
+    """(t, p) of the paired t-test, two-sided, with n - 1 degrees of freedom.
+
+    x, y: (n,) values of two methods with the same seeds, n >= 2. Differences that are all alike, up to rounding, give
+    t = 0 and p = 1 where they are zero, an infinite t and p = 0 where they are not. Never NaN.
+
+    >>> paired_t([1.0, 2.0, 4.0], [1.0, 2.0, 4.0])
+    (0.0, 1.0)
+    """
+    d, smallest = _differences(x, y)
+    if len(d) < 2:
+        raise ValueError(f"a paired t-test needs 2 pairs at least, given {len(d)}")
+    mean = float(d.mean())
+    if d.std(ddof=1) <= smallest:
+        return (0.0, 1.0) if abs(mean) <= smallest else (math.copysign(math.inf, mean), 0.0)
+    from scipy import stats
+
+    found = stats.ttest_1samp(d, 0.0)
+    return float(found.statistic), float(found.pvalue)
+
+
+def wilcoxon(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
+    """(W, p) of Wilcoxon's signed-rank test, two-sided; W is the smaller of the two sums of ranks.
+
+    x, y: (n,) values of two methods with the same seeds. Zero differences are left out, ties have mid-ranks. The null
+    distribution is counted out without ties and zeros up to n = 50; else it is the normal one, its variance corrected
+    for ties, without correction for continuity. Only zeros: p = 1.
+
+    >>> wilcoxon([1.0, 2.0, 4.0], [0.5, 1.0, 2.5])
+    (0.0, 0.25)
+    """
+    d, smallest = _differences(x, y)
+    kept = d[np.abs(d) > smallest]
+    if not len(kept):
+        return 0.0, 1.0
+    from scipy import stats
+
+    sizes = np.abs(kept)
+    exact = len(kept) == len(d) <= EXACT and len(np.unique(sizes)) == len(sizes)
+    if exact:
+        found = stats.wilcoxon(kept, correction=False, method="exact")
+        return float(found.statistic), float(found.pvalue)
+    # scipy renamed the option for the normal distribution between two of the releases that core accepts
+    ranks = stats.rankdata(sizes)
+    w = float(min(ranks[kept > 0].sum(), ranks[kept < 0].sum()))
+    n, counts = len(kept), np.unique(sizes, return_counts=True)[1].astype(np.float64)
+    variance = n * (n + 1) * (2 * n + 1) / 24 - float((counts**3 - counts).sum()) / 48
+    z = (w - n * (n + 1) / 4) / math.sqrt(variance)
+    return w, float(min(1.0, 2 * stats.norm.cdf(z)))
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """Holm's step-down adjustment of p-values, in the order given; NaN stays NaN and does not count.
+
+    The j-th smallest of m becomes min(1, max over k <= j of (m - k + 1) p_(k)).
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    values = np.asarray(p, dtype=np.float64)
+    order = [int(i) for i in np.argsort(values, kind="stable") if not math.isnan(values[i])]
+    adjusted, largest = [math.nan] * len(values), 0.0
+    for k, i in enumerate(order):
+        largest = max(largest, (len(order) - k) * float(values[i]))
+        adjusted[i] = min(1.0, largest)
+    return adjusted
+
+
+def _differences(x: Sequence[float], y: Sequence[float]) -> tuple[Floats, float]:
+    """x - y, and the size below which a difference is rounding."""
+    left, right = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    return left - right, ROUNDING * float(np.abs(left).max(initial=0.0))
+
+
+@dataclass(frozen=True)
+class Friedman:
+    """Methods ranked on every data set; rank 1 is best, equal values share the mean of their ranks.
+
+    ``chi2``, ``p``: Friedman's test, corrected for ties, K - 1 degrees of freedom. ``f``, ``f_p``: Iman and
+    Davenport's F of the uncorrected statistic, (K - 1, (K - 1)(D - 1)) degrees of freedom. ``critical_difference``:
+    Nemenyi's; two methods differ where their average ranks are at least that far apart.
+    """
+
+    methods: tuple[str, ...]
+    data: tuple[str, ...]
+    average_ranks: tuple[float, ...]
+    chi2: float
+    p: float
+    f: float
+    f_p: float
+    critical_difference: float
+    alpha: float
+
+    def differ(self, one: str, other: str) -> bool:
+        """Whether Nemenyi's test tells two methods apart."""
+        ranks = dict(zip(self.methods, self.average_ranks, strict=True))
+        return abs(ranks[one] - ranks[other]) >= self.critical_difference
+
+    @property
+    def can_decide(self) -> bool:
+        """Whether the largest possible difference of average ranks, K - 1, reaches the critical one."""
+        return len(self.methods) - 1 >= self.critical_difference
+
+
+def critical_difference(methods: int, data: int, alpha: float = 0.05) -> float:
+    """Nemenyi's q sqrt(K (K + 1) / (6 D)); q: quantile of the studentized range of K groups over sqrt 2.
+
+    >>> round(critical_difference(methods=8, data=12), 3)
+    3.031
+    """
+    from scipy import stats
+
+    q = float(stats.studentized_range.ppf(1 - alpha, methods, np.inf)) / math.sqrt(2)
+    return q * math.sqrt(methods * (methods + 1) / (6 * data))
+
+
+def friedman(
+    values: Mapping[str, Mapping[str, float]], *, higher_is_better: bool = True, alpha: float = 0.05
+) -> Friedman:
+    """Friedman's, Iman and Davenport's and Nemenyi's tests.
+
+    ``values``: method -> data set -> value; every method has the same D >= 2 data sets, and there are K >= 3 methods.
+    """
+    from scipy import stats
+
+    methods, data = tuple(values), tuple(next(iter(values.values())))
+    k, d = len(methods), len(data)
+    if k < 3 or d < 2:
+        raise ValueError(f"Friedman's test needs 3 methods and 2 data sets at least, given {k} and {d}")
+    table = np.array([[values[method][name] for method in methods] for name in data], dtype=np.float64)
+    ranks = stats.rankdata(-table if higher_is_better else table, axis=1)
+    average = ranks.mean(axis=0)
+    plain = 12 * d / (k * (k + 1)) * (float((average**2).sum()) - k * (k + 1) ** 2 / 4)
+    if all(len(set(row)) == 1 for row in table.tolist()):  # every rank is shared by all
+        chi2, p = 0.0, 1.0
+    else:
+        chi2, p = (float(number) for number in stats.friedmanchisquare(*table.T))
+    left = d * (k - 1) - plain
+    f = math.inf if left <= ROUNDING * d * k else (d - 1) * plain / left
+    return Friedman(
+        methods=methods,
+        data=data,
+        average_ranks=tuple(float(rank) for rank in average),
+        chi2=chi2,
+        p=p,
+        f=f,
+        f_p=float(stats.f.sf(f, k - 1, (k - 1) * (d - 1))),
+        critical_difference=critical_difference(k, d, alpha),
+        alpha=alpha,
+    )
+
+
+# -------------------------------------------------------------------- what a comparison says
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One method against the reference on one data set.
+
+    ``difference``: mean of method - reference over the ``n`` seeds that both ran, in the metric's own unit.
+    ``statistic``, ``p``: NaN where there are too few pairs. ``adjusted``: Holm's, over the methods compared on this
+    data set. ``smallest_p``: the smallest adjusted p that an exact test of so
+    many pairs can give.
+    """
+
+    data: str
+    method: str
+    reference: str
+    n: int
+    difference: float
+    statistic: float
+    p: float
+    adjusted: float
+    smallest_p: float
+    decision: Decision
+
+
+@dataclass(frozen=True)
+class Significance:
+    """What tests say of a comparison. Prints as text; in a notebook as tables.
+
+    ``pairs``: per data set and method, against ``reference``. ``ranks``: over data sets; None where ``no_ranks`` says
+    why there are none. ``notes``: what was left out.
+    """
+
+    metric: str
+    criterion: str
+    reference: str
+    test: Test
+    alpha: float
+    pairs: tuple[Pair, ...]
+    ranks: Friedman | None
+    no_ranks: str
+    notes: tuple[str, ...]
+
+    def to_frame(self) -> DataFrame:
+        """The pairs as a frame, one row each."""
+        import pandas
+
+        return pandas.DataFrame([vars(pair) for pair in self.pairs], columns=list(Pair.__dataclass_fields__))
+
+    def __str__(self) -> str:
+        lines = [self._title(), *aligned(self._head(), self._rows(), left=(0, 1, 6))]
+        lines += ["", *self._ranks_lines(), *(f"note: {note}" for note in self.notes)]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        below = "".join(f"<p>{html.escape(line)}</p>" for line in [*self._ranks_lines(), *self.notes])
+        return html_table(self._title(), self._head(), self._rows()) + below
+
+    def _title(self) -> str:
+        kind = "paired t-test" if self.test == "t" else "Wilcoxon's signed-rank test"
+        return (
+            f"{self.metric}, selected by {self.criterion}: difference to {self.reference} over seeds; {kind}, "
+            f"two-sided, Holm's adjustment per data set, level {self.alpha:g}"
+        )
+
+    @staticmethod
+    def _head() -> list[str]:
+        return ["data", "method", "pairs", "difference", "p", "adjusted p", "decision"]
+
+    def _rows(self) -> list[list[str]]:
+        return [
+            [
+                pair.data,
+                pair.method,
+                str(pair.n),
+                _number(pair.difference, "+.4f"),
+                _p(pair.p),
+                _p(pair.adjusted),
+                _decision(pair),
+            ]
+            for pair in self.pairs
+        ]
+
+    def _ranks_lines(self) -> list[str]:
+        if self.ranks is None:
+            return [f"no ranks over data sets: {self.no_ranks}"]
+        ranks = self.ranks
+        order = sorted(zip(ranks.average_ranks, ranks.methods, strict=True))
+        lines = [
+            f"average ranks over {len(ranks.data)} data sets (1 is best): "
+            + ", ".join(f"{method} {rank:.2f}" for rank, method in order),
+            f"Friedman chi2 = {ranks.chi2:.3f}, p = {_p(ranks.p)}; Iman-Davenport F = {ranks.f:.3f}, "
+            f"p = {_p(ranks.f_p)}; Nemenyi's critical difference {ranks.critical_difference:.2f}",
+        ]
+        if not ranks.can_decide:
+            lines.append(
+                f"too few data sets for Nemenyi's test: average ranks of {len(ranks.methods)} methods differ by "
+                f"{len(ranks.methods) - 1} at most, which is below the critical difference"
+            )
+        return lines
+
+
+def _decision(pair: Pair) -> str:
+    if pair.decision != "too few pairs":
+        return pair.decision
+    if math.isnan(pair.smallest_p):
+        return "too few pairs"
+    return f"too few pairs (an exact test has no adjusted p below {_p(pair.smallest_p)})"
+
+
+def _number(value: float, form: str) -> str:
+    return "-" if math.isnan(value) else format(value, form)
+
+
+def _p(value: float) -> str:
+    return "-" if math.isnan(value) else format(value, ".2g") if value < 0.001 else format(value, ".3f")
+
+
+# -------------------------------------------------------------------- from values to pairs
+
+
+#: data set -> method -> seed -> value
+Values = Mapping[str, Mapping[str, Mapping[int, float]]]
+
+
+def pairs_of(values: Values, reference: str, *, test: Test, alpha: float, higher_is_better: bool) -> list[Pair]:
+    """Every method against the reference on every data set that has both."""
+    found: list[Pair] = []
+    for data, methods in values.items():
+        if reference in methods:
+            found += _pairs_on(data, methods, reference, test, alpha, higher_is_better)
+    return found
+
+
+def _pairs_on(
+    data: str,
+    methods: Mapping[str, Mapping[int, float]],
+    reference: str,
+    test: Test,
+    alpha: float,
+    higher_is_better: bool,
+) -> list[Pair]:
+    """The family of one data set."""
+    tested: list[tuple[str, int, float, float, float]] = []
+    apply: Callable[[Sequence[float], Sequence[float]], tuple[float, float]] = paired_t if test == "t" else wilcoxon
+    needed = 2 if test == "t" else 1
+    for method, by_seed in methods.items():
+        if method == reference:
+            continue
+        seeds = [seed for seed in by_seed if seed in methods[reference]]
+        x, y = [by_seed[seed] for seed in seeds], [methods[reference][seed] for seed in seeds]
+        statistic, p = apply(x, y) if len(seeds) >= needed else (math.nan, math.nan)
+        tested.append((method, len(seeds), float(np.mean(np.subtract(x, y))) if x else math.nan, statistic, p))
+    adjusted = holm([p for *_, p in tested])
+    family = sum(not math.isnan(p) for *_, p in tested)
+    return [
+        _pair(data, reference, row, new, family, test, alpha, higher_is_better)
+        for row, new in zip(tested, adjusted, strict=True)
+    ]
+
+
+def _pair(
+    data: str,
+    reference: str,
+    tested: tuple[str, int, float, float, float],
+    adjusted: float,
+    family: int,
+    test: Test,
+    alpha: float,
+    higher_is_better: bool,
+) -> Pair:
+    method, n, difference, statistic, p = tested
+    smallest = math.nan if math.isnan(p) else 0.0 if test == "t" else min(1.0, family * 2 / 2**n)
+    decision: Decision = "not decided"
+    if math.isnan(p) or smallest > alpha:
+        decision = "too few pairs"
+    elif adjusted <= alpha and difference != 0:
+        decision = "better" if (difference > 0) == higher_is_better else "worse"
+    return Pair(data, method, reference, n, difference, statistic, p, adjusted, smallest, decision)
+
+
+def ranks_of(
+    values: Values, methods: Sequence[str], *, alpha: float, higher_is_better: bool
+) -> tuple[Friedman | None, str, list[str]]:
+    """Ranks over the data sets that all methods have a value on; why there are none; what was left out.
+
+    A method's value on a data set is its mean over the seeds that all of them ran there.
+    """
+    means: dict[str, dict[str, float]] = {method: {} for method in methods}
+    notes = []
+    for data, found in values.items():
+        lacking = [method for method in methods if not found.get(method)]
+        if lacking:
+            notes.append(f"no ranks on {data}: {', '.join(lacking)} has no value there")
+            continue
+        seeds = set.intersection(*(set(found[method]) for method in methods))
+        if not seeds:
+            notes.append(f"no ranks on {data}: no seed was run by all methods")
+            continue
+        for method in methods:
+            means[method][data] = float(np.mean([found[method][seed] for seed in sorted(seeds)]))
+    kept = len(means[methods[0]])
+    if len(methods) < 3:
+        return None, f"there are {len(methods)} methods, and 3 are needed", []
+    if kept < 2:
+        sets = "1 data set" if kept == 1 else f"{kept} data sets"
+        return None, f"there are values of all methods on {sets}, and 2 data sets are needed", notes
+    return friedman(means, higher_is_better=higher_is_better, alpha=alpha), "", notes

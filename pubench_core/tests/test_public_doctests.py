@@ -1,0 +1,43 @@
+"""The examples in the docstrings of package ``pubench`` run as they are written."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+from pathlib import Path
+
+import pytest
+
+import pubench
+from pubench_core.plugins.registry import registry
+
+#: Every module of the package whose text has an example.
+MODULES = [
+    name
+    for name in ["pubench", *(f"pubench.{found.name}" for found in pkgutil.iter_modules(pubench.__path__))]
+    if ">>>" in Path(importlib.import_module(name).__file__ or "").read_text(encoding="utf-8")
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One for all examples: a run that several of them need is carried out once."""
+    return tmp_path_factory.mktemp("examples")
+
+
+@pytest.mark.usefixtures("one_thread")
+@pytest.mark.filterwarnings("ignore::pubench.PubenchWarning")  # one epoch is not enough to decide well
+@pytest.mark.skipif(not registry().named("pubench-nnpu"), reason="the examples run nnpu, which is not installed")
+@pytest.mark.parametrize("name", MODULES)
+def test_the_examples_of_a_module_run(
+    name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    found = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert found.failed == 0, capsys.readouterr().out
+    assert found.attempted > 0
+
+
+def test_running_comparing_and_loading_have_examples() -> None:
+    assert {"pubench", "pubench.running", "pubench.comparing", "pubench.results"} <= set(MODULES)

@@ -1,0 +1,300 @@
+"""PUClassifier as users of scikit-learn use it."""
+
+from __future__ import annotations
+
+import pickle
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+import pubench
+from pubench.estimator import EXPECTED_FAILED_CHECKS
+from pubench_core.plugins.info import MethodInfo
+from pubench_core.plugins.registry import registry
+from pubench_core.request.resolve import method_class
+
+PRIOR = 0.37
+#: What a model that was trained for a moment decides is far from its prior, which is not what is tested here.
+pytestmark = pytest.mark.filterwarnings("ignore::pubench.PubenchWarning")
+
+
+@pytest.fixture(scope="module")
+def table():
+    """(frame, who is labeled, who is positive): malignant tumors, half of them labeled."""
+    x, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    positive = (y == 0).to_numpy()
+    labeled = positive & (np.random.default_rng(0).random(len(y)) < 0.5)
+    return x, labeled, positive
+
+
+@pytest.fixture(scope="module")
+def fitted(table):
+    x, labeled, _ = table
+    return pubench.PUClassifier("nnpu", prior=PRIOR, epochs=20).fit(x, labeled)
+
+
+def messy(x: pd.DataFrame) -> pd.DataFrame:
+    """Text, missing values, a date and an id beside a few numbers."""
+    rng = np.random.default_rng(1)
+    frame = x.iloc[:, :4].mask(rng.random((len(x), 4)) < 0.1)
+    frame["size"] = np.where(x["mean area"] > 700, "large", "small")
+    frame.loc[::17, "size"] = None
+    frame["seen"] = pd.Timestamp("2026-01-01")
+    frame["patient_id"] = np.arange(len(x)) + 1000
+    return frame
+
+
+class TestScores:
+    def test_it_finds_the_positives(self, table, fitted):
+        x, _, positive = table
+        assert roc_auc_score(positive, fitted.decision_function(x)) > 0.95
+        assert (fitted.predict(x) == positive).mean() > 0.88
+
+    def test_a_decision_is_a_score_above_zero(self, table, fitted):
+        x, _, _ = table
+        np.testing.assert_array_equal(fitted.predict(x), fitted.decision_function(x) > 0)
+
+    def test_score_is_the_auc_of_the_labels_that_are_given(self, table, fitted):
+        x, labeled, positive = table
+        scores = fitted.decision_function(x)
+        assert fitted.score(x, positive) == pytest.approx(roc_auc_score(positive, scores))
+        assert fitted.score(x, labeled) == pytest.approx(roc_auc_score(labeled, scores))
+
+    @pytest.mark.parametrize(("positive", "other"), [(1, 0), (1, -1), (True, False), (1.0, 0.0)])
+    def test_labels_come_back_as_they_were_given(self, table, fitted, positive, other):
+        x, labeled, _ = table
+        model = clone(fitted).fit(x, np.where(labeled, positive, other))
+        assert model.classes_.tolist() == [other, positive]
+        assert set(np.unique(model.predict(x))) == {positive, other}
+        np.testing.assert_array_equal(model.decision_function(x), fitted.decision_function(x))
+
+    def test_other_labels_need_pos_label(self, table):
+        x, labeled, _ = table
+        words = np.where(labeled, "known", "open")
+        with pytest.raises(ValueError, match=r"y has the values known, open; .* pos_label"):
+            pubench.PUClassifier("nnpu", prior=PRIOR, epochs=1).fit(x, words)
+        model = pubench.PUClassifier("nnpu", prior=PRIOR, epochs=1, pos_label="known").fit(x, words)
+        assert model.classes_.tolist() == ["open", "known"]
+
+    def test_the_same_seed_gives_the_same_scores_and_another_seed_others(self, table, fitted):
+        x, labeled, _ = table
+        other = clone(fitted).set_params(random_state=3).fit(x, labeled)
+        np.testing.assert_array_equal(clone(fitted).fit(x, labeled).decision_function(x), fitted.decision_function(x))
+        assert (other.decision_function(x) != fitted.decision_function(x)).any()
+
+    def test_the_scores_are_those_of_a_run_on_the_same_table(self, table, fitted, tmp_path):
+        x, labeled, _ = table
+        run = pubench.run(
+            "nnpu",
+            pubench.data(x, labeled),
+            prior=PRIOR,
+            config={"epochs": 20},
+            results=tmp_path,
+            tracking=False,
+        )
+        found = run.predictions().set_index("row")["score"]
+        np.testing.assert_allclose(found, fitted.decision_function(x)[found.index], rtol=1e-5, atol=1e-6)
+
+    def test_a_method_that_needs_no_prior_asks_for_none(self, table):
+        x, labeled, positive = table
+        model = pubench.PUClassifier("vpu", epochs=10).fit(x, labeled)
+        assert model.result_.selected == "pauc"
+        assert model.result_.data.prior.given is None
+        assert model.score(x, positive) > 0.9
+
+
+class TestFrames:
+    def test_text_gaps_dates_and_ids(self, table):
+        x, labeled, positive = table
+        frame = messy(x)
+        model = pubench.PUClassifier("nnpu", prior=PRIOR, epochs=20).fit(frame, labeled)
+        notes = " ".join(model.notes_)
+        assert "'seen' (constant)" in notes
+        assert "'patient_id' (probably an id" in notes
+        assert "'size' (3)" in notes
+        assert "missing values: 'mean radius'" in notes
+        assert model.n_features_in_ == 7
+        assert model.score(frame, positive) > 0.9
+
+    def test_an_unseen_text_and_a_gap_are_scored_and_said(self, table):
+        x, labeled, _ = table
+        frame = messy(x)
+        model = pubench.PUClassifier("nnpu", prior=PRIOR, epochs=2).fit(frame, labeled)
+        new = frame.head(3).assign(size=["huge", None, "small"])
+        with pytest.warns(pubench.PubenchWarning, match=r"'size' has values that training did not have \(huge\)"):
+            assert np.isfinite(model.decision_function(new)).all()
+
+    def test_polars_and_pyarrow_give_the_scores_of_pandas(self, table, fitted):
+        x, labeled, _ = table
+        pa = pytest.importorskip("pyarrow")
+        expected = fitted.decision_function(x)
+        np.testing.assert_array_equal(
+            clone(fitted).fit(pa.Table.from_pandas(x), labeled).decision_function(x), expected
+        )
+        polars = pytest.importorskip("polars")
+        frame = polars.from_pandas(x)
+        np.testing.assert_array_equal(clone(fitted).fit(frame, labeled).decision_function(frame), expected)
+
+    def test_columns_in_another_order_are_refused_as_scikit_learn_does(self, table, fitted):
+        x, _, _ = table
+        with pytest.raises(ValueError, match="feature names should match"):
+            fitted.predict(x[x.columns[::-1]])
+
+    def test_all_columns_of_an_array_are_features_even_one_that_counts_rows(self, table):
+        x, labeled, _ = table
+        array = np.c_[np.arange(len(x)), x.to_numpy()]
+        model = pubench.PUClassifier("nnpu", prior=PRIOR, epochs=1).fit(array, labeled)
+        assert "31 features" in " ".join(model.notes_)
+
+    def test_importances_are_per_column_of_x(self, table):
+        x, labeled, _ = table
+        frame = messy(x).assign(noise=np.random.default_rng(2).random(len(x)))
+        model = pubench.PUClassifier("puet", prior=PRIOR, n_estimators=50).fit(frame, labeled)
+        found = dict(zip(frame.columns, model.feature_importances_, strict=True))
+        assert found["seen"] == found["patient_id"] == 0
+        assert found["mean radius"] > found["noise"] > 0
+        assert not hasattr(pubench.PUClassifier("upu", prior=PRIOR, epochs=1).fit(x, labeled), "feature_importances_")
+
+
+class TestScikitLearn:
+    def test_clone_and_parameters(self):
+        model = pubench.PUClassifier("vpu", epochs=3)
+        assert clone(model).get_params() == model.get_params()
+        assert model.set_params(lr=0.1, prior=0.2).get_params()["lr"] == 0.1
+        assert "PUClassifier(epochs=3, lr=0.1, method='vpu', prior=0.2)" in repr(model)
+
+    def test_no_method_has_a_hyper_parameter_of_the_estimators_own(self):
+        own = set(pubench.PUClassifier().get_params())
+        for info in registry().infos(MethodInfo):
+            assert not own & set(method_class(info).Config.model_fields), info.key
+
+    @pytest.mark.parametrize("module", [pickle, joblib])
+    def test_pickles_and_dumps(self, table, fitted, module, tmp_path):
+        x, _, _ = table
+        if module is pickle:
+            again = pickle.loads(pickle.dumps(fitted))
+        else:
+            joblib.dump(fitted, tmp_path / "model")
+            again = joblib.load(tmp_path / "model")
+        np.testing.assert_array_equal(again.decision_function(x), fitted.decision_function(x))
+        assert again.result_ == fitted.result_
+
+    def test_grid_search_with_pa_and_pauc_on_a_frame_with_text_and_gaps(self, table):
+        x, labeled, positive = table
+        frame = messy(x)
+        search = GridSearchCV(
+            pubench.PUClassifier("nnpu", prior=PRIOR, epochs=5),
+            {"lr": [1e-6, 1e-2]},
+            scoring={"pa": pubench.pa_scorer(PRIOR), "pauc": pubench.pauc_scorer()},
+            refit="pa",
+            cv=pubench.PUKFold(3),
+            error_score="raise",
+        )
+        search.fit(frame, labeled)
+        assert search.best_params_ == {"lr": 1e-2}
+        assert search.score(frame, labeled) > 1
+        assert (search.predict(frame) == positive).mean() > 0.8
+
+    def test_pipeline_and_cross_val_score(self, table):
+        x, labeled, _ = table
+        pipeline = make_pipeline(StandardScaler(), pubench.PUClassifier("upu", prior=PRIOR, epochs=10))
+        found = cross_val_score(pipeline, x, labeled, cv=pubench.PUKFold(3), scoring=pubench.pauc_scorer())
+        assert found.shape == (3,)
+        assert found.min() > 0.7
+
+    @pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
+    def test_check_estimator(self):
+        model = pubench.PUClassifier(
+            "nnpu", prior=0.5, scheme="two-sample", criterion="last", epochs=20, lr=0.01, batch_size=64
+        )
+        found = check_estimator(model, expected_failed_checks=dict(EXPECTED_FAILED_CHECKS), on_fail=None, on_skip=None)
+        assert [check["check_name"] for check in found if check["status"] == "failed"] == []
+        expected = {check["check_name"] for check in found if check["status"] == "xfail"}
+        assert expected == set(EXPECTED_FAILED_CHECKS)
+
+    def test_it_writes_nothing(self, table, tmp_path, monkeypatch):
+        x, labeled, _ = table
+        monkeypatch.chdir(tmp_path)
+        pubench.PUClassifier("upu", prior=PRIOR, epochs=1).fit(x, labeled)
+        assert list(tmp_path.iterdir()) == []
+
+
+class TestFolds:
+    def test_shares_of_labeled_rows_are_kept(self, table):
+        x, labeled, _ = table
+        for train, test in pubench.PUKFold(4).split(x, labeled):
+            assert labeled[test].mean() == pytest.approx(labeled.mean(), abs=0.01)
+            assert len(np.intersect1d(train, test)) == 0
+            assert len(train) + len(test) == len(x)
+
+    def test_a_copy_of_a_labeled_row_is_in_its_fold(self, table):
+        x, labeled, _ = table
+        both = pd.concat([x[labeled], x], ignore_index=True)  # case-control: P, and U that contains it
+        y = np.r_[np.ones(labeled.sum()), np.zeros(len(x))]
+        copies = np.flatnonzero(labeled) + labeled.sum()
+        for _, test in pubench.PUKFold(3).split(both, y):
+            inside = np.isin(np.arange(labeled.sum()), test)
+            np.testing.assert_array_equal(np.isin(copies, test), inside)
+
+    def test_too_few_labels(self, table):
+        x, _, _ = table
+        with pytest.raises(ValueError, match="n_splits=5: the smaller of the two parts has 2 different instances"):
+            next(pubench.PUKFold(5).split(x, np.arange(len(x)) < 2))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        (
+            {"method": "nnpuu"},
+            "unknown method 'nnpuu'; did you mean 'nnpu'\\? \\(pubench.list_methods\\(\\) lists them\\)",
+        ),
+        (
+            {"method": "nnpu"},
+            "nnpu needs the class prior, which nobody knows here; give what you believe \\(prior=0.3\\)",
+        ),
+        ({"method": "nnpu", "prior": 1.3}, "prior=1.3: 1.3 is outside \\(0, 1\\)"),
+        ({"method": "nnpu", "prior": 0.1}, "prior 0.1 contradicts the labels"),
+        ({"method": "nnpu", "prior": 0.3, "lrr": 1}, "lrr=1: nnpu has no field 'lrr'; did you mean 'lr'"),
+        ({"method": "nnpu", "prior": 0.3, "lr": -1}, "lr=-1: given -1; lr must be a number above 0"),
+        ({"method": "nnpu", "prior": 0.3, "scheme": "one"}, "scheme one: the rows of X are one-sample"),
+        ({"method": "nnpu", "prior": 0.3, "criterion": "f1"}, "criterion 'f1' needs true labels"),
+        ({"method": "vpu", "criterion": "pa"}, "criterion 'pa' needs the class prior and none is known; prior=0.3"),
+        ({"method": "pn"}, "pn needs true labels"),
+        ({"method": "nnpu", "prior": 0.3, "features": "z*"}, "features=z\\* matches no column"),
+        ({"method": "nnpu", "prior": 0.3, "validation": 2}, "validation=2: given 2; fraction must be"),
+    ],
+)
+def test_a_wrong_parameter_is_a_value_error_in_the_callers_words(table, parameters, message):
+    x, labeled, _ = table
+    with pytest.raises(ValueError, match=message):
+        pubench.PUClassifier(**parameters).fit(x, labeled)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([0] * 569, "y has 1 class \\(0\\); PU learning needs labeled positives"),
+        ([0, 1, 2] * 189 + [0, 1], "Only binary classification is supported"),
+        ([0, 1], "inconsistent numbers of samples"),
+    ],
+)
+def test_wrong_labels(table, y, message):
+    x, _, _ = table
+    with pytest.raises(ValueError, match=message):
+        pubench.PUClassifier("vpu", epochs=1).fit(x, y)
+
+
+def test_unfitted():
+    with pytest.raises(NotFittedError):
+        pubench.PUClassifier().predict([[1.0]])

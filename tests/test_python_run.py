@@ -1,0 +1,186 @@
+"""``pubench.run`` and ``pubench.data``: what the command line does, from Python."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer
+
+import pubench
+from pubench_core.records.store import read_record
+
+pytestmark = pytest.mark.filterwarnings("ignore::pubench.PubenchWarning")
+QUICK = {"config": {"epochs": 2}, "tracking": False}
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    """(frame, who is labeled, truth)."""
+    x, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    truth = (y == 0).to_numpy().astype(int)
+    return x, (truth == 1) & (np.random.default_rng(0).random(len(y)) < 0.5), truth
+
+
+class TestRun:
+    def test_it_is_the_run_of_the_command_line(self, tmp_path, pubench_in):
+        done = pubench_in(tmp_path)(
+            *("run", "--method", "nnpu", "--data", "digits", "--c", "0.2", "--seed", "25", "--set", "epochs=2"),
+            "--no-tracking",
+        )
+        assert done.returncode == 0, done.stderr
+        found = pubench.run("nnpu", "digits", c=0.2, seed=25, results=tmp_path / "results", **QUICK)
+        assert found.reused
+        assert found.run_id in done.stdout
+
+    def test_a_result_is_kept_and_found_again(self, tmp_path):
+        lines: list[str] = []
+        first = pubench.run("upu", "digits", results=tmp_path, **QUICK)
+        again = pubench.run("upu", "digits", results=tmp_path, progress=lines.append, **QUICK)
+        forced = pubench.run("upu", "digits", results=tmp_path, force=True, **QUICK)
+        assert (first.reused, again.reused, forced.reused) == (False, True, False)
+        assert read_record(first.folder).result.test == first.test == forced.test
+        assert "force=True runs it again" in lines[0]
+        assert len(first.trace()) == 2
+        assert first.validation["pa"] is not None
+
+    def test_numbers_of_numpy_and_texts_of_paths_are_taken(self, tmp_path):
+        found = pubench.run("upu", "digits", c=np.float32(0.5), seed=np.int64(3), results=str(tmp_path), **QUICK)
+        assert (found.result.spec.mechanism.c, found.result.spec.seed) == (0.5, 3)
+
+    def test_classes_and_any_other_field(self, tmp_path):
+        found = pubench.run(
+            "upu",
+            "digits",
+            positive=np.arange(3),
+            settings={"validation.fraction": 0.3, "evaluation.trace": ["test"]},
+            results=tmp_path,
+            **QUICK,
+        )
+        assert found.result.spec.data.positive == (0, 1, 2)
+        assert found.result.spec.validation.fraction == 0.3
+
+    @pytest.mark.parametrize(
+        ("given", "message"),
+        [
+            ({"method": "nnpuu"}, "unknown method 'nnpuu'; did you mean 'nnpu'"),
+            ({"data": "digit"}, "unknown dataset 'digit'; did you mean 'digits'.*list_datasets"),
+            ({"c": 5}, "c=5: given 5; c must be a number in \\(0, 1\\]"),
+            ({"mechanism": "scarr"}, "unknown mechanism 'scarr'"),
+            ({"config": {"lrr": 1}}, "lrr=1: upu has no field 'lrr'; did you mean 'lr'"),
+            ({"config": 3}, "config: a mapping of hyper-parameters is right, given 3"),
+            ({"preset": "nope"}, "unknown preset of upu 'nope'"),
+            ({"seed": -1}, "seed=-1: given -1; seed must be"),
+            ({"settings": {"validation.fractoin": 0.1}}, "no field 'fractoin'; did you mean 'fraction'"),
+            ({"data": pd.DataFrame({"a": [1]})}, "a table made by pubench.data is right, given DataFrame"),
+            ({"device": "tpu"}, "device='tpu'"),
+            ({"data": "nowhere.csv"}, "pubench.data\\('nowhere.csv', labeled=COLUMN\\) makes a table"),
+        ],
+    )
+    def test_what_is_wrong_is_a_value_error_in_the_callers_words(self, given, message, tmp_path):
+        with pytest.raises(pubench.InvalidRequest, match=message) as error:
+            pubench.run(**{"method": "upu", "data": "digits", "results": tmp_path, "tracking": False, **given})
+        assert isinstance(error.value, ValueError)
+        assert "\n" not in str(error.value)
+        assert "--" not in str(error.value)
+        assert list(tmp_path.iterdir()) == []
+
+
+class TestData:
+    def test_frame_array_and_file_are_the_same_data(self, cancer, tmp_path):
+        x, labeled, truth = cancer
+        frame = pubench.data(x, labeled, truth=truth, name="mine")
+        whole = pubench.data(x.assign(labeled=labeled, truth=truth), "labeled", truth="truth", name="mine")
+        file = frame.save(tmp_path / "mine.parquet")
+        assert frame.own["path"] == whole.own["path"]
+        assert frame.notes[1:] == whole.notes[1:] == file.notes[1:]
+        runs = [pubench.run("upu", t, prior=0.37, results=tmp_path / "r", **QUICK) for t in (frame, whole, file)]
+        assert [run.reused for run in runs] == [False, True, True]
+        array = pubench.data(x.to_numpy(), labeled.astype(int), truth=truth)
+        found = pubench.run("upu", array, prior=0.37, results=tmp_path / "r", **QUICK)
+        assert found.test["auc"] == pytest.approx(runs[0].test["auc"])
+
+    def test_predictions_are_of_the_unlabeled_rows(self, cancer, tmp_path):
+        x, labeled, _ = cancer
+        found = pubench.run("upu", pubench.data(x, labeled), prior=0.37, results=tmp_path, **QUICK).predictions()
+        assert sorted(found["row"]) == np.flatnonzero(~labeled).tolist()
+        assert found["rank"].tolist() == list(range(1, len(found) + 1))
+        with pytest.raises(ValueError, match="kept for tables of one's own"):
+            pubench.run("upu", "digits", results=tmp_path, **QUICK).predictions()
+
+    @pytest.mark.parametrize("kind", ["pair", "frame", "file"])
+    def test_rows_to_measure_on(self, cancer, tmp_path, kind):
+        x, labeled, truth = cancer
+        part = x.tail(100).assign(truth=truth[-100:])
+        part.to_csv(tmp_path / "test.csv", index=False)
+        test = {"pair": (x.tail(100), truth[-100:]), "frame": part, "file": tmp_path / "test.csv"}[kind]
+        truth_column = {} if kind == "pair" else {"truth": truth}
+        table = pubench.data(x, labeled, test=test, **truth_column)
+        found = pubench.run("upu", table, prior=0.37, results=tmp_path / "r", **QUICK)
+        assert found.result.data.test.rows == 100
+        assert found.test["auc"] > 0.5
+
+    def test_printing_it_says_what_was_understood(self, cancer):
+        x, labeled, _ = cancer
+        text = repr(pubench.data(x.assign(seen=pd.Timestamp("2026-01-01")), labeled, name="tumors"))
+        assert text.startswith("PUTable 'tumors'\n  tumors: 569 rows; 'labeled': True = labeled positive")
+        assert "left out: 'seen' (constant)" in text
+        assert "mean radius" in pubench.data(x, labeled).features
+
+    def test_an_edited_file_is_another_table(self, cancer, tmp_path):
+        x, labeled, _ = cancer
+        x.assign(s=labeled.astype(int)).to_csv(tmp_path / "my.csv", index=False)
+        table = pubench.data(tmp_path / "my.csv", "s")
+        first = pubench.run("upu", table, prior=0.37, results=tmp_path / "r", **QUICK)
+        x.assign(s=labeled.astype(int)).head(500).to_csv(tmp_path / "my.csv", index=False)
+        assert pubench.run("upu", table, prior=0.37, results=tmp_path / "r", **QUICK).run_id != first.run_id
+        assert "500 rows" in table.notes[0]
+
+    @pytest.mark.parametrize(
+        ("given", "message"),
+        [
+            ({}, "labeled is missing: an array or a column .*; there is mean radius"),
+            ({"labeled": [1, 0]}, "labeled: 569 values are right, one per row of x; given shape \\(2,\\)"),
+            ({"labeled": "nope"}, "unknown column of data \\(labeled\\) 'nope'"),
+            ({"labeled": np.zeros(569)}, "column 'labeled' labels no row"),
+            ({"labeled": np.arange(569)}, "1 and 0, 1 and -1, true and false"),
+            ({"labeled": "labeled", "x": "my.txt"}, "my.txt: a table is a file ending in"),
+            ({"labeled": [1, 0], "x": "my.csv"}, "labeled: for a file it is the name of a column, given list"),
+            ({"labeled": [1, 0], "x": [1.0, 2.0]}, "array of shape \\(n, d\\) is right; given shape \\(2,\\)"),
+            ({"labeled": "mean area", "test": (1, 2, 3)}, "a pair \\(x_test, truth_test\\) is right, given 3"),
+        ],
+    )
+    def test_what_is_wrong_is_one_line(self, cancer, given, message):
+        with pytest.raises(ValueError, match=message) as error:
+            _ = pubench.data(**{"x": cancer[0], **given}).notes
+        assert "\n" not in str(error.value)
+
+    def test_a_spec_of_a_table_in_memory_says_so_when_it_is_gone(self, cancer, tmp_path, pubench_in):
+        x, labeled, _ = cancer
+        found = pubench.run("upu", pubench.data(x, labeled), prior=0.37, results=tmp_path / "r", **QUICK)
+        done = pubench_in(tmp_path)("run", "--config", found.folder / "spec.yaml")
+        assert done.returncode == 2
+        assert (
+            "was a table in the memory of another process; save it as a file and name that one: --data" in done.stderr
+        )
+
+
+class TestImport:
+    def test_the_package_is_light_and_complete(self):
+        code = (
+            "import sys, pubench; heavy = {'torch', 'numpy', 'pandas', 'sklearn', 'mlflow', 'pydantic'};"
+            "assert not heavy & set(sys.modules), heavy & set(sys.modules);"
+            "assert set(pubench.__all__) == set(pubench._HOMES);"
+            "pubench.list_methods(); assert 'torch' not in sys.modules;"
+            "assert all(callable(getattr(pubench, name)) for name in dir(pubench));"
+            "assert 'torch' not in sys.modules"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+    def test_an_unknown_name(self):
+        with pytest.raises(AttributeError, match="has no attribute 'runs'"):
+            _ = pubench.runs
