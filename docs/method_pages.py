@@ -16,6 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from page_parts import add_pages, capitalized, citation, expand_navigation, markdown_of, table, table_row
+
 from pubench_cli.describe import describe
 from pubench_core.plugins.info import MechanismInfo, MetricInfo
 from pubench_core.plugins.registry import registry
@@ -38,13 +40,11 @@ One page per installed method, made from what the method says of itself. `pubenc
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds ``methods/index.md`` and ``methods/<key>.md``."""
-    from mkdocs.structure.files import File
-
+    """Adds ``methods/index.md`` and ``methods/<key>.md``, and them to the navigation."""
     described = [describe(entry) for entry in registry().entries("method")]
-    files.append(File.generated(config, "methods/index.md", content=index(described)))
-    for method in described:
-        files.append(File.generated(config, f"methods/{method['key']}.md", content=page(method)))
+    pages = {f"methods/{method['key']}.md": page(method) for method in described}
+    add_pages(files, config, {"methods/index.md": index(described), **pages})
+    expand_navigation(config, "methods/index.md", zip((method["name"] for method in described), pages, strict=True))
     return files
 
 
@@ -55,17 +55,13 @@ def index(methods: Iterable[Mapping[str, Any]]) -> str:
         published = f"{m['reference']['venue']} {m['reference']['year']}" if m["reference"] else ""
         needs = ", ".join(m["needs"]) or "-"
         cells = (f"[`{m['key']}`]({m['key']}.md)", m["name"], m["family"], published, needs, m["setting"])
-        rows.append(_row(cells))
+        rows.append(table_row(cells))
     return INTRODUCTION + "\n".join(rows) + "\n"
 
 
 def page(method: Mapping[str, Any], results: Path = BENCHMARKS / "results") -> str:
     """Everything about one method as Markdown; ``results``: the folder of raw rows."""
-    reference = method["reference"]
-    parts = [f"# {method['name']}", method["summary"][:1].upper() + method["summary"][1:] + "."]
-    if reference:
-        cited = f"{reference['authors']}: *{reference['title']}*. {reference['venue']} {reference['year']}."
-        parts.append(f"{cited} [{reference['url']}]({reference['url']})" if reference["url"] else cited)
+    parts = [f"# {method['name']}", capitalized(method["summary"]), citation(method["reference"])]
     parts.append(f"```\npubench run --method {method['key']} --data digits --mech scar --c 0.1\n```")
     facts = {
         "Key": f"`{method['key']}`" + "".join(f", `{alias}`" for alias in method["aliases"]),
@@ -75,17 +71,18 @@ def page(method: Mapping[str, Any], results: Path = BENCHMARKS / "results") -> s
         "Devices": ", ".join(method["devices"]),
         "Follows": method["follows"],
     }
-    parts.append(_table(("", ""), facts.items()))
+    parts.append(table(("", ""), facts.items()))
     parts += ["## What it does", _docstring(method["load"])]
     parts.append("## Hyper-parameters")
     columns = ("name", "default", "values", "meaning", "search")
-    parts.append(_table(columns, ([_text(row[name]) for name in columns] for row in method["hyper_parameters"])))
+    rows = ({**row, "search": row["search"] or ""} for row in method["hyper_parameters"])
+    parts.append(table(columns, ([_text(row[name]) for name in columns] for row in rows)))
     parts.append("## Presets")
     for name, preset in method["presets"].items():
         parts.append(f"**`{name}`** {preset['note']}: {_settings(preset['values'])}")
-        parts.append(_table(("data", "instead"), ((d, _settings(v)) for d, v in preset["per_data"].items())))
+        parts.append(table(("data", "instead"), ((d, _settings(v)) for d, v in preset["per_data"].items())))
     if method["declared_failures"]:
-        parts += ["## Declared failures", _table(("check", "reason"), method["declared_failures"].items())]
+        parts += ["## Declared failures", table(("check", "reason"), method["declared_failures"].items())]
     parts += measured(method["key"], sorted(results.glob("*.csv")))
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -134,7 +131,7 @@ def _scores(rows: list[Any]) -> str:
         seeds = {row.seed for row in rows if row.data == data}
         values = (found[measure].get((method, data)) for measure in MEASURES)
         lines.append((f"`{data}`", len(seeds), *(summary.spread(each) if each else "undefined" for each in values)))
-    return _table(columns, lines)
+    return table(columns, lines)
 
 
 def _costs(rows: Iterable[Any]) -> list[str]:
@@ -184,18 +181,7 @@ def _summary() -> Any:
 
 def _docstring(load: str) -> str:
     module = importlib.import_module(load.split(":")[0])
-    return inspect.cleandoc(module.__doc__ or "")
-
-
-def _table(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
-    """A Markdown table; nothing where there is no row."""
-    lines = [_row(row) for row in rows]
-    columns = list(columns)
-    return "\n".join([_row(columns), _row(["---"] * len(columns)), *lines]) if lines else ""
-
-
-def _row(cells: Iterable[Any]) -> str:
-    return "| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+    return markdown_of(inspect.cleandoc(module.__doc__ or ""))
 
 
 def _settings(values: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """Draws a run's result table as the README's picture.
 
-pubench run --method nnpu --data fashion-mnist --c 0.1 --set validation.fraction=0.01 --select f1 --results results
-python docs/picture.py results/<run-id> docs/images/result.svg
+pubench run --method nnpu --data digits --mech scar --c 0.1
+python docs/picture.py results/RUN docs/pages/images/result.svg
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def main() -> None:
     results.out = lambda: recording  # type: ignore[assignment]
     result, spec = record.result, record.result.spec
     words = f"--method {spec.method.key} --data {spec.data.key} --mech {spec.mechanism.key}"
-    words += f" --c {spec.mechanism.c:g} --select {result.selected}"
-    recording.print(f"$ pubench run {words} --set validation.fraction={spec.validation.fraction:g}", style="dim")
+    words += f" --c {spec.mechanism.c:g}"
+    recording.print(f"$ pubench run {words}", style="dim")
     results.print_result(result, Path("results", record.folder.name), registry())
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(recording.export_svg(title="pubench run", code_format=FRAME, unique_id="pubench"))

@@ -1,20 +1,35 @@
-"""mkdocs hook: the page of ``result.json``, made from the models that write and read it when the site is built."""
+"""mkdocs hook: the pages of a run's and a record's fields, made from the models that read and write them."""
 
 from __future__ import annotations
 
 import types
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 
+from page_parts import add_pages, markdown_of, table
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from pubench_core.results import RECORD_VERSION, Environment, Failure, Result
+from pubench_core.specs import RunSpec
+from pubench_core.specs.config import TrainingConfig
+from pubench_core.specs.fields import about
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
 
-INTRODUCTION = f"""# Fields of a record
+RUN = """# Fields of a run
+
+The YAML that `--dry-run` prints and `--config` reads, and what `--set` names with dots
+(`--set validation.fraction=0.1`). A field marked *not in the id* changes no trained score and is left out of the
+[run id](records.md#what-a-run-is). *Resolved* means that the value comes from what was asked for and from the plugins:
+the classes from the data set, the criteria from the metrics. The model is `pubench_core.specs.RunSpec`; `method.config`
+holds the hyper-parameters of the method, which [its page](methods/index.md) lists, those of `TrainingConfig` for every
+method that trains a network.
+
+"""
+
+RECORD = f"""# Fields of a record
 
 The content of `result.json`, format {RECORD_VERSION}, field by field; then that of `failure.json` and
 `environment.json`. A field is left out of the file where it is at its default. The models are
@@ -25,27 +40,32 @@ record as a typed object.
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds ``record-fields.md``."""
-    from mkdocs.structure.files import File
-
-    files.append(File.generated(config, "record-fields.md", content=page()))
+    """Adds ``record-fields.md`` and ``run-fields.md``."""
+    add_pages(files, config, {"record-fields.md": page(), "run-fields.md": run_page()})
     return files
 
 
 def page() -> str:
-    """Every model with its fields, the inner ones after the one that holds them."""
-    return INTRODUCTION + "\n".join(_section(model) for model in models(Result, Failure, Environment))
+    """Every model of a record with its fields, the inner ones after the one that holds them."""
+    return RECORD + "\n".join(_section(model) for model in models(Result, Failure, Environment))
+
+
+def run_page() -> str:
+    """Every section of a run, and what every method that trains a network can be told."""
+    return RUN + "\n".join(_section(model) for model in (*models(RunSpec), TrainingConfig))
 
 
 def models(*outer: type[BaseModel]) -> list[type[BaseModel]]:
-    """The models and all that their fields hold, each once, those of specs apart."""
+    """The models and all that their fields hold, each once, as far as they belong to the outer ones' package."""
     found: list[type[BaseModel]] = []
+    packages = tuple(".".join(model.__module__.split(".")[:2]) for model in outer)
     for model in outer:
-        if model in found or not model.__module__.startswith("pubench_core.results"):
+        if model in found:
             continue
         found.append(model)
         for field in model.model_fields.values():
-            found += [inner for inner in models(*_inner(field.annotation)) if inner not in found]
+            inner = [each for each in _inner(field.annotation) if each.__module__.startswith(packages)]
+            found += [each for each in models(*inner) if each not in found]
     return found
 
 
@@ -56,27 +76,36 @@ def _inner(annotation: Any) -> list[type[BaseModel]]:
 
 
 def _section(model: type[BaseModel]) -> str:
-    about = " ".join((model.__doc__ or "").split("\n\n")[0].split())
+    said = " ".join(markdown_of((model.__doc__ or "").split("\n\n")[0]).split())
     rows = [
-        f"| `{name}` | {_words(field.annotation)} | {_default(field)} | {field.description or ''} |"
+        (f"`{name}`", _words(field.annotation), _default(field, model), _meaning(field))
         for name, field in model.model_fields.items()
     ]
-    head = f"## {model.__name__}\n\n{about}\n\n| field | type | default | meaning |\n|---|---|---|---|\n"
-    return head + "\n".join(rows) + "\n"
+    return f"## {model.__name__}\n\n{said}\n\n{table(('field', 'type', 'default', 'meaning'), rows)}\n"
 
 
-def _default(field: FieldInfo) -> str:
+def _meaning(field: FieldInfo) -> str:
+    return (field.description or "") + ("" if about(field, "identifies", True) else " (*not in the id*)")
+
+
+def _default(field: FieldInfo, model: type[BaseModel]) -> str:
     if field.is_required():
-        return "always there"
+        return "resolved" if _of_specs(model) else "always there"
     value = field.get_default(call_default_factory=True)
+    if isinstance(value, BaseModel):
+        return "its defaults"
     return "none" if value in (None, "", (), {}) else f"`{value}`"
+
+
+def _of_specs(model: type[BaseModel]) -> bool:
+    return model.__module__.startswith("pubench_core.specs")
 
 
 def _words(annotation: Any) -> str:
     """A type in words: ``list of number``, ``mapping of text to Measure``."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin in (Union, types.UnionType):
-        return _words(next(a for a in arguments if a is not type(None)))
+        return " or ".join(_words(a) for a in arguments if a is not type(None))
     if origin is tuple:
         return f"list of {_words(arguments[0])}"
     if origin is dict:
@@ -89,4 +118,6 @@ def _words(annotation: Any) -> str:
     if annotation in plain:
         return plain[annotation]
     name = annotation.__name__
-    return f"[{name}](#{name.lower()})" if annotation.__module__.startswith("pubench_core.results") else f"`{name}`"
+    if not issubclass(annotation, BaseModel):
+        return f"`{name}`"
+    return f"[{name}]({'run' if _of_specs(annotation) else 'record'}-fields.md#{name.lower()})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import importlib.util
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -21,13 +22,15 @@ METHODS = [entry for entry in registry().entries("method") if entry.status == "o
 
 
 @pytest.fixture(scope="module")
-def pages() -> ModuleType:
+def pages() -> Iterator[ModuleType]:
+    sys.path.insert(0, str(HOOK.parent))  # as mkdocs does
     spec = importlib.util.spec_from_file_location("method_pages", HOOK)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module
+    yield module
+    sys.path.remove(str(HOOK.parent))
 
 
 @pytest.mark.parametrize("entry", METHODS, ids=lambda entry: entry.key)

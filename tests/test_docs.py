@@ -1,0 +1,299 @@
+"""What the documentation says can be done, is done: its commands, its Python, its links."""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import importlib.util
+import io
+import re
+import shlex
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from pubench_core.plugins.info import DatasetInfo, MechanismInfo, MethodInfo, MetricInfo
+from pubench_core.plugins.registry import registry
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted((DOCS / "pages").glob("*.md"))]
+
+#: Data sets whose data are part of a Python package.
+PACKAGED = {"digits", "breast-cancer", "toy-gaussian"}
+#: Commands of pubench that CI cannot run, whatever their arguments.
+NEVER = {"ui": "it serves a page until it is stopped", "check": "the tests of every method run the same checks"}
+#: Comments before a block, read from its last line up.
+_SKIPPED = re.compile(r"<!-- not run in CI: (?P<why>.+) -->")
+_REFUSED = "<!-- refused in CI: exit code 2 -->"
+_FENCE = re.compile(r"(?P<before>[^\n]*)\n+```(?P<language>\w*)[^\n]*\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
+_RUN_ID = re.compile(r"results/([0-9a-f]{16})")
+
+
+@dataclass(frozen=True)
+class Block:
+    """One fenced block. ``skipped``: why CI does not run it; ``refused``: its command ends with exit code 2."""
+
+    language: str
+    body: str
+    skipped: str
+    refused: bool
+
+
+def blocks(page: Path) -> list[Block]:
+    """The fenced blocks of a page, in order."""
+    found = []
+    for fence in _FENCE.finditer("\n" + page.read_text(encoding="utf-8")):
+        comment = _SKIPPED.search(fence["before"])
+        refused = _REFUSED in fence["before"]
+        found.append(Block(fence["language"], fence["body"], comment["why"] if comment else "", refused))
+    return found
+
+
+def commands(block: Block) -> list[str]:
+    """Its lines that call pubench, without prompt and comment; a line that ends in a backslash goes on in the next."""
+    lines = [line.removeprefix("$ ").strip() for line in block.body.replace("\\\n", " ").splitlines()]
+    return [line for line in lines if line.startswith("pubench ")] if block.language in ("", "console", "bash") else []
+
+
+def needs_files(words: list[str]) -> bool:
+    """Whether a command names a data set that does not come with a Python package, and no file of the reader's."""
+    keys = {key for info in registry().infos(DatasetInfo) for key in (info.key, *info.aliases)} - PACKAGED
+    return bool(keys & set(words)) or words[1:3] == ["data", "fetch"]
+
+
+def missing_table(words: list[str]) -> bool:
+    """Whether ``--data`` names a file that is not here: without it, nothing can be resolved."""
+    data = Path(words[words.index("--data") + 1]) if "--data" in words else Path()
+    return bool(data.suffix) and not data.exists()
+
+
+def with_commands() -> list[Path]:
+    return [page for page in PAGES if any(commands(block) or block.language == "python" for block in blocks(page))]
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One folder of records for all pages, so that what two pages show is trained once."""
+    return tmp_path_factory.mktemp("docs") / "results"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, stored: Path, monkeypatch: pytest.MonkeyPatch, one_thread: None) -> Path:
+    """An empty folder, current, whose ``results`` are those of all pages."""
+    stored.mkdir(exist_ok=True)
+    (tmp_path / "results").symlink_to(stored, target_is_directory=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+# -------------------------------------------------------------------- what pages show is carried out
+
+
+@pytest.mark.parametrize("page", with_commands(), ids=lambda page: page.stem)
+def test_what_a_page_shows_can_be_done_in_its_order(page: Path, folder: Path, pubench_in: Callable[..., Any]) -> None:
+    pubench, variables, said, last_run = pubench_in(folder), {"__name__": "__main__"}, "", ""
+    extra = ["--threads", "1", *([] if page.stem == "tracking" else ["--no-tracking"])]  # MLflow takes seconds
+    for block in blocks(page):
+        if block.language == "python":
+            said = "" if block.skipped else carried_out(page, block, variables)
+        elif block.language == "text" and said:
+            assert shape(block.body) == shape(said), f"{page.name} shows another output than\n{said}"
+            said = ""
+        else:
+            said = ""
+            for command in commands(block):
+                words = shlex.split(command, comments=True)
+                if words[1] in NEVER:
+                    continue
+                target = words[words.index(">") + 1] if ">" in words else None
+                words = words[: words.index(">")] if ">" in words else words
+                if block.skipped or needs_files(words):
+                    if words[1] != "run" or missing_table(words):
+                        continue
+                    words.append("--dry-run")
+                words = [last_run if word == "RUN" else word for word in words]
+                done = pubench(*words[1:], *(extra if words[1] == "run" else []))
+                expected = 2 if block.refused else 0
+                assert done.returncode == expected, f"{page.name}: {command}\n{done.stderr[-2000:]}"
+                said = done.stderr if block.refused else done.stdout
+                if target is not None:
+                    Path(target).write_text(done.stdout)
+                if found := _RUN_ID.search(done.stdout):
+                    last_run = found[1]
+
+
+def carried_out(page: Path, block: Block, variables: dict[str, Any]) -> str:
+    """What a block of Python prints; a session (``>>>``) is a doctest."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore", category=UserWarning)  # pages show warnings of runs that are kept short
+        if ">>>" in block.body:
+            test = doctest.DocTestParser().get_doctest(block.body, variables, page.name, str(page), 0)
+            failures = io.StringIO()
+            assert not doctest.DocTestRunner().run(test, out=failures.write, clear_globs=False).failed, (
+                failures.getvalue()
+            )
+            variables.update(test.globs)
+        else:
+            exec(compile(block.body, f"{page.name}: {block.body.splitlines()[0]}", "exec"), variables)
+    return printed.getvalue()
+
+
+def shape(text: str) -> list[str]:
+    """Lines with numbers, run ids and the widths of columns taken out: other processors round differently."""
+    text = re.sub(r"\b[0-9a-f]{16}\b", "ID", " ".join(text.split("\n")) if text.startswith("error") else text)
+    text = re.sub(r"[-+]?\d+(\.\d+)?", "N", text)
+    text = re.sub(r"\d|\*", "", text)
+    return [" ".join(line.split()) for line in text.strip().splitlines()]
+
+
+def test_every_skipped_block_says_why() -> None:
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        assert text.count("<!-- not run in CI") == sum(bool(block.skipped) for block in blocks(page)), page.name
+
+
+def test_pages_are_found_that_have_commands_and_python() -> None:
+    names = {page.stem for page in with_commands()}
+    assert {"README", "first-run", "settings", "failure-modes", "python", "user-tables", "adding-a-method"} <= names
+
+
+# -------------------------------------------------------------------- what pages say of the plugins
+
+
+def test_the_settings_page_says_of_every_method_what_it_assumes_once() -> None:
+    page = (DOCS / "pages" / "settings.md").read_text(encoding="utf-8")
+    table = page.partition("| the formula assumes |")[2].partition("\n\n")[0]
+    named = re.findall(r"`([a-z0-9-]+)`", table)
+    assert sorted(named) == sorted(info.key for info in registry().infos(MethodInfo))
+
+
+def test_the_page_of_numbers_has_every_metric() -> None:
+    page = (DOCS / "pages" / "numbers.md").read_text(encoding="utf-8")
+    for info in registry().infos(MetricInfo):
+        assert f"`{info.key}`" in page, info.key
+
+
+def test_the_page_of_data_has_every_mechanism() -> None:
+    page = (DOCS / "pages" / "data.md").read_text(encoding="utf-8")
+    for info in registry().infos(MechanismInfo):
+        assert f"| `{info.key}` |" in page
+
+
+# -------------------------------------------------------------------- pages that are generated
+
+
+@pytest.fixture(scope="module")
+def hook() -> Iterator[Callable[[str], ModuleType]]:
+    """``hook(name)``: a script of ``docs/`` as a module."""
+    sys.path.insert(0, str(DOCS))
+
+    def loaded(name: str) -> ModuleType:
+        spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    yield loaded
+    sys.path.remove(str(DOCS))
+
+
+@pytest.mark.parametrize("info", registry().infos(DatasetInfo), ids=lambda info: info.key)
+def test_the_page_of_a_data_set_has_classes_binarizations_source_and_terms(
+    hook: Callable[[str], ModuleType], info: DatasetInfo
+) -> None:
+    page = hook("plugin_pages").data_set_page(info)
+    assert page.startswith(f"# {info.name}\n")
+    for index, name in enumerate(info.classes):
+        assert f"| {index} | {name} |" in page
+    for name in ("default", *info.binarizations):
+        assert f"| `{name}` |" in page
+    for said in (info.source, info.license or "not stated", info.reference.title if info.reference else ""):
+        assert said in page
+    assert "\n## Files\n" in page
+
+
+def test_the_counts_of_packaged_data_sets_are_those_of_the_data(hook: Callable[[str], ModuleType]) -> None:
+    from sklearn.datasets import load_breast_cancer, load_digits
+
+    pages = hook("plugin_pages")
+    index = pages.data_set_index(registry().infos(DatasetInfo))
+    for key, loader in (("digits", load_digits), ("breast-cancer", load_breast_cancer)):
+        target = loader().target
+        page = pages.data_set_page(registry().find(DatasetInfo, key))
+        for k in set(target):
+            assert re.search(rf"^\| {k} \| \S+ \| {(target == k).sum()} \| *\|$", page, re.MULTILINE)
+        assert f"| {len(target):,} |" in index
+
+
+def test_every_field_of_a_run_is_on_its_page(hook: Callable[[str], ModuleType]) -> None:
+    from pubench_core.specs import RunSpec
+
+    page = hook("record_pages").run_page()
+    for name, field in RunSpec.model_fields.items():
+        assert f"| `{name}` |" in page
+        for inner in getattr(field.annotation, "model_fields", {}):
+            assert f"| `{inner}` |" in page
+
+
+@pytest.mark.parametrize(
+    ("docstring", "markdown"),
+    [
+        ("Raises :class:`~a.b.Undefined`.", "Raises `Undefined`."),
+        (":mod:`pubench.method` has it", "`pubench.method` has it"),
+        ("As in::\n\n    x = 1", "As in:\n\n    x = 1"),
+        ("Text.\n\n>>> 1 + 1\n2\n\nMore.", "Text.\n\n```pycon\n>>> 1 + 1\n2\n```\n\nMore."),
+    ],
+)
+def test_docstrings_become_markdown(hook: Callable[[str], ModuleType], docstring: str, markdown: str) -> None:
+    assert hook("page_parts").markdown_of(docstring) == markdown
+
+
+def test_the_pictures_are_those_that_their_scripts_draw(tmp_path: Path) -> None:
+    for script, picture in (("schemes.py", "schemes.svg"), ("rooms.py", "rooms.svg")):
+        drawn = tmp_path / picture
+        subprocess.run([sys.executable, DOCS / script, drawn], check=True)
+        assert drawn.read_text() == (DOCS / "pages" / "images" / picture).read_text(), f"python docs/{script} again"
+
+
+# -------------------------------------------------------------------- the site
+
+
+@pytest.mark.skipif(importlib.util.find_spec("mkdocstrings") is None, reason="the group docs is not installed")
+def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "mkdocs",
+        "build",
+        "--strict",
+        "--quiet",
+        "-f",
+        DOCS / "mkdocs.yml",
+        "-d",
+        tmp_path,
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    built = (tmp_path / "reference" / "pubench" / "index.html").read_text(encoding="utf-8")
+    for name in ("run", "compare", "load_results", "data", "PUClassifier", "list_methods"):
+        assert re.search(rf'id="pubench\.\w+\.{name}"', built), name
+    for page in tmp_path.rglob("*.html"):
+        foreign = re.findall(r'(?:src|<link[^>]+href)="(https?://[^"]+)"', page.read_text(encoding="utf-8"))
+        assert not foreign, f"{page.relative_to(tmp_path)} loads {foreign[0]}"
+
+
+def test_links_of_the_readme_lead_somewhere() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#]+)\)", text):
+        assert (ROOT / target).exists(), target
