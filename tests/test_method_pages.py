@@ -19,6 +19,13 @@ ROOT = Path(__file__).parents[1]
 HOOK = ROOT / "docs" / "method_pages.py"
 RESULTS = ROOT / "benchmarks" / "results"
 METHODS = [entry for entry in registry().entries("method") if entry.status == "ok"]
+#: What is published is measured; a method that is being written need not be.
+MEASURED = [
+    entry
+    for entry in METHODS
+    if (entry.info is not None and entry.info.reference is not None)
+    or any(f"\n{entry.key}," in path.read_text(encoding="utf-8") for path in RESULTS.glob("*.csv"))
+]
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +78,7 @@ def section(page: str) -> str:
     return rest.strip()
 
 
-@pytest.mark.parametrize("entry", METHODS, ids=lambda entry: entry.key)
+@pytest.mark.parametrize("entry", MEASURED, ids=lambda entry: entry.key)
 def test_a_page_has_mean_deviation_and_number_of_seeds_of_every_data_set(pages: ModuleType, entry: Entry) -> None:
     measured = section(pages.page(describe(entry)))
     table = measured.split("\n\n")[1]  # after the protocol's words
@@ -92,7 +99,7 @@ def test_a_page_has_mean_deviation_and_number_of_seeds_of_every_data_set(pages: 
             assert [float(number) for number in cell.split(" ± ")] == pytest.approx(expected, abs=0.00501)
 
 
-@pytest.mark.parametrize("entry", METHODS, ids=lambda entry: entry.key)
+@pytest.mark.parametrize("entry", MEASURED, ids=lambda entry: entry.key)
 def test_a_page_has_the_cost_of_an_epoch_where_it_was_measured(pages: ModuleType, entry: Entry) -> None:
     costs = list(stored(entry.key, "ratio"))
     measured = section(pages.page(describe(entry)))

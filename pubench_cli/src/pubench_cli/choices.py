@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
+from pathlib import Path
+
+import typer
 
 
 class Kind(StrEnum):
@@ -32,12 +35,81 @@ class ListFormat(StrEnum):
     csv = "csv"
 
 
+class Family(StrEnum):
+    """What a new method does about rows without a label."""
+
+    risk = "risk"
+    disambiguation = "disambiguation"
+    generative = "generative"
+
+
+class MethodTemplate(StrEnum):
+    """How a new method trains."""
+
+    network = "network"
+    two_stage = "two-stage"
+    trees = "trees"
+
+
+class PredictFormat(StrEnum):
+    """How predictions are printed."""
+
+    csv = "csv"
+    json = "json"
+
+
 def keys(kind: str) -> Callable[[str], list[str]]:
     """Completion of a plugin's key."""
 
     def complete(incomplete: str) -> list[str]:
-        from pubench_core.plugins.registry import registry
-
-        return [e.key for e in registry().entries(kind) if e.status == "ok" and e.key.startswith(incomplete)]
+        return [key for key in _usable(kind) if key.startswith(incomplete)]
 
     return complete
+
+
+def any_key(incomplete: str) -> list[str]:
+    """Completion of a key of any kind."""
+    return sorted({key for kind in Kind for key in _usable(kind.removesuffix("s")) if key.startswith(incomplete)})
+
+
+def methods_and_packages(incomplete: str) -> list[str]:
+    """Completion of a method's key or of the name of a package that has methods."""
+    from pubench_core.plugins.registry import registry
+
+    entries = registry().entries("method")
+    return sorted({name for e in entries for name in (e.key, e.distribution) if name.startswith(incomplete)})
+
+
+def criteria(incomplete: str) -> list[str]:
+    """Completion of a selection criterion."""
+    from pubench_core.plugins.info import MetricInfo
+    from pubench_core.plugins.registry import registry
+
+    names = ["native", "last", *(m.key for m in registry().infos(MetricInfo) if m.criterion)]
+    return sorted(name for name in names if name.startswith(incomplete))
+
+
+def presets(context: typer.Context, incomplete: str) -> list[str]:
+    """Completion of a preset: of the method that was named before, else of any."""
+    from pubench_core.plugins.info import MethodInfo
+    from pubench_core.plugins.registry import registry
+
+    method = context.params.get("method")
+    infos = [m for m in registry().infos(MethodInfo) if method is None or method in (m.key, *m.aliases)]
+    return sorted({name for info in infos for name in info.presets if name.startswith(incomplete)})
+
+
+def runs(context: typer.Context, incomplete: str) -> list[str]:
+    """Completion of a run id: of the folder of records that was named before, else of ``results``."""
+    folder = Path(context.params.get("results") or "results")
+    try:
+        ids = [path.parent.name for path in folder.glob("*/result.json")]
+    except OSError:
+        return []
+    return sorted(name for name in ids if name.startswith(incomplete))
+
+
+def _usable(kind: str) -> list[str]:
+    from pubench_core.plugins.registry import registry
+
+    return [e.key for e in registry().entries(kind) if e.status == "ok"]

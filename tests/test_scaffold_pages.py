@@ -1,0 +1,78 @@
+"""The pages for authors of plugins, command by command: what they make is installed and tried as they say."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+PAGES = sorted((Path(__file__).parents[1] / "docs" / "pages").glob("adding-a-*.md"))
+_FENCE = re.compile(r"(?P<before>[^\n]*)\n+```(?P<language>\w*)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def steps(page: Path) -> list[tuple[str, str]]:
+    """(language, line or block) in order: lines of commands one by one, Python as a whole."""
+    found = []
+    for fence in _FENCE.finditer(page.read_text(encoding="utf-8")):
+        if "<!-- not run in CI: " in fence["before"]:
+            continue
+        whole = fence["language"] == "python"
+        found += [(fence["language"], text) for text in ([fence["body"]] if whole else fence["body"].splitlines())]
+    return found
+
+
+def installed(package: Path, site: Path) -> None:
+    """What an editable installation comes to: the package is found, and its entry point."""
+    project = tomllib.loads((package / "pyproject.toml").read_text())["project"]
+    ((key, module),) = project["entry-points"]["pubench"].items()
+    facts = site / f"{module}-{project['version']}.dist-info"
+    facts.mkdir(parents=True)
+    (facts / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
+    (facts / "entry_points.txt").write_text(f"[pubench]\n{key} = {module}\n")
+    (site / module).symlink_to(package / "src" / module)
+
+
+def test_there_is_a_page_for_every_kind() -> None:
+    kinds = ("data-set", "mechanism", "method", "metric")
+    assert [page.stem for page in PAGES] == [f"adding-a-{kind}" for kind in kinds]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_what_the_page_says_can_be_done_in_its_order(page: Path, pubench: Run, tmp_path: Path) -> None:
+    env, said, done = {"OMP_NUM_THREADS": "1"}, "", []
+    for language, text in steps(page):
+        words = shlex.split(text) if language == "" else [language]
+        match words:
+            case ["pip", "install", "-e", target]:
+                (line,) = [line for line in said.splitlines() if " install " in line]  # as the command printed
+                assert shlex.split(line)[-2:] == ["-e", target]
+                installed(tmp_path / target, tmp_path / "site")
+                env["PYTHONPATH"] = str(tmp_path / "site")
+            case ["pubench", "check", _]:
+                pass  # half a minute; tests/test_scaffold.py makes the same checks
+            case ["pubench", *arguments]:
+                short = ["--set", "epochs=2", "--no-tracking", "--threads", "1"] if arguments[0] == "run" else []
+                done.append(pubench(*arguments, *short, env=env))
+                assert done[-1].returncode == 0, f"{text}\n{done[-1].stderr[-2000:]}"
+                said = done[-1].stdout
+            case ["python"]:
+                short_text = text.replace('config={"epochs": 10}', 'config={"epochs": 2}, tracking=False')
+                assert short_text != text
+                code = [sys.executable, "-c", short_text]
+                made = subprocess.run(
+                    code, cwd=tmp_path, env=os.environ | env, capture_output=True, text=True, check=False
+                )
+                assert made.returncode == 0, made.stderr[-2000:]
+                assert "my-method" in made.stdout
+            case _:
+                raise AssertionError(f"{page.name}: {text}")
+    assert len(done) >= 3
