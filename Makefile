@@ -1,39 +1,72 @@
-# make demo   set up in .venv/, run nnPU on an embedded real data set, print the result table
-# make test   the same set-up, then lint and all tests
-# make lint   ruff and mypy
-# make docs   build the documentation into docs/site/
+# make help says what there is
 
 PYTHON ?= python3
 UV     := $(or $(shell command -v uv 2>/dev/null),.uv/bin/uv)
 BIN    := .venv/bin
 MANIFESTS := pyproject.toml $(wildcard pubench_*/pyproject.toml plugins/*/*/pyproject.toml)
-SOURCES   := $(wildcard pubench_*/src plugins/*/*/src)
+SOURCES   := $(wildcard pubench_*/src plugins/*/*/src) $(wildcard .ci/*.py)
+# --inexact: plugins that you installed beside ours stay
+SYNC      := sync --quiet --inexact
+# a file's tests share what they set up
+PYTEST    := python -m pytest -n $(or $(WORKERS),auto) --dist loadfile
+# what `make oldest` runs: the tests of every package, and those across packages that start the command
+OLDEST    := pubench_core/tests pubench_cli/tests plugins $(wildcard tests/test_cli_*.py) tests/test_user_tables.py \
+             tests/test_plugins_broken.py
+# but those that begin with a run in which certain epochs are chosen: the last digits of older versions choose others
+OLDEST    += --deselect tests/test_cli_run.py::TestAnotherRequestForTheSameRun
+# percent of the lines of all packages that the tests run; `make coverage` fails below it
+COVERED   := 85
+# Python 3.12 and newer can measure at almost no cost
+CORE       = $(shell $(BIN)/python -c "import sys; print('sysmon' if sys.version_info >= (3, 12) else 'ctrace')" 2>/dev/null)
 
 # where byte code is not kept, every command compiles its imports anew, for longer than it works
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint docs clean
+.PHONY: help setup demo test lint docs metadata coverage oldest wheels clean
 
-demo: .venv/ready
+help: ## this list
+	@echo "usage: make TARGET"
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 14
+
+setup: .venv/ready ## everything into .venv/, with the versions that pyproject.toml pins
+
+demo: .venv/ready ## run nnPU on an embedded real data set, print the result table
 	$(BIN)/pubench run --method nnpu --data digits --mech scar --c 0.1
 
-test: .venv/ready lint
-	$(BIN)/python -m pytest -n auto --dist loadfile # a file's tests share what they set up
+test: .venv/ready lint ## lint, then all tests
+	$(BIN)/$(PYTEST)
 
-lint: .venv/ready
+lint: .venv/ready ## the pyproject files against .ci/metadata.py, ruff, mypy
+	$(BIN)/python .ci/metadata.py --check
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy $(SOURCES)
 
-docs: .venv/ready
-	$(UV) sync --quiet --all-groups
+docs: .venv/ready ## build the documentation into docs/site/
+	$(UV) $(SYNC) --all-groups
 	$(BIN)/mkdocs build --strict -f docs/mkdocs.yml
 
-clean:
-	rm -rf .venv .uv docs/site
+metadata: .venv/ready ## write what the distributions share into their pyproject files (after adding a folder)
+	$(BIN)/python .ci/metadata.py
+
+coverage: .venv/ready ## all tests, measuring what they run; fails where that is less than the floor
+	$(BIN)/coverage erase
+	COVERAGE_CORE=$(CORE) $(BIN)/coverage run -m pytest -n $(or $(WORKERS),auto) --dist loadfile
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --fail-under $(COVERED)
+
+oldest: .venv/ready ## tests with the oldest versions that the distributions say they work with, in .venv-oldest/
+	$(BIN)/python .ci/oldest.py .venv-oldest --uv $(UV)
+	.venv-oldest/bin/$(PYTEST) -W default $(OLDEST)
+
+wheels: .venv/ready ## build every distribution into dist/, install the command with one method, try it
+	$(BIN)/python .ci/wheels.py --uv $(UV)
+
+clean: ## remove what these targets made
+	rm -rf .venv .venv-oldest .uv dist docs/site .coverage*
 
 .venv/ready: $(MANIFESTS) | $(UV)
-	$(UV) sync --quiet
+	$(UV) $(SYNC)
 	@touch $@
 
 # uv, where the machine has none: into the project's own folder, with pip

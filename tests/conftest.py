@@ -24,6 +24,8 @@ KEPT = (
     "LD_LIBRARY_PATH",
     "CUDA_VISIBLE_DEVICES",
     "NVIDIA_VISIBLE_DEVICES",
+    "COVERAGE_PROCESS_CONFIG",  # make coverage measures the command too
+    "COVERAGE_CORE",
 )
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]

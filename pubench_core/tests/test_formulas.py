@@ -277,6 +277,15 @@ def on_a_device(formula: Callable[[Tensor], Tensor]) -> Tensor:
         return formula(torch.empty(6, device="cuda"))
 
 
+def slicing_asks_the_driver() -> bool:
+    """Torch 2.6 looks for a GPU when a tensor that pretends to be on one is sliced."""
+    try:
+        return on_a_device(lambda z: z[:1]).device.type != "cuda"
+    except RuntimeError:
+        return True
+
+
+@pytest.mark.skipif(slicing_asks_the_driver(), reason="this torch cannot slice a tensor that pretends to be on a GPU")
 @pytest.mark.parametrize(
     "formula",
     [

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from importlib.metadata import EntryPoint, distributions
+from importlib.metadata import EntryPoint, distributions, version
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from pubench_core.errors import Hint, PluginError, RequestError
 from pubench_core.plugins.info import DatasetInfo, MethodInfo, MetricInfo
-from pubench_core.plugins.registry import GROUP, Entry, Registry, load
+from pubench_core.plugins.registry import GROUP, Entry, Registry, _plainly_met, _unmet, load
 
 Install = Callable[..., None]
 Discover = Callable[[], Registry]
@@ -47,10 +48,11 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
 def install(installed: Path) -> Install:
     """``install(name, source)``: a distribution pubench-NAME 1.0 whose entry point NAME is a module of that source."""
 
-    def install(name: str, source: str | None, version: str = "1.0") -> None:
+    def install(name: str, source: str | None, version: str = "1.0", requires: tuple[str, ...] = ()) -> None:
         folder = installed / f"pubench_{name}-{version}.dist-info"
         folder.mkdir()
-        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: pubench-{name}\nVersion: {version}\n")
+        asked = "".join(f"Requires-Dist: {text}\n" for text in requires)
+        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: pubench-{name}\nVersion: {version}\n{asked}")
         (folder / "entry_points.txt").write_text(f"[{GROUP}]\n{name} = toy_{name}\n")
         if source is not None:
             (installed / f"toy_{name}.py").write_text(source)
@@ -194,6 +196,72 @@ def test_what_nobody_offers_is_an_error_of_the_request_with_the_nearest_spelling
         registry.find(MethodInfo, "xyzzy")
     with pytest.raises(RequestError, match="unknown dataset 'mnist'; there is none"):
         registry.find(DatasetInfo, "mnist")
+
+
+# ---------------------------------------------------------------- plugins made for another core
+
+CORE = version("pubench-core")
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ("pubench-core<1002,>=1001", f"made for pubench-core >=1001,<1002; {CORE} is installed"),
+        ("pubench-core>=1001", f"made for pubench-core >=1001; {CORE} is installed"),
+        ("Pubench_Core (<0.0.1)", f"made for pubench-core <0.0.1; {CORE} is installed"),
+        ("pubench-core[test]!=0.*,<1", f"made for pubench-core !=0.*,<1; {CORE} is installed"),
+        ("pubench-core>>2", "its metadata ask for 'pubench-core>>2', which is not a requirement"),
+    ],
+)
+def test_a_plugin_made_for_another_core_is_a_row_that_says_so_and_is_not_imported(
+    install: Install, discover: Discover, asked: str, words: str
+) -> None:
+    install("other", offering(method("m")), requires=("numpy>=1000", asked))
+    install("good", offering(method("good")))
+    registry = discover()
+    entry = row(registry, "pubench-other")
+    assert (entry.status, entry.reason, entry.key, entry.kind) == ("broken", words, "other", None)
+    assert "toy_other" not in sys.modules
+    assert [info.key for info in registry.infos(MethodInfo)] == ["good"]
+    with pytest.raises(PluginError, match="is broken: "):
+        registry.find(MethodInfo, "other")
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        (),
+        ("pubench-core",),
+        (f"pubench-core>={CORE}",),
+        ("pubench-core<1000,>=0.0.1", "numpy>=1000"),  # what else is asked for is the installer's affair
+        ("pubench-core-of-mine>=1000",),
+        ("pubench-core>=1000; extra == 'next'",),
+        ("pubench-core>=1000; python_version < '3'",),
+    ],
+)
+def test_a_plugin_made_for_this_core_works(install: Install, discover: Discover, asked: tuple[str, ...]) -> None:
+    install("good", offering(method("good")), requires=asked)
+    assert discover().find(MethodInfo, "good").key == "good"
+
+
+@pytest.mark.parametrize("core", ["0.1", "0.1.0", "0.9.10", "0.10", "1.0.0", "1.0rc1", "2.0.dev3", "10.2"])
+@pytest.mark.parametrize(
+    "bounds",
+    ["", "<1,>=0.1", "<1,>=0.1.0", "(>=0.1, <1)", "<0.1.0", ">=0.10", "<0.9.11,>=0.9", ">=1.0", "<1.0.0", ">=1rc1"],
+)
+def test_the_quick_reading_of_bounds_agrees_with_the_full_one(core: str, bounds: str) -> None:
+    met = Requirement(f"pubench-core{bounds}").specifier.contains(core, prereleases=True)
+    assert (_unmet(f"pubench-core{bounds}", core) == "") == met
+    if bounds and "rc" not in bounds and core == "0.9.10":
+        assert _plainly_met(f"pubench-core{bounds}", core) == met
+
+
+def test_where_core_is_on_the_path_without_metadata_nothing_is_compared(
+    install: Install, discover: Discover, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pubench_core.plugins.registry._core_version", lambda: None)
+    install("good", offering(method("good")), requires=("pubench-core>=1001",))
+    assert discover().find(MethodInfo, "good").key == "good"
 
 
 # ---------------------------------------------------------------- what a metric says of itself

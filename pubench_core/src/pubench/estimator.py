@@ -16,11 +16,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from pubench_core.data.encoding import encode
 from pubench_core.data.held import hold
 from pubench_core.data.tables import read_table
+from pubench_core.errors import PluginError
 from pubench_core.results import Result
 
 from .labels import labeled_rows, positive_label
 from .tables import PUTable, data, frame_of
-from .words import PubenchWarning, in_words, said
+from .words import PubenchWarning, in_arguments, in_words, said
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -181,6 +182,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         from pubench_core.data.roots import data_root
         from pubench_core.engine.building import open_data
         from pubench_core.execution.compute import Audience, choose_device, compute
+        from pubench_core.isolation import left_as_found
 
         from .running import plan_of
 
@@ -198,10 +200,12 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         settings = {"execution.save_model": True, "execution.artifacts": []}
         plan = plan_of(self.method, table, {k: v for k, v in given.items() if v is not None}, settings)
         root = data_root(plan.spec.execution)
-        opened = open_data(plan, root)
-        done = compute(plan, opened, root, choose_device(plan), Audience())
-        assert done.model is not None
-        return done.result, opened.notes, done.model
+        with left_as_found():
+            opened = open_data(plan, root)
+            done = compute(plan, opened, root, choose_device(plan), Audience())
+        if done.model is None:
+            raise PluginError(f"{self.method} cannot be an estimator: {done.result.warnings[-1]}")
+        return done.result, tuple(in_arguments(note, _PARAMETERS) for note in opened.notes), done.model
 
     def _seed(self) -> int:
         if self.random_state is None:

@@ -16,6 +16,7 @@ from pubench_core.records.files import PREDICTIONS, TRACE
 from pubench_core.results import Result
 
 from .tables import PUTable
+from .waiting import wait_briefly
 from .words import ARGUMENTS, PubenchWarning, in_words, said
 
 if TYPE_CHECKING:
@@ -152,6 +153,7 @@ def plan_of(method: str, data: str | PUTable, given: Mapping[str, Any], settings
 
     ``given``: values by argument of :func:`run`, hyper-parameters as ``config.lr``. Raises RequestError, PluginError.
     """
+    wait_briefly()  # before torch is loaded, which the next lines do
     from pubench_core.plugins.registry import registry
     from pubench_core.request import Layer, resolve
 

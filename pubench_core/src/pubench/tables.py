@@ -15,7 +15,7 @@ from pubench_core.data.user_table import UserTable, read_user_table
 from pubench_core.errors import RequestError
 from pubench_core.specs import UserTableSpec
 
-from .words import in_words
+from .words import in_arguments, in_words
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -43,7 +43,7 @@ class PUTable:
     @property
     def notes(self) -> tuple[str, ...]:
         """What was understood: who is labeled, which columns became features, what is unusual."""
-        return self._read().notes
+        return tuple(map(in_arguments, self._read().notes))
 
     @property
     def features(self) -> tuple[str, ...]:

@@ -1,0 +1,301 @@
+"""The distributions share what ``.ci/metadata.py`` declares, and declare what they import."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from importlib.metadata import packages_distributions
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[1]
+SCRIPT = ROOT / ".ci" / "metadata.py"
+MANIFESTS = [ROOT / "pyproject.toml", *sorted(ROOT.glob("pubench_*/pyproject.toml"))]
+MANIFESTS += sorted(ROOT.glob("plugins/*/*/pyproject.toml"))
+MEMBERS = [manifest.parent for manifest in MANIFESTS[1:]]
+NNPU = "plugins/methods/nnpu/pyproject.toml"
+
+
+@pytest.fixture(scope="module")
+def metadata() -> ModuleType:
+    spec = spec_from_file_location("metadata_script", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """What the script reads of this repository, to write in."""
+    for manifest in MANIFESTS:
+        folder = tmp_path / manifest.parent.relative_to(ROOT)
+        (folder / "tests").mkdir(parents=True)
+        for name in ("pyproject.toml", "README.md", "LICENSE"):
+            shutil.copy(manifest.parent / name, folder)
+        for mark in manifest.parent.glob("src/*/py.typed"):
+            (folder / mark.parent.relative_to(manifest.parent)).mkdir(parents=True)
+            shutil.copy(mark, folder / mark.relative_to(manifest.parent))
+    shutil.copy(ROOT / "CITATION.cff", tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def script(
+    metadata: ModuleType, tree: Path, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, list[str]]]:
+    """``script(*options)``: its exit code and the lines it prints, in the copy."""
+
+    def run(*options: str) -> tuple[int, list[str]]:
+        code = metadata.main([*options, "--root", str(tree)])
+        return code, capsys.readouterr().out.splitlines()
+
+    return run
+
+
+def parsed(path: Path) -> dict[str, Any]:
+    return tomllib.loads(path.read_text())
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+
+Script = Callable[..., tuple[int, list[str]]]
+
+
+def test_the_repository_is_as_the_script_writes_it(metadata: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (metadata.main(["--check"]), capsys.readouterr().out) == (0, "")
+
+
+DRIFTS = [
+    (NNPU, 'version = "0.1.0"', 'version = "0.0.9"', 'project.version is "0.0.9"; "0.1.0" is right'),
+    (NNPU, 'license = "MIT"\n', "", 'project.license is missing: "MIT"'),
+    (NNPU, "3.13", "3.14", 'project.requires-python is ">=3.11,<3.14"'),
+    (NNPU, '"pubench-core>=0.1,<1"', '"pubench-core"', 'project.dependencies lacks "pubench-core>=0.1,<1"'),
+    (NNPU, '"torch>=2.6"', '"torch"', 'project.dependencies lacks "torch>=2.6"'),
+    (NNPU, "src/pubench_nnpu", "src/other", 'tool.hatch.build.targets.wheel.packages lacks "src/pubench_nnpu"'),
+    (NNPU, "urls.Homepage", 'urls.Funding = "x"\nurls.Homepage', "project.urls.Funding must not be there"),
+    (
+        NNPU,
+        "[build-system]",
+        "[tool.uv.sources]\npubench-core = { workspace = true }\n\n[build-system]",
+        "tool.uv.sources.pubench-core.workspace must not be there",
+    ),
+    ("pyproject.toml", '    "pubench-vpu>=0.1,<1",\n', "", 'project.dependencies lacks "pubench-vpu>=0.1,<1"'),
+    ("pyproject.toml", "pubench-vpu = { workspace = true }\n", "", "tool.uv.sources.pubench-vpu.workspace is missing"),
+    (
+        "pyproject.toml",
+        '    "pubench-core>=0.1,<1",\n',
+        '    "pubench-core>=0.1,<1",\n    "pubench-gone>=0.1,<1",\n',
+        'project.dependencies has "pubench-gone>=0.1,<1"',
+    ),
+    ("plugins/methods/nnpu/LICENSE", "MIT", "BSD", "differs"),
+    ("CITATION.cff", "version: 0.1.0", "version: 0.0.9", "differs"),
+]
+
+
+@pytest.mark.parametrize(("file", "old", "new", "words"), DRIFTS, ids=[words[:40] for *_, words in DRIFTS])
+def test_a_file_that_drifted_is_a_line_and_is_put_right(
+    script: Script, tree: Path, file: str, old: str, new: str, words: str
+) -> None:
+    before = (tree / file).read_text()
+    edit(tree / file, old, new)
+    if words.startswith("project.requires-python"):
+        edit(tree / file, ">=3.11,<3.14", ">=3.11,<3.13")
+        words = 'project.requires-python is ">=3.11,<3.13"; ">=3.11,<3.14" is right'
+    code, lines = script("--check")
+    assert code == 1
+    assert [line for line in lines if line.startswith(f"{file}: ") and words in line]
+    assert {line.split(":")[0] for line in lines[:-1]} == {file}
+    assert script()[0] == 0
+    assert (tree / file).read_text() == before
+    assert script("--check") == (0, [])
+
+
+def test_checking_writes_nothing(script: Script, tree: Path) -> None:
+    edit(tree / NNPU, 'version = "0.1.0"', 'version = "0.0.9"')
+    drifted = (tree / NNPU).read_text()
+    script("--check")
+    assert (tree / NNPU).read_text() == drifted
+
+
+NEW = """\
+[project]
+name = "pubench-tide"
+version = "7"
+description = "Tide [for pubench]" # a comment
+dependencies = [
+    "pubench-core", # the contracts
+    "torch; python_version >= '3.11'",
+    "moon[phase]>=3",
+]
+authors = [
+    { name = "Somebody" },
+]
+
+# found by this
+[project.entry-points.pubench]
+tide = "pubench_tide"
+
+[project.optional-dependencies]
+test = ["pubench-core[test]", "numpy>=9"]
+
+[tool.other]
+kept = ["[a]", 1] # as it is
+"""
+
+
+@pytest.fixture
+def added(tree: Path) -> Path:
+    """A new folder in the copy, with a pyproject.toml as somebody would begin it."""
+    folder = tree / "plugins" / "methods" / "tide"
+    (folder / "src" / "pubench_tide").mkdir(parents=True)
+    (folder / "tests").mkdir()
+    (folder / "README.md").write_text("# Tide\n")
+    (folder / "src" / "pubench_tide" / "py.typed").touch()
+    (folder / "pyproject.toml").write_text(NEW)
+    return folder
+
+
+def test_a_new_folder_joins_the_workspace(script: Script, tree: Path, added: Path) -> None:
+    code, lines = script("--check")
+    assert code == 1
+    assert 'pyproject.toml: project.dependencies lacks "pubench-tide>=0.1,<1"' in lines
+    assert script()[0] == 0
+    root, new, old = (parsed(tree / name) for name in ("pyproject.toml", "plugins/methods/tide/pyproject.toml", NNPU))
+    assert "pubench-tide>=0.1,<1" in root["project"]["dependencies"]
+    assert root["tool"]["uv"]["sources"]["pubench-tide"] == {"workspace": True}
+    shared = set(new["project"]) - {"name", "description", "dependencies", "optional-dependencies", "entry-points"}
+    assert {"version", "license", "authors", "classifiers", "urls"} <= shared
+    assert {key: new["project"][key] for key in shared} == {key: old["project"][key] for key in shared}
+    assert (added / "LICENSE").read_text() == (tree / "LICENSE").read_text()
+    assert script("--check") == (0, [])
+
+
+def test_what_is_not_shared_stays(script: Script, added: Path) -> None:
+    script()
+    text, read = (added / "pyproject.toml").read_text(), parsed(added / "pyproject.toml")
+    assert read["project"]["description"] == "Tide [for pubench]"
+    asked = ["pubench-core>=0.1,<1", "torch>=2.6; python_version >= '3.11'", "moon[phase]>=3"]
+    assert read["project"]["dependencies"] == asked
+    assert read["project"]["optional-dependencies"] == {"test": ["pubench-core[test]>=0.1,<1", "numpy>=2.2"]}
+    assert read["tool"]["other"] == {"kept": ["[a]", 1]}
+    for comment in ("# a comment", "# the contracts", "# found by this\n[project.entry", "# as it is"):
+        assert comment in text
+
+
+LACKING = [
+    ("README.md", "plugins/methods/tide: has no README.md"),
+    ("tests", "plugins/methods/tide: has no tests"),
+    ("src/pubench_tide/py.typed", "plugins/methods/tide: has no src/pubench_tide/py.typed"),
+    ("src/pubench_tide", "plugins/methods/tide: has no package in src/"),
+]
+
+
+@pytest.mark.parametrize(("path", "line"), LACKING)
+def test_what_a_distribution_lacks_is_a_line_that_writing_does_not_put_right(
+    script: Script, added: Path, path: str, line: str
+) -> None:
+    shutil.rmtree(added / path) if (added / path).is_dir() else (added / path).unlink()
+    for options in ((), ("--check",)):
+        code, lines = script(*options)
+        assert code == 1
+        assert line in lines
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        (
+            'tide = "pubench_tide"',
+            'tide = "pubench_ebb.x:y"',
+            "entry point tide names pubench_ebb.x:y, which is not in",
+        ),
+        ('tide = "pubench_tide"', "", "has no entry point of the group pubench"),
+        ('name = "pubench-tide"', 'name = "pubench-vpu"', "is called pubench-vpu, and so is plugins/methods/"),
+        ('description = "Tide [for pubench]"', "", "[project] has no description"),
+    ],
+)
+def test_an_entry_that_cannot_work_is_a_line(script: Script, added: Path, old: str, new: str, line: str) -> None:
+    edit(added / "pyproject.toml", old, new)
+    code, lines = script()
+    assert code == 1
+    assert [text for text in lines if line in text]
+
+
+@pytest.mark.parametrize(("text", "words"), [("[project", "is not TOML"), ("[project]\n", "[project] has no name")])
+def test_a_file_that_cannot_be_read_ends_it_before_anything_is_written(
+    script: Script, tree: Path, added: Path, text: str, words: str
+) -> None:
+    (added / "pyproject.toml").write_text(text)
+    before = (tree / "pyproject.toml").read_text()
+    with pytest.raises(SystemExit, match=f"error: .*tide/pyproject.toml.*{re.escape(words)}"):
+        script()
+    assert (tree / "pyproject.toml").read_text() == before
+
+
+# ---------------------------------------------------------------- what is imported is declared
+
+FIRST_PARTY = {package.name: folder for folder in MEMBERS for package in folder.glob("src/*") if package.is_dir()}
+
+
+def imported(folder: Path) -> Iterator[tuple[str, str]]:
+    """(top-level module, where) of every absolute import in a distribution's src."""
+    for file in sorted(folder.glob("src/**/*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and not node.level and node.module:
+                names = [node.module]
+            for name in names:
+                yield name.split(".")[0], f"{file.relative_to(ROOT)}:{node.lineno}"
+
+
+def declared(folder: Path) -> set[str]:
+    project = parsed(folder / "pyproject.toml")["project"]
+    texts = [
+        *project["dependencies"],
+        *(t for extra in project.get("optional-dependencies", {}).values() for t in extra),
+    ]
+    return {canonicalize_name(Requirement(text).name) for text in texts}
+
+
+@pytest.mark.parametrize("folder", MEMBERS, ids=[str(folder.relative_to(ROOT)) for folder in MEMBERS])
+def test_every_module_that_is_imported_is_declared(folder: Path) -> None:
+    providers, asked, undeclared = packages_distributions(), declared(folder), []
+    for module, where in imported(folder):
+        owner = FIRST_PARTY.get(module)
+        if module in sys.stdlib_module_names or owner == folder:
+            continue
+        names = {parsed(owner / "pyproject.toml")["project"]["name"]} if owner else {*providers.get(module, [module])}
+        if not {canonicalize_name(name) for name in names} & asked:
+            undeclared.append(f"{where} imports {module} of {', '.join(sorted(names))}")
+    assert undeclared == []
+
+
+def test_what_the_command_line_needs_to_run_anything_comes_with_it() -> None:
+    asked = declared(ROOT / "pubench_cli")
+    for name in ("pubench-core", "pubench-datasets-embedded", "pubench-mechanisms", "pubench-metrics-oracle"):
+        assert name in asked
+    assert not [name for name in asked if (ROOT / "plugins" / "methods" / name.removeprefix("pubench-")).exists()]
+
+
+def test_the_readme_and_the_manifests_name_the_same_versions_of_python() -> None:
+    project = parsed(ROOT / "pyproject.toml")["project"]
+    said = [name.rpartition(" ")[2] for name in project["classifiers"] if re.search(r":: 3\.\d+$", name)]
+    assert f"Python {said[0]} to {said[-1]}" in (ROOT / "README.md").read_text()
+    minor = int(said[-1].split(".")[1])
+    assert project["requires-python"] == f">={said[0]},<3.{minor + 1}"

@@ -1,0 +1,86 @@
+"""Every distribution builds, and the wheel that its source distribution makes holds what it must.
+
+``make wheels`` does the same with a build environment for each, and tries the wheels in an environment of their own.
+"""
+
+from __future__ import annotations
+
+import sys
+import tarfile
+import zipfile
+from collections.abc import Iterator
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+pytest.importorskip("hatchling", reason="hatchling, of the group dev, is not installed: make setup")
+
+
+@pytest.fixture(scope="module")
+def wheels() -> Iterator[ModuleType]:
+    """``.ci/wheels.py``, which imports its neighbor."""
+    spec = spec_from_file_location("wheels_script", ROOT / ".ci" / "wheels.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    sys.path.insert(0, str(ROOT / ".ci"))
+    spec.loader.exec_module(module)
+    sys.path.remove(str(ROOT / ".ci"))
+    yield module
+    del sys.modules["metadata"]
+
+
+@pytest.fixture(scope="module")
+def built(wheels: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A source distribution of everything, and the wheel that each makes outside the checkout."""
+    from hatchling.builders.sdist import SdistBuilder
+    from hatchling.builders.wheel import WheelBuilder
+
+    dist, scratch = tmp_path_factory.mktemp("dist"), tmp_path_factory.mktemp("unpacked")
+    for folder in (ROOT, *wheels.distributions(ROOT)):
+        (source,) = SdistBuilder(str(folder)).build(directory=str(dist), versions=["standard"])
+        with tarfile.open(source) as archive:
+            archive.extractall(scratch, filter="data")
+        (made,) = WheelBuilder(str(scratch / Path(source).name.removesuffix(".tar.gz"))).build(
+            directory=str(dist), versions=["standard"]
+        )
+        assert Path(made).is_file()
+    return dist
+
+
+def test_every_distribution_builds_with_valid_metadata_and_its_files(wheels: ModuleType, built: Path) -> None:
+    wheels.check_built(built)
+
+
+def test_a_wheel_that_lacks_something_is_found(wheels: ModuleType, built: Path, tmp_path: Path) -> None:
+    for path in built.iterdir():
+        (tmp_path / path.name).symlink_to(path)
+    lost = next(tmp_path.glob("pubench_nnpu-*.whl"))
+    lost.unlink()
+    with pytest.raises(SystemExit, match="error: built "):
+        wheels.check_built(tmp_path)
+    lost.symlink_to(next(built.glob("pubench_upu-*.whl")))
+    with pytest.raises(SystemExit, match="pubench-nnpu"):
+        wheels.check_built(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("License-Expression: MIT", "License-Expression: Apache-2.0", "the license is Apache-2.0"),
+        ("Description-Content-Type: text/markdown", "Description-Content-Type: text/x-rst", "is not markdown"),
+        ("Requires-Dist: pubench-core<1,>=0.1", "Requires-Dist: pubench-core>=0.1", "without two bounds"),
+    ],
+)
+def test_metadata_that_are_not_right_are_refused(
+    wheels: ModuleType, built: Path, old: str, new: str, words: str
+) -> None:
+    with zipfile.ZipFile(next(built.glob("pubench_nnpu-*.whl"))) as wheel:
+        text = wheel.read(next(name for name in wheel.namelist() if name.endswith("METADATA"))).decode()
+    assert old in text
+    with pytest.raises(SystemExit, match=words):
+        wheels.check_metadata("pubench-nnpu", text.replace(old, new).encode())
