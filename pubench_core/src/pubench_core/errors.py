@@ -112,7 +112,7 @@ def unknown(
     >>> str(unknown("method", "nnpuu", ["nnpu", "upu"]))
     "unknown method 'nnpuu'; did you mean 'nnpu'?"
     """
-    message = f"unknown {kind} '{given}'; {nearest(given, known)}"
+    message = f"unknown {kind} '{shortened(given)}'; {nearest(given, known)}"
     return RequestError(f"{where}: {message}" if where else message, field=field, value=given, hint=hint)
 
 
@@ -123,6 +123,47 @@ def nearest(given: str, known: Iterable[str]) -> str:
     "did you mean 'lr'?"
     """
     names = sorted(known)
-    near = get_close_matches(given.lower(), names, n=1, cutoff=0.5)
+    near = get_close_matches(given[:_LONGEST].lower(), names, n=1, cutoff=0.5)
     everything = f"known: {', '.join(names)}" if names else "there is none"
     return f"did you mean '{near[0]}'?" if near else everything
+
+
+# -------------------------------------------------------------------- what others wrote, in a message
+
+#: Characters of a text that somebody else wrote which a message shows.
+_LONGEST = 120
+
+
+def shortened(text: str, most: int = _LONGEST) -> str:
+    """A text on one line, cut in the middle where it is longer than ``most`` characters.
+
+    >>> shortened("a" * 50 + "b" * 50, 20)
+    'aaaaaaaaaaaa...bbbbb'
+    """
+    line, tail = " ".join(text.split()), (most - 3) // 3
+    return line if len(line) <= most else f"{line[: most - 3 - tail]}...{line[-tail:]}"
+
+
+def shown(value: object) -> str:
+    """``repr`` of a value that was given, on one line and never long."""
+    try:
+        return shortened(repr(value))
+    # a number of thousands of digits, lists in lists in lists, an object whose __repr__ fails
+    except Exception:  # noqa: BLE001
+        return f"a {type(value).__name__}"
+
+
+def said_by(error: BaseException) -> str:
+    """``Type: message`` of an exception of somebody else's code, on one line; the type alone where that fails too.
+
+    >>> said_by(ValueError("the tide\\ncame in"))
+    'ValueError: the tide came in'
+    """
+    name = type(error).__name__
+    try:
+        text = shortened(str(error), 400)
+        return f"{name}: {text}" if text else name
+    except KeyboardInterrupt:
+        raise
+    except BaseException as failure:  # noqa: BLE001 (its __str__ is code of theirs, which may raise anything)
+        return f"{name} (its message cannot be had: {type(failure).__name__})"

@@ -222,14 +222,14 @@ class TestDamaged:
     def test_a_post_that_may_not_be_read(self, folder: Path, read: Read, monkeypatch: pytest.MonkeyPatch) -> None:
         as_folders(folder)
         mine = folder / "20news-bydate-train/alt.atheism/3"
-        content = Path.read_bytes
+        opened = Path.open
 
-        def forbid(path: Path) -> bytes:
+        def forbid(path: Path, *mode: str) -> object:
             if path == mine:
                 raise PermissionError(13, "Permission denied")
-            return content(path)
+            return opened(path, *mode)
 
-        monkeypatch.setattr(Path, "read_bytes", forbid)
+        monkeypatch.setattr(Path, "open", forbid)
         assert refused(read) == f"cannot read {mine}: Permission denied; check the file and its permissions"
 
     def test_one_folder_without_the_other(self, folder: Path, read: Read) -> None:

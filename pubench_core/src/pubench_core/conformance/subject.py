@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from ..engine.train import Trained, train
 from ..errors import RequestError
 from ..plugins.info import MethodInfo
 from ..plugins.listeners import Listeners
-from ..plugins.registry import GROUP, Registry
+from ..plugins.registry import GROUP, Registry, installed
 from ..request import Layer, Plan, resolve
 from ..request.resolve import method_class
 
@@ -34,7 +34,8 @@ BLIND = ("pa", "pauc", "last")
 @cache
 def registry_with_samples() -> Registry:
     """Every installed plugin, and the three sample problems."""
-    return Registry([*entry_points(group=GROUP), SAMPLES])
+    points, broken = installed()
+    return Registry([*points, SAMPLES], broken)
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,11 @@ Sizes and times of files are compared on every open, SHA-256 only where those ch
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -276,6 +278,10 @@ def _stat_of(path: Path) -> _Stat:
 
 
 def sha256_of(path: Path) -> str:
-    """SHA-256 of a file. Raises OSError if it cannot be read."""
+    """SHA-256 of a file. Raises OSError if it cannot be read or is none: opening a pipe would wait for ever."""
+    if "\0" in str(path):
+        raise OSError(errno.EINVAL, "no path has a NUL character")
+    if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():  # opening a folder says what is wrong
+        raise OSError(errno.EINVAL, "it is a pipe or a device, not a file")
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import warnings
@@ -36,7 +37,8 @@ def auxiliary_logit(
 
     ``x``: (n, *shape), uint8 or float, after ``preprocess``. Features are fitted as PU-Bench has them: gray images,
     stored in [0, 1], in [-1, 1]; color images in [0, 1]; everything else as it is. The coefficients are kept under
-    ``cache`` by content of the pool as fitted, solver setting and scikit-learn version.
+    ``cache`` by content of the pool as fitted, solver setting and scikit-learn version, with a checksum: what was cut
+    short or altered is computed again.
     """
     weights = _coefficients(_fitted_on(x, pool, preprocess), y[pool], cache)
     logit: npt.NDArray[np.float64] = _fitted_on(x, rows, preprocess) @ weights[:-1] + weights[-1]
@@ -45,9 +47,9 @@ def auxiliary_logit(
 
 def _coefficients(x: npt.NDArray[np.float64], y: npt.NDArray[np.int8], cache: Path | None) -> npt.NDArray[np.float64]:
     """(d + 1,) weights and intercept."""
-    path = cache / f"{_content(x, y)}.npy" if cache is not None else None
-    if path is not None and path.exists():
-        stored: npt.NDArray[np.float64] = np.load(path)
+    path = cache / f"{_content(x, y)}.bin" if cache is not None else None
+    stored = _kept(path, x.shape[1] + 1) if path is not None else None
+    if stored is not None:
         return stored
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
@@ -57,11 +59,32 @@ def _coefficients(x: npt.NDArray[np.float64], y: npt.NDArray[np.int8], cache: Pa
         model = LogisticRegression(**SOLVER).fit(x, y)
     weights = np.append(model.coef_[0], model.intercept_[0])
     if path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        aside = path.with_suffix(f".{os.getpid()}.npy")
-        np.save(aside, weights)
-        aside.replace(path)
+        _keep(path, weights)
     return weights
+
+
+def _keep(path: Path, weights: npt.NDArray[np.float64]) -> None:
+    """Writes SHA-256 and weights; a cache that cannot be written costs the time of computing them again."""
+    content, aside = weights.astype("<f8").tobytes(), path.with_name(f"{path.name}.{os.getpid()}")
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            aside.write_bytes(hashlib.sha256(content).digest() + content)
+            aside.replace(path)
+        finally:
+            aside.unlink(missing_ok=True)
+
+
+def _kept(path: Path, n: int) -> npt.NDArray[np.float64] | None:
+    """(n,) weights that :func:`_keep` wrote; None where there are none, or others than it wrote."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    digest, values = content[:32], content[32:]
+    if len(values) != 8 * n or hashlib.sha256(values).digest() != digest:
+        return None
+    return np.frombuffer(values, dtype="<f8").astype(np.float64)
 
 
 def _content(x: npt.NDArray[np.float64], y: npt.NDArray[np.int8]) -> str:

@@ -22,7 +22,7 @@ import filelock
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import Hint, PluginError, PubenchError, RequestError
+from ..errors import Hint, PluginError, PubenchError, RequestError, said_by
 from ..plugins.info import DatasetInfo
 from ..plugins.registry import load
 from ..plugins.source_code import hash_package
@@ -69,10 +69,16 @@ def blamed(info: DatasetInfo, what: str) -> Iterator[None]:
     """A block that calls a data source, which may raise anything: PluginError names it, with its cause attached."""
     try:
         yield
-    except PubenchError:
+    except (PubenchError, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:
-        raise PluginError(f"dataset '{info.key}' could not be {what}: {type(error).__name__}: {error}") from error
+    except PermissionError as error:
+        raise RequestError(
+            f"{info.key} could not be {what}: {error.filename or 'a file'}: {error.strerror or error}; check its "
+            "permissions and those of the folders above it, or name another folder (execution.data_root)",
+            field="execution.data_root",
+        ) from error
+    except BaseException as error:
+        raise PluginError(f"dataset '{info.key}' could not be {what}: {said_by(error)}") from error
 
 
 def located(source: DataSource, root: DataRoot) -> tuple[Path, ...]:

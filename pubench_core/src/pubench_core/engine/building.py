@@ -34,7 +34,7 @@ def open_data(plan: Plan, root: DataRoot) -> OpenedData:
     if table is not None:
         for note in table.notes:
             root.say(note)
-        return OpenedData(_dataset_of(spec, table), columns=table.columns, notes=table.notes)
+        return OpenedData(_dataset_of(spec, table), columns=table.columns, notes=table.notes, ids=table.ids)
     assert plan.data.source is not None
     opened = open_dataset(plan.data.source, root, preprocess=spec.data.preprocess)
     data = binarize(plan.data.info, opened.data, spec.data.positive, spec.data.negative)

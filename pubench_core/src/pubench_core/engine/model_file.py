@@ -8,24 +8,26 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from pydantic import ValidationError
+from annotated_types import Gt, Len
+from pydantic import BaseModel, ConfigDict, FiniteFloat, PositiveInt, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load as deserialize
 from safetensors.torch import save as serialize
 from torch import Tensor, nn
 
 from ..backbones.base import Backbone
-from ..data.encoding import Column, as_plain, from_plain
+from ..data.encoding import Column, as_plain
 from ..data.preprocess import Preprocessing
-from ..errors import PluginError, RecordError, RequestError
+from ..errors import PluginError, PubenchError, RecordError, RequestError, said_by, shown
 from ..method import AnyMethod
 from ..plugins.info import BackboneInfo, MethodInfo
 from ..plugins.registry import Registry, load
@@ -41,6 +43,29 @@ from .snapshot import Snapshot
 #: Raised when the layout of the file changes.
 VERSION = 2
 _PREPROCESS = "preprocess."
+#: Values of a row, at most; a real one has thousands.
+MOST_VALUES = 1 << 24
+#: A network that is made again has at most this many times the numbers that the file holds, and a million.
+SLACK = 4
+
+
+class Facts(BaseModel):
+    """What the metadata of the file say beside its tensors. A file may come from anywhere: types and sizes are checked.
+
+    ``numbers``: what a method scores with and is neither tensor nor array, by name. ``parts``: how each attribute that
+    it scores with is made again (:func:`_recipe`).
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    spec: RunSpec
+    shape: Annotated[tuple[PositiveInt, ...], Len(1, 3)]
+    mean: tuple[FiniteFloat, ...] | None
+    std: tuple[Annotated[FiniteFloat, Gt(0)], ...] | None
+    columns: tuple[Column, ...] | None
+    candidate: str
+    parts: dict[str, dict[str, Any]]
+    numbers: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -112,38 +137,93 @@ def load_model(path: Path, registry: Registry) -> SavedModel:
 
 
 def model_of(content: bytes, registry: Registry, path: str = "the model") -> SavedModel:
-    """The model in the content of such a file. ``path``: its name, for messages."""
-    facts, tensors, spec = _read(content, path)
-    implementation = method_class(registry.find(MethodInfo, spec.method.key))
-    method = implementation(implementation.Config.model_validate(spec.method.config))
-    shape = tuple(facts["shape"])
-    backbone = registry.find(BackboneInfo, spec.backbone.key)
-    build = NetworkBuilder(backbone.key, load(backbone), shape, facts["mean"], facts["std"])
-    method.assemble(build)
+    """The model in the content of such a file, which has scored one row. ``path``: its name, for messages."""
+    facts, tensors = _read(content, path)
+    info = registry.find(MethodInfo, facts.spec.method.key)
+    backbone = registry.find(BackboneInfo, facts.spec.backbone.key)
+    factory = _bounded(load(backbone), SLACK * sum(t.numel() for t in tensors.values()) + 10**6, path)
+    build = NetworkBuilder(backbone.key, factory, facts.shape, facts.mean, facts.std)
+    implementation = method_class(info)
     try:
-        for name, recipe in facts["parts"].items():
-            _rebuild(method, name, recipe, tensors, facts["numbers"], build)
-    except (LookupError, RuntimeError) as error:  # RuntimeError: what torch raises where shapes or names differ
-        reason = " ".join(str(error).split())[:200]
-        raise PluginError(f"{path} does not fit {spec.method.key} as it is installed here ({reason})") from error
+        model = _assembled(implementation, facts, tensors, build)
+        model.scores(np.zeros((1, *facts.shape), dtype=np.float32))
+    except PubenchError:
+        raise
+    # Code of the method's author runs on what the file says, which may be anything; the cause stays attached.
+    except Exception as error:
+        raise PluginError(f"{path} does not fit {info.key} as it is installed here ({said_by(error)})") from error
+    return model
+
+
+def _assembled(
+    implementation: type[AnyMethod], facts: Facts, tensors: Mapping[str, Tensor], build: NetworkBuilder
+) -> SavedModel:
+    """The method with its state put back. Raises whatever its code raises on a state that is none of its."""
+    method = implementation(implementation.Config.model_validate(facts.spec.method.config))
+    if set(facts.parts) != set(method.scored_by):
+        raise ValueError(f"it holds {', '.join(sorted(facts.parts))}; {', '.join(method.scored_by)} is right")
+    method.assemble(build)
+    for name, recipe in facts.parts.items():
+        _rebuild(method, name, recipe, tensors, facts.numbers, build)
+    if facts.candidate not in method.candidates():
+        raise ValueError(f"it has no scorer '{facts.candidate}'")
     arrays = {n.removeprefix(_PREPROCESS): t.numpy() for n, t in tensors.items() if n.startswith(_PREPROCESS)}
-    columns = from_plain(facts["columns"]) if facts["columns"] is not None else None
-    preprocessing = Preprocessing.of(spec.data.preprocess, arrays)
-    return SavedModel(method, spec, shape, preprocessing, columns, facts["candidate"])
+    preprocessing = Preprocessing.of(facts.spec.data.preprocess, arrays)
+    preprocessing.check(facts.shape)
+    return SavedModel(method, facts.spec, facts.shape, preprocessing, facts.columns, facts.candidate)
 
 
-def _read(content: bytes, path: str) -> tuple[dict[str, Any], dict[str, Tensor], RunSpec]:
+def _read(content: bytes, path: str) -> tuple[Facts, dict[str, Tensor]]:
+    """Facts and tensors. Raises RecordError for a file that has none, or none of this version."""
     try:
         tensors = deserialize(content)
         header = content[8 : 8 + int.from_bytes(content[:8], "little")]
-        facts = json.loads(json.loads(header)["__metadata__"]["pubench"])
-        version = facts["version"]
-        spec = RunSpec.model_validate(facts["spec"]) if version == VERSION else None
-    except (SafetensorError, KeyError, TypeError, ValueError, ValidationError) as error:
+        plain = json.loads(json.loads(header)["__metadata__"]["pubench"])
+        version = plain["version"]
+        facts = Facts.model_validate(plain) if version == VERSION else None
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise RecordError(f"{path} is not a model of this version of pubench ({where}: {first['msg']})") from error
+    # RecursionError: lists in lists in lists
+    except (SafetensorError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise RecordError(f"{path} is not a model of this version of pubench ({type(error).__name__})") from error
-    if spec is None:
-        raise RecordError(f"{path} has layout {version}; this version reads layout {VERSION}")
-    return facts, tensors, spec
+    if facts is None:
+        raise RecordError(f"{path} has layout {version!r:.40}; this version reads layout {VERSION}")
+    if wrong := _contradiction(facts, tensors):
+        raise RecordError(f"{path} is damaged: {wrong}")
+    return facts, tensors
+
+
+def _contradiction(facts: Facts, tensors: Mapping[str, Tensor]) -> str:
+    """What in a file contradicts something else in it; empty if nothing does."""
+    d = math.prod(facts.shape)
+    if d > MOST_VALUES:
+        return f"rows of {d:,} values; at most {MOST_VALUES:,} can be"
+    if facts.columns is not None and (found := sum(len(column.features) for column in facts.columns)) != d:
+        return f"its columns make {found} features, and its rows have {d}"
+    for name, channels in (("mean", facts.mean), ("std", facts.std)):
+        if channels is not None and len(channels) != facts.shape[0]:
+            return f"'{name}' has {len(channels)} values for {facts.shape[0]} channels"
+    return next((f"'{name}' holds complex numbers" for name, t in tensors.items() if t.is_complex()), "")
+
+
+def _bounded(
+    factory: Callable[[tuple[int, ...], int], Backbone], most: int, path: str
+) -> Callable[[tuple[int, ...], int], Backbone]:
+    """The factory of a backbone, which makes none of more than ``most`` numbers: a file decides shape and outputs."""
+
+    def make(shape: tuple[int, ...], outputs: int) -> Backbone:
+        try:
+            with torch.device("meta"):  # nothing is allocated
+                size = sum(p.numel() for p in factory(shape, outputs).parameters())
+        except RuntimeError:  # a factory that computes with numbers, or one that refuses the shape: below, too
+            size = 0
+        if size > most:
+            raise RecordError(f"{path} is damaged: a network for it has {size:,} numbers, far more than it holds")
+        return factory(shape, outputs)
+
+    return make
 
 
 def _recipe(value: Any) -> dict[str, Any]:
@@ -172,27 +252,29 @@ def _rebuild(
     state |= {k.removeprefix(prefix): v for k, v in numbers.items() if k.startswith(prefix)}
     kind = type(method).__name__
     match dict(recipe):
-        case {"array": _}:
+        case {"array": True}:
             setattr(method, name, tensors[name].numpy())
-        case {"value": _}:
+        case {"value": True}:
             setattr(method, name, tensors[name] if name in tensors else numbers[name])
-        case {"object": where}:
-            made = _object_of(str(where), method)
+        case {"object": str(where)}:
+            made = _object_of(where, method)
             made.load_state_dict({k: v.numpy() if isinstance(v, Tensor) else v for k, v in state.items()})
             setattr(method, name, made)
-        case {"backbone": outputs}:
+        case {"backbone": int(outputs)}:
             setattr(method, name, build(outputs))
             getattr(method, name).load_state_dict(state)
-        case {"backbones": each}:
+        case {"backbones": [*each]} if all(isinstance(outputs, int) for outputs in each) and len(each) <= len(state):
             setattr(method, name, nn.ModuleList([build(outputs) for outputs in each]))
             getattr(method, name).load_state_dict(state)
-        case _:
+        case {"assembled": _}:
             if not hasattr(method, name):
                 raise PluginError(
                     f"{kind} scores with '{name}', a module of its own; {kind}.assemble must make it before a saved "
                     "model can be loaded"
                 )
             getattr(method, name).load_state_dict(state)
+        case _:
+            raise ValueError(f"'{name}' cannot be made of {shown(dict(recipe))}")
 
 
 def _object_of(where: str, method: AnyMethod) -> Any:
@@ -201,5 +283,8 @@ def _object_of(where: str, method: AnyMethod) -> Any:
     package = type(method).__module__.split(".")[0]
     if module.split(".")[0] != package:
         raise RecordError(f"the model names {where}, which is not of the method's package {package}")
-    kind = getattr(importlib.import_module(module), name)
+    kind: Any = getattr(importlib.import_module(module), name)
+    is_class = isinstance(kind, type)
+    if not is_class:
+        raise RecordError(f"the model names {where}, which is no class")
     return kind.__new__(kind)

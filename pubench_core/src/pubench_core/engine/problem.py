@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,12 +24,16 @@ Truth = npt.NDArray[np.int8]
 
 @dataclass(frozen=True)
 class OpenedData:
-    """The data of a plan before anything is split. ``digest``: of the arrays; empty for a user's table."""
+    """The data of a plan before anything is split. ``digest``: of the arrays; empty for a user's table.
+
+    ``ids``: column of a user's table that names its rows -> (n,) texts.
+    """
 
     data: PNDataset
     digest: str = ""
     columns: tuple[Column, ...] | None = None
     notes: tuple[str, ...] = ()
+    ids: Mapping[str, npt.NDArray[np.object_]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

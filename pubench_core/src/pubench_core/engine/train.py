@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from ..errors import Cause, PluginError, PubenchError, RunFailed
+from ..errors import Cause, PluginError, PubenchError, RunFailed, said_by
 from ..isolation import isolated
 from ..method import AnyMethod
 from ..metric import FloatArray
@@ -87,10 +87,12 @@ def train(
     memory: PeakMemoryMeter | None = None,
     started: Callable[[], None] = lambda: None,
     report: Callable[[EpochFinished], None] = lambda event: None,
+    ended: Callable[[], None] = lambda: None,
 ) -> Trained:
     """Trains the method of a plan on a problem and scores every part under every criterion.
 
-    ``started`` is called when everything was checked and training starts, ``report`` after every epoch.
+    ``started`` is called when everything was checked and training starts, ``report`` after every epoch, ``ended`` when
+    training is over and scoring starts.
 
     Raises RequestError if the criterion that names the result is undefined on this split.
     """
@@ -107,7 +109,7 @@ def train(
     with isolated(torch_seed(spec.seed, "check"), device):
         method.check(data)
     started()
-    epochs, run = _fit(plan, evaluator, selection, build, data, report)
+    epochs, run = _fit(plan, evaluator, selection, build, data, report, ended)
     samples = _samples(method, run, spec.seed) if "samples" in spec.execution.artifacts else {}
     trained_at = time.perf_counter()
     states, state_of = _scored_states(selection, evaluator, spec.selection.criterion)
@@ -132,6 +134,7 @@ def _fit(
     build: NetworkBuilder,
     data: PUData,
     report: Callable[[EpochFinished], None],
+    ended: Callable[[], None],
 ) -> tuple[list[EpochFinished], Run[Any]]:
     """Calls the method's ``fit``; its epochs and its run, with the last state kept in ``selection``."""
     spec, problem, method = plan.spec, evaluator.problem, evaluator.method
@@ -157,12 +160,14 @@ def _fit(
     with ending_epochs_with(monitor), isolated(torch_seed(spec.seed, "fit"), problem.device):
         try:
             method.fit(data, run)
+            ended()
         except (PubenchError, KeyboardInterrupt):
             raise
-        # Whatever else a method raises is a failure of the run, at the place it had reached.
-        except Exception as error:
+        # Whatever else a method raises is a failure of the run, at the place it had reached; so is its wish to end the
+        # process (SystemExit), which it has no say in.
+        except BaseException as error:
             cause: Cause = "out-of-memory" if isinstance(error, OUT_OF_MEMORY) else "error"
-            raise RunFailed(f"{type(error).__name__}: {error}", cause=cause, **run.position) from error
+            raise RunFailed(said_by(error), cause=cause, **run.position) from error
     if not monitor.epochs:
         raise PluginError(f"{type(method).__name__}.fit never went through run.epochs")
     monitor.refresh()

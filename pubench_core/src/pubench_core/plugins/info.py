@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cache
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
+
+from ..errors import shown
 
 _KEY = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _IMPORT_STRING = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
@@ -50,8 +53,8 @@ class Preset:
 class Info:
     """What every plugin says of itself.
 
-    Raises ValueError on a key that is not lower-case words joined by hyphens, or a ``load`` that is not
-    ``package.module:attribute``.
+    Raises TypeError on a field of another type than declared, ValueError on a key that is not lower-case words joined
+    by hyphens, or a ``load`` that is not ``package.module:attribute``.
     """
 
     kind: ClassVar[str]
@@ -69,12 +72,13 @@ class Info:
     presets: Mapping[str, Preset] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for key in (self.key, *self.aliases):
-            if not isinstance(key, str) or not _KEY.fullmatch(key):
+            if not _KEY.fullmatch(key):
                 raise ValueError(
                     f"key {key!r} must be lower-case letters and digits, words joined by hyphens (macro-f1)"
                 )
-        if not isinstance(self.load, str) or not _IMPORT_STRING.fullmatch(self.load):
+        if not _IMPORT_STRING.fullmatch(self.load):
             raise ValueError(f"load of '{self.key}' is {self.load!r}; it must read 'package.module:attribute'")
 
     @property
@@ -103,6 +107,11 @@ class MethodInfo(Info):
     devices: tuple[str, ...] = ("cpu", "cuda")
     declared_failures: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if extra := sorted(self.needs - {"prior", "truth"}):
+            raise ValueError(f"method '{self.key}' needs {extra}; prior and truth are what a method can be granted")
+
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetInfo(Info):
@@ -125,6 +134,12 @@ class DatasetInfo(Info):
         default_factory=lambda: MappingProxyType({})
     )
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for positive, negative in ((self.positive, self.negative), *self.binarizations.values()):
+            if absent := [k for k in (*positive, *negative) if not 0 <= k < len(self.classes)]:
+                raise ValueError(f"data set '{self.key}' has {len(self.classes)} classes and no class {absent[0]}")
+
 
 @dataclass(frozen=True, kw_only=True)
 class MechanismInfo(Info):
@@ -135,6 +150,11 @@ class MechanismInfo(Info):
     assumption: Literal["SCAR", "SAR"]
     needs_posterior: bool = False
     variants: tuple[str, ...] = ("paper",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.variants:
+            raise ValueError(f"mechanism '{self.key}' has no variant; its first one is the default")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,3 +215,54 @@ INFO_TYPES: tuple[type[Info], ...] = (
     PriorInfo,
     BackboneInfo,
 )
+
+
+# -------------------------------------------------------------------- types of fields
+
+
+def check_fields(info: Info) -> None:
+    """Raises TypeError naming the first field of a record whose value is not of the type declared for it.
+
+    Whoever lists or runs something else reads it too; a field of another type would be an error there.
+    """
+    kind: type = next((kind for kind in INFO_TYPES if isinstance(info, kind)), Info)
+    for name, declared in _declared(kind).items():
+        value = getattr(info, name)
+        if not _is_a(value, declared):
+            raise TypeError(f"{name} of the info {shown(info.key)} is {shown(value)}; {_in_words(declared)} is right")
+
+
+@cache
+def _declared(kind: type) -> dict[str, Any]:
+    """The type of each field of a dataclass."""
+    hints = get_type_hints(kind)
+    return {f.name: hints[f.name] for f in fields(kind)}
+
+
+def _is_a(value: Any, declared: Any) -> bool:
+    """Whether a value, and whatever is in it, is of a declared type; a truth value is no number."""
+    origin, inner = get_origin(declared), get_args(declared)
+    if declared is Any:
+        return True
+    if origin is Literal:
+        return isinstance(value, str) and value in inner
+    if origin is Mapping:
+        return isinstance(value, Mapping) and all(_is_a(k, inner[0]) and _is_a(v, inner[1]) for k, v in value.items())
+    if origin is tuple and ... not in inner:
+        return isinstance(value, tuple) and len(value) == len(inner) and all(map(_is_a, value, inner))
+    if origin in (tuple, frozenset):
+        return isinstance(value, origin) and all(_is_a(item, inner[0]) for item in value)
+    if inner:  # one type or the other
+        return any(_is_a(value, one) for one in inner)
+    if not isinstance(value, declared) or (isinstance(value, bool) and declared is not bool):
+        return False
+    has_parts = is_dataclass(declared)
+    parts = _declared(declared) if has_parts else {}
+    return all(_is_a(getattr(value, name), part) for name, part in parts.items())
+
+
+def _in_words(declared: Any) -> str:
+    if get_origin(declared) is Literal:
+        return "one of " + ", ".join(get_args(declared))
+    text = declared.__name__ if isinstance(declared, type) and not get_args(declared) else str(declared)
+    return re.sub(r"[\w.]+\.(?=\w)", "", text)

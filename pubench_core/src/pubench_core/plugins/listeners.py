@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
+
+from ..errors import said_by
 
 
 class Listeners:
@@ -12,19 +16,25 @@ class Listeners:
 
     def __init__(self, listeners: Iterable[Any] = (), warn: Callable[[str], None] | None = None) -> None:
         self._listeners = list(listeners)
-        self._warn = warn or (lambda text: print(f"warning: {text}", file=sys.stderr))
+        self._warn = warn or _print
 
     def notify(self, hook: str, event: Any) -> None:
-        """Calls one hook on every listener that has it."""
+        """Calls one hook on every listener that has it; each gets an event of its own, to do with as it likes."""
         for listener in list(self._listeners):
-            function = getattr(listener, hook, None)
-            if function is None:
-                continue
             try:
-                function(event=event)
-            # A listener is somebody else's code beside a run that must go on: said once, then silent.
-            except Exception as error:  # noqa: BLE001
-                self._listeners.remove(listener)
+                function = getattr(listener, hook, None)
+                if function is not None:
+                    function(event=copy.deepcopy(event))
+            except KeyboardInterrupt:
+                raise
+            # A listener is somebody else's code beside a run that must go on: said once, then silent. One that wants to
+            # end the process (SystemExit) has no say in that.
+            except BaseException as error:  # noqa: BLE001
+                self._listeners = [other for other in self._listeners if other is not listener]
                 name = getattr(listener, "__name__", type(listener).__name__)
-                reason = next(iter(str(error).splitlines()), "")  # a database's error goes on for pages
-                self._warn(f"listener {name} failed in {hook} and is left out: {type(error).__name__}: {reason}")
+                self._warn(f"listener {name} failed in {hook} and is left out: {said_by(error)}")
+
+
+def _print(text: str) -> None:
+    with suppress(OSError, ValueError):  # a full disk or a closed stream is no reason to end a run
+        print("warning:", text.encode("utf-8", "backslashreplace").decode(), file=sys.stderr)

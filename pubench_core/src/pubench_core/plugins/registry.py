@@ -1,12 +1,14 @@
 """Guarded discovery: every installed plugin becomes a usable entry or a row that says why it is not.
 
 Entry points are loaded one at a time, because pluggy's own loader stops at the first one that fails. A plugin is
-usable as a whole or not at all; a key that two plugins claim is usable from neither.
+usable as a whole or not at all; a key that two plugins claim is usable from neither. One that asks for another version
+of core than the installed one is not even imported.
 """
 
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 import traceback
 from collections import defaultdict
@@ -14,17 +16,19 @@ from collections.abc import Iterable, Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import cache, cached_property
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, distributions, version
+from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, TypeVar
 
 import pluggy
 
-from ..errors import Hint, PluginError, unknown
+from ..errors import Hint, PluginError, said_by, unknown
 from .hooks import PROJECT, REGISTRATION, Lifecycle, Registration
-from .info import INFO_TYPES, Info
+from .info import INFO_TYPES, Info, check_fields
 
 GROUP = "pubench"
+CORE = "pubench-core"
 _INFO_OF_KIND = {info.kind: info for info in INFO_TYPES}
 InfoT = TypeVar("InfoT", bound=Info)
 
@@ -50,41 +54,40 @@ class Entry:
 class Registry:
     """All plugins of this environment: entries by kind and key, and the listeners of the run lifecycle."""
 
-    def __init__(self, points: Iterable[EntryPoint]) -> None:
+    def __init__(self, points: Iterable[EntryPoint], broken: Iterable[Entry] = ()) -> None:
+        """``broken``: rows of distributions whose entry points cannot be read."""
         self._manager = pluggy.PluginManager(PROJECT)
         self._manager.add_hookspecs(Registration)
         self._manager.add_hookspecs(Lifecycle)
-        found: list[Entry] = []
+        found: list[Entry] = [*broken]
         self.listeners: list[ModuleType] = []
-        for point in sorted(points, key=lambda p: (p.dist.name if p.dist else "", p.name)):
-            found.extend(self._load(point))
+        named = sorted(((_source_of(p), p) for p in points), key=lambda pair: (pair[0][0], pair[1].name))
+        for source, point in named:
+            found.extend(self._load(point, *source))
+        #: Names of the distributions that offer something, or listen; those without a name by their folder.
+        self.distributions = frozenset(source[0] for source, _ in named)
         self._entries = list(_refuse_shared_keys(found))
 
-    def _load(self, point: EntryPoint) -> list[Entry]:
+    def _load(self, point: EntryPoint, distribution: str, version: str) -> list[Entry]:
         """Entries of one entry point; a single broken one if anything about it fails."""
         source = {
-            "distribution": point.dist.name if point.dist else "?",
-            "version": point.dist.version if point.dist else "?",
-            "module": getattr(point, "value", "").split(":")[0],
+            "distribution": distribution,
+            "version": version,
+            "module": getattr(point, "value", "").partition(":")[0],
         }
         try:
+            if point.dist is not None:
+                reason = _made_for_another_core(point.dist) if version else NAMELESS
+                if reason:
+                    return [_broken(point.name, reason, None, **source)]
             with redirect_stdout(sys.stderr):  # what a plugin prints must not mix with a listing
                 module = point.load()
                 entries, listens = self._collect(module, source)
+        except KeyboardInterrupt:
+            raise
         # Code of other authors runs here at import time: whatever it raises becomes the reason in its own row.
-        except (Exception, SystemExit) as error:  # noqa: BLE001
-            reason = " ".join(f"{type(error).__name__}: {error}".split())
-            return [
-                Entry(
-                    key=point.name,
-                    kind=None,
-                    info=None,
-                    status="broken",
-                    reason=reason,
-                    traceback=traceback.format_exc(),
-                    **source,
-                )
-            ]
+        except BaseException as error:  # noqa: BLE001
+            return [_broken(point.name, said_by(error), error, **source)]
         if listens:
             self.listeners.append(module)
         return entries
@@ -158,12 +161,70 @@ class Registry:
         return frozenset(modules - {"pubench_core", ""})
 
 
+def _made_for_another_core(distribution: Distribution) -> str:
+    """What a distribution's metadata ask of core, if the installed one is not that; else empty."""
+    core = _core_version()
+    if core is None or distribution.name == CORE:
+        return ""
+    asked = (text for text in distribution.requires or () if text.lower().replace("_", "-").startswith(CORE))
+    return next(filter(None, (_unmet(text, core) for text in asked)), "")
+
+
+@cache
+def _core_version() -> str | None:
+    """The version of core that is installed; None where it is only on the path, and nothing can be compared."""
+    try:
+        return version(CORE)
+    except PackageNotFoundError:
+        return None
+
+
+@cache
+def _unmet(text: str, core: str) -> str:
+    """How this version of core fails a requirement of a distribution; empty if it does not."""
+    if _plainly_met(text, core):
+        return ""
+    from packaging.requirements import InvalidRequirement, Requirement  # takes longer to import than all plugins
+    from packaging.utils import canonicalize_name
+
+    try:
+        requirement = Requirement(text)
+    except InvalidRequirement:
+        return f"its metadata ask for {text!r}, which is not a requirement"
+    if canonicalize_name(requirement.name) != CORE:
+        return ""
+    if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
+        return ""
+    if requirement.specifier.contains(core, prereleases=True):
+        return ""
+    bounds = sorted(map(str, requirement.specifier), key=lambda bound: (bound.startswith("<"), bound))
+    return f"made for {CORE} {','.join(bounds)}; {core} is installed"
+
+
+def _plainly_met(text: str, core: str) -> bool:
+    """Whether a requirement is nothing but bounds by release numbers, as installers write them, and all hold."""
+    bounds = [bound for bound in text.removeprefix(CORE).replace(" ", "").strip("()").split(",") if bound]
+    found = [re.fullmatch(r"(>=|<)(\d+(?:\.\d+)*)", bound) for bound in bounds]
+    if not re.fullmatch(r"\d+(\.\d+)*", core):
+        return False
+    return all(match is not None and (_release(core) >= _release(match[2])) == (match[1] == ">=") for match in found)
+
+
+def _release(text: str) -> list[int]:
+    """``1.10.0`` as numbers; zeros at the end say nothing."""
+    numbers = [int(part) for part in text.split(".")]
+    while numbers and not numbers[-1]:
+        numbers.pop()
+    return numbers
+
+
 def _checked(value: Any, hook: str, expected: type[Info]) -> Iterator[Info]:
     if not isinstance(value, list):
         raise TypeError(f"{hook} returned {type(value).__name__}; it must return a list of {expected.__name__}")
     for item in value:
         if not isinstance(item, expected):
             raise TypeError(f"{hook} returned a list with {item!r:.60}; every item must be a {expected.__name__}")
+        check_fields(item)  # again: a record may have been made or altered in other ways than by its class
         yield item
 
 
@@ -190,7 +251,58 @@ def _refuse_shared_keys(entries: list[Entry]) -> Iterator[Entry]:
 @cache
 def registry() -> Registry:
     """The plugins of this environment, discovered once per process."""
-    return Registry(entry_points(group=GROUP))
+    return Registry(*installed())
+
+
+def installed() -> tuple[list[EntryPoint], list[Entry]]:
+    """Entry points of this environment, and a broken row for each distribution whose own cannot be read.
+
+    One distribution at a time: importlib's reading of all of them stops at the first damaged file.
+    """
+    points: dict[str, list[EntryPoint]] = {}
+    broken = []
+    for distribution in distributions():
+        try:
+            if f"[{GROUP}]" in (distribution.read_text("entry_points.txt") or ""):
+                mine = [point for point in distribution.entry_points if point.group == GROUP]
+                points.setdefault(_name_and_version(distribution)[0], mine)  # the first on the path is what is imported
+        # files of other authors: whatever is wrong with them is the reason in a row
+        except Exception as error:  # noqa: BLE001
+            folder = _folder_of(distribution)
+            reason = f"its metadata cannot be read: {said_by(error)}; install it again, or remove {folder}"
+            broken.append(_broken(folder, reason, error, distribution=folder, version="", module=""))
+    return [point for mine in points.values() for point in mine], broken
+
+
+def _folder_of(distribution: Distribution) -> str:
+    """The folder of a distribution's metadata, which names it where they do not."""
+    return Path(str(getattr(distribution, "_path", "?"))).name
+
+
+NAMELESS = "its metadata give no name or no version (a leftover of an installation?); install it again or remove it"
+
+
+def _name_and_version(distribution: Distribution) -> tuple[str, str]:
+    """As its metadata say; the folder and an empty version where they do not."""
+    facts = distribution.metadata
+    name, version = (str(facts[field]).strip() if field in facts else "" for field in ("Name", "Version"))
+    return (name, version) if name and version else (_folder_of(distribution), "")
+
+
+def _source_of(point: EntryPoint) -> tuple[str, str]:
+    """Name and version of an entry point's distribution; ``?`` for one made by hand."""
+    if point.dist is None:
+        return "?", "?"
+    try:
+        return _name_and_version(point.dist)
+    except (ValueError, OSError):  # no text, or absent; ``_load`` says so
+        return _folder_of(point.dist), ""
+
+
+def _broken(key: str, reason: str, error: BaseException | None, **source: str) -> Entry:
+    """A row without an info. ``source``: distribution, version and module."""
+    trace = "".join(traceback.format_exception(error)) if error is not None else ""
+    return Entry(key=key, kind=None, info=None, status="broken", reason=reason, traceback=trace, **source)
 
 
 def load(info: Info) -> Any:
@@ -201,9 +313,11 @@ def load(info: Info) -> Any:
     module_name, attribute = info.load.split(":")
     try:
         return getattr(importlib.import_module(module_name), attribute)
+    except KeyboardInterrupt:
+        raise
     # A plugin's module may raise anything while it is imported; the cause stays attached.
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         raise PluginError(
-            f"{info.kind} '{info.key}' cannot be loaded from {info.load}: {type(error).__name__}: {error}",
+            f"{info.kind} '{info.key}' cannot be loaded from {info.load}: {said_by(error)}",
             hint=Hint("diagnose", info.key),
         ) from error

@@ -13,7 +13,7 @@ from ..data.generator import GENERATED
 from ..data.store import source_of
 from ..data.tables import is_table_path, read_table, sha256_of
 from ..data.user_table import read_user_table
-from ..errors import PluginError, RequestError, unknown
+from ..errors import PluginError, RequestError, shortened, unknown
 from ..mechanism import Mechanism
 from ..plugins.info import DatasetInfo, MechanismInfo
 from ..plugins.registry import Registry, load
@@ -231,7 +231,7 @@ def _index(request: Request, info: DatasetInfo, side: str, item: Any) -> Any:
         index = -1
     if not 0 <= index < len(info.classes):
         raise RequestError(
-            f"{request.origins.get(('data', side), side)}: {info.key} has no class {str(item).strip()}; its classes "
+            f"{request.origins.get(('data', side), side)}: {info.key} has no class {shortened(str(item))}; its classes "
             f"are 0 to {len(info.classes) - 1} ({', '.join(info.classes)})",
             field=f"data.{side}",
             value=item,

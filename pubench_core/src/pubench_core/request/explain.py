@@ -10,7 +10,7 @@ from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from ..errors import Hint, RequestError, nearest
+from ..errors import Hint, RequestError, nearest, shortened, shown
 from ..specs.fields import about
 from .layers import FieldPath
 
@@ -40,7 +40,7 @@ def explain(
         fields = parent.model_fields if parent else {}
         whose = owner or ".".join(path[:-1]) or "a run"
         return RequestError(
-            f"{where}: {whose} has no field '{name}'; {nearest(name, fields)}{more}", **given, hint=hint
+            f"{where}: {whose} has no field '{shortened(name)}'; {nearest(name, fields)}{more}", **given, hint=hint
         )
     message = first["msg"].removeprefix("Value error, ")
     field = parent.model_fields.get(name) if parent else None
@@ -48,7 +48,7 @@ def explain(
         return RequestError(f"{where}: {message}{more}", **given)
     meaning = f" ({field.description})" if field.description else ""
     right = f"{name} must be {accepted(field)}{meaning}"
-    return RequestError(f"{where}: given {first['input']!r}; {right}{more}", **given)
+    return RequestError(f"{where}: given {shown(first['input'])}; {right}{more}", **given)
 
 
 def _descend(model: type[BaseModel], path: Sequence[str]) -> type[BaseModel] | None:

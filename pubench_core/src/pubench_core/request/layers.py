@@ -9,11 +9,15 @@ from typing import Any
 
 import yaml
 
-from ..errors import RequestError
+from ..errors import RequestError, shortened, shown
 from ..specs import RunSpec
 
 #: Names of a field and of the sections that it is in, outermost first: ("mechanism", "c").
 FieldPath = tuple[str, ...]
+
+#: Bounds on what is read as YAML, far above any request: characters of a file, sections in sections, values (those that
+#: an alias repeats count as often as they are repeated), characters of a number.
+MOST_CHARACTERS, MOST_NESTED, MOST_VALUES, MOST_DIGITS = 1 << 20, 20, 10_000, 100
 
 
 @dataclass
@@ -32,7 +36,7 @@ class Layer:
         layer = cls()
         for text in assignments:
             path, value = parse_assignment(text, prefix)
-            layer.put(path, value, f"{prefix}{text}")
+            layer.put(path, value, shortened(f"{prefix}{text}"))
         return layer
 
     def put(self, path: Sequence[str], value: Any, origin: str) -> None:
@@ -53,35 +57,98 @@ def parse_assignment(text: str, prefix: str = "") -> tuple[FieldPath, Any]:
     The value is read as YAML.
     """
     name, equals, raw = text.partition("=")
-    if not equals or not name.strip():
-        raise RequestError(f"{prefix}{text}: write name=value, for example lr=1e-3")
+    said = shortened(f"{prefix}{text}")
     path = tuple(name.strip().split("."))
+    if not equals or not all(path) or len(path) > MOST_NESTED:
+        raise RequestError(f"{said}: write name=value, for example lr=1e-3 (or section.name=value)")
     try:
-        value = yaml.safe_load(raw)
+        node, value = _parsed(raw)
+        _record_lines(node, path, said, {}, ())
     except yaml.YAMLError as error:
-        raise RequestError(f"{prefix}{text}: the value is not valid YAML") from error
+        raise RequestError(f"{said}: the value is not valid YAML: {_problem(error)}") from error
     return (path if len(path) > 1 or name in ("seed", "prior") else ("method", "config", *path)), value
 
 
 def read_yaml(path: Path) -> Layer:
     """A run file as a layer. Raises RequestError naming file and line if it is unreadable or not a mapping."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        with path.open(encoding="utf-8") as stream:
+            text = stream.read(MOST_CHARACTERS + 1)
+    except (OSError, ValueError) as error:  # ValueError: no UTF-8, or a path with a NUL character
         raise RequestError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
     try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-        values = yaml.safe_load(text)
-    except yaml.MarkedYAMLError as error:
-        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise RequestError(f"{path}{line}: not valid YAML: {error.problem or error.context}") from error
+        root, values = _parsed(text)
     except yaml.YAMLError as error:
-        raise RequestError(f"{path}: not valid YAML: {str(error).splitlines()[0]}") from error
+        mark = getattr(error, "problem_mark", None)
+        line = f", line {mark.line + 1}" if mark is not None else ""
+        raise RequestError(f"{path}{line}: not valid YAML: {_problem(error)}") from error
     if not isinstance(values, dict):
         raise RequestError(f"{path}: a run file is a mapping of {', '.join(RunSpec.model_fields)}")
     layer = Layer(values)
     _record_lines(root, (), str(path), layer.origins, ())
     return layer
+
+
+# -------------------------------------------------------------------- YAML within bounds
+
+
+def _parsed(text: str) -> tuple[Any, Any]:
+    """The node of the one document in a text, and its value. Raises YAMLError for what is none, or out of bounds."""
+    if len(text) > MOST_CHARACTERS:
+        raise yaml.YAMLError(f"more than {MOST_CHARACTERS:,} characters")
+    loader = _Loader(text)
+    try:
+        node = loader.get_single_node()
+        return node, None if node is None else loader.construct_document(node)
+    finally:
+        loader.dispose()
+
+
+def _problem(error: yaml.YAMLError) -> str:
+    """What is wrong with a document, in one line."""
+    return shortened(str(getattr(error, "problem", None) or getattr(error, "context", None) or error))
+
+
+class _Loader(yaml.SafeLoader):
+    """PyYAML's safe loader, which refuses what it would need minutes or gigabytes for, or fails at in another way."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._depth = 0
+        self._values: dict[Any, int] = {}
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        self._depth += 1
+        if self._depth > MOST_NESTED:
+            raise _refusal(f"nested more than {MOST_NESTED} deep", event)
+        node: Any = super().compose_node(parent, index)  # of an alias: the node that it repeats
+        if node not in self._values:
+            inner = [part for pair in node.value for part in pair] if isinstance(node, yaml.MappingNode) else node.value
+            parts = inner if isinstance(node, yaml.CollectionNode) else ()
+            self._values[node] = 1 + sum(self._values.get(part, 1) for part in parts)
+        if self._values[node] > MOST_VALUES or len(self._values) > MOST_VALUES:
+            raise _refusal(f"more than {MOST_VALUES:,} values, those that aliases repeat counted", event)
+        self._depth -= 1
+        return node
+
+    def construct_object(self, node: Any, deep: bool = False) -> Any:
+        kind = node.tag.rpartition(":")[2]
+        if isinstance(node, yaml.ScalarNode):
+            if kind in ("int", "float") and len(node.value) > MOST_DIGITS:
+                raise _refusal(f"a number of {len(node.value)} characters", node)
+            if "\0" in node.value:
+                raise _refusal("a text with a NUL character", node)
+        try:
+            return super().construct_object(node, deep)
+        # what PyYAML lets out where a value is none of its type: 2020-13-45, !!bool maybe
+        except (ValueError, LookupError, AttributeError, OverflowError, TypeError) as error:
+            value = shown(node.value) if isinstance(node, yaml.ScalarNode) else "this"
+            raise _refusal(f"{value} is no {kind} (in quotes it is a text)", node) from error
+
+
+def _refusal(problem: str, at: Any) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=at.start_mark)
 
 
 def _record_lines(node: Any, path: FieldPath, file: str, origins: dict[FieldPath, str], above: tuple[Any, ...]) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..data.tables import is_table_path
-from ..errors import Hint, RequestError
+from ..errors import Hint, RequestError, shown
 from ..plugins.info import Info
 from ..plugins.registry import InfoT, Registry
 from .layers import FieldPath, Layer
@@ -84,6 +84,6 @@ def _section(values: Mapping[str, Any], name: str, origins: Mapping[FieldPath, s
         return {}
     if not isinstance(section, dict):
         raise RequestError(
-            f"{origins.get((name,), name)}: {name} must be a mapping, given {section!r}", field=name, value=section
+            f"{origins.get((name,), name)}: {name} must be a mapping, given {shown(section)}", field=name, value=section
         )
     return dict(section)

@@ -7,12 +7,13 @@ nowhere behind it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from pydantic import ValidationError
 
-from ..errors import Hint, Notice, PluginError, RequestError, unknown
+from ..errors import Hint, Notice, PluginError, RequestError, shown, unknown
 from ..method import AnyMethod, Method
 from ..plugins.info import BackboneInfo, Info, MethodInfo, PriorInfo
 from ..plugins.registry import Registry, load
@@ -58,6 +59,8 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
         "evaluation": choose_evaluation(request, data.choice, installed, prior_known=prior_known),
     }
     _warn_of_broken(request, installed, warn)
+    if os.environ.get("OMP_DYNAMIC", "").strip().lower() == "true":
+        warn("OMP_DYNAMIC=true is set in the environment: torch may hang for good in its backward pass; unset it")
     try:
         spec = RunSpec.model_validate({**request.rest, "prior": prior, **sections})
     except ValidationError as error:
@@ -104,7 +107,7 @@ def _method(request: Request, registry: Registry, data_key: str) -> MethodChoice
         values = info.presets[str(preset)].resolve(data_key)
     if not isinstance(given, Mapping):
         raise RequestError(
-            f"method.config must be a mapping of {info.key}'s fields, given {given!r}", field="method.config"
+            f"method.config must be a mapping of {info.key}'s fields, given {shown(given)}", field="method.config"
         )
     try:
         config = implementation.Config.model_validate({**values, **given})

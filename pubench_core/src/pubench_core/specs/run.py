@@ -11,11 +11,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import field_validator, model_validator
+from pydantic import field_serializer, field_validator, model_validator
 
 from .canonical import short_hash
 from .fields import Field, Strict, identity_of
 from .schemes import Scheme, is_one_sample
+from .secrets import without_password
 
 Artifact = Literal["scores", "trace", "samples"]
 Preprocess = Literal["none", "standardize", "l2"]
@@ -167,8 +168,8 @@ class EvaluationSpec(Strict):
 class ExecutionSpec(Strict):
     """Where and how a run is carried out. Recorded, never hashed."""
 
-    device: str = Field("auto", pattern=r"^(auto|cpu|cuda(:\d+)?)$", description="auto, cpu or cuda:0")
-    threads: int | None = Field(None, ge=1, description="CPU threads; none: torch's own choice")
+    device: str = Field("auto", pattern=r"^(auto|cpu|cuda(:\d{1,3})?)$", description="auto, cpu or cuda:0")
+    threads: int | None = Field(None, ge=1, le=1024, description="CPU threads; none: torch's own choice")
     results: Path = Field(Path("results"), description="folder of records")
     data_root: Path | None = Field(None, description="folder of data files")
     encoder: Path | None = Field(None, description="folder of the sentence encoder for text data sets")
@@ -176,7 +177,20 @@ class ExecutionSpec(Strict):
     artifacts: tuple[Artifact, ...] = Field(("scores", "trace"), description="files that are kept beside the result")
     save_model: bool = Field(False, description="keep what scores with: model.safetensors")
     tracking: bool = Field(True, description="tell tracking plugins of the run when it is over")
-    tracking_uri: str | None = Field(None, description="server or database of the tracking plugin")
+    tracking_uri: str | None = Field(
+        None, description="server or database of the tracking plugin; a password in it is used and never written"
+    )
+
+    @field_validator("results", "data_root", "encoder")
+    @classmethod
+    def _a_path(cls, given: Path | None) -> Path | None:
+        if "\0" in str(given):
+            raise ValueError("no path has a NUL character")
+        return given
+
+    @field_serializer("tracking_uri", when_used="json")
+    def _without_password(self, uri: str | None) -> str | None:
+        return None if uri is None else without_password(uri)
 
 
 class RunSpec(Strict):
@@ -250,5 +264,5 @@ def parse_prior(given: Any) -> float | str:
 def _number(given: Any, form: str) -> float:
     try:
         return float(given)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(form) from None

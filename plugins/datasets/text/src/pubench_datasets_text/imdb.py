@@ -20,12 +20,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pubench_core.data.archives import members, one_line, opened
+from pubench_core.data.archives import check_parquet, lines, members, one_line, opened
 from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import RequestError
 
 from .corpus import Corpus
-from .files import content_of, documents, folders, reading
+from .files import LIMIT, content_of, documents, folders, reading
 from .model import hub, network_errors
 from .source import TextSource
 
@@ -34,6 +34,11 @@ FOLDER, ARCHIVE, CSV = "aclImdb", "aclImdb_v1.tar.gz", "IMDB Dataset.csv"
 HUB = "stanfordnlp/imdb"
 PARTS = ("train", "test")
 UNLABELED = "unsup"
+
+#: Bytes of a table of all reviews, unpacked, and rows of one; the real ones have 80 million and 50,000.
+TABLE, MOST_ROWS = 1 << 28, 1_000_000
+#: Bytes of the archive, unpacked; it has about 400 million.
+TOTAL = 1 << 30
 
 _SENTIMENT = {"neg": 0, "negative": 0, "pos": 1, "positive": 1}
 _SHARDS = re.compile(r"-of-(\d+)\.parquet$")
@@ -85,7 +90,7 @@ class Imdb(TextSource):
         if first.suffix == ".parquet":
             return _corpus((review for path in files for review in _parquet(path)), first.parent)
         if first.name == ARCHIVE:
-            found = ((place, content) for place, _, content in members(first, _is_review))
+            found = ((name, content) for name, _, content in members(first, _is_review, limit=LIMIT, total=TOTAL))
             return _corpus(_ordered(found, first), first)
         return _corpus(_ordered(((path, content_of(path)) for path in files), first.parents[2]), first.parents[2])
 
@@ -183,13 +188,13 @@ def _ordered(found: Iterable[tuple[PurePath, bytes]], where: Path) -> list[Revie
 
 
 def _json_lines(path: Path) -> Iterator[Review]:
-    with reading(path), opened(path) as stream:
-        for number, line in enumerate(stream, start=1):
+    with reading(path), opened(path, TABLE) as stream:
+        for number, line in enumerate(lines(stream, path, LIMIT), start=1):
             if not line.strip():
                 continue
             try:
                 row = json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise RequestError(f"{path}: line {number} is not JSON ({one_line(error)}); get it again") from error
             wrong = _wrong_row(row)
             if wrong:
@@ -214,8 +219,8 @@ def _wrong_row(row: object) -> str:
 
 
 def _table(path: Path) -> Iterator[Review]:
-    with reading(path), path.open(encoding="utf-8-sig", newline="") as stream:
-        rows = csv.reader(stream, strict=True)
+    with reading(path), opened(path, TABLE) as stream:
+        rows = csv.reader(_texts(lines(stream, path, LIMIT)), strict=True)
         try:
             head = next(rows, [])
             if sorted(head) != ["review", "sentiment"]:
@@ -230,6 +235,12 @@ def _table(path: Path) -> Iterator[Review]:
             raise RequestError(f"{path} is damaged (line {rows.line_num}: {one_line(error)}); get it again") from error
 
 
+def _texts(found: Iterable[bytes]) -> Iterator[str]:
+    """Lines as text; the first may begin with the mark of UTF-8."""
+    for number, line in enumerate(found):
+        yield line.decode("utf-8" if number else "utf-8-sig")
+
+
 def _parquet(path: Path) -> Iterator[Review]:
     import pyarrow
     from pyarrow import parquet
@@ -240,6 +251,7 @@ def _parquet(path: Path) -> Iterator[Review]:
             file = parquet.ParquetFile(stream)
             if absent := [name for name in columns if name not in file.schema_arrow.names]:
                 raise RequestError(f"{path} has no column {' and '.join(absent)}; text and label are right")
+            check_parquet(file, path, rows=MOST_ROWS, limit=TABLE)
             table = file.read(columns)
         except pyarrow.ArrowException as error:
             raise RequestError(f"{path} is damaged ({one_line(error)}); get it again") from error

@@ -28,6 +28,8 @@ BATCHES = (*TRAIN, "test_batch")
 PIXELS = 3 * 32 * 32
 #: Bytes; a real batch has 30,730,000 (binary) or 31,035,999 at most (pickled).
 LIMIT = 1 << 26
+#: Bytes; the larger archive, unpacked, has about 186 million.
+TOTAL = 1 << 28
 
 Batch = tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]
 
@@ -122,7 +124,7 @@ def _contents(files: tuple[Path, ...]) -> Iterator[tuple[str, str, bool, bytes]]
     if len(files) == 1:
         version = next(v for v in VERSIONS if v.archive == files[0].name)
         names = {f"{name}{version.suffix}": name for name in BATCHES}
-        for member, place, found in members(files[0], lambda path: path.name in names, LIMIT):
+        for member, place, found in members(files[0], lambda path: path.name in names, limit=LIMIT, total=TOTAL):
             yield names[member.name], place, version.suffix == ".bin", found
         return
     for name, path in zip(BATCHES, files, strict=True):

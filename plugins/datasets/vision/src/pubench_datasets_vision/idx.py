@@ -1,4 +1,4 @@
-"""MNIST and Fashion-MNIST: four IDX files, read by torchvision.
+"""MNIST and Fashion-MNIST: four IDX files.
 
 A folder ``<root>/<key>/`` may hold the four files as distributed (``.gz`` or unpacked), or ``<root>`` may have
 torchvision's own layout (``<root>/MNIST/raw``).
@@ -6,14 +6,14 @@ torchvision's own layout (``<root>/MNIST/raw``).
 
 from __future__ import annotations
 
-import tempfile
+import math
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from pubench_core.data.archives import one_line
+from pubench_core.data.archives import damaged
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.source import DataSource
 from pubench_core.errors import RequestError
@@ -52,20 +52,12 @@ class Idx(DataSource):
     def read(self, files: tuple[Path, ...], root: DataRoot) -> ClassData:
         """See the class; RequestError names a file that is damaged, or both files of a part that do not fit."""
         folder = files[0].parent
-        try:
-            with tempfile.TemporaryDirectory(prefix="pubench-") as scratch:
-                raw = Path(scratch, self.torchvision_name, "raw")
-                raw.mkdir(parents=True)
-                for path, name in zip(files, FILES, strict=True):
-                    (raw / name).write_bytes(content(path, LIMIT))
-                parts = [self._part(scratch, folder, train) for train in (True, False)]
-        except OSError as error:  # of the scratch folder: ``content`` raises none
-            raise RequestError(
-                f"{self.info.key}: its files could not be unpacked in {tempfile.gettempdir()}: "
-                f"{error.strerror or error}; free the space or name another folder with TMPDIR"
-            ) from error
+        train, train_labels, test, test_labels = (
+            _array(content(path, LIMIT), dimensions, path) for path, dimensions in zip(files, (3, 1, 3, 1), strict=True)
+        )
+        parts = [(train[:, None], train_labels.astype(np.int64)), (test[:, None], test_labels.astype(np.int64))]
         for part, (images, labels) in zip(("train", "test"), parts, strict=True):
-            if images.shape != (len(labels), 1, 28, 28) or labels.min() < 0 or labels.max() > 9:
+            if images.shape != (len(labels), 1, 28, 28) or not len(labels) or labels.max() > 9:
                 raise RequestError(
                     f"{self.info.key}: the {part} files in {folder} hold images of shape {images.shape[2:]} and "
                     f"{len(labels)} labels; images of 28x28 with one label 0 to 9 each are right"
@@ -73,20 +65,6 @@ class Idx(DataSource):
         (x, y), (x_test, y_test) = parts
         data = ClassData(x=x, y=y, x_test=x_test, y_test=y_test, mean=(self.mean,), std=(self.std,))
         return compared(self.info, data, (60_000, 10_000), root)
-
-    def _part(self, scratch: str, folder: Path, train: bool) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-        """Images and labels of a part, as torchvision reads its own layout in ``scratch``."""
-        from torchvision import datasets
-
-        try:
-            part = getattr(datasets, self.torchvision_name)(scratch, train=train)
-        except (ValueError, AssertionError, RuntimeError, TypeError, KeyError) as error:
-            names = " and ".join(FILES[:2] if train else FILES[2:])
-            reason = one_line(error) if str(error) else f"{type(error).__name__} in torchvision"
-            raise RequestError(
-                f"{self.info.key}: {names} in {folder} are not valid IDX files ({reason}); get both again"
-            ) from error
-        return part.data.numpy()[:, None], part.targets.numpy().astype(np.int64)
 
     def fetch(self, root: DataRoot) -> None:
         """Downloads the four packed files into ``<root>/<key>/``."""
@@ -111,3 +89,16 @@ class FashionMnist(Idx):
     """Garments."""
 
     torchvision_name, mean, std = "FashionMNIST", 0.2860, 0.3530
+
+
+def _array(found: bytes, dimensions: int, path: Path) -> npt.NDArray[np.uint8]:
+    """The array of an IDX file of bytes: 0, 0, 8 (unsigned bytes), the number of dimensions; each as 32 bits, the
+    highest first; the values. Raises RequestError for anything else.
+    """
+    start = 4 + 4 * dimensions
+    if found[:4] != bytes([0, 0, 8, dimensions]) or len(found) < start:
+        raise damaged(path, f"it does not begin as an IDX file of bytes in {dimensions} dimensions")
+    shape = np.frombuffer(found[4:start], dtype=">u4").tolist()
+    if len(found) - start != math.prod(shape):
+        raise damaged(path, f"{len(found) - start:,} values where its size {shape} says {math.prod(shape):,}")
+    return np.frombuffer(found, dtype=np.uint8, offset=start).reshape(shape)

@@ -68,12 +68,22 @@ class _Unpickler(pickle.Unpickler):
         )
 
 
+#: Objects of a batch that are there a second time. A real one repeats hardly any; tuples in tuples, each twice in the
+#: next, take a day to hash or to print after 40 of them.
+MOST_REPEATED = 32
+_REPEATING = ("GET", "BINGET", "LONG_BINGET", "DUP")
+
+
 def _check_opcodes(content: bytes, place: str) -> None:
     """Refuses what makes the unpickling machine reserve more memory than the file has bytes, or pass ``find_class`` by.
 
     The machine keeps a table as long as the highest number that a PUT names, so one wrong bit may reserve gigabytes.
     """
+    repeated = 0
     for count, (opcode, argument, _) in enumerate(pickletools.genops(content)):
+        repeated += opcode.name in _REPEATING
+        if repeated > MOST_REPEATED:
+            raise damaged(place, f"more than {MOST_REPEATED} of its objects are there again")
         if opcode.proto > 4 or opcode.name.startswith("EXT"):
             raise damaged(place, f"opcode {opcode.name} has no place in it")
         if opcode.name in ("PUT", "BINPUT", "LONG_BINPUT") and isinstance(argument, int) and argument > count + 1:
@@ -100,11 +110,12 @@ def unpickled(content: bytes, place: str) -> dict[str, Any]:
         ValueError,
         OverflowError,
         MemoryError,
+        RecursionError,
     ) as error:
         raise damaged(place, one_line(error)) from error
-    if not isinstance(found, dict):
-        raise damaged(place, "it holds no dictionary")
-    return {key.decode("latin1") if isinstance(key, bytes) else str(key): value for key, value in found.items()}
+    if not isinstance(found, dict) or not all(isinstance(key, (bytes, str)) for key in found):
+        raise damaged(place, "it holds no dictionary of named values")
+    return {key.decode("latin1") if isinstance(key, bytes) else key: value for key, value in found.items()}
 
 
 def uint8_array(found: object, width: int, place: str) -> npt.NDArray[np.uint8]:
@@ -114,5 +125,13 @@ def uint8_array(found: object, width: int, place: str) -> npt.NDArray[np.uint8]:
         raise damaged(place, f"'data' is not an array of {width} bytes per image")
     expected = (len(raw) // width, width)
     if found.dtype.code != "u1" or found.fortran or found.shape != expected or len(raw) % width or not raw:
-        raise damaged(place, f"'data' is an array {found.shape} of {found.dtype.code!r}; (n, {width}) of 'u1' is right")
+        kind = repr(found.dtype.code[:8]) if isinstance(found.dtype.code, str) else "no known type"
+        raise damaged(place, f"'data' is an array {_dimensions(found.shape)} of {kind}; (n, {width}) of 'u1' is right")
     return np.frombuffer(raw, dtype=np.uint8).reshape(expected)
+
+
+def _dimensions(shape: object) -> str:
+    """A pickled shape in words; one that is none may be anything, and of any size in print."""
+    if not isinstance(shape, tuple) or len(shape) > 8 or not all(type(n) is int and abs(n) < 2**63 for n in shape):
+        return "of no shape"
+    return str(shape)

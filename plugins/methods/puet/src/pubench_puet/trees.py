@@ -364,6 +364,8 @@ class Forest:
 
     def votes(self, x: Array) -> tuple[Array, Array]:
         """For each row of ``x`` (n, d): the number of trees that say +1, and the mean of min(v, 1) over the trees."""
+        if x.shape[1] != len(self.importances):  # compiled code looks at no bounds
+            raise ValueError(f"rows of {x.shape[1]} features; the forest was grown on {len(self.importances)}")
         positive, total = np.zeros(len(x), np.int64), np.zeros(len(x))
         for tree in self.trees:
             leaf = tree[leaves_of(tree, x)]
@@ -377,8 +379,34 @@ class Forest:
         return {**fields, "offsets": self.offsets, "importances": self.importances}
 
     def load_state_dict(self, state: Mapping[str, Array]) -> None:
-        """The forest that :meth:`state_dict` described."""
-        self.nodes = np.empty(len(state["feature"]), NODE)
+        """The forest that :meth:`state_dict` described. Raises ValueError for what describes none.
+
+        A child comes after its parent and lies in the same tree, and a feature is one of d: compiled code that walks a
+        tree ends, and reads nothing but the forest and the row.
+        """
+        names = (*(NODE.names or ()), "offsets", "importances")
+        if absent := sorted(set(names) ^ set(state)):
+            raise ValueError(f"a forest has {', '.join(names)} and nothing else; {absent[0]} is absent or too much")
+        kinds = {**{name: NODE[name] for name in NODE.names or ()}, "offsets": np.int64, "importances": np.float64}
+        for name in names:
+            if state[name].ndim != 1 or state[name].dtype != kinds[name]:
+                raise ValueError(f"{name} of a forest is {state[name].dtype} {state[name].shape}")
+        nodes = np.empty(len(state["feature"]), NODE)
         for name in NODE.names or ():
-            self.nodes[name] = state[name]
-        self.offsets, self.importances = state["offsets"], state["importances"]
+            if len(state[name]) != len(nodes):
+                raise ValueError(f"a forest has {len(nodes)} features of nodes and {len(state[name])} of {name}")
+            nodes[name] = state[name]
+        offsets, importances = state["offsets"], state["importances"]
+        ends = len(offsets) > 1 and offsets[0] == 0 and offsets[-1] == len(nodes)
+        if not ends or (offsets < 0).any() or (offsets > len(nodes)).any() or (np.diff(offsets) < 1).any():
+            raise ValueError("offsets of a forest do not cut its nodes into trees")
+        sizes = np.diff(offsets)
+        index, size = np.arange(len(nodes)) - np.repeat(offsets[:-1], sizes), np.repeat(sizes, sizes)
+        inner = nodes["feature"] >= 0
+        for side in ("left", "right"):
+            child = nodes[side]
+            if (inner & ((child <= index) | (child >= size))).any():
+                raise ValueError(f"a {side} child of a forest is no later node of its tree")
+        if (nodes["feature"] >= len(importances)).any():
+            raise ValueError(f"a node of a forest splits on a feature beyond its {len(importances)}")
+        self.nodes, self.offsets, self.importances = nodes, offsets, importances

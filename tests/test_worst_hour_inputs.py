@@ -1,0 +1,941 @@
+"""Hostile files and arguments: each is one line that says what is wrong with it, soon, and nothing of it is obeyed."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import json
+import lzma
+import os
+import pickle
+import pty
+import random
+import signal
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterator
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from safetensors.torch import load as tensors_of
+from safetensors.torch import save as file_of
+from torch import Tensor
+
+from pubench_core.data import encoding, posterior
+from pubench_core.data.archives import members, opened
+from pubench_core.data.copies import sha256_of
+from pubench_core.data.dataset import DataRoot
+from pubench_core.data.posterior import auxiliary_logit
+from pubench_core.data.store import located, open_dataset, read, source_of
+from pubench_core.data.user_table import read_user_table
+from pubench_core.engine.building import build_problem
+from pubench_core.engine.model_file import model_bytes, model_of
+from pubench_core.engine.train import train
+from pubench_core.errors import PubenchError, RecordError, RequestError
+from pubench_core.plugins.info import DatasetInfo
+from pubench_core.plugins.registry import GROUP, Registry, registry
+from pubench_core.records.store import RecordStore
+from pubench_core.request import Layer, read_yaml, resolve
+from pubench_core.specs import UserTableSpec
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+Outcome = str
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+class TooLong(BaseException):
+    """No class that code under test would catch."""
+
+
+@contextlib.contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Raises TooLong in a block that takes longer."""
+
+    def late(number: int, frame: object) -> None:
+        raise TooLong(f"{seconds} seconds")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def line_of(attack: Callable[[], object], most: int = 700) -> str | None:
+    """The one line that an attack is refused with; None where nothing was wrong with it."""
+    try:
+        with within(20):
+            attack()
+    except PubenchError as error:
+        line = str(error)
+        assert "\n" not in line
+        assert 0 < len(line) <= most
+        return line
+    return None
+
+
+# ---------------------------------------------------------------- YAML and --set
+
+VALUES = [
+    *("2020-13-45", "0x_", "0b_", "!!int foo", "!!bool foo", "!!float foo", "!!timestamp foo", "!!int ''", "!!float _"),
+    *("!!timestamp 2020-99-99", "2001-01-01T99:00:00Z", "2001-12-14t21:59:43.10-99:99", "!!binary é", "!!bool ''"),
+    *(
+        "!!set {a, b}",
+        "!!omap [a]",
+        "!!pairs [1]",
+        "!!int [1]",
+        "!!map a",
+        "!!null x",
+        "<<: 3",
+        "{<<: [1]}",
+        "{[a]: b}",
+    ),
+    *(
+        "9" * 5000,
+        "0x" + "f" * 10_000,
+        "1" + ":0" * 3000,
+        "1e999",
+        "-.inf",
+        ".nan",
+        "[" * 5000,
+        "{a: " * 900 + "}" * 900,
+    ),
+    *("&a [*a]", "*a", "{a: 1, a: 2}", "!<x> y", "!!python/object:os.system {}", "%YAML 9.9\n--- a", "--- a\n--- b"),
+    *('"\\0"', '"\\ud800"', "\x00", "\t- a", "=", "<<", "_", "+", "'" * 3, "[a", "é" * 4000),
+]
+FIELDS = ("lr", "seed", "prior", "mechanism.c", "data.positive", "method.config", "data.binarization", "data")
+BASE = ("method.key=nnpu", "data.key=digits")
+
+
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: repr(value[:24]))
+class TestValues:
+    def test_with_set(self, value: str) -> None:
+        for field in FIELDS:
+            line = line_of(
+                lambda field=field: resolve([Layer.of(*BASE, f"{field}={value}", prefix="--set ")], registry())
+            )
+            assert line is None or "\x1b" not in line
+
+    def test_in_a_file(self, value: str, tmp_path: Path) -> None:
+        path = tmp_path / "run.yaml"
+        path.write_text(f"method: nnpu\ndata: digits\nseed: {value}\n", encoding="utf-8")
+        assert str(path) in (line_of(lambda: resolve([read_yaml(path)], registry())) or str(path))
+
+
+def bomb(merged: bool) -> str:
+    """Nine levels of nine aliases each: 387 million values."""
+    first = "a: &a {x: 1}\n" if merged else "a: &a [x, x, x, x, x, x, x, x, x]\n"
+    for k in range(9):
+        aliases = ", ".join([f"*{chr(97 + k)}"] * 9)
+        level = f"{{<<: [{aliases}]}}" if merged else f"[{aliases}]"
+        first += f"{chr(98 + k)}: &{chr(98 + k)} {level}\n"
+    return first
+
+
+class TestDocuments:
+    @pytest.mark.parametrize(
+        ("text", "words"),
+        [
+            (bomb(False), "more than 10,000 values"),
+            (bomb(True), "more than 10,000 values"),
+            ("data: " + "{a: " * 3000 + "}" * 3000, "nested more than 20 deep"),
+            ("\n".join(" " * k + "a:" for k in range(300)), "nested more than 20 deep"),
+            ("- x\n" * 300_000, "more than"),
+            ("#" * 2_000_000, "more than 1,048,576 characters"),
+            ("seed: 2020-13-45\n", "line 1: not valid YAML: '2020-13-45' is no timestamp (in quotes it is a text)"),
+            ("seed: !!bool foo\n", "line 1: not valid YAML: 'foo' is no bool"),
+            ("seed: " + "9" * 5000, "a number of 5000 characters"),
+        ],
+        ids=["aliases", "merged-aliases", "flow", "block", "list", "size", "date", "bool", "digits"],
+    )
+    def test_a_file_out_of_bounds_is_refused_soon(self, tmp_path: Path, text: str, words: str) -> None:
+        path = tmp_path / "run.yaml"
+        path.write_text(text)
+        line = line_of(lambda: read_yaml(path))
+        assert line is not None
+        assert words in line
+        assert str(path) in line
+
+    @pytest.mark.parametrize(
+        "section",
+        [
+            *(
+                "data: {key: digits, binarisation: [a]}",
+                "data: {key: digits, binarization: [a]}",
+                "data: [a]",
+                "data: 3",
+            ),
+            *("data: {key: digits, positive: {a: 1}}", "data: {key: digits, positive: [[1]]}", "data: {3: 4}"),
+            *(
+                "data: {own: {path: [a], label_col: x}}",
+                "data: {own: 3}",
+                'data: {own: {path: "a\\0b.csv", label_col: s}}',
+            ),
+            *(
+                "method: {key: {a: b}}",
+                "method: [nnpu]",
+                "method: {key: nnpu, preset: [a]}",
+                "method: {key: nnpu, config: 3}",
+            ),
+            *(
+                "method: {key: nnpu, config: {3: 4}}",
+                "method: {key: nnpu, config: {null: 4}}",
+                "binarisation: [a]",
+                "3: 4",
+            ),
+            *("selection: {criterion: [a]}", "selection: {criteria: [pa, [a]]}", "selection: {criteria: [null]}"),
+            *("evaluation: {metrics: [[a]]}", "evaluation: {metrics: {a: b}}", "evaluation: {trace: 3}"),
+            *("mechanism: {variant: {a: b}}", "execution: {threads: 99999999999}", "execution: {results: [a]}"),
+            *("execution: {device: 'cuda:99999999999999999'}", 'execution: {results: "a\\0b"}', "execution: [a]"),
+            *("prior: [a]", "prior: {a: b}", "prior: 'scaled:1e999'", "prior: 'estimated:[a]'", "seed: 1e400"),
+            *("seed: !!set {a}", "prior: !!binary aGk=", "backbone: {key: [a]}", "validation: {3: 4}"),
+        ],
+    )
+    def test_a_section_of_another_kind_is_one_line(self, tmp_path: Path, section: str) -> None:
+        path = tmp_path / "run.yaml"
+        others = [text for text in ("method: nnpu", "data: digits") if not section.startswith(text.split(":")[0])]
+        path.write_text("\n".join([*others, section]))
+        assert line_of(lambda: resolve([read_yaml(path)], registry())) is not None
+
+    def test_aliases_within_bounds_are_values(self, tmp_path: Path) -> None:
+        path = tmp_path / "run.yaml"
+        path.write_text("seed: &s 3\nmethod: {key: nnpu, config: {epochs: *s}}\ndata: digits\n")
+        spec = resolve([read_yaml(path)], registry()).spec
+        assert (spec.seed, spec.method.config["epochs"]) == (3, 3)
+
+    @pytest.mark.parametrize(
+        "name", ["." * 20_000, "a." * 3000 + "b", "..", "a..b", ".a", "", "seed.x", "data.own.path.x.y"]
+    )
+    def test_a_name_that_is_none_is_one_line(self, name: str) -> None:
+        assert line_of(lambda: resolve([Layer.of(*BASE, f"{name}=1", prefix="--set ")], registry())) is not None
+
+
+# ---------------------------------------------------------------- a saved model
+
+
+@pytest.fixture(scope="module")
+def plugins() -> Registry:
+    return Registry([*entry_points(group=GROUP), EntryPoint("doubles", "pubench_doubles", GROUP)])
+
+
+@pytest.fixture(scope="module")
+def saved(plugins: Registry, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[dict[str, Any], Any]]:
+    """``saved(method)``: facts and tensors of a small real model."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=80).round(3), "s": np.arange(80) < 20, "c": rng.choice(["x", "y"], 80)})
+    path = tmp_path_factory.mktemp("own") / "my.csv"
+    frame.to_csv(path, index=False)
+    made: dict[str, tuple[dict[str, Any], Any]] = {}
+
+    def make(method: str) -> tuple[dict[str, Any], Any]:
+        if method not in made:
+            sets = {"puet": ["n_estimators=3"], "nnpu": ["epochs=1"], "pusb": ["epochs=1"]}[method]
+            own = [f"data.own.path={path}", "data.own.label_col=s", "prior=0.5", "execution.threads=1"]
+            plan = resolve([Layer.of(f"method.key={method}", *own, *sets)], plugins)
+            problem = build_problem(plan)
+            trained = train(plan, problem)
+            candidate = trained.selection.tracks[plan.spec.selection.criterion].candidate
+            content = model_bytes(plan, problem, trained.method, candidate)
+            header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+            made[method] = json.loads(header["__metadata__"]["pubench"]), tensors_of(content)
+        facts, tensors = made[method]
+        return json.loads(json.dumps(facts)), {name: tensor.clone() for name, tensor in tensors.items()}
+
+    return make
+
+
+def works(content: bytes, plugins: Registry) -> None:
+    """Reads a model and scores rows with it."""
+    model = model_of(content, plugins)
+    assert model.scores(np.zeros((3, *model.shape), dtype=np.float32)).shape == (3,)
+
+
+def content_of(facts: Any, tensors: dict[str, Tensor]) -> bytes:
+    said = facts if isinstance(facts, str) else json.dumps(facts)
+    return bytes(file_of({k: v.contiguous() for k, v in tensors.items()}, {"pubench": said}))
+
+
+#: What a value of the metadata becomes. Last: taken away.
+REPLACED: list[Any] = [
+    *(None, True, 0, -1, 2**40, 10**30, 0.5, float("nan"), float("inf"), "", "x", "../../etc", "\x1b[31m", "__class__"),
+    *([], [1], [10**9], [[[]]], [None], {}, {"a": 1}, {"object": "os:system"}, {"backbone": 10**9}, {"value": True}),
+    *(
+        {"backbones": [1] * 50},
+        {"array": True},
+        {"backbone": -3},
+        {"assembled": "x"},
+        {"object": ":"},
+        [1] * 5000,
+        "GONE",
+    ),
+]
+
+
+def places_in(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The path of every value in nested ones."""
+    if path:
+        yield path
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value if isinstance(value, list) else ()):
+        yield from places_in(inner, (*path, key))
+
+
+def replaced(facts: Any, path: tuple[Any, ...], value: Any) -> Any:
+    """Other facts, with one value replaced or taken away."""
+    copy = json.loads(json.dumps(facts))
+    node = copy
+    for key in path[:-1]:
+        node = node[key]
+    if value == "GONE":
+        del node[path[-1]]
+    else:
+        node[path[-1]] = value
+    return copy
+
+
+class TestTamperedModel:
+    @pytest.mark.parametrize("method", ["nnpu", "puet", "pusb"])
+    def test_any_value_of_the_metadata_may_be_any_other(
+        self, plugins: Registry, saved: Callable[[str], tuple[dict[str, Any], Any]], method: str
+    ) -> None:
+        """Either one line, or a model that scores."""
+        facts, tensors = saved(method)
+        works(content_of(facts, tensors), plugins)
+        attacks = [(path, value) for path in places_in(facts) for value in REPLACED]
+        # every value of what decides the model's shape, and a draw of the rest
+        first = [a for a in attacks if a[0][0] not in ("spec", "columns")]
+        rest = [a for a in attacks if a[0][0] in ("spec", "columns")]
+        for path, value in [*first, *random.Random(0).sample(rest, 150)]:
+            line_of(lambda path=path, value=value: works(content_of(replaced(facts, path, value), tensors), plugins))
+
+    @pytest.mark.parametrize("method", ["nnpu", "puet", "pusb"])
+    def test_any_tensor_may_be_any_other(
+        self, plugins: Registry, saved: Callable[[str], tuple[dict[str, Any], Any]], method: str
+    ) -> None:
+        facts, tensors = saved(method)
+        changes: list[Callable[[Tensor], Tensor]] = [
+            *(
+                lambda t: t[:0],
+                lambda t: t.flatten()[:1],
+                lambda t: torch.zeros(()),
+                lambda t: t.to(torch.float64) * 1e300,
+            ),
+            *(lambda t: t.to(torch.int64), lambda t: t.to(torch.bool), lambda t: t.to(torch.bfloat16), lambda t: -t),
+            *(lambda t: torch.full_like(t.float(), float("nan")), lambda t: t.to(torch.complex64), lambda t: t[None]),
+            *(lambda t: torch.cat([t, t]) if t.ndim else t, lambda t: t.to(torch.float16), torch.zeros_like),
+        ]
+        for name in tensors:
+            others = {k: v for k, v in tensors.items() if k != name}
+            line_of(lambda others=others: works(content_of(facts, others), plugins))
+            line_of(
+                lambda name=name, others=others: works(content_of(facts, others | {f"{name}x": tensors[name]}), plugins)
+            )
+            for change in changes:
+                altered = others | {name: change(tensors[name])}
+                line_of(lambda altered=altered: works(content_of(facts, altered), plugins))
+
+    def test_a_network_far_larger_than_the_file_is_never_made(
+        self, plugins: Registry, saved: Callable[[str], tuple[dict[str, Any], Any]]
+    ) -> None:
+        facts, tensors = saved("nnpu")
+        for change in ({"shape": [10**7], "columns": None}, {"parts": {"net": {"backbone": 10**8}}}):
+            line = line_of(lambda change=change: works(content_of({**facts, **change}, tensors), plugins))
+            assert line is not None
+            assert "far more than it holds" in line
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "[" * 100_000,
+            '{"a":' * 50_000,
+            "9" * 5000,
+            '{"version": ' + "9" * 5000 + "}",
+            "\ud800".encode("utf-8", "replace").decode(),
+        ],
+        ids=["lists", "mappings", "digits", "version", "text"],
+    )
+    def test_metadata_that_are_no_facts_are_one_line(
+        self, plugins: Registry, saved: Callable[[str], tuple[dict[str, Any], Any]], text: str
+    ) -> None:
+        line = line_of(lambda: model_of(content_of(text, saved("nnpu")[1]), plugins))
+        assert line is not None
+
+    def test_bytes_at_random_are_one_line(
+        self, plugins: Registry, saved: Callable[[str], tuple[dict[str, Any], Any]]
+    ) -> None:
+        whole, draw = bytearray(content_of(*saved("puet"))), random.Random(0)
+        for _ in range(150):
+            altered = bytearray(whole)
+            for _ in range(draw.randint(1, 8)):
+                altered[draw.randrange(len(altered))] = draw.randrange(256)
+            line_of(
+                lambda altered=altered: works(
+                    bytes(altered[: draw.choice([None, draw.randrange(len(altered))])]), plugins
+                )
+            )
+
+
+class TestCraftedForest:
+    """Compiled code that walks a tree looks at no bounds: the forest is looked at when it is read."""
+
+    def refused(self, plugins: Registry, saved: Any, change: Callable[[dict[str, Tensor]], None]) -> str:
+        facts, tensors = saved("puet")
+        change(tensors)
+        line = line_of(lambda: works(content_of(facts, tensors), plugins))
+        assert line is not None
+        assert "does not fit puet" in line
+        return line
+
+    @pytest.mark.parametrize("side", ["left", "right"])
+    @pytest.mark.parametrize("value", [0, -1, -(2**31), 2**31 - 1, 10_000_000])
+    def test_a_child_outside_of_its_tree_or_before_its_parent(
+        self, plugins: Registry, saved: Any, side: str, value: int
+    ) -> None:
+        line = self.refused(plugins, saved, lambda t: t[f"forest.{side}"].fill_(value))
+        assert f"a {side} child of a forest is no later node of its tree" in line
+
+    def test_a_child_that_is_its_own_parent_never_ends(self, plugins: Registry, saved: Any) -> None:
+        def loop(tensors: dict[str, Tensor]) -> None:
+            inner = int(torch.nonzero(tensors["forest.feature"] >= 0)[0])
+            tensors["forest.left"][inner] = tensors["forest.right"][inner] = inner
+
+        assert "no later node" in self.refused(plugins, saved, loop)
+
+    @pytest.mark.parametrize("value", [3, 10**6, 2**31 - 1])
+    def test_a_feature_that_no_row_has(self, plugins: Registry, saved: Any, value: int) -> None:
+        def alter(tensors: dict[str, Tensor]) -> None:
+            feature = tensors["forest.feature"]
+            tensors["forest.feature"] = torch.where(feature >= 0, value, feature).to(torch.int32)
+
+        assert "splits on a feature beyond its 3" in self.refused(plugins, saved, alter)
+
+    def test_importances_of_other_features_than_a_row_has(self, plugins: Registry, saved: Any) -> None:
+        def widen(tensors: dict[str, Tensor]) -> None:
+            tensors["forest.importances"] = torch.zeros(10**6, dtype=torch.float64)
+
+        assert "the forest was grown on 1000000" in self.refused(plugins, saved, widen)
+
+    @pytest.mark.parametrize("name", ["feature", "left", "right", "threshold", "label", "posterior", "offsets"])
+    @pytest.mark.parametrize("how", ["longer", "shorter", "empty", "wide", "float", "absent"])
+    def test_arrays_of_another_length_or_kind(self, plugins: Registry, saved: Any, name: str, how: str) -> None:
+        def alter(tensors: dict[str, Tensor]) -> None:
+            found = tensors.pop(f"forest.{name}")
+            made = {
+                "longer": lambda: torch.cat([found, found]),
+                "shorter": lambda: found[:-1],
+                "empty": lambda: found[:0],
+                "wide": lambda: found[None],
+                "float": lambda: found.to(torch.float32),
+                "absent": lambda: None,
+            }[how]()
+            if made is not None:
+                tensors[f"forest.{name}"] = made
+
+        self.refused(plugins, saved, alter)
+
+    @pytest.mark.parametrize("offsets", [[], [0, 0], [1, 2], [0, 2**62, 2**62 + 1], [0, -5], [0, 2**63 - 1, -(2**63)]])
+    def test_offsets_that_cut_no_trees(self, plugins: Registry, saved: Any, offsets: list[int]) -> None:
+        def alter(tensors: dict[str, Tensor]) -> None:
+            tensors["forest.offsets"] = torch.tensor([*offsets, len(tensors["forest.feature"])], dtype=torch.int64)
+
+        assert "do not cut its nodes into trees" in self.refused(plugins, saved, alter)
+
+
+# ---------------------------------------------------------------- files of data sets
+
+
+def root_at(folder: Path) -> DataRoot:
+    return DataRoot(folder, "a test", cache=folder / "cache")
+
+
+def reading_of(key: str, root: DataRoot) -> Callable[[], object]:
+    source = source_of(registry().find(DatasetInfo, key))
+    return lambda: read(source, located(source, root), root)
+
+
+def put(folder: Path, name: str, content: bytes) -> DataRoot:
+    """A data root with one file."""
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return root_at(folder)
+
+
+def refused_for(key: str, root: DataRoot, words: str) -> None:
+    line = line_of(reading_of(key, root))
+    assert line is not None
+    assert words in line
+
+
+def tar_of(entries: dict[str, int], sparse: int = 0) -> bytes:
+    """A packed tar archive of files of zeros; ``sparse``: the size that the first claims to have, with its holes."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz", format=tarfile.PAX_FORMAT) as archive:
+        for number, (name, size) in enumerate(entries.items()):
+            info = tarfile.TarInfo(name)
+            info.size = size
+            if sparse and not number:  # GNU's sparse format 0.1: one hole
+                info.pax_headers = {
+                    "GNU.sparse.map": f"{sparse},0",
+                    "GNU.sparse.size": str(sparse),
+                    "GNU.sparse.numblocks": "1",
+                }
+            archive.addfile(info, io.BytesIO(b"\0" * size))
+    return out.getvalue()
+
+
+class TestBombs:
+    """A few kilobytes that unpack to gigabytes: reading stops at the most that a sound file can have."""
+
+    def test_a_packed_table(self, tmp_path: Path) -> None:
+        root = put(tmp_path, "connect-4/connect-4.data.gz", gzip.compress(b"b," * 30_000_000, 1))
+        refused_for("connect-4", root, "more than 33,554,432 bytes")
+
+    @pytest.mark.parametrize("key", ["connect-4", "spambase"])
+    def test_a_line_of_megabytes(self, tmp_path: Path, key: str) -> None:
+        root = put(tmp_path, f"{key}/{key}.data", b"1," * 5_000_000)
+        refused_for(key, root, "line 1: 10,000,000 characters")
+
+    @pytest.mark.parametrize(("ending", "pack"), [("", bytes), (".gz", gzip.compress), (".xz", lzma.compress)])
+    def test_a_line_of_a_corpus(self, tmp_path: Path, ending: str, pack: Callable[[bytes], bytes]) -> None:
+        content = b'{"split": "train", "label": 1, "text": "' + b"x" * 3_000_000 + b'"}\n'
+        root = put(tmp_path, f"imdb/imdb.jsonl{ending}", pack(content))
+        refused_for("imdb", root, "(line 1) is damaged (more than 1,048,576 bytes")
+
+    def test_lines_without_end(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("pubench_datasets_text.imdb.TABLE", 100_000)
+        line = json.dumps({"split": "train", "label": 1, "text": "x" * 900}).encode() + b"\n"
+        refused_for("imdb", put(tmp_path, "imdb/imdb.jsonl.xz", lzma.compress(line * 1000)), "more than 100,000 bytes")
+
+    def test_lists_in_lists_in_a_line(self, tmp_path: Path) -> None:
+        refused_for("imdb", put(tmp_path, "imdb/imdb.jsonl", b"[" * 200_000 + b"\n"), "line 1 is not JSON")
+
+    def test_a_line_of_the_table_of_reviews(self, tmp_path: Path) -> None:
+        root = put(tmp_path, "imdb/IMDB Dataset.csv", b"review,sentiment\n" + b"x" * 3_000_000)
+        refused_for("imdb", root, "(line 2) is damaged (more than 1,048,576 bytes")
+
+    def test_a_member_that_is_mostly_holes(self, tmp_path: Path) -> None:
+        content = tar_of({"20news-bydate-train/alt.atheism/1": 0}, sparse=30 * 2**30)
+        assert len(content) < 300
+        refused_for("20news", put(tmp_path, "20news/20news-bydate.tar.gz", content), "at most 1048576 are right")
+
+    def test_many_members(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("pubench_datasets_text.newsgroups.TOTAL", 2_000_000)
+        content = tar_of({f"20news-bydate-train/alt.atheism/{k}": 500_000 for k in range(20)})
+        refused_for("20news", put(tmp_path, "20news/20news-bydate.tar.gz", content), "more than 2,000,000 bytes")
+
+    def test_members_that_nobody_wants_count_too(self, tmp_path: Path) -> None:
+        path = tmp_path / "x.tar.gz"
+        path.write_bytes(tar_of({"unwanted": 3_000_000}))
+        with pytest.raises(RequestError, match="more than 1,000,000 bytes"):
+            list(members(path, lambda name: False, limit=100, total=1_000_000))
+
+    def test_a_document_of_a_folder(self, tmp_path: Path) -> None:
+        for part in ("train", "test"):
+            put(tmp_path, f"imdb/{part}/pos/0_9.txt", b"good")
+        root = put(tmp_path, "imdb/train/neg/0_1.txt", b"x" * 2_000_000)
+        refused_for("imdb", root, "0_1.txt is damaged (more than 1,048,576 bytes")
+
+    def test_embeddings_beside_the_texts(self, tmp_path: Path) -> None:
+        line = json.dumps({"split": "train", "label": 1, "text": "x"}).encode() + b"\n"
+        root = put(tmp_path, "imdb/imdb.jsonl", line + line.replace(b"train", b"test"))
+        with zipfile.ZipFile(tmp_path / "imdb" / "minilm_l6_v2.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("embedding.npy", b"\0" * 300_000_000)
+        refused_for("imdb", root, "holds more than 268,435,456 bytes")
+
+    def test_an_array_that_says_it_is_larger_than_memory(self, tmp_path: Path) -> None:
+        line = json.dumps({"split": "train", "label": 1, "text": "x"}).encode() + b"\n"
+        root = put(tmp_path, "imdb/imdb.jsonl", line + line.replace(b"train", b"test"))
+        head = io.BytesIO()
+        np.lib.format.write_array_header_1_0(head, {"descr": "<f4", "fortran_order": False, "shape": (2**44, 384)})
+        with zipfile.ZipFile(tmp_path / "imdb" / "minilm_l6_v2.npz", "w") as archive:
+            archive.writestr("embedding.npy", head.getvalue())
+        refused_for("imdb", root, "minilm_l6_v2.npz is damaged")
+
+    @pytest.mark.parametrize("name", ["connect-4.data.gz", "imdb.jsonl.xz"])
+    def test_reading_takes_no_more_memory_than_the_limit(self, tmp_path: Path, name: str) -> None:
+        pack = gzip.compress if name.endswith(".gz") else lzma.compress
+        path = tmp_path / name
+        path.write_bytes(pack(b"\0" * 50_000_000))
+        with pytest.raises(RequestError, match="more than 1,000,000 bytes"), opened(path, 1_000_000) as stream:
+            stream.read()
+        with opened(path, 50_000_000) as stream:
+            assert len(stream.read()) == 50_000_000
+
+
+def batch(shape: object, keys: object = b"data") -> bytes:
+    """A pickled batch of CIFAR-10 whose array has another shape, or whose dictionary has another key."""
+
+    class Reduced:
+        def __init__(self, call: Any, arguments: tuple[Any, ...], state: Any) -> None:
+            self.parts = call, arguments, state
+
+        def __reduce__(self) -> tuple[Any, ...]:
+            return self.parts
+
+    kind = Reduced(np.dtype, ("u1", False, True), (3, "|", None, None, None, -1, -1, 0))
+    array = Reduced(np._core.multiarray._reconstruct, (np.ndarray, (0,), b"b"), (1, shape, kind, False, b"\0" * 3072))
+    return pickle.dumps({keys: array, b"labels": [0]}, protocol=4)
+
+
+def nested(depth: int) -> tuple[Any, ...]:
+    """Tuples in tuples, each twice in the next: 2^depth to print, a few bytes to store."""
+    found: tuple[Any, ...] = ()
+    for _ in range(depth):
+        found = (found, found)
+    return found
+
+
+class TestPickledBatch:
+    def refused(self, tmp_path: Path, content: bytes) -> str:
+        for name in ("data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_batch_5", "test_batch"):
+            root = put(tmp_path, f"cifar10/cifar-10-batches-py/{name}", content)
+        line = line_of(reading_of("cifar10", root))
+        assert line is not None
+        return line
+
+    @pytest.mark.parametrize("depth", [10, 25, 60, 5000])
+    def test_a_nested_shape_is_not_printed(self, tmp_path: Path, depth: int) -> None:
+        with contextlib.suppress(RecursionError):  # of the pickler
+            assert "is damaged" in self.refused(tmp_path, batch(nested(depth)))
+
+    def test_a_nested_key_is_not_hashed(self, tmp_path: Path) -> None:
+        # each level: the one before, twice, as a pair
+        levels = b"".join(b"h" + bytes([k]) + b"h" + bytes([k]) + b"\x86q" + bytes([k + 1]) for k in range(60))
+        assert "are there again" in self.refused(tmp_path, b"\x80\x02})q\x00" + levels + b"K\x01s.")
+
+    @pytest.mark.parametrize("shape", [(2**70, 3), "x" * 10**6, None, [1], (1, "3072"), tuple(range(10**5))])
+    def test_another_shape_is_one_line(self, tmp_path: Path, shape: object) -> None:
+        assert "is damaged" in self.refused(tmp_path, batch(shape))
+
+
+class TestPipes:
+    """Opening a pipe waits until somebody writes into it, for ever if nobody does."""
+
+    def test_a_file_of_a_data_set(self, tmp_path: Path) -> None:
+        (tmp_path / "spambase").mkdir()
+        os.mkfifo(tmp_path / "spambase" / "spambase.data")
+        source = source_of(registry().find(DatasetInfo, "spambase"))
+        line = line_of(lambda: open_dataset(source, root_at(tmp_path)))
+        assert line is not None
+        assert "it is a pipe or a device, not a file" in line
+
+    @pytest.mark.parametrize("name", ["my.csv", "my.npz", "my.parquet"])
+    def test_a_table(self, pubench: Run, tmp_path: Path, name: str) -> None:
+        os.mkfifo(tmp_path / name)
+        done = pubench("run", "--method", "nnpu", "--data", name, "--label-col", "s", "--prior", 0.3)
+        assert (done.returncode, done.stdout) == (2, "")
+        (line,) = done.stderr.splitlines()
+        assert line.startswith(f"error: cannot read {name}: it is a pipe or a device")
+
+    def test_a_device(self) -> None:
+        with pytest.raises(OSError, match="it is a pipe or a device"):
+            sha256_of(Path("/dev/zero"))
+
+
+# ---------------------------------------------------------------- what is kept in the cache
+
+
+class TestKeptPosterior:
+    @pytest.mark.parametrize("how", ["truncated", "emptied", "altered", "longer", "text", "folder", "of another shape"])
+    def test_a_damaged_one_is_computed_again(self, tmp_path: Path, how: str) -> None:
+        rng = np.random.default_rng(0)
+        x, y = rng.normal(size=(60, 3)).astype(np.float32), (np.arange(60) % 2).astype(np.int8)
+        rows = np.arange(60)
+        right = auxiliary_logit(x, y, rows, rows, tmp_path)
+        (path,) = tmp_path.iterdir()
+        content = path.read_bytes()
+        path.unlink()
+        if how == "folder":
+            path.mkdir()
+        elif how == "of another shape":
+            posterior._keep(path, np.ones(7))
+        else:
+            altered = bytearray(content)
+            altered[40] ^= 1
+            whole = {"truncated": content[:-3], "emptied": b"", "longer": content + b"\0" * 8, "text": b"no numbers"}
+            path.write_bytes(whole.get(how, bytes(altered)))
+        np.testing.assert_array_equal(auxiliary_logit(x, y, rows, rows, tmp_path), right)
+        if how != "folder":
+            assert path.read_bytes() == content
+
+    def test_a_cache_that_cannot_be_written_costs_time_only(self, tmp_path: Path) -> None:
+        rng = np.random.default_rng(0)
+        x, y, rows = rng.normal(size=(60, 3)), (np.arange(60) % 2).astype(np.int8), np.arange(60)
+        (tmp_path / "cache").write_text("a file where a folder should be")
+        found = auxiliary_logit(x, y, rows, rows, tmp_path / "cache")
+        np.testing.assert_array_equal(found, auxiliary_logit(x, y, rows, rows))
+
+
+# ---------------------------------------------------------------- what reaches the terminal
+
+#: Renames the window, clears the screen, writes over the line, turns text around, types for the user.
+STEERING = "\x1b]0pwned\x07\x1b[2J\x9b31m\u202e\x7f"
+
+
+def on_a_terminal(arguments: list[str], folder: Path, env: dict[str, str]) -> str:
+    """What the console script writes on a terminal, which stdout and stderr are."""
+    script = Path(sys.executable).parent / "pubench"
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [script, *arguments], cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs
+    )
+    os.close(theirs)
+    found = b""
+    with contextlib.suppress(OSError), open(ours, "rb", buffering=0) as stream:  # EIO: the other end is closed
+        while block := stream.read(4096):
+            found += block
+    process.wait()
+    return found.decode("utf-8", "surrogateescape")
+
+
+class TestEscapeSequences:
+    def plain(self, done: subprocess.CompletedProcess[str]) -> str:
+        found = done.stdout + done.stderr
+        assert not any(c in found for c in "\x1b\x07\x9b\u202e\x7f")
+        return found
+
+    @pytest.fixture
+    def hostile(self, tmp_path: Path) -> Path:
+        """A table whose headers and values are hostile, in a file with such a name."""
+        path = tmp_path / f"my{STEERING}.csv"
+        rng = np.random.default_rng(0)
+        frame = pd.DataFrame(
+            {
+                f"a{STEERING}": rng.normal(size=80).round(3),
+                f"s{STEERING}": np.where(np.arange(80) < 20, f"yes{STEERING}", "no"),
+                f"c{STEERING}": rng.choice([f"x{STEERING}", "y"], 80),
+                f"k{STEERING}": "constant",
+            }
+        )
+        frame.to_csv(path, index=False)
+        return path
+
+    def test_headers_labels_and_names_of_files(self, pubench: Run, hostile: Path) -> None:
+        run = ("run", "--method", "nnpu", "--data", hostile, "--prior", 0.5, "--threads", 1, "--set", "epochs=1")
+        run += ("--no-tracking",)
+        asked = pubench(*run)
+        assert asked.returncode == 2
+        assert "\\x1b]0pwned\\x07" in self.plain(asked)
+        unclear = pubench(*run, "--label-col", f"s{STEERING}")
+        assert unclear.returncode == 2
+        assert "\\x1b[2J" in self.plain(unclear)
+        done = pubench(*run, "--label-col", f"s{STEERING}", "--positive-value", f"yes{STEERING}", "--save-model")
+        assert done.returncode == 0, done.stderr
+        assert "left out" in self.plain(done)
+        self.plain(pubench(*run, "--label-col", f"nothing{STEERING}"))
+        self.plain(pubench("data", "info", hostile))
+        self.plain(pubench("data", "check", hostile))
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ("info", STEERING),
+            ("check", STEERING),
+            ("doctor", STEERING),
+            ("data", "info", STEERING),
+            ("predict", STEERING, "x.csv"),
+            ("list", STEERING),
+            (STEERING,),
+            ("run", "--method", STEERING, "--data", "digits"),
+            ("run", "--method", "nnpu", "--data", f"{STEERING}.csv", "--label-col", "s"),
+            ("run", "--method", "nnpu", "--data", "digits", "--set", f"{STEERING}=1"),
+            ("run", "--method", "nnpu", "--data", "digits", "--set", f"lr={STEERING}"),
+            ("run", "--method", "nnpu", "--data", "digits", "--config", f"{STEERING}.yaml"),
+            ("run", "--method", "nnpu", "--data", "mnist", "--data-root", STEERING),
+            ("run", "--method", "nnpu", "--data", "digits", "--device", STEERING),
+            ("track", "--results", STEERING),
+            ("new-method", STEERING),
+        ],
+        ids=lambda words: " ".join(words).replace(STEERING, "?"),
+    )
+    def test_arguments(self, pubench: Run, arguments: tuple[str, ...]) -> None:
+        done = pubench(*arguments)
+        assert done.returncode in (1, 2)
+        assert self.plain(done)
+
+    def test_names_in_archives(self, pubench: Run, tmp_path: Path) -> None:
+        content = tar_of({f"20news-bydate-train/{STEERING}/1": 3})
+        root = put(tmp_path, "20news/20news-bydate.tar.gz", content).path
+        done = pubench("run", "--method", "nnpu", "--data", "20news", "--data-root", root)
+        assert done.returncode == 2
+        assert "\\x1b]0pwned" in self.plain(done)
+
+    def test_plugins(self, pubench: Run, tmp_path: Path, make_distribution: Callable[..., Path]) -> None:
+        source = (
+            "from pubench_core import MethodInfo, hookimpl\nX = " + repr(STEERING) + "\n"
+            "@hookimpl\ndef pubench_methods():\n"
+            "    return [MethodInfo(key='acme-loud', name='L' + X, summary='s' + X, load='acme_gone:M')]\n"
+        )
+        site = make_distribution(tmp_path / "site", "acme-loud", {"acme_loud": source})
+        make_distribution(site, "acme-bad", {"acme_bad": f"raise ValueError({STEERING!r})"})
+        env = {"PYTHONPATH": str(site)}
+        for words in (
+            ("list", "methods"),
+            ("info", "acme-loud"),
+            ("doctor",),
+            ("doctor", "acme-bad"),
+            ("info", "acme-bad"),
+        ):
+            assert "\\x1b]0pwned" in self.plain(pubench(*words, env=env)) or words[0] == "info"
+
+    def test_warnings_and_tracebacks_of_python(
+        self, pubench: Run, tmp_path: Path, make_distribution: Callable[..., Path]
+    ) -> None:
+        defect = (
+            f"X = {STEERING!r}\nfrom pubench_core import hookimpl\nimport pubench_cli.listing\n"
+            "def broken(*_): raise ZeroDivisionError('defect' + X)\npubench_cli.listing.print_listing = broken\n"
+            "import warnings\nwarnings.warn('warned' + X)\n@hookimpl\ndef pubench_methods(): return []\n"
+        )
+        site = make_distribution(tmp_path / "site", "acme-defect", {"acme_defect": defect})
+        done = pubench("doctor", env={"PYTHONPATH": str(site)})
+        assert "warned\\x1b]0pwned" in self.plain(done)
+
+    def test_on_a_real_terminal(self, hostile: Path, tmp_path: Path) -> None:
+        """Where rich draws, with escape sequences of its own."""
+        env = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100"}
+        done = on_a_terminal(["data", "info", str(hostile)], tmp_path, env)
+        assert "pwned" in done
+        for payload in ("\x1b]0", "\x07", "\x1b[2J", "\x9b", "\u202e", "\x7f"):
+            assert payload not in done
+
+
+# ---------------------------------------------------------------- arguments and records
+
+
+class TestArguments:
+    @pytest.mark.parametrize(
+        ("arguments", "words"),
+        [
+            (("predict", "a" * 5000, "x.csv"), "no finished run 'aaa"),
+            (("predict", "a/" * 2000, "x.csv"), "no finished run 'a/a"),
+            (("info", "a" * 5000), "unknown key 'aaa"),
+            (("run", "--method", "a" * 5000, "--data", "digits"), "unknown method 'aaa"),
+            (("run", "--method", "nnpu", "--data", "a" * 5000 + ".csv", "--label-col", "s"), "File name too long"),
+            (("run", "--method", "nnpu", "--data", "digits", "--results", "a" * 5000), "File name too long"),
+            (("run", "--method", "nnpu", "--data", "digits", "--threads", "99999999999"), "threads must be"),
+            (("run", "--method", "nnpu", "--data", "digits", "--device", "cuda:" + "9" * 20), "device must be"),
+            (("run", "--method", "nnpu", "--data", "digits", "--device", "cuda:999"), "--device cuda:999"),
+            (("run", "--method", "nnpu", "--data", "digits", "--seed", "9" * 5000), "seed must be a whole number"),
+            (("run", "--method", "nnpu", "--data", "digits", "--c", "1e999"), "--c"),
+        ],
+        ids=lambda value: " ".join(value)[:60] if isinstance(value, tuple) else "",
+    )
+    def test_each_is_one_line_and_exit_code_2(self, pubench: Run, arguments: tuple[str, ...], words: str) -> None:
+        done = pubench(*arguments)
+        assert (done.returncode, done.stdout) == (2, "")
+        (line,) = done.stderr.splitlines()
+        assert line.startswith("error: ")
+        assert words in line
+
+    def test_a_folder_that_may_not_be_entered_is_one_line(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """As root may enter every folder, the system's answer is played."""
+        locked, stat = tmp_path / "locked", os.stat
+
+        def denied(path: Any, *more: Any, **named: Any) -> os.stat_result:
+            if str(path).startswith(str(locked)):
+                raise PermissionError(13, "Permission denied", str(path))
+            return stat(path, *more, **named)
+
+        monkeypatch.setattr(os, "stat", denied)
+        for key in ("spambase", "imdb", "20news", "mnist", "cifar10"):
+            line = line_of(reading_of(key, root_at(locked)), most=2000)
+            assert line is not None
+            assert str(locked) in line
+        with pytest.raises(RequestError, match="no finished run"):
+            RecordStore(locked).locate("abc")
+        with pytest.raises(RequestError, match="no finished run"):
+            RecordStore(tmp_path).locate(str(locked / "abc"))
+        assert RecordStore(locked).all().readable == ()
+
+
+class TestWideTable:
+    def test_columns_are_looked_at_together(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """100,000 columns took minutes one after the other; of plain numbers none is looked at by itself."""
+        rng, d = np.random.default_rng(0), 400
+        frame = pd.DataFrame(rng.normal(size=(60, d)).round(3), columns=[f"f{k}" for k in range(d)])
+        frame["count"] = rng.integers(0, 9, 60)
+        frame["s"], frame["text"], frame["gap"] = np.arange(60) < 20, rng.choice(["x", "y"], 60), np.nan
+        frame.loc[0, "gap"] = 0.25
+        frame.loc[1, "gap"] = 0.75
+        frame.to_csv(tmp_path / "my.csv", index=False)
+        alone: list[str] = []
+        decide = encoding._decide
+        monkeypatch.setattr(
+            encoding, "_decide", lambda name, *more, **named: (alone.append(name), decide(name, *more, **named))[1]
+        )
+        path = tmp_path / "my.csv"
+        table = read_user_table(UserTableSpec(path=path, sha256=sha256_of(path), label_col="s"))
+        assert alone == ["text", "gap"]
+        assert table.x.shape == (60, d + 1 + 2 + 1)
+        np.testing.assert_array_equal(table.x[:, :d], frame.iloc[:, :d].to_numpy(dtype=np.float32))
+        monkeypatch.setattr(encoding, "_plain_numbers", lambda frame: {})
+        again = read_user_table.__wrapped__(UserTableSpec(path=path, sha256=sha256_of(path), label_col="s"))
+        assert again.columns == table.columns
+        assert again.notes == table.notes
+        assert again.x.tobytes() == table.x.tobytes()
+        assert len(alone) > d
+
+
+@pytest.fixture(scope="module")
+def record(pubench_in: Callable[[Path], Run], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The content of a sound ``result.json``."""
+    folder = tmp_path_factory.mktemp("record")
+    arguments = ("--data", "digits", "--threads", 1, "--set", "epochs=1", "--no-tracking")
+    assert pubench_in(folder)("run", "--method", "nnpu", *arguments).returncode == 0
+    (path,) = (folder / "results").glob("*/result.json")
+    found = json.loads(path.read_text())
+    assert isinstance(found, dict)
+    return found
+
+
+class TestMalformedRecords:
+    def test_any_value_may_be_any_other(self, record: dict[str, Any], tmp_path: Path) -> None:
+        """A record is read, or named with what is wrong; the others are read all the same."""
+        attacks = [(path, value) for path in places_in(record) for value in REPLACED]
+        run = record["run_id"]
+        for path, value in random.Random(0).sample(attacks, 400):
+            for folder in (tmp_path / run, tmp_path / "other"):
+                folder.mkdir(exist_ok=True)
+            (tmp_path / "other" / "result.json").write_text(json.dumps(record))
+            (tmp_path / run / "result.json").write_text(json.dumps(replaced(record, path, value)))
+            with within(20):
+                found = RecordStore(tmp_path).all()
+            assert len(found.readable) + len(found.unreadable) == 2
+            for error in found.unreadable:
+                assert "\n" not in str(error)
+                assert str(tmp_path / run) in str(error)
+                assert len(str(error)) < 600
+
+    @pytest.mark.parametrize(
+        "content",
+        [
+            b"",
+            b"{",
+            b"[]",
+            b"\xff\xfe",
+            b"[" * 200_000,
+            b'{"run_id": "x", "record_version": [' + b"9," * 5000 + b"1]}",
+            b"9" * 5000,
+        ],
+        ids=["empty", "half", "list", "bytes", "deep", "version", "digits"],
+    )
+    def test_what_is_no_record_is_one_line(self, tmp_path: Path, content: bytes) -> None:
+        (tmp_path / "abc").mkdir()
+        (tmp_path / "abc" / "result.json").write_bytes(content)
+        (error,) = RecordStore(tmp_path).all().unreadable
+        assert isinstance(error, RecordError)
+        assert "\n" not in str(error)
+        assert len(str(error)) < 600
