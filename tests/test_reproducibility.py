@@ -111,13 +111,13 @@ class TestInterrupted:
         result = json.loads(done.stdout)
         assert (result["reused"], result["epochs"]) == (False, 600)
         assert (tmp_path / result["record"] / "result.json").exists()
-        assert list((tmp_path / "results" / ".incoming").iterdir()) == []
+        assert [p.name for p in (tmp_path / "results" / ".incoming").iterdir() if p.name != ".lock"] == []
 
     def test_ctrl_c_is_one_line_exit_130_and_no_record(self, tmp_path: Path) -> None:
         with self.after_its_first_epoch(tmp_path) as process:
             process.send_signal(signal.SIGINT)
             out, err = process.communicate()
-        assert (process.returncode, out) == (130, "")
+        assert (process.returncode, json.loads(out)["exit_code"]) == (130, 130)
         *progress, last = err.splitlines()
         assert last == "error: interrupted; nothing unfinished was recorded"
         assert all(re.match(r"train \d+/600 ", line) for line in progress)

@@ -363,7 +363,8 @@ def test_a_listener_that_fails_is_reported_once_and_the_run_goes_on(
     assert len(other.events) == 5
     assert [type(event) for event in broken.events] == [RunStarted]
     assert capsys.readouterr().err == (
-        "warning: listener Broken failed in pubench_epoch_finished and is left out: ConnectionError: no server\n"
+        "warning: listener Broken failed in pubench_epoch_finished and is left out: ConnectionError: no server "
+        "and a page of details\n"
     )
 
 

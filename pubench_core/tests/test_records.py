@@ -61,7 +61,7 @@ def visible(store: RecordStore) -> list[str]:
 
 
 def incoming(store: RecordStore) -> list[Path]:
-    return list((store.root / ".incoming").iterdir())
+    return [path for path in (store.root / ".incoming").iterdir() if path.name != ".lock"]
 
 
 def full_disk(descriptor: int) -> None:
@@ -200,10 +200,12 @@ def test_a_complete_folder_of_a_dead_writer_is_kept_when_the_run_is_done_again(s
 
 
 def test_a_complete_folder_of_a_living_writer_is_left_to_it(store: RecordStore) -> None:
-    folder = left_behind(store, result_text(result()), writer=os.getppid())
-    assert store.find(RUN) is None
-    finish(store)
-    assert folder.exists()
+    with store.write(RUN) as folder:
+        (folder / RESULT).write_text(result_text(result(5)))
+        assert RecordStore(store.root).find(RUN) is None
+        finish(RecordStore(store.root))
+        assert folder.exists()
+    assert found(store) == result(5)
 
 
 @pytest.mark.parametrize("text", ["", '{"run_id": "0123', "\x00" * 40])
@@ -223,11 +225,15 @@ def test_a_record_in_place_wins_over_what_a_dead_writer_left(store: RecordStore)
     assert found(store) == result(1)
 
 
-def test_what_was_left_of_another_run_is_not_touched(store: RecordStore) -> None:
-    other = store.root / ".incoming" / f"{RUN[::-1]}-{NOBODY}"
-    other.mkdir(parents=True)
+def test_what_a_dead_writer_of_another_run_left_is_cleared_or_put_in_place(store: RecordStore) -> None:
+    half, complete = (store.root / ".incoming" / f"{letter * 16}-{NOBODY}" for letter in "ab")
+    for folder in (half, complete):
+        folder.mkdir(parents=True)
+    (complete / RESULT).write_text(result_text(result(run_id="b" * 16)))
     finish(store)
-    assert other.exists()
+    assert incoming(store) == []
+    assert not (store.root / ("a" * 16)).exists()
+    assert found(store, "b" * 16) == result(run_id="b" * 16)
 
 
 # ---------------------------------------------------------------- reading

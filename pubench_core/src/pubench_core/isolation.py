@@ -1,10 +1,16 @@
-"""Blocks that run on generators of their own; the caller's random state is left as it was."""
+"""Blocks that leave the process as they found it: random generators, and what code of others may turn on and forget."""
 
 from __future__ import annotations
 
+import gc
+import os
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -29,3 +35,98 @@ def isolated(seed: int, device: torch.device) -> Iterator[None]:
         finally:
             np.random.set_state(numpy_state)
             random.setstate(python_state)
+
+
+@dataclass(frozen=True)
+class _Setting:
+    """``tacit``: imports change it as well, so that a change says nothing about a method."""
+
+    name: str
+    read: Callable[[], Any]
+    write: Callable[[Any], object]
+    tacit: bool = False
+
+
+#: Variables that libraries set when they are imported, to be read by themselves later.
+_OF_LIBRARIES = ("KMP_", "OMP_", "MKL_", "TORCHINDUCTOR_", "TRITON_", "TOKENIZERS_")
+
+
+def _environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith(_OF_LIBRARIES)}
+
+
+def _set_environment(before: dict[str, str]) -> None:
+    for name in _environment().keys() - before.keys():
+        del os.environ[name]
+    os.environ.update({name: value for name, value in before.items() if os.environ.get(name) != value})
+
+
+def _set_filters(before: list[Any]) -> None:
+    warnings.simplefilter("default")  # what was shown once is forgotten
+    warnings.filters[:] = before  # type: ignore[index] # a list, whatever its annotation says
+
+
+def _folder() -> str | None:
+    try:
+        return os.getcwd()
+    except OSError:  # it was deleted
+        return None
+
+
+def _go_to(folder: str | None) -> None:
+    if folder is not None:
+        with suppress(OSError):
+            os.chdir(folder)
+
+
+def _flag(owner: Any, name: str) -> _Setting:
+    """An attribute of one of torch's backends."""
+    full = f"{owner.__name__}.{name}"
+    return _Setting(full, lambda: getattr(owner, name), lambda value: setattr(owner, name, value))
+
+
+_SETTINGS = (
+    _Setting("torch's default dtype", torch.get_default_dtype, torch.set_default_dtype),
+    _Setting(
+        "torch's default device",
+        torch.get_default_device,
+        lambda device: torch.set_default_device(None if device.type == "cpu" else device),
+    ),
+    _Setting("torch's gradients", torch.is_grad_enabled, torch.set_grad_enabled),
+    _Setting("torch's anomaly detection", torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
+    _Setting("torch's matmul precision", torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
+    _Setting("torch's number of threads", torch.get_num_threads, torch.set_num_threads),
+    _Setting("torch's deterministic mode", torch.get_deterministic_debug_mode, torch.set_deterministic_debug_mode),
+    _flag(torch.backends.mkldnn, "enabled"),
+    _flag(torch.backends.cudnn, "enabled"),
+    _flag(torch.backends.cudnn, "benchmark"),
+    _Setting("NumPy's floating-point errors", np.geterr, lambda before: np.seterr(**before)),
+    _Setting("the working folder", _folder, _go_to),
+    _Setting("environment variables", _environment, _set_environment),
+    _Setting("the recursion limit", sys.getrecursionlimit, sys.setrecursionlimit, tacit=True),
+    _Setting("garbage collection", gc.isenabled, lambda on: gc.enable() if on else gc.disable()),
+    _Setting("warning filters", lambda: list(warnings.filters), _set_filters, tacit=True),
+)
+
+
+@contextmanager
+def left_as_found() -> Iterator[list[str]]:
+    """Runs a block and undoes what it changed of the state of the process; the list then names what that was.
+
+    A method that forgets to turn something off again does not spoil the next run of the process.
+    """
+    before = [setting.read() for setting in _SETTINGS]
+    changed: list[str] = []
+    try:
+        yield changed
+    finally:
+        for setting, value in zip(_SETTINGS, before, strict=True):
+            now = setting.read()
+            if now == value:
+                continue
+            setting.write(value)
+            if isinstance(value, dict):
+                names = sorted(name for name in {*value, *now} if value.get(name) != now.get(name))
+                changed.append(f"{setting.name} ({', '.join(names)})")
+            elif not setting.tacit:
+                changed.append(setting.name)

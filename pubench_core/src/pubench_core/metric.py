@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from .errors import PluginError, Undefined
+from .errors import PluginError, Undefined, said_by
 from .plugins.info import MetricInfo
 from .results import Measure, plain_data
 from .specs import Scheme, is_one_sample
@@ -251,11 +251,13 @@ class Measurer:
             )
         except Undefined as reason:
             return Measure(undefined=str(reason))
-        # A metric may raise anything; the run goes on without its value.
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        # A metric may raise anything, even what ends a process; the run goes on without its value.
+        except BaseException as error:
             if name == self._indispensable:
                 raise
-            self.failed[name] = f"metric '{name}' failed and has no value: {type(error).__name__}: {error}"
+            self.failed[name] = f"metric '{name}' failed and has no value: {said_by(error)}"
             return Measure(undefined=self.failed[name])
 
     def measure_all(self, names: Iterable[str], scored: Scored) -> dict[str, Measure]:

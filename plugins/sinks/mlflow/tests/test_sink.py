@@ -142,7 +142,7 @@ def test_an_absent_server_costs_one_warning(results: Path) -> None:
     assert len(list(results.glob(f"*/{RESULT}"))) == 3
     failed = pubench(results, "track", "--tracking-uri", "http://127.0.0.1:9")
     assert failed.returncode == 1
-    assert failed.stderr.startswith("error: http://127.0.0.1:9 did not take the records")
+    assert failed.stderr.startswith("error: http://127.0.0.1:9 cannot be opened")
     assert len(failed.stderr.strip().splitlines()) == 1
 
 
@@ -218,7 +218,7 @@ class TestRecordsThatCannotBeRead:
     def test_why_each_was_left_out_is_part_of_the_answer(self, mixed: Path) -> None:
         done = sink.track(mixed)
         assert (done.sent, done.already_there) == (1, 0)
-        assert {(type(error), getattr(error, "version", None)) for error in done.unreadable} == {
+        assert {(type(error), getattr(error, "version", None)) for error in done.left_out} == {
             (RecordError, None),
             (OtherFormat, 3),
         }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,7 +23,7 @@ from ..engine.problem import OpenedData, Problem
 from ..engine.resources import PeakMemoryMeter
 from ..engine.selection import Track
 from ..engine.train import Trained, train
-from ..errors import RequestError
+from ..errors import RequestError, RunFailed, said_by
 from ..isolation import isolated
 from ..metric import FloatArray, Measurer
 from ..plugins.events import EpochFinished, RunStarted
@@ -43,7 +43,8 @@ class Finished:
 
     ``trace``: one row per epoch; ``arrays``: the content of ``scores.npz``; ``samples``: that of ``samples.npz``; None
     where they are not to be kept.
-    ``predictions``: (rows, scores) of the unlabeled rows of a user's table. ``model``: content of the model's file.
+    ``predictions``: (rows, scores) of the unlabeled rows of a user's table; ``ids``: column that names them -> their
+    texts. ``model``: content of the model's file.
     """
 
     result: Result
@@ -52,6 +53,7 @@ class Finished:
     arrays: Arrays | None = None
     samples: Arrays | None = None
     predictions: tuple[npt.NDArray[np.int64], FloatArray] | None = None
+    ids: dict[str, list[str]] = field(default_factory=dict)
     model: bytes | None = field(default=None, repr=False)
 
 
@@ -75,14 +77,21 @@ class Audience:
             self.listeners.notify(hook, event.without_truth())
 
 
-def compute(plan: Plan, opened: OpenedData, root: DataRoot, device: torch.device, audience: Audience) -> Finished:
-    """Trains, selects, scores and measures.
+def compute(
+    plan: Plan,
+    opened: OpenedData,
+    root: DataRoot,
+    device: torch.device,
+    audience: Audience,
+    ended: Callable[[], None] = lambda: None,
+) -> Finished:
+    """Trains, selects, scores and measures. ``ended`` is called when training is over.
 
     Raises RequestError if the request cannot be met on this split, RunFailed if training fails, PluginError if a plugin
     breaks its contract.
     """
     code = plan.code_reading(opened.digest)
-    with computing(plan, device):
+    with computing(plan, device), staying():
         environment = capture(device)
         memory = PeakMemoryMeter(device)
         problem = build_problem(plan, device, opened=opened, root=root)
@@ -96,37 +105,58 @@ def compute(plan: Plan, opened: OpenedData, root: DataRoot, device: torch.device
         def report(event: EpochFinished) -> None:
             audience.notify("pubench_epoch_finished", event, device)
 
-        trained = train(plan, problem, memory=memory, started=started, report=report)
+        trained = train(plan, problem, memory=memory, started=started, report=report, ended=ended)
         return finished(plan, problem, trained, code, environment)
 
 
 def finished(plan: Plan, problem: Problem, trained: Trained, code: Code, environment: Environment) -> Finished:
     """What is recorded of a trained method."""
     spec = plan.spec
-    model = None
-    if spec.execution.save_model:
-        candidate = trained.selection.tracks[spec.selection.criterion].candidate
-        model = model_bytes(plan, problem, trained.method, candidate)
-    predictions = None
+    model, why_not = _model(plan, problem, trained) if spec.execution.save_model else (None, "")
+    predictions, ids = None, {}
     if problem.unlabeled_rows is not None:
         scores = trained.scores[spec.selection.criterion]["unlabeled"]
         predictions = (problem.unlabeled_rows, scores)
+        ids = {name: texts[problem.unlabeled_rows].tolist() for name, texts in problem.opened.ids.items()}
     return Finished(
-        result=_result(plan, problem, trained, code, environment, with_model=model is not None),
+        result=_result(plan, problem, trained, code, environment, with_model=model is not None, why_not=why_not),
         environment=environment,
         trace=[_trace_row(event) for event in trained.epochs] if "trace" in spec.execution.artifacts else None,
         arrays=_arrays(problem, trained) if "scores" in spec.execution.artifacts else None,
         samples=dict(trained.samples) if "samples" in spec.execution.artifacts else None,
         predictions=predictions,
+        ids=ids,
         model=model,
     )
+
+
+def _model(plan: Plan, problem: Problem, trained: Trained) -> tuple[bytes | None, str]:
+    """The content of the model's file, or why there is none."""
+    candidate = trained.selection.tracks[plan.spec.selection.criterion].candidate
+    try:
+        return model_bytes(plan, problem, trained.method, candidate), ""
+    # A method may keep anything in what it scores with. What cannot be written costs the model and not the result.
+    except Exception as error:  # noqa: BLE001
+        return None, model_warning(said_by(error))
+
+
+def model_warning(reason: str) -> str:
+    """The line of a result that was to have a model and has none."""
+    return f"no model was kept: {reason}; everything else of the run is there"
 
 
 # -------------------------------------------------------------------- the result
 
 
 def _result(
-    plan: Plan, problem: Problem, trained: Trained, code: Code, environment: Environment, *, with_model: bool
+    plan: Plan,
+    problem: Problem,
+    trained: Trained,
+    code: Code,
+    environment: Environment,
+    *,
+    with_model: bool,
+    why_not: str,
 ) -> Result:
     spec, names = plan.spec, plan.spec.evaluation.metrics
     measurer = Measurer(plan.metrics, failed=trained.evaluator.measurer.failed)  # a finished run fails no more
@@ -150,7 +180,7 @@ def _result(
         seconds=trained.seconds,
         peak_memory=trained.memory,
         model=SavedModelFacts(snapshot=chosen) if with_model else None,
-        warnings=tuple(measurer.failed.values()),
+        warnings=(*measurer.failed.values(), *([why_not] if why_not else [])),
         device=environment.device,
         threads=environment.threads,
         finished_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -246,6 +276,17 @@ def captured(plan: Plan, device: torch.device) -> Environment:
     """What a plan runs on, before or after it runs."""
     with computing(plan, device):
         return capture(device)
+
+
+@contextmanager
+def staying() -> Iterator[None]:
+    """A block that calls plugins. What would end the process (SystemExit, say) is a failure of the run: RunFailed."""
+    try:
+        yield
+    except (Exception, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise RunFailed(said_by(error)) from error
 
 
 @contextmanager

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+from contextlib import suppress
 from functools import cache
-from importlib.metadata import PackageNotFoundError, entry_points, version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import torch
 
-from ..plugins.registry import GROUP
+from ..plugins.registry import registry
 from ..results import Environment
 
 #: Packages whose version can change numbers; pubench's own and every plugin's are added.
@@ -39,14 +40,13 @@ def capture(device: torch.device) -> Environment:
 
 @cache
 def _versions() -> dict[str, str]:
-    plugins = {point.dist.name for point in entry_points(group=GROUP) if point.dist is not None}
+    """Distributions that installers left behind without metadata have no name or no version, and are no package."""
+    plugins = registry().distributions
     found = {}
     for name in sorted({*NOTED, *_OURS, *plugins}):  # by name: reading what every installed package is takes .2 s
-        try:
+        with suppress(PackageNotFoundError, KeyError, ValueError):  # ValueError: metadata that are no text
             found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+    return {name: text for name, text in found.items() if isinstance(text, str)}
 
 
 @cache

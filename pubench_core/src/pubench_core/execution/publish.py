@@ -8,10 +8,9 @@ import traceback
 from pathlib import Path
 
 import numpy as np
-import torch
 
 from ..engine.train import OUT_OF_MEMORY
-from ..errors import Cause, PubenchError, RecordError, RequestError, RunFailed
+from ..errors import Cause, PubenchError, RecordError, RequestError, RunFailed, said_by
 from ..records.files import (
     ENVIRONMENT,
     MODEL,
@@ -21,6 +20,7 @@ from ..records.files import (
     SCORES,
     SPEC,
     TRACE,
+    ids_in,
     read_scores,
     replace_text,
     write_json,
@@ -31,24 +31,28 @@ from ..records.files import (
 from ..records.scores import scores_name
 from ..records.store import Record, RecordStore, result_text
 from ..request.plan import Plan
-from ..results import Code, Failure, Result
-from .compute import Finished, captured
+from ..results import Code, Environment, Failure, Result
+from .compute import Finished, model_warning
 
 
 def publish(store: RecordStore, done: Finished) -> Record:
-    """Stores a finished run. Raises RecordError, with the result, if it cannot be written."""
+    """Stores a finished run. Raises RecordError, with the result, if it cannot be written.
+
+    A model that cannot be written costs the model only; the result of the record says so.
+    """
     result = done.result
     try:
         with store.write(result.run_id) as folder:
-            _fill(folder, done)
+            result = _fill(folder, done)
     except RecordError as error:
         error.result = result
         raise
     return Record(store.folder(result.run_id), result)
 
 
-def _fill(folder: Path, done: Finished) -> None:
-    """Writes a record; ``result.json`` last."""
+def _fill(folder: Path, done: Finished) -> Result:
+    """Writes a record: the model when all else is there, and ``result.json`` last. Gives what that says."""
+    result = done.result
     write_yaml(folder / SPEC, done.result.spec.model_dump(mode="json"))
     write_json(folder / ENVIRONMENT, done.environment.model_dump(mode="json"))
     if done.trace is not None:
@@ -58,10 +62,16 @@ def _fill(folder: Path, done: Finished) -> None:
     if done.samples is not None:
         np.savez_compressed(folder / SAMPLES, allow_pickle=False, **done.samples)
     if done.predictions is not None:
-        write_predictions(folder / PREDICTIONS, *done.predictions)
+        write_predictions(folder / PREDICTIONS, *done.predictions, done.ids)
     if done.model is not None:
-        (folder / MODEL).write_bytes(done.model)
-    (folder / RESULT).write_text(result_text(done.result), encoding="utf-8")
+        try:
+            (folder / MODEL).write_bytes(done.model)
+        except OSError as error:
+            (folder / MODEL).unlink(missing_ok=True)
+            lines = (*result.warnings, model_warning(f"{MODEL} could not be written: {error.strerror or error}"))
+            result = result.model_copy(update={"model": None, "warnings": lines})
+    (folder / RESULT).write_text(result_text(result), encoding="utf-8")
+    return result
 
 
 def publish_answer(store: RecordStore, record: Record, result: Result) -> Record:
@@ -71,8 +81,9 @@ def publish_answer(store: RecordStore, record: Record, result: Result) -> Record
     """
     if (record.folder / PREDICTIONS).exists() and result.chosen.snapshot != record.result.chosen.snapshot:
         arrays, text = read_scores(record.folder), io.StringIO()
-        write_predictions(text, arrays["unlabeled_rows"], arrays[scores_name("unlabeled", result.chosen.snapshot)])
+        scores = arrays[scores_name("unlabeled", result.chosen.snapshot)]
         try:
+            write_predictions(text, arrays["unlabeled_rows"], scores, ids_in(record.folder))
             replace_text(record.folder / PREDICTIONS, text.getvalue())
         except OSError as error:
             raise RecordError(
@@ -81,27 +92,32 @@ def publish_answer(store: RecordStore, record: Record, result: Result) -> Record
     return store.update(record, result)
 
 
-def failure_of(plan: Plan, code: Code, error: Exception, device: torch.device) -> Failure:
+def failure_of(plan: Plan, code: Code, error: Exception, environment: Environment) -> Failure:
     """What is recorded of a run that was refused after its data were opened, or that failed."""
     failed = error if isinstance(error, RunFailed) else RunFailed(_reason(error), cause=_cause(error))
     return Failure(
         failure_version=1,
         run_id=plan.run_id,
         cause=failed.cause,
-        reason=failed.reason,
+        reason=_writable(failed.reason),
         stage=failed.stage,
         epoch=failed.epoch,
         batch=failed.batch,
         code=code,
         spec=plan.spec,
-        traceback="".join(traceback.format_exception(error)),
-        environment=captured(plan, device),
+        traceback=_writable("".join(traceback.format_exception(error))),
+        environment=environment,
         failed_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     )
 
 
 def _reason(error: Exception) -> str:
-    return str(error) if isinstance(error, PubenchError) else f"{type(error).__name__}: {error}"
+    return str(error) if isinstance(error, PubenchError) else said_by(error)
+
+
+def _writable(text: str) -> str:
+    """Text that UTF-8 can hold: a message may come from a file name that it cannot."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _cause(error: Exception) -> Cause:

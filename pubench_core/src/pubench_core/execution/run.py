@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -14,14 +15,17 @@ from ..data.roots import data_root
 from ..data.store import digest_now, located
 from ..engine.building import open_data
 from ..errors import Hint, Notice, RecordError, RequestError, RunFailed
+from ..isolation import left_as_found
 from ..plugins.events import RunFinished
 from ..plugins.listeners import Listeners
 from ..records.files import FAILURE
 from ..records.store import Record, RecordStore
 from ..request.plan import Plan
-from ..results import Code, Result
-from .compute import Audience, choose_device, compute
+from ..results import Code, Environment, Result
+from .compute import Audience, Finished, captured, choose_device, compute, staying
 from .coverage import answer, coverage, stored_record
+from .interrupts import Deferred
+from .place import packages_of, raised_at
 from .publish import failure_of, publish, publish_answer
 
 Say = Callable[[str], None]
@@ -44,45 +48,90 @@ def execute(
     force: bool = False,
     say: Say = lambda text: None,
     progress: Progress = silent,
+    stored: Callable[[Outcome], None] = lambda outcome: None,
 ) -> Outcome:
     """Carries out a plan, or returns its stored result if that answers it; ``say`` is called with which and why.
 
     ``listeners``: objects with any of the lifecycle hooks as attributes; no others are called. While the run trains,
     they get nothing that needs true labels. ``display``: one such object of the caller's own that gets everything at
-    once, to show it to a person.
+    once, to show it to a person. ``stored`` is called as soon as there is a record, before any listener hears of it:
+    what a listener does may take long.
+
+    A run that another process carries out is waited for, and its result returned. Once training is over, an interrupt
+    counts when the record is there.
 
     Raises RequestError if the request cannot be met (with a record, once the data were opened), RunFailed (with a
     record) if training fails, RecordError if the result cannot be stored; that error carries the result.
     """
     store = RecordStore(plan.spec.execution.results)
     root = data_root(plan.spec.execution, say, progress=progress)
+    seen = store.stamp(plan.run_id)
     if not force:
         found = _covered(plan, store, root, say)
         if isinstance(found, Outcome):
+            stored(found)
             return found
         plan = found
-    store.check_writable()
+    store.check_writable(plan.run_id)
     device = choose_device(plan)
+    environment = captured(plan, device)  # whatever this meets, it meets before anything is trained
     audience = Audience(Listeners(listeners), Listeners([] if display is None else [display]))
+    with Deferred() as interrupts, store.claim(plan.run_id, say):
+        if not force and store.stamp(plan.run_id) != seen:  # another process has just carried it out
+            found = _covered(plan, store, root, say)
+            if isinstance(found, Outcome):
+                stored(found)
+                return found
+            plan = found
+        done = _carried_out(plan, store, root, device, environment, audience, interrupts, say)
+        record = publish(store, done)
+        outcome = Outcome(record.result, record.folder, reused=False)
+        stored(outcome)
+    _finished(audience, RunFinished(plan.run_id, "finished", record.folder, record.result))
+    return outcome
+
+
+def _carried_out(
+    plan: Plan,
+    store: RecordStore,
+    root: DataRoot,
+    device: torch.device,
+    environment: Environment,
+    audience: Audience,
+    interrupts: Deferred,
+    say: Say,
+) -> Finished:
+    """What the run computed. Raises RequestError or RunFailed, with a record of it once the data were opened."""
     try:
-        opened = open_data(plan, root)
+        with _unchanged(plan, say), staying():
+            opened = open_data(plan, root)
     except RequestError:  # the files are not here, or not as they were: nothing about this run is known
         raise
     # Whatever a loader raises ends this run and nothing else: it is recorded, with its traceback, and reported.
     except Exception as error:
-        raise _recorded(plan, plan.code, error, device, store, audience) from error
+        raise _recorded(plan, plan.code, error, environment, store, audience) from error
     code = plan.code_reading(opened.digest)
     try:
-        done = compute(plan, opened, root, device, audience)
+        with _unchanged(plan, say):
+            return compute(plan, opened, root, device, audience, interrupts.start)
     except RequestError as error:  # what this split cannot meet: recorded as refused
-        _recorded(plan, code, error, device, store, audience)
+        _recorded(plan, code, error, environment, store, audience)
         raise
     # So is whatever a mechanism, an estimator or a method raises.
     except Exception as error:
-        raise _recorded(plan, code, error, device, store, audience) from error
-    record = publish(store, done)
-    _finished(audience, RunFinished(plan.run_id, "finished", record.folder, done.result))
-    return Outcome(done.result, record.folder, reused=False)
+        raise _recorded(plan, code, error, environment, store, audience) from error
+
+
+@contextmanager
+def _unchanged(plan: Plan, say: Say) -> Iterator[None]:
+    """What the run changed of the state of the process is put back afterwards, and said."""
+    changed: list[str] = []
+    try:
+        with left_as_found() as changed:
+            yield
+    finally:
+        if changed:
+            say(f"the run of {plan.spec.method.key} changed {', '.join(changed)}, and it was put back")
 
 
 def _covered(plan: Plan, store: RecordStore, root: DataRoot, say: Say) -> Outcome | Plan:
@@ -98,13 +147,25 @@ def _covered(plan: Plan, store: RecordStore, root: DataRoot, say: Say) -> Outcom
         say(f"{found.reason}; running again, the older record is kept")
         return found.plan
     result = answer(plan, found.record)
-    say(Notice(f"stored result of {result.finished_at}: same run, same code", Hint("run again")))
+    say(
+        Notice(
+            f"stored result of {result.finished_at}: same run, same code{_rounding(plan, result)}", Hint("run again")
+        )
+    )
     if result is not found.record.result:
         try:
             publish_answer(store, found.record, result)
         except RecordError as error:  # a folder that only the owner may change: the answer is right all the same
             say(f"measured from stored scores and not stored: {error}")
     return Outcome(result, found.record.folder, reused=True)
+
+
+def _rounding(plan: Plan, result: Result) -> str:
+    """What to know of the bits of a stored result: another number of threads sums in another order."""
+    here = plan.spec.execution.threads or torch.get_num_threads()
+    if result.device != "cpu" or result.threads == here:
+        return ""
+    return f", computed with {result.threads} threads where {here} would be used now: the last digits may differ"
 
 
 def _code_now(plan: Plan, root: DataRoot, stored: Record, say: Say) -> Code:
@@ -123,20 +184,29 @@ def _code_now(plan: Plan, root: DataRoot, stored: Record, say: Say) -> Code:
 def _finished(audience: Audience, event: RunFinished) -> None:
     """The run is over: everybody gets everything."""
     event = replace(event, epochs=tuple(audience.epochs))
-    for listeners in (audience.display, audience.listeners):
-        listeners.notify("pubench_run_finished", event)
+    with left_as_found():
+        for listeners in (audience.display, audience.listeners):
+            listeners.notify("pubench_run_finished", event)
 
 
 def _recorded(
-    plan: Plan, code: Code, error: Exception, device: torch.device, store: RecordStore, audience: Audience
+    plan: Plan, code: Code, error: Exception, environment: Environment, store: RecordStore, audience: Audience
 ) -> RunFailed:
-    """Records a failure or refusal, calls the listeners, and gives the error that names the record."""
-    failure = failure_of(plan, code, error, device)
-    folder = store.write_failure(failure)
+    """Records a failure or refusal, calls the listeners, and gives the error that names the record.
+
+    One that cannot be recorded is told all the same, with both reasons.
+    """
+    failure = failure_of(plan, code, error, environment)
     status: Literal["refused", "failed"] = "refused" if failure.cause == "refused" else "failed"
+    try:
+        folder = store.write_failure(failure)
+        where = f"failure record {folder / FAILURE}"
+    except RecordError as unwritten:
+        folder, where = store.root, str(unwritten)
     _finished(audience, RunFinished(plan.run_id, status, folder, failure=failure))
+    line = raised_at(error, packages_of(plan))
     return RunFailed(
-        f"{failure.reason}; failure record {folder / FAILURE}",
+        f"{failure.reason}{f' ({line})' if line else ''}; {where}",
         cause=failure.cause,
         stage=failure.stage,
         epoch=failure.epoch,

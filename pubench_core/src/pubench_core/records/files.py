@@ -7,7 +7,7 @@ import json
 import os
 import zipfile
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -57,16 +57,51 @@ def write_rows(target: Path | TextIO, rows: Iterable[Mapping[str, Any]]) -> None
     writer.writerows(rows)
 
 
-def write_predictions(target: Path | TextIO, rows: npt.NDArray[np.int64], scores: npt.NDArray[np.float64]) -> None:
-    """``row`` (counted from 0, the header left out), ``score``, ``rank`` (1 is the highest score; equal scores share
-    the better rank) and ``decision`` (1 positive: score above 0), in the order of the rows.
+#: Columns of predictions; those of the table's own that name its rows stand behind the first.
+_PREDICTED = ("row", "score", "rank", "decision")
+_OF_THE_TABLE = " (of the table)"
+
+
+def predictions_of(
+    rows: npt.NDArray[np.int64], scores: npt.NDArray[np.float64], ids: Mapping[str, Sequence[str]] | None = None
+) -> dict[str, list[Any]]:
+    """Columns: ``row`` (counted from 0, the header left out), the columns that name the rows, ``score``, ``rank`` (1 is
+    the highest score; equal scores share the better rank) and ``decision`` (1 positive: score above 0).
+
+    ``ids``: name of a column -> a text for each of ``rows``.
     """
     ranks = np.searchsorted(np.sort(-scores), -scores) + 1
-    lines = [
-        {"row": int(row), "score": float(score), "rank": int(rank), "decision": int(score > 0)}
-        for row, score, rank in zip(rows, scores, ranks, strict=True)
-    ]
-    write_rows(target, lines)
+    named = {
+        f"{name}{_OF_THE_TABLE}" if name in _PREDICTED else name: list(texts) for name, texts in (ids or {}).items()
+    }
+    of_scores = (scores.tolist(), ranks.tolist(), (scores > 0).astype(int).tolist())
+    return {"row": rows.tolist(), **named, **dict(zip(_PREDICTED[1:], of_scores, strict=True))}
+
+
+def write_predictions(
+    target: Path | TextIO,
+    rows: npt.NDArray[np.int64],
+    scores: npt.NDArray[np.float64],
+    ids: Mapping[str, Sequence[str]] | None = None,
+) -> None:
+    """:func:`predictions_of` as CSV, in the order of the rows."""
+    columns = predictions_of(rows, scores, ids)
+    write_rows(target, (dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)))
+
+
+def ids_in(folder: Path) -> dict[str, list[str]]:
+    """What names the rows in a record's predictions, by the names of the table's columns; empty where nothing does.
+
+    Raises OSError if the file cannot be read.
+    """
+    with (folder / PREDICTIONS).open(newline="", encoding="utf-8") as file:
+        lines = csv.reader(file)
+        head, rows = next(lines, []), list(lines)
+    return {
+        name.removesuffix(_OF_THE_TABLE): [row[k] for row in rows]
+        for k, name in enumerate(head)
+        if name not in _PREDICTED
+    }
 
 
 def read_scores(folder: Path) -> Arrays:

@@ -1,26 +1,44 @@
-"""Run folders: written aside, renamed when complete, never overwritten.
+"""Run folders: written aside, renamed when complete, never overwritten, and never deleted once complete.
 
-``<results>/<run-id>/`` is a finished run. ``<results>/.incoming/`` holds what is being written,
+``<results>/<run-id>/`` is a finished run. ``<results>/.incoming/`` holds what is being worked on and written,
 ``<results>/superseded/`` what a newer record of the same run replaced, ``<results>/failed/`` runs that failed or
 were refused.
+
+Everything in ``.incoming`` has an owner, who holds the lock beside it for as long as he lives: a process number says
+nothing on another host or in another container. Folders are made, put in place and cleared under one more lock, the
+store's, which nobody holds for longer than a few renames.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
+import secrets
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from os.path import isdir, isfile  # False where a folder may not be entered; pathlib's raise there
 from pathlib import Path
 
+import filelock
 from pydantic import ValidationError
 
-from ..errors import Hint, RecordError, RequestError
+from ..errors import Hint, RecordError, RequestError, shortened
 from ..results import RECORD_VERSION, Failure, Result
 from .files import FAILURE, RESULT, replace_text, sync, write_json
+
+#: A folder in ``.incoming``: of which run, and whose (older versions wrote the process number alone).
+_OWNED = re.compile(r"(?P<run>\w+)-(?P<process>\d+)(-\w+@(?P<host>[\w.-]*))?")
+_HOST = re.sub(r"[^\w.-]", "_", socket.gethostname())[:64]
+#: Seconds until what another host left unfinished is cleared: its locks may not be seen from here.
+_ABANDONED = 86_400.0
+#: Seconds to wait for the store's lock, and between two looks at a run that another process carries out.
+_PATIENCE, _POLL = 60.0, 0.25
 
 
 class OtherFormat(RecordError):
@@ -28,8 +46,8 @@ class OtherFormat(RecordError):
 
     def __init__(self, path: Path, version: object) -> None:
         super().__init__(
-            f"{path} is a record of format {version}; this version of pubench reads format {RECORD_VERSION}. It is "
-            "kept as it is, and its run can be run again"
+            f"{path} is a record of format {shortened(str(version))}; this version of pubench reads format "
+            f"{RECORD_VERSION}. It is kept as it is, and its run can be run again"
         )
         self.version = version
 
@@ -61,7 +79,13 @@ def read_record(folder: Path) -> Record:
     except (FileNotFoundError, NotADirectoryError):
         raise FileNotFoundError(path) from None
     except OSError as error:
-        raise RecordError(f"{path} cannot be read ({error}); move it away", hint=Hint("run again")) from error
+        if error.errno == errno.ENAMETOOLONG:
+            raise RequestError(
+                f"{shortened(str(path))}: {error.strerror}; name another folder (execution.results)",
+                field="execution.results",
+            ) from error
+        reason = error.strerror or error
+        raise RecordError(f"{path} cannot be read ({reason}); move it away", hint=Hint("run again")) from error
     try:
         return Record(folder, Result.model_validate_json(text))
     except ValidationError:  # the long way finds the words for it
@@ -73,8 +97,8 @@ def _explained(path: Path, text: bytes) -> Result:
     again = Hint("run again")
     try:
         plain = json.loads(text)
-    except ValueError as error:
-        raise RecordError(f"{path} cannot be read ({error}); move it away", hint=again) from error
+    except (ValueError, RecursionError) as error:
+        raise RecordError(f"{path} cannot be read ({shortened(str(error))}); move it away", hint=again) from error
     if not isinstance(plain, dict) or not isinstance(plain.get("run_id"), str):
         raise RecordError(f"{path} is not the record of a run; move it away", hint=again)
     if plain.get("record_version") != RECORD_VERSION:
@@ -84,7 +108,8 @@ def _explained(path: Path, text: bytes) -> Result:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise RecordError(f"{path} is damaged ({where}: {first['msg']}); move it away", hint=again) from error
+        reason = shortened(f"{where}: {first['msg']}")
+        raise RecordError(f"{path} is damaged ({reason}); move it away", hint=again) from error
 
 
 class RecordStore:
@@ -92,17 +117,23 @@ class RecordStore:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._incoming, self._superseded = root / ".incoming", root / "superseded"
 
-    def check_writable(self) -> None:
-        """Raises RequestError before any work is done if records cannot be written here."""
-        probe = self.root / ".incoming"
+    def check_writable(self, run_id: str = "") -> None:
+        """Raises RequestError before any work is done if records cannot be written here.
+
+        ``run_id``: the run whose record is to be written; an older one must be free to go under ``superseded``.
+        """
         try:
-            probe.mkdir(parents=True, exist_ok=True)
-            (probe / f".probe-{os.getpid()}").touch()
-            (probe / f".probe-{os.getpid()}").unlink()
-        except OSError as error:
+            with self._locked():
+                (self._incoming / f".probe-{os.getpid()}").touch()
+                (self._incoming / f".probe-{os.getpid()}").unlink()
+            for path in (self.root, *((self._superseded, self.folder(run_id)) if run_id else ())):
+                if path.exists() and not (path.is_dir() and os.access(path, os.W_OK)):
+                    raise NotADirectoryError(f"{path} is {'not writable' if path.is_dir() else 'not a folder'}")
+        except (OSError, NotImplementedError) as error:
             raise RequestError(
-                f"cannot write records in {self.root}: {error.strerror}; name another folder (execution.results)",
+                f"cannot write records in {self.root}: {_reason(error)}; name another folder (execution.results)",
                 field="execution.results",
                 value=self.root,
             ) from error
@@ -117,16 +148,17 @@ class RecordStore:
         Raises RequestError if there is none, or more than one.
         """
         given = Path(run)
-        if (given / RESULT).is_file():
+        if isfile(given / RESULT):
             return given
-        folders = [p for p in self.root.glob(f"{run}*") if (p / RESULT).is_file()] if re.fullmatch(r"\w+", run) else []
+        named = self.root.glob(f"{run}*") if re.fullmatch(r"\w+", run) and isdir(self.root) else []
+        folders = [p for p in named if isfile(p / RESULT)]
         if len(folders) == 1:
             return folders[0]
         ids = ", ".join(sorted(p.name for p in folders))
         raise RequestError(
-            f"several runs start with '{run}': {ids}"
+            f"several runs start with '{shortened(run)}': {ids}"
             if folders
-            else f"no finished run '{run}' in {self.root}; name another folder (execution.results)",
+            else f"no finished run '{shortened(run)}' in {self.root}; name another folder (execution.results)",
             field="execution.results",
         )
 
@@ -145,9 +177,17 @@ class RecordStore:
             raise RecordError(f"{path} is not the record of run {run_id}; move it away", hint=Hint("run again"))
         return found
 
+    def stamp(self, run_id: str) -> tuple[int, int] | None:
+        """Something that changes when another record takes the place of this run's; None where there is none."""
+        try:
+            found = (self.folder(run_id) / RESULT).stat()
+        except OSError:
+            return None
+        return found.st_ino, found.st_mtime_ns
+
     def all(self) -> Records:
         """Every finished record of this folder, and why others cannot be read."""
-        folders = [p for p in self.root.iterdir() if (p / RESULT).is_file()] if self.root.is_dir() else []
+        folders = [p for p in self.root.iterdir() if isfile(p / RESULT)] if isdir(self.root) else []
         readable, unreadable = [], []
         for folder in sorted(folders):
             if folder.name.startswith("."):
@@ -170,76 +210,176 @@ class RecordStore:
             raise RecordError(f"{record.folder / RESULT} could not be written: {error.strerror or error}") from error
         return Record(record.folder, result)
 
+    # ---------------------------------------------------------------- claiming and writing
+
+    @contextmanager
+    def claim(self, run_id: str, say: Callable[[str], None] = lambda text: None) -> Iterator[None]:
+        """Inside this block, no other process carries this run out; one that wants to waits.
+
+        ``say`` is called with whom it waits for. Raises RequestError if nothing can be written here.
+        """
+        waited = False
+        try:
+            while True:
+                with self._locked():
+                    living = [other for other in self._settled(run_id) if not _ours(other)]
+                    mine = self._enter(run_id) if not living else None
+                if mine is not None:
+                    break
+                if not waited:
+                    say(f"run {run_id} is being carried out by {_owner(living[0])}; waiting for it")
+                waited = True
+                time.sleep(_POLL)
+        except OSError as error:
+            raise RequestError(
+                f"cannot write records in {self.root}: {_reason(error)}; name another folder (execution.results)",
+                field="execution.results",
+                value=self.root,
+            ) from error
+        try:
+            yield
+        finally:
+            self._leave(*mine)
+
     @contextmanager
     def write(self, run_id: str) -> Iterator[Path]:
         """A folder to fill; published as the record of ``run_id`` if the block ends well, removed otherwise.
 
-        The block must write :data:`RESULT` last. An earlier record is kept under ``superseded``.
+        The block must write :data:`RESULT` last. An earlier record is kept under ``superseded``. A complete folder that
+        cannot be put in place is kept where it is, and :meth:`find` puts it in place as soon as it can.
         """
-        incoming = self.root / ".incoming"
-        self._adopt(run_id)
-        self._sweep(run_id)
-        folder = incoming / f"{run_id}-{os.getpid()}"
         try:
-            folder.mkdir(parents=True)
+            with self._locked():
+                self._settled()
+                folder, lock = self._enter(run_id)
+            complete = False
             try:
                 yield folder
                 for path in folder.iterdir():
                     sync(path)
-                self._publish(run_id, folder)
-            except BaseException:  # an interrupt too: nothing half-written stays
-                shutil.rmtree(folder, ignore_errors=True)
-                raise
+                complete = True
+                with self._locked():
+                    self._publish(run_id, folder)
+            except OSError as error:
+                if not complete:
+                    raise
+                raise RecordError(
+                    f"the record of run {run_id} could not be put in place in {self.root}: {_reason(error)}; it is "
+                    f"complete in {folder}, and the next command that asks for the run puts it in place"
+                ) from error
+            finally:  # an interrupt too: nothing half-written stays, nothing complete goes
+                self._leave(folder, lock, keep=complete)
         except OSError as error:
             raise RecordError(
-                f"the record of run {run_id} could not be written in {self.root}: {error.strerror or error}"
+                f"the record of run {run_id} could not be written in {self.root}: {_reason(error)}"
             ) from error
 
     def write_failure(self, failure: Failure) -> Path:
-        """``failed/<run-id>-<n>/failure.json``; its folder."""
-        folder = _numbered(self.root / "failed", failure.run_id)
+        """``failed/<run-id>-<n>/failure.json``; its folder. Raises RecordError if it cannot be written."""
+        folder = self.root / "failed"
         try:
-            folder.mkdir(parents=True)
+            folder.mkdir(parents=True, exist_ok=True)
+            with self._locked():
+                folder = _numbered(folder, failure.run_id)
+                folder.mkdir()
             write_json(folder / FAILURE, failure.model_dump(mode="json"))
         except OSError as error:
             raise RecordError(
-                f"the failure record {folder / FAILURE} could not be written: {error.strerror or error}"
+                f"the failure record {folder / FAILURE} could not be written: {_reason(error)}"
             ) from error
         return folder
 
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """The store's lock. Raises OSError if it cannot be had."""
+        self._incoming.mkdir(parents=True, exist_ok=True)
+        with filelock.FileLock(self._incoming / ".lock", timeout=_PATIENCE, mode=0o666):  # whoever may write here
+            yield
+
+    def _enter(self, run_id: str) -> tuple[Path, filelock.BaseFileLock]:
+        """A new folder in ``.incoming`` and its lock, held. Under the store's lock."""
+        folder = self._incoming / f"{run_id}-{os.getpid()}-{secrets.token_hex(4)}@{_HOST}"
+        lock = _lock_of(folder)
+        lock.acquire(timeout=0)
+        folder.mkdir()
+        return folder, lock
+
+    def _leave(self, folder: Path, lock: filelock.BaseFileLock, *, keep: bool = False) -> None:
+        """Gives up a folder of one's own, and deletes it unless it is to be kept."""
+        if not keep:
+            shutil.rmtree(folder, ignore_errors=True)
+        try:
+            with suppress(OSError), self._locked():  # nobody may open the file between unlinking and releasing
+                Path(lock.lock_file).unlink(missing_ok=True)
+        finally:
+            lock.release()
+
     def _publish(self, run_id: str, folder: Path) -> None:
-        final = self.folder(run_id)
+        """Puts a complete folder in place. Under the store's lock."""
+        final, kept = self.folder(run_id), None
         if final.exists():
-            kept = _numbered(self.root / "superseded", run_id)
-            kept.parent.mkdir(parents=True, exist_ok=True)
+            self._superseded.mkdir(exist_ok=True)
+            kept = _numbered(self._superseded, run_id)
             final.rename(kept)
-            try:
-                folder.rename(final)
-            except OSError:
-                kept.rename(final)
-                raise
-        else:
+        try:
             folder.rename(final)
-        sync(self.root)
+        except OSError:
+            if kept is not None:
+                kept.rename(final)
+            raise
+        with suppress(OSError):  # it is in place, whether or not this file system can wait for a folder
+            sync(self.root)
+
+    def _settled(self, run_id: str = "") -> list[Path]:
+        """The folders of living owners, of one run if ``run_id`` is given; what dead ones left is put in its place.
+
+        Under the store's lock.
+        """
+        living = []
+        folders = [path for path in self._incoming.iterdir() if path.is_dir() and _OWNED.fullmatch(path.name)]
+        locks = {Path(f"{folder}.lock") for folder in folders}
+        for path in sorted(locks | set(self._incoming.glob("*@*.lock"))):
+            folder, lock = path.with_suffix(""), filelock.FileLock(path, mode=0o666)
+            try:
+                lock.acquire(timeout=0)
+            except filelock.Timeout:
+                living.append(folder)
+                continue
+            except OSError:  # of somebody else, not to be opened
+                continue
+            try:
+                self._settle(folder)
+                path.unlink(missing_ok=True)
+            finally:
+                lock.release()
+        return [folder for folder in living if folder.name.startswith(f"{run_id}-" if run_id else "")]
+
+    def _settle(self, folder: Path) -> None:
+        """What a dead owner left: a complete record is put in place, or under ``superseded`` if it is the older one."""
+        found = _OWNED.fullmatch(folder.name)
+        if found is None or not folder.is_dir():
+            return
+        run_id, finished_at = found["run"], _finished_at(folder)
+        try:
+            if not finished_at:
+                if found["host"] in (None, _HOST) or time.time() - folder.stat().st_mtime > _ABANDONED:
+                    shutil.rmtree(folder, ignore_errors=True)
+            elif finished_at > _finished_at(self.folder(run_id)):
+                self._publish(run_id, folder)
+            else:
+                self._superseded.mkdir(exist_ok=True)
+                folder.rename(_numbered(self._superseded, run_id))
+        except OSError:  # not now: it stays, and the next one tries again
+            return
 
     def _adopt(self, run_id: str) -> None:
-        """Publishes a complete folder whose writer died between setting the old record aside and renaming."""
-        if not self.folder(run_id).exists():
-            for folder in self._incoming(run_id):
-                if not _alive(folder) and (folder / RESULT).exists() and _complete(folder):
-                    folder.rename(self.folder(run_id))
-                    return
-
-    def _sweep(self, run_id: str) -> None:
-        """Removes what a killed run of the same spec left behind."""
-        for folder in self._incoming(run_id):
-            if not _alive(folder) or folder.name == f"{run_id}-{os.getpid()}":
-                shutil.rmtree(folder, ignore_errors=True)
-
-    def _incoming(self, run_id: str) -> list[Path]:
-        pattern = re.compile(re.escape(run_id) + r"-\d+")
-        incoming = self.root / ".incoming"
-        return sorted(p for p in incoming.iterdir() if pattern.fullmatch(p.name)) if incoming.is_dir() else []
+        """Puts in place what a dead writer of this run, or one that could not, left complete."""
+        try:
+            if any(path.name.startswith(f"{run_id}-") for path in self._incoming.iterdir()):
+                with self._locked():
+                    self._settled()
+        except OSError:  # nothing is there, or nothing can be changed here: what is in place counts
+            return
 
 
 def result_text(result: Result) -> str:
@@ -247,23 +387,33 @@ def result_text(result: Result) -> str:
     return json.dumps(result.plain(), indent=2, allow_nan=False) + "\n"
 
 
-def _complete(folder: Path) -> bool:
+def _finished_at(folder: Path) -> str:
+    """When a complete record finished, as it says itself (as text it sorts by time); empty if it is not complete."""
     try:
-        json.loads((folder / RESULT).read_text(encoding="utf-8"))
-    except ValueError:
-        return False
-    return True
+        plain = json.loads((folder / RESULT).read_bytes())
+    except (OSError, ValueError):
+        return ""
+    return str(plain.get("finished_at") or "0") if isinstance(plain, dict) else ""
 
 
-def _alive(folder: Path) -> bool:
-    """Whether the process that writes this folder still runs."""
-    try:
-        os.kill(int(folder.name.rsplit("-", 1)[1]), 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+def _lock_of(folder: Path) -> filelock.BaseFileLock:
+    """What the owner of a folder in ``.incoming`` holds."""
+    return filelock.FileLock(f"{folder}.lock", mode=0o666)
+
+
+def _ours(folder: Path) -> bool:
+    """Whether this very process owns a folder in ``.incoming``; waiting for oneself would never end."""
+    found = _OWNED.fullmatch(folder.name)
+    return found is not None and (found["process"], found["host"]) == (str(os.getpid()), _HOST)
+
+
+def _owner(folder: Path) -> str:
+    found = _OWNED.fullmatch(folder.name)
+    return f"process {found['process']} on {found['host']}" if found is not None else "another process"
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
 
 
 def _numbered(parent: Path, run_id: str) -> Path:

@@ -15,4 +15,5 @@ def pubench_run_finished(event: RunFinished) -> None:
     if event.status == "finished":
         from .sink import send_record
 
-        send_record(event.record)
+        # From the event: a record holds no password.
+        send_record(event.record, event.result.spec.execution.tracking_uri if event.result is not None else None)

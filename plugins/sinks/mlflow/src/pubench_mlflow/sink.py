@@ -11,27 +11,39 @@ import csv
 import json
 import logging
 import os
+import secrets
+import sqlite3
+import threading
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-# Read by mlflow when it is imported: a server that does not answer must not hold up a run for minutes, and a run is
-# nobody else's business.
-os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
-os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "10")
-os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # a run is nobody else's business; read at the import
 
+import filelock
 from mlflow.entities import Metric, Param, Run, RunTag
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
+from sqlalchemy.exc import SQLAlchemyError
 
-from pubench_core.errors import RecordError
+from pubench_core.errors import PluginError, PubenchError, RecordError, said_by
 from pubench_core.records.files import ENVIRONMENT, TRACE
 from pubench_core.records.store import Record, RecordStore, read_record
 from pubench_core.results import Environment, Result
+from pubench_core.specs.secrets import without_password
 
+from .address import file_of, tracking_uri
+
+#: Seconds to wait for a server or a database to answer at all, for others who send to the same file, and for a
+#: database file that somebody has locked.
+OPENING, TAKING_TURNS, LOCKED = 10.0, 120.0, 5.0
+#: A server that does not answer must not hold up a run for minutes. Read by mlflow whenever it waits.
+_LIMITS = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1", "MLFLOW_HTTP_REQUEST_TIMEOUT": "10"}
+#: What mlflow and what it stands on raise.
+_ERRORS = (MlflowException, SQLAlchemyError, sqlite3.Error, OSError, ImportError, ValueError)
 #: What MLflow takes in one call.
 METRICS_PER_CALL = 1000
 PARAMS_PER_CALL = 100
@@ -42,42 +54,182 @@ EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}
 
 @dataclass(frozen=True)
 class Sent:
-    """What :func:`track` did with the records of a folder. ``unreadable``: why the others were left out."""
+    """What :func:`track` did with the records of a folder. ``left_out``: why the others were left out."""
 
     sent: int
     already_there: int
-    unreadable: tuple[RecordError, ...] = ()
+    left_out: tuple[PubenchError, ...] = ()
 
 
-def tracking_uri(results: Path, given: str | None) -> str:
-    """``given``, else MLFLOW_TRACKING_URI, else the sqlite file ``<results>/mlflow.db``."""
-    return given or os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{results.resolve() / 'mlflow.db'}"
+class TrackerError(PluginError):
+    """A tracker refuses what it is sent."""
+
+
+class NoTracker(TrackerError):
+    """A tracker cannot be reached or opened."""
 
 
 def send_record(folder: Path, uri: str | None = None) -> bool:
-    """Sends one record; False if it was there already. Raises what mlflow raises if it cannot be sent."""
+    """Sends one record; False if it was there already.
+
+    Raises RecordError if it cannot be read, TrackerError if it cannot be sent, NoTracker if nothing can.
+    """
     record = read_record(folder)
-    client = _client(tracking_uri(folder.parent, uri or record.result.spec.execution.tracking_uri))
-    return _send(client, record)
+    return _Tracker(tracking_uri(folder.parent, uri)).send(record)
 
 
 def track(results: Path, uri: str | None = None) -> Sent:
-    """Sends every record of a results folder that is not there yet; one that cannot be read is left out."""
+    """Sends every record of a results folder that is not there yet; one that cannot be read or sent is left out.
+
+    Raises NoTracker if the tracker cannot be opened, or does not answer any more.
+    """
     records = RecordStore(results).all()
     if not records.readable:
         return Sent(0, 0, records.unreadable)
-    client = _client(tracking_uri(results, uri))
-    done = [_send(client, record) for record in records.readable]
-    return Sent(sum(done), len(done) - sum(done), records.unreadable)
+    tracker, done, left_out = _Tracker(tracking_uri(results, uri)), [], list[PubenchError](records.unreadable)
+    for record in records.readable:
+        try:
+            done.append(tracker.send(record))
+        except RecordError as error:
+            left_out.append(error)
+        except NoTracker:
+            raise
+        except TrackerError as error:
+            with tracker.opened():  # if it answers, the record is to blame
+                left_out.append(error)
+    return Sent(sum(done), len(done) - sum(done), tuple(left_out))
+
+
+# -------------------------------------------------------------------- the tracker
+
+
+class _Tracker:
+    """A server, a database, or a file that one process at a time creates and writes to."""
+
+    def __init__(self, uri: str) -> None:
+        self.uri = uri
+        self._file = file_of(uri)
+
+    def send(self, record: Record) -> bool:
+        """Sends one record; False if it was there already."""
+        content = _Content.of(record)
+        with self.opened() as client:
+            try:
+                return _send(client, record, content)
+            except _ERRORS as error:
+                raise TrackerError(self._said("did not take the record", error)) from None
+
+    @contextmanager
+    def opened(self) -> Iterator[MlflowClient]:
+        """A client; a file is created and written to by one process at a time. Raises NoTracker."""
+        with ExitStack() as turn:
+            try:
+                if self._file is not None:
+                    turn.enter_context(_turn(self._file))
+                client = self._client()
+            except _ERRORS as error:
+                raise NoTracker(self._said("cannot be opened", error)) from None
+            yield client
+
+    def _said(self, what: str, error: Exception) -> str:
+        """One line that names the tracker and no password."""
+        reason = without_password(said_by(error)).split(" [SQL")[0]
+        return f"{without_password(self.uri)} {what} ({reason}); 'pubench track' sends it later"
+
+    def _client(self) -> MlflowClient:
+        """A client whose tracker has answered. Databases that do not are tried for 107 s by mlflow, elsewhere."""
+        if self._file is not None:
+            return _client(self.uri)
+        found: list[MlflowClient | BaseException] = []
+
+        def reach() -> None:
+            try:
+                client = _client(self.uri)
+                client.search_experiments(max_results=1)
+                found.append(client)
+            except BaseException as error:  # noqa: BLE001 (raised where it is waited for)
+                found.append(error)
+
+        thread = threading.Thread(target=reach, daemon=True)
+        thread.start()
+        thread.join(OPENING)
+        if not found:
+            raise TimeoutError(f"no answer within {OPENING:g} s")
+        if isinstance(found[0], BaseException):
+            raise found[0]
+        return found[0]
+
+
+@contextmanager
+def _turn(file: Path) -> Iterator[None]:
+    """The only process that uses this database of mlflow's, which is there and whole."""
+    if not file.parent.is_dir():
+        raise NotADirectoryError(f"there is no folder {file.parent}")
+    with filelock.FileLock(file.with_name(f".{file.name}.lock"), timeout=TAKING_TURNS, mode=0o666):
+        _create_or_check(file)
+        yield
+
+
+def _create_or_check(file: Path) -> None:
+    """Makes mlflow's database aside and renames it when complete; raises sqlite3.Error if what is there is none.
+
+    Its lock is held. One that was half made, by two processes or by one that was killed, is ruined for good.
+    """
+    if file.exists() and file.stat().st_size:
+        with sqlite3.connect(file, timeout=LOCKED, isolation_level=None) as database:
+            database.execute("BEGIN IMMEDIATE")
+            database.execute("ROLLBACK")
+        database.close()
+        return
+    for stale in file.parent.glob(f".{file.name}.*.new*"):
+        stale.unlink()
+    # A name that was never used: mlflow remembers for the life of a process that an address has its tables.
+    aside = file.with_name(f".{file.name}.{secrets.token_hex(4)}.new")
+    _client(f"sqlite:///{aside}").search_experiments(max_results=1)
+    aside.replace(file)
 
 
 def _client(uri: str) -> MlflowClient:
+    for name, value in _LIMITS.items():
+        os.environ.setdefault(name, value)
     for name in ("alembic", "mlflow.store.db.utils", "mlflow.tracking"):
         logging.getLogger(name).setLevel(logging.ERROR)  # migrations of a new database are not news
     return MlflowClient(tracking_uri=uri)
 
 
-def _send(client: MlflowClient, record: Record) -> bool:
+# -------------------------------------------------------------------- one record
+
+
+@dataclass(frozen=True)
+class _Content:
+    """What is sent of a record beside its files, read before anything is sent."""
+
+    params: list[Param]
+    metrics: list[Metric]
+    tags: list[RunTag]
+    started: int
+    ended: int
+
+    @classmethod
+    def of(cls, record: Record) -> _Content:
+        """Raises RecordError if a file of the record cannot be read."""
+        result = record.result
+        try:
+            ended = round(datetime.fromisoformat(result.finished_at).timestamp() * 1000)
+            started = ended - round(result.seconds.total * 1000)
+            spec = result.spec.model_dump(mode="json", exclude={"execution"})
+            return cls(
+                params=[Param(name, text[:6000]) for name, text in _flat(spec)],
+                metrics=list(_metrics(record, started)),
+                tags=[RunTag(name, text) for name, text in _tags(record)],
+                started=started,
+                ended=ended,
+            )
+        except (OSError, ValueError, KeyError, csv.Error) as error:
+            raise RecordError(f"{record.folder} is damaged ({said_by(error)}); move it away") from error
+
+
+def _send(client: MlflowClient, record: Record, content: _Content) -> bool:
     result = record.result
     experiment = _experiment(client, f"pubench/{result.spec.data.key}", record.folder.parent)
     identity = f"{result.run_id}/{result.code.hash}/{result.finished_at}"
@@ -85,11 +237,9 @@ def _send(client: MlflowClient, record: Record) -> bool:
         if run.info.status == "FINISHED":
             return False
         client.delete_run(run.info.run_id)
-    ended = round(datetime.fromisoformat(result.finished_at).timestamp() * 1000)
-    started = ended - round(result.seconds.total * 1000)
-    run = client.create_run(experiment, start_time=started, run_name=_name(result), tags={RECORD_TAG: identity})
-    _fill(client, run, record)
-    client.set_terminated(run.info.run_id, "FINISHED", end_time=ended)
+    run = client.create_run(experiment, start_time=content.started, run_name=_name(result), tags={RECORD_TAG: identity})
+    _fill(client, run, record, content)
+    client.set_terminated(run.info.run_id, "FINISHED", end_time=content.ended)
     return True
 
 
@@ -108,15 +258,12 @@ def _experiment(client: MlflowClient, name: str, results: Path) -> str:
         return str(found.experiment_id)
 
 
-def _fill(client: MlflowClient, run: Run, record: Record) -> None:
-    spec = record.result.spec.model_dump(mode="json", exclude={"execution"})
-    params = [Param(name, text[:6000]) for name, text in _flat(spec)]
-    for chunk in _chunks(params, PARAMS_PER_CALL):
+def _fill(client: MlflowClient, run: Run, record: Record, content: _Content) -> None:
+    for chunk in _chunks(content.params, PARAMS_PER_CALL):
         client.log_batch(run.info.run_id, params=chunk)
-    for batch in _chunks(list(_metrics(record, run.info.start_time)), METRICS_PER_CALL):
+    for batch in _chunks(content.metrics, METRICS_PER_CALL):
         client.log_batch(run.info.run_id, metrics=batch)
-    tags = [RunTag(name, text) for name, text in _tags(record)]
-    client.log_batch(run.info.run_id, tags=tags)
+    client.log_batch(run.info.run_id, tags=content.tags)
     client.log_artifacts(run.info.run_id, str(record.folder))
 
 

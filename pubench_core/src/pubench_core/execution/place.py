@@ -1,0 +1,45 @@
+"""Where in a plugin's source an error arose."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from types import TracebackType
+
+from ..request.plan import Plan
+
+_SOURCES = ("src", "site-packages")
+
+
+def packages_of(plan: Plan) -> frozenset[str]:
+    """Top-level import names of the plugins that a plan runs, core's own apart."""
+    chosen = (plan.method, plan.mechanism, plan.backbone, plan.estimator, plan.data)
+    return frozenset(part.info.package for part in chosen if part is not None) - {"pubench_core"}
+
+
+def raised_at(error: BaseException, packages: Collection[str]) -> str:
+    """``pubench_nnpu/method.py, line 57``: the innermost line of these packages; empty where none is on the way."""
+    found = ""
+    for frame, line in _lines(error):
+        if str(frame.get("__name__")).partition(".")[0] in packages:
+            found = f"{_short(str(frame.get('__file__')))}, line {line}"
+    return found
+
+
+def _lines(error: BaseException) -> Iterator[tuple[dict[str, object], int]]:
+    """(globals, line) of every frame, outermost first; of what was raised first before what was made of it, last."""
+    chain = [error]
+    while (cause := chain[-1].__cause__) is not None and cause not in chain:
+        chain.append(cause)
+    for one in chain:
+        trace: TracebackType | None = one.__traceback__
+        while trace is not None:
+            yield trace.tb_frame.f_globals, trace.tb_lineno
+            trace = trace.tb_next
+
+
+def _short(file: str) -> str:
+    """The path below ``src`` or ``site-packages``; else folder and name."""
+    parts = Path(file).parts
+    start = max((k for k, part in enumerate(parts) if part in _SOURCES), default=len(parts) - 3)
+    return "/".join(parts[start + 1 :])

@@ -1,0 +1,125 @@
+"""What a result says of a user's own rows where nobody knows the truth, from the scores that its record keeps.
+
+Nothing here is an accuracy. The share decided positive stands beside the share that the prior told implies. Labeled
+positives that were held out of training say how many positives are found; as they helped to choose the epoch, a little
+of that is luck.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from ..metric import FloatArray
+from ..results import Result
+from ..specs import is_one_sample, unlabeled_prior
+from .files import Arrays
+from .scores import scores_of
+
+#: The prior told, and what it would be if it were off by a fifth.
+FACTORS = (0.8, 1.0, 1.2)
+
+
+@dataclass(frozen=True)
+class TopRows:
+    """As many of the highest scores among the unlabeled rows as a prior says are positive.
+
+    ``factor``: of the prior told. ``share``: of the unlabeled rows that ``prior`` says are positive. ``rows``: how many
+    these are; ``threshold``: the lowest score among them, None where there are none. ``reached``: held-out labeled
+    positives that score at least as much.
+    """
+
+    factor: float
+    prior: float
+    share: float
+    rows: int
+    threshold: float | None
+    reached: int
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """``unlabeled``: rows; ``decided``: those of them with a score above 0. ``held_out``: labeled positives of the
+    validation part; ``recalled``: those of them with a score above 0.
+
+    ``top``: for the prior told and for one a fifth lower and higher; empty where no prior is known.
+    """
+
+    unlabeled: int
+    decided: int
+    held_out: int
+    recalled: int
+    top: tuple[TopRows, ...]
+
+    @property
+    def told(self) -> TopRows | None:
+        """The highest scores at the prior told; None where none is known."""
+        return next((rows for rows in self.top if rows.factor == 1.0), None)
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How alike several runs rank the same rows, means over all pairs of runs.
+
+    ``rank_correlation``: Spearman's; None where a run gives every row one score. ``overlap``: share of the ``top``
+    highest rows that both have there; None where there are none.
+    """
+
+    rank_correlation: float | None
+    overlap: float | None
+    top: int
+
+
+def decisions_of(result: Result, arrays: Arrays, labeled: int) -> Decisions | None:
+    """What a run on a user's table decided, in the state that names the result; None where it is no user's table.
+
+    ``arrays``: its stored scores. ``labeled``: labeled rows of the whole table.
+    """
+    scores = scores_of(arrays, result.chosen.snapshot)
+    if "unlabeled" not in scores:
+        return None
+    unlabeled = scores["unlabeled"]
+    held_out = scores.get("validation", unlabeled[:0])[arrays["validation_labeled"].astype(bool)]
+    prior = result.data.prior.given
+    taken = labeled if is_one_sample(result.spec.data.scheme) else 0
+    factors = [factor for factor in FACTORS if prior is not None and factor * prior < 1]
+    return Decisions(
+        unlabeled=len(unlabeled),
+        decided=int((unlabeled > 0).sum()),
+        held_out=len(held_out),
+        recalled=int((held_out > 0).sum()),
+        top=tuple(_top(unlabeled, held_out, factor, factor * (prior or 0.0), taken) for factor in factors),
+    )
+
+
+def _top(unlabeled: FloatArray, held_out: FloatArray, factor: float, prior: float, taken: int) -> TopRows:
+    """``taken``: labeled rows that are part of the draw from the population and not among the unlabeled ones."""
+    n = len(unlabeled)
+    share = min(max(unlabeled_prior(prior, taken, n + taken), 0.0), 1.0)
+    rows = round(share * n)
+    threshold = float(np.partition(unlabeled, n - rows)[n - rows]) if rows else None
+    reached = int((held_out >= threshold).sum()) if threshold is not None else 0
+    return TopRows(factor, prior, share, rows, threshold, reached)
+
+
+def agreement_of(scores: Sequence[FloatArray], top: int) -> Agreement:
+    """``scores``: (n,) of the same rows, for each of at least two runs. ``top``: how many of the highest count as such.
+
+    Rows of equal scores share the mean of their ranks; at the edge of the top, all rows of the lowest score are in it.
+    """
+    from scipy.stats import rankdata
+
+    ranks = [rankdata(values) for values in scores]
+    constant = any(values.min() == values.max() for values in ranks)
+    pairs = list(combinations(range(len(scores)), 2))
+    correlations = [] if constant else [float(np.corrcoef(ranks[a], ranks[b])[0, 1]) for a, b in pairs]
+    highest = [set(np.flatnonzero(v >= np.partition(v, len(v) - top)[len(v) - top]).tolist()) for v in scores if top]
+    overlaps = [len(highest[a] & highest[b]) / max(len(highest[a]), len(highest[b])) for a, b in pairs if top]
+    return Agreement(
+        rank_correlation=float(np.mean(correlations)) if correlations else None,
+        overlap=float(np.mean(overlaps)) if overlaps else None,
+        top=top,
+    )

@@ -1,0 +1,360 @@
+"""The worst hour of a tracker: records reach it once and whole, and nothing that it does holds a result back."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_results import made_result, made_spec
+from mlflow.tracking import MlflowClient
+from pubench_mlflow import sink
+
+from pubench_core.errors import RunFailed
+from pubench_core.execution.run import Outcome, execute
+from pubench_core.plugins.events import RunFinished
+from pubench_core.plugins.registry import GROUP, Registry
+from pubench_core.records.files import ENVIRONMENT, RESULT
+from pubench_core.records.store import result_text
+from pubench_core.request import Layer, resolve
+from pubench_core.results import Environment
+from pubench_core.specs.secrets import without_password
+
+pytestmark = [
+    pytest.mark.usefixtures("one_thread"),
+    pytest.mark.filterwarnings("ignore:The ``noload``", "ignore::DeprecationWarning", "ignore::ResourceWarning"),
+]
+SECRET = "s3cr3t"
+SEND = """
+import sys
+from pathlib import Path
+from pubench_mlflow.sink import send_record
+print(flush=True)
+sys.stdin.readline()
+print(send_record(Path(sys.argv[1])))
+"""
+
+
+def make_record(results: Path, n: int) -> Path:
+    """A record like that of a run."""
+    run_id = f"{n:016x}"
+    folder = results / run_id
+    folder.mkdir(parents=True)
+    spec = made_spec().model_copy(update={"seed": n})
+    (folder / RESULT).write_text(result_text(made_result(run_id, spec=spec)))
+    environment = Environment(python="3", platform="L", packages={}, cpu="a", cpu_count=1, threads=1, device="cpu")
+    (folder / ENVIRONMENT).write_text(environment.model_dump_json())
+    return folder
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    return tmp_path / "results"
+
+
+def sent(results: Path) -> list[Any]:
+    client = MlflowClient(tracking_uri=f"sqlite:///{results / 'mlflow.db'}")
+    found = client.get_experiment_by_name("pubench/toy")
+    assert found is not None
+    runs = client.search_runs([found.experiment_id])
+    assert {run.info.status for run in runs} == {"FINISHED"}
+    return sorted(run.data.tags["pubench.run_id"] for run in runs)
+
+
+def test_four_first_runs_at_once_are_all_tracked(results: Path) -> None:
+    folders = [make_record(results, n) for n in range(4)]
+    senders = [
+        subprocess.Popen(
+            [sys.executable, "-c", SEND, str(folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for folder in folders
+    ]
+    for sender in senders:  # mlflow is imported; now
+        assert sender.stdout is not None
+        sender.stdout.readline()
+    for sender in senders:
+        assert sender.stdin is not None
+        sender.stdin.write("\n")
+        sender.stdin.flush()
+    answers = [sender.communicate() for sender in senders]
+    assert [out for out, _ in answers] == ["True\n"] * 4, answers
+    assert sent(results) == [folder.name for folder in folders]
+    assert {path.name for path in results.iterdir()} >= {"mlflow.db", *(folder.name for folder in folders)}
+    assert not list(results.glob("*.new*"))
+
+
+def test_a_database_that_was_half_made_is_none(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, replace = make_record(results, 1), Path.replace
+
+    def killed(self: Path, target: Path) -> Path:
+        if self.name.startswith(".mlflow.db."):
+            raise KeyboardInterrupt
+        return replace(self, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", killed)
+        with pytest.raises(KeyboardInterrupt):
+            sink.send_record(folder)
+    assert not (results / "mlflow.db").exists()
+    assert sink.send_record(folder)
+    assert sent(results) == [folder.name]
+
+
+@pytest.mark.parametrize("damage", ["no environment", "bad environment", "bad trace", "no files"])
+def test_a_bad_record_is_named_and_the_others_are_sent(
+    results: Path, damage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = [make_record(results, n) for n in range(3)]
+    match damage:
+        case "no environment":
+            (folders[1] / ENVIRONMENT).unlink()
+        case "bad environment":
+            (folders[1] / ENVIRONMENT).write_text("{")
+        case "bad trace":
+            (folders[1] / "trace.csv").write_text("epoch,loss\n1,much\n")
+        case _:
+            log = MlflowClient.log_artifacts
+
+            def unreadable(self: MlflowClient, run_id: str, local_dir: str, *more: Any) -> None:
+                if local_dir == str(folders[1]):
+                    raise PermissionError(13, "Permission denied")
+                log(self, run_id, local_dir, *more)
+
+            monkeypatch.setattr(MlflowClient, "log_artifacts", unreadable)
+    done = sink.track(results)
+    assert (done.sent, done.already_there, len(done.left_out)) == (2, 0, 1)
+    assert (str(folders[1]) in str(done.left_out[0])) == (damage != "no files")
+    assert "\n" not in str(done.left_out[0])
+    assert {folders[0].name, folders[2].name} <= set(self_finished(results))
+
+
+def self_finished(results: Path) -> Iterator[str]:
+    client = MlflowClient(tracking_uri=f"sqlite:///{results / 'mlflow.db'}")
+    found = client.get_experiment_by_name("pubench/toy")
+    assert found is not None
+    for run in client.search_runs([found.experiment_id]):
+        if run.info.status == "FINISHED":
+            yield run.data.tags["pubench.run_id"]
+
+
+class TestATrackerThatCannotBeOpened:
+    def uri(self, kind: str, tmp_path: Path) -> str:
+        match kind:
+            case "no folder":
+                return f"sqlite:///{tmp_path / 'nowhere' / 'mlflow.db'}"
+            case "no database":
+                (tmp_path / "text.db").write_text("text")
+                return f"sqlite:///{tmp_path / 'text.db'}"
+            case "no driver":
+                return f"nosuch://ann:{SECRET}@127.0.0.1/db"
+            case _:
+                return f"http://ann:{SECRET}@127.0.0.1:9"
+
+    @pytest.mark.parametrize("kind", ["no folder", "no database", "no driver", "no server"])
+    def test_is_one_line_without_the_password_and_soon(self, results: Path, tmp_path: Path, kind: str) -> None:
+        folder, uri, started = make_record(results, 1), self.uri(kind, tmp_path), time.perf_counter()
+        for send in (lambda: sink.send_record(folder, uri), lambda: sink.track(results, uri)):
+            with pytest.raises(sink.NoTracker) as error:
+                send()
+            said = str(error.value)
+            assert said.startswith(f"{without_password(uri)} cannot be opened (")
+            assert said.endswith("'pubench track' sends it later")
+            assert SECRET not in said
+            assert "\n" not in said
+        assert time.perf_counter() - started < 30
+
+    def test_a_server_that_never_answers_is_not_waited_for(
+        self, results: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(sink, "OPENING", 0.5)
+        folder = make_record(results, 1)
+        with socket.socket() as silent:
+            silent.bind(("127.0.0.1", 0))
+            silent.listen()
+            started = time.perf_counter()
+            with pytest.raises(sink.NoTracker, match=r"no answer within 0\.5 s"):
+                sink.send_record(folder, f"http://127.0.0.1:{silent.getsockname()[1]}")
+            assert time.perf_counter() - started < 5
+
+    def test_a_locked_database_is_not_waited_for(self, results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        folder = make_record(results, 1)
+        assert sink.send_record(folder)
+        monkeypatch.setattr(sink, "LOCKED", 0.2)
+        blocker = sqlite3.connect(results / "mlflow.db")
+        blocker.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(sink.NoTracker, match="database is locked"):
+            sink.send_record(make_record(results, 2))
+        blocker.rollback()
+        blocker.close()
+        assert sink.track(results).sent == 1
+
+
+def test_the_result_is_there_before_any_tracker_hears_of_it(tmp_path: Path) -> None:
+    order: list[str] = []
+
+    class Tracker:
+        def pubench_run_finished(self, event: RunFinished) -> None:
+            order.append("tracker")
+
+    def shown(outcome: Outcome) -> None:
+        assert (outcome.folder / RESULT).exists()
+        order.append("shown")
+
+    plan = resolve(
+        [Layer.of("data.key=digits", "method.key=worst", f"execution.results={tmp_path}", "execution.threads=1")],
+        Registry([*entry_points(group=GROUP), EntryPoint("worst", "pubench_worst", GROUP)]),
+    )
+    execute(plan, listeners=[Tracker()], stored=shown)
+    assert order == ["shown", "tracker"]
+
+
+# ---------------------------------------------------------------- passwords
+
+
+@pytest.mark.parametrize(
+    ("uri", "shown"),
+    [
+        ("sqlite:////data/mlflow.db", "sqlite:////data/mlflow.db"),
+        ("http://127.0.0.1:5000", "http://127.0.0.1:5000"),
+        (f"postgresql+psycopg2://ann:{SECRET}@host:5432/db", "postgresql+psycopg2://ann:***@host:5432/db"),
+        (f"mysql://ann:{SECRET}/with@and/@host/db", "mysql://ann:***@host/db"),
+        (f"https://:{SECRET}@host/x", "https://:***@host/x"),
+        (f"https://{SECRET}@host/x", "https://***@host/x"),
+        (f"postgresql://host/db?user=ann&password={SECRET}&x=1", "postgresql://host/db?user=ann&password=***&x=1"),
+        (f"cannot reach mssql://a:{SECRET}@b/c today", "cannot reach mssql://a:***@b/c today"),
+    ],
+)
+def test_a_password_in_an_address_is_not_shown(uri: str, shown: str) -> None:
+    assert without_password(uri) == shown
+
+
+@pytest.mark.parametrize("does", ["nothing", "own"])
+def test_a_password_reaches_the_tracker_and_no_file(tmp_path: Path, does: str) -> None:
+    heard: list[str | None] = []
+
+    class Tracker:
+        def pubench_run_finished(self, event: RunFinished) -> None:
+            spec = event.result.spec if event.result is not None else event.failure and event.failure.spec
+            assert spec
+            heard.append(spec.execution.tracking_uri)
+
+    uri = f"postgresql://ann:{SECRET}@host/db"
+    given = ("data.key=digits", "method.key=worst", f"does={does}", "execution.save_model=true", "execution.threads=1")
+    layer = Layer.of(*given, f"execution.results={tmp_path}", f"execution.tracking_uri={uri}")
+    plan = resolve([layer], Registry([*entry_points(group=GROUP), EntryPoint("worst", "pubench_worst", GROUP)]))
+    with nullcontext() if does == "nothing" else pytest.raises(RunFailed):
+        execute(plan, listeners=[Tracker()])
+    assert heard == [uri]
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(files) > 1
+    assert not [path for path in files if SECRET.encode() in path.read_bytes()]
+
+
+def test_neither_a_dry_run_nor_an_error_of_the_console_script_shows_it(
+    pubench_in: Callable[[Path], Any], results: Path, tmp_path: Path
+) -> None:
+    make_record(results, 1)
+    pubench, uri = pubench_in(tmp_path), f"nosuch://ann:{SECRET}@host/db"
+    for words in (
+        ("run", "--method", "nnpu", "--data", "digits", "--tracking-uri", uri, "--dry-run"),
+        ("track", "--tracking-uri", uri),
+    ):
+        done = pubench(*words)
+        assert "ann:***@host" in done.stdout + done.stderr
+        assert SECRET not in done.stdout + done.stderr
+
+
+# ---------------------------------------------------------------- the page
+
+#: Stands for mlflow: a server with two processes of its own, one of them deaf to SIGTERM.
+FAKE_MLFLOW = """
+import os, signal, subprocess, sys, time
+from pathlib import Path
+deaf = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
+children = [subprocess.Popen([sys.executable, "-c", code]) for code in ("import time; time.sleep(600)", deaf)]
+Path("pids").write_text(" ".join(str(pid) for pid in (os.getpid(), *(child.pid for child in children))))
+Path("address").write_text(os.environ["MLFLOW_BACKEND_STORE_URI"])
+Path("words").write_text(" ".join(sys.argv))
+time.sleep(600)
+"""
+
+
+def running(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+class TestThePage:
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        package = tmp_path / "fake" / "mlflow"
+        package.mkdir(parents=True)
+        (package / "__init__.py").write_text("")
+        (package / "__main__.py").write_text(FAKE_MLFLOW)
+        (tmp_path / "results").mkdir()
+        return tmp_path
+
+    def command(self, port: int) -> list[str]:
+        heed = (
+            "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
+        )
+        script = str(Path(sys.executable).with_name("pubench"))
+        words = ["ui", "--tracking-uri", f"postgresql://ann:{SECRET}@host/db", "--port", str(port)]
+        return [sys.executable, "-c", heed, script, *words]
+
+    def port(self) -> int:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            return int(free.getsockname()[1])
+
+    @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 0), (signal.SIGHUP, 129)])
+    def test_a_signal_ends_it_and_everything_that_it_started(self, folder: Path, number: int, code: int) -> None:
+        environment = {**os.environ, "PYTHONPATH": str(folder / "fake")}
+        with subprocess.Popen(
+            self.command(self.port()), cwd=folder, env=environment, stdout=-1, stderr=-1, text=True
+        ) as page:
+            deadline = time.monotonic() + 60
+            while not (folder / "words").exists() and time.monotonic() < deadline:
+                time.sleep(0.05)
+            pids = [int(word) for word in (folder / "pids").read_text().split()]
+            assert all(map(running, pids))
+            page.send_signal(number)
+            out, err = page.communicate()
+        assert (page.returncode, err) == (code, "")
+        assert not any(map(running, pids))
+        assert SECRET not in out + (folder / "words").read_text()
+        assert SECRET in (folder / "address").read_text()
+
+    def test_a_used_port_is_refused_in_one_line(self, folder: Path) -> None:
+        with socket.socket() as used:
+            used.bind(("127.0.0.1", 0))
+            used.listen()
+            port = used.getsockname()[1]
+            done = subprocess.run(self.command(port), cwd=folder, capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == f"error: port {port} cannot be used (Address already in use); --port names another\n"
+
+    def test_a_server_that_ends_by_itself_is_an_error(self, folder: Path) -> None:
+        (folder / "fake" / "mlflow" / "__main__.py").write_text("")
+        environment = {**os.environ, "PYTHONPATH": str(folder / "fake")}
+        done = subprocess.run(self.command(self.port()), cwd=folder, env=environment, capture_output=True, text=True)
+        assert done.returncode == 1
+        assert done.stderr == "error: mlflow server ended by itself (exit code 0); what it said stands above\n"
