@@ -163,7 +163,7 @@ def test_what_the_data_refuse_is_one_line_and_a_record(
         (("lst",), ("lst", "list")),
         (("list",), ("methods", "backbones")),
         (("list", "models"), ("models", "methods", "backbones")),
-        (("info", "nnpuu"), ("unknown key 'nnpuu'", "did you mean 'nnpu'")),
+        (("info", "nnpuu"), ("unknown key 'nnpuu'", "did you mean the method 'nnpu'?")),
         (("doctor", "nnpuu"), ("unknown key 'nnpuu'", "did you mean 'nnpu'")),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, tuple) else None,

@@ -161,7 +161,7 @@ class TestInfo:
     def test_an_unknown_key_is_a_wrong_request(self, pubench: Run) -> None:
         done = pubench("info", "nnnpu")
         assert (done.returncode, done.stdout) == (2, "")
-        assert done.stderr.startswith("error: unknown key 'nnnpu'; did you mean 'nnpu'?")
+        assert done.stderr.startswith("error: unknown key 'nnnpu'; did you mean the method 'nnpu'")
 
 
 class TestDoctor:

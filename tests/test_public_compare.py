@@ -196,7 +196,7 @@ def test_files_that_are_not_there_end_no_other(small: Compare, tmp_path: Path) -
         (["nnpu"], {"data": ["digits", "digitz"]}, r"unknown dataset 'digitz'; did you mean 'digits'\?"),
         (["nnpu"], {"config": {"lrr": 1}}, "nnpu has no field 'lrr'"),
         (["nnpu"], {"c": 3}, "c=3: given 3; c must be a number in"),
-        (["nnpu"], {"seeds": 0}, "seeds: a number of at least 1 or a list of seeds is right, given 0"),
+        (["nnpu"], {"seeds": 0}, "seeds: a number from 1 to 10000 or a list of seeds is right, given 0"),
         (["nnpu"], {"seeds": True}, "seeds: .* given True"),
         (["nnpu"], {"seeds": [1, 1]}, r"seeds: a list of different seeds is right, given \[1, 1\]"),
         (["nnpu"], {"seeds": []}, "seeds: a list of different seeds"),

@@ -128,6 +128,8 @@ class TestData:
         text = repr(pubench.data(x.assign(seen=pd.Timestamp("2026-01-01")), labeled, name="tumors"))
         assert text.startswith("PUTable 'tumors'\n  tumors: 569 rows; 'labeled': True = labeled positive")
         assert "left out: 'seen' (constant)" in text
+        assert "features keeps it" in repr(pubench.data(x.assign(id=np.arange(569)), labeled))
+        assert "data.own" not in repr(pubench.data(x.assign(id=np.arange(569)), labeled))
         assert "mean radius" in pubench.data(x, labeled).features
 
     def test_an_edited_file_is_another_table(self, cancer, tmp_path):

@@ -565,7 +565,7 @@ class TestPredict:
         [
             (lambda frame: frame.drop(columns="b"), ("new.csv lacks 'b'",)),
             (lambda frame: frame.rename(columns={"b": "B2"}), ("new.csv lacks 'b'",)),
-            (lambda frame: frame.assign(b=["1", "x", "2"]), ("new.csv: column 'b' is not numeric", "'x'")),
+            (lambda frame: frame.assign(b=["1", "x", "2"]), ("new.csv: column 'b' is not numeric", "position 1")),
             (lambda frame: frame.assign(b=[1, np.inf, 2]), ("new.csv: row 1 of column 'b' is inf",)),
             (lambda frame: frame.iloc[:0], ("new.csv has columns and no rows",)),
         ],
@@ -584,7 +584,8 @@ class TestPredict:
         assert (done.returncode, done.stdout) == (0, "")
         assert done.stderr.startswith("3 rows scored, ")
         assert (home / "scores.csv").read_text() == expected
-        assert "cannot write ." in line_of(self.scored(here, home, colors, self.NEW, "--out", "."))
+        (home / "folder.csv").mkdir()
+        assert "cannot write folder.csv" in line_of(self.scored(here, home, colors, self.NEW, "--out", "folder.csv"))
 
     def test_what_cannot_be_scored_with_is_one_line(self, here: Run, home: Path, colors: str, folder: Path) -> None:
         assert "no finished run 'ffff' in results" in line_of(here("predict", "ffff", "my.csv"))
@@ -702,9 +703,9 @@ BROKEN: dict[str, tuple[str, bytes, str]] = {
     "ragged": ("bad.csv", b"a,labeled\n1,1\n2,0,3\n", "Expected 2 fields in line 3, saw 3"),
     "too-many-fields": ("bad.csv", b"a,labeled\n0,1,1\n1,2,0\n", "name every column"),
     "twice": ("bad.csv", b"a,a,labeled\n1,2,0\n", "column 'a' is there twice"),
-    "latin-1": ("bad.csv", TABLE.replace("a", "ä").encode("latin-1"), "is not UTF-8 text"),
+    "no-encoding": ("bad.csv", TABLE.encode().replace(b"a,", b"\xe4\x81,"), "is not UTF-8 text"),
     "excel-as-csv": ("bad.csv", b"PK\x03\x04\x14\x00\x06\x00\x08\x00!\x00\xff\xfe", "is not UTF-8 text"),
-    "excel": ("bad.xlsx", b"PK\x03\x04", "a table is a file ending in .csv"),
+    "another-kind": ("bad.xls", b"PK\x03\x04", "a table is a file ending in .csv"),
     "truncated-gzip": ("bad.csv.gz", gzip.compress(TABLE.encode() * 99)[:-12], "is damaged"),
     "no-gzip": ("bad.csv.gz", TABLE.encode(), "Not a gzipped file"),
     "no-parquet": ("bad.parquet", TABLE.encode() * 9, "is not a parquet file"),

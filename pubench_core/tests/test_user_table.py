@@ -125,11 +125,16 @@ class TestLabels:
                 ("the values yes, no", "say which is positive with data.own.positive_value"),
             ),
             (LABELED + 1, ("the values 2, 1", "say which is positive with data.own.positive_value")),
-            (np.where(LABELED, 1.0, np.nan), ("is empty in row 6", "0 for unlabeled rows")),
+            (
+                np.where(LABELED, 0.0, np.nan),
+                ("labels no row (1 = labeled positive, 0 = unlabeled, blank = unlabeled)",),
+            ),
+            (np.where(LABELED, "no", None), ("has the value no and blank cells", "data.own.positive_value=no")),
+            (np.full(N, np.nan), ("is empty in every row; PU data need labeled positives",)),
             (np.zeros(N, int), ("labels no row (1 = labeled positive, 0 = unlabeled)", "need labeled positives")),
             (np.ones(N, int), ("labels every row (1 = labeled positive)", "need unlabeled rows")),
         ],
-        ids=["three", "many", "texts", "numbers", "gaps", "none", "all"],
+        ids=["three", "many", "texts", "numbers", "zeros-and-gaps", "no-and-gaps", "gaps", "none", "all"],
     )
     def test_other_labels_are_refused(self, read: Read, values: Any, words: tuple[str, ...]) -> None:
         line = complaint(read, s=values)
@@ -268,7 +273,8 @@ class TestFeatures:
         assert table.x[:, 0].tolist() == (np.arange(N) % 7).tolist()
 
     def test_a_table_is_the_same_features_in_every_format(self, read: Read, tmp_path: Path) -> None:
-        columns = {**plain_columns(), "s": LABELED, "t": np.arange(N) % 3 == 0, "c": np.array(["u", "v"])[LABELED]}
+        colors = np.array(["u", "v"])[np.roll(LABELED, 1)]
+        columns = {**plain_columns(), "s": LABELED, "t": np.arange(N) % 3 == 0, "c": colors}
         np.savez(tmp_path / "my.npz", **columns)
         path = tmp_path / "my.npz"
         every = [read(**columns), read(**columns, _suffix="parquet")]
@@ -484,7 +490,9 @@ class TestTestFile:
 
     def test_gaps_and_unseen_values_are_said(self, read: Read) -> None:
         table = read(
-            c=np.array(["x", "y"])[LABELED], _test={**TEST, "a": [np.nan, 1], "c": ["x", "zz"]}, _truth_col="y"
+            c=np.array(["x", "y"])[np.roll(LABELED, 1)],
+            _test={**TEST, "a": [np.nan, 1], "c": ["x", "zz"]},
+            _truth_col="y",
         )
         assert "my_test.csv: 'c' has values that training did not have (zz); all zero" in table.notes
         assert "my_test.csv: missing values: 'a' 1" in note(table, "missing")
@@ -496,7 +504,7 @@ class TestTestFile:
             (TEST, {"_truth_col": "z"}, ("column of my_test.csv (data.own.truth_col) 'z'",)),
             ({**TEST, "y": [1, 3]}, {"_truth_col": "y"}, ("my_test.csv: column 'y'", "has the values 1, 3")),
             ({"a": [1, 2], "y": [1, 0]}, {"_truth_col": "y"}, ("my_test.csv lacks 'b'",)),
-            ({**TEST, "a": ["u", "v"]}, {"_truth_col": "y"}, ("my_test.csv: column 'a' is not numeric", "'u'")),
+            ({**TEST, "a": ["u", "v"]}, {"_truth_col": "y"}, ("my_test.csv: column 'a' is not numeric", "position 0")),
             ({**TEST, "a": [1, np.inf]}, {"_truth_col": "y"}, ("my_test.csv: row 1 of column 'a' is inf",)),
         ],
         ids=["no-truth", "another-name", "not-two-valued", "column-missing", "text-for-numbers", "infinite"],

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
-
-from rich.table import Table
+from rich.text import Text
 
 from pubench_core.conformance import CHECKS, Finding, Subject, check_method
 from pubench_core.errors import PluginError, unknown
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import Entry, registry
 
+from .columns import Column, print_table
 from .console import err, out
+from .machine import print_json
 
 STYLES = {"passed": "green", "declared": "yellow", "not applicable": "dim"}
 
@@ -21,7 +21,7 @@ def check(name: str, *, as_json: bool) -> None:
     found = {key: check_method(Subject.of(key), _print_line) for key in methods_of(name)}
     if as_json:
         plain = {key: [{**vars(f), "ok": f.ok} for f in findings] for key, findings in found.items()}
-        print(json.dumps(plain, indent=2))
+        print_json(plain)
     else:
         for key, findings in found.items():
             _print(key, findings)
@@ -49,14 +49,25 @@ def _print_line(finding: Finding) -> None:
     err().print(f"{finding.check}: {finding.verdict} ({finding.seconds:.1f} s)", markup=False)
 
 
+COLUMNS = (
+    Column("check"),
+    Column("what must hold", wraps=True, rank=2),
+    Column("verdict", wraps=True),
+    Column("seconds", right=True, rank=1),
+    Column("reason", wraps=True),
+)
+
+
 def _print(key: str, findings: list[Finding]) -> None:
-    table = Table(box=None, pad_edge=False, header_style="bold", title=key, title_justify="left")
-    for column in ("check", "what must hold", "verdict", "seconds", "reason"):
-        table.add_column(column, justify="right" if column == "seconds" else "left", overflow="fold")
+    rows: list[list[str | Text]] = []
+    given: dict[str, str] = {}
     for f in findings:
         demand = (CHECKS[f.check].__doc__ or "").strip() if f.check in CHECKS else ""
-        style = STYLES.get(f.verdict, "bold red")
-        table.add_row(f.check, demand, f"[{style}]{f.verdict}[/]", f"{f.seconds:.1f}", f.reason.replace("[", r"\["))
-    out().print(table)
+        reason = f"as {given[f.reason]}" if f.reason in given else f.reason
+        if reason:
+            given.setdefault(reason, f.check)
+        rows.append([f.check, demand, Text(f.verdict, STYLES.get(f.verdict, "bold red")), f"{f.seconds:.1f}", reason])
+    out().print(key, style="italic", markup=False)
+    print_table(out(), COLUMNS, rows, everything=f"pubench check {key} --format json")
     counts = {v: sum(f.verdict == v for f in findings) for v in dict.fromkeys(f.verdict for f in findings)}
     out().print(", ".join(f"{count} {verdict}" for verdict, count in counts.items()))

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import csv
-import json
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
-
-from rich.table import Table
 
 from pubench_core.data.copies import folders_of_copies, verify_copy
 from pubench_core.data.dataset import DataRoot
@@ -21,11 +17,25 @@ from pubench_core.plugins.info import DatasetInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.specs import ExecutionSpec
 
+from .columns import Column, print_table
 from .console import err, out
+from .machine import print_json
 from .messages import in_flags, said
 from .progress import data_progress
+from .visible import rows_out
 
+#: Of the machine-readable listings; the table leaves the citation to ``pubench data info``.
 COLUMNS = ("key", "state", "size", "rows", "test", "classes", "prior", "license", "citation")
+_LISTED = (
+    Column("key"),
+    Column("state"),
+    Column("size", right=True, rank=2),
+    Column("rows", right=True, rank=1),
+    Column("test", right=True, rank=3),
+    Column("classes", right=True, rank=5),
+    Column("prior", right=True, rank=4),
+    Column("license", wraps=True, rank=6),
+)
 
 
 def print_list(given: Path | None, format: str) -> None:
@@ -33,21 +43,18 @@ def print_list(given: Path | None, format: str) -> None:
     root = _root(given)
     found = [_row(availability_of(info, root)) for info in registry().infos(DatasetInfo)]
     if format == "json":
-        print(json.dumps(found, indent=2))
+        print_json(found)
     elif format == "csv":
-        writer = csv.DictWriter(sys.stdout, COLUMNS, lineterminator="\n")
+        writer = csv.DictWriter(rows_out(), COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(found)
     else:
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        for name in COLUMNS:
-            table.add_column(name, no_wrap=name == "key", overflow="fold")
-        for row in found:
-            table.add_row(*(_cell(name, row[name]) for name in COLUMNS))
-        out().print(table)
+        cells = [[_cell(column.name, row[column.name]) for column in _LISTED] for row in found]
+        print_table(out(), _LISTED, cells, everything="pubench data list --format csv")
         out().print(
             f"files: {root.path} (from {in_flags(root.said_by)}); prepared copies: {root.cache / 'prepared'}",
             markup=False,
+            soft_wrap=True,
         )
 
 
@@ -75,7 +82,7 @@ def print_one(key: str, given: Path | None, *, as_json: bool) -> None:
     here = availability_of(registry().find(DatasetInfo, key), _root(given))
     facts = _facts(here)
     if as_json:
-        print(json.dumps(facts, indent=2))
+        print_json(facts)
     else:
         _print_facts(here, facts)
 
@@ -121,32 +128,39 @@ def _print_facts(here: Availability, facts: Mapping[str, Any]) -> None:
         f"state: {here.state}" + (f", {_size(facts['size'])}" if facts["size"] else ""),
     ):
         console.print(line, markup=False)
-    console.print(_class_table(facts["classes"]))
+    _print_classes(facts["classes"])
     for name, lists in facts["binarizations"].items():
         sides = (", ".join(map(str, lists[side])) for side in ("positive", "negative"))
         console.print(f"{name}: positive {next(sides)}; negative {next(sides)}", markup=False)
     for text in facts["files"]:
-        console.print(f"file: {text}", markup=False)
+        console.print(f"file: {text}", markup=False, soft_wrap=True)
     if len(here.files) > LISTED_FILES:
         console.print(f"... {len(here.files) - LISTED_FILES} more files")
     for copy in facts["copies"]:
-        console.print(f"copy: {copy['folder']} ({_size(copy['bytes'])}, {copy['made_at']})", markup=False)
+        console.print(
+            f"copy: {copy['folder']} ({_size(copy['bytes'])}, {copy['made_at']})", markup=False, soft_wrap=True
+        )
     if here.reason:
         console.print(facts["missing"], style="yellow", markup=False)
 
 
-def _class_table(classes: Iterable[Mapping[str, Any]]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("index", "class", "rows", "test"):
-        table.add_column(name, justify="left" if name == "class" else "right")
-    for entry in classes:
-        table.add_row(*("" if entry[n] is None else str(entry[n]) for n in ("index", "name", "rows", "test")))
-    return table
+_CLASSES = (
+    Column("index", right=True),
+    Column("class", wraps=True),
+    Column("rows", right=True),
+    Column("test", right=True),
+)
 
 
-def fetch(keys: list[str], given: Path | None, encoder: Path | None, offline: bool) -> None:
+def _print_classes(classes: Iterable[Mapping[str, Any]]) -> None:
+    names = ("index", "name", "rows", "test")
+    print_table(out(), _CLASSES, [["" if c[n] is None else str(c[n]) for n in names] for c in classes])
+
+
+def fetch(keys: list[str], given: Path | None, encoder: Path | None, offline: bool, *, as_json: bool) -> None:
     """Downloads what is absent and prepares the copy that a run with the set's own preprocessing opens."""
     root = _root(given, encoder=encoder, offline=offline)
+    ready = []
     for info in [registry().find(DatasetInfo, key) for key in keys]:
         source = source_of(info)
         try:
@@ -160,9 +174,12 @@ def fetch(keys: list[str], given: Path | None, encoder: Path | None, offline: bo
         opened = open_dataset(source, root, preprocess=info.preprocess)
         rows = len(opened.data.x) + (len(opened.data.x_test) if opened.data.x_test is not None else 0)
         err().print(f"{info.key}: ready, {rows} rows, {opened.folder or 'comes with its package'}", markup=False)
+        ready.append({"key": info.key, "rows": rows, "folder": str(opened.folder) if opened.folder else None})
+    if as_json:
+        print_json(ready)
 
 
-def verify(keys: list[str], given: Path | None) -> None:
+def verify(keys: list[str], given: Path | None, *, as_json: bool) -> None:
     """Full check of prepared copies. Raises PluginError naming the first difference after all were printed."""
     root = _root(given)
     folders = [] if keys else folders_of_copies(None, root.cache)
@@ -173,21 +190,25 @@ def verify(keys: list[str], given: Path | None) -> None:
         if not found:
             raise RequestError(f"{info.key} has no prepared copy to verify", hint=Hint("fetch", info.key))
         folders += found
-    wrong = []
+    wrong, found_out = [], []
     for folder in folders:
         differences = verify_copy(folder)
         outcome = f"{len(differences)} of its files differ" if differences else "as prepared"
-        out().print(f"{folder.parent.name}: {folder}: {outcome}", markup=False)
+        if not as_json:
+            out().print(f"{folder.parent.name}: {folder}: {outcome}", markup=False, soft_wrap=True)
+        found_out.append({"key": folder.parent.name, "folder": str(folder), "wrong": list(map(said, differences))})
         wrong += differences
-    if not folders:
-        out().print(f"no prepared copies in {root.cache / 'prepared'}", markup=False)
+    if as_json:
+        print_json(found_out)
+    elif not folders:
+        out().print(f"no prepared copies in {root.cache / 'prepared'}", markup=False, soft_wrap=True)
     for error in wrong[1:]:
         err().print(f"error: {said(error)}", markup=False)
     if wrong:
         raise PluginError(str(wrong[0]), hint=wrong[0].hint)
 
 
-def print_path(key: str, given: Path | None) -> None:
+def print_path(key: str, given: Path | None, *, as_json: bool) -> None:
     """The folder of the prepared copy, or of the source files. Raises RequestError where there is neither."""
     info, root = registry().find(DatasetInfo, key), _root(given)
     here = availability_of(info, root)
@@ -197,18 +218,25 @@ def print_path(key: str, given: Path | None) -> None:
         raise RequestError(here.reason, hint=here.reason.hint)
     if here.state == "packaged":
         raise RequestError(f"{info.key} comes with its package and has no files")
-    print(here.folder if here.state == "prepared" else here.files[0].parent)
+    folder = here.folder if here.state == "prepared" else here.files[0].parent
+    if as_json:
+        print_json({"key": info.key, "state": here.state, "folder": str(folder)})
+    else:
+        print(folder, file=rows_out())
 
 
-def remove(keys: list[str], given: Path | None) -> None:
+def remove(keys: list[str], given: Path | None, *, as_json: bool) -> None:
     """Deletes prepared copies; the files as distributed stay."""
-    root = _root(given)
+    root, done = _root(given), []
     for info in [registry().find(DatasetInfo, key) for key in keys]:
         freed = remove_copies(info.key, root.cache)
         err().print(
             f"{info.key}: {_size(freed)} freed; the files as distributed stay" if freed else f"{info.key}: no copy",
             markup=False,
         )
+        done.append({"key": info.key, "freed_bytes": freed})
+    if as_json:
+        print_json(done)
 
 
 def _root(given: Path | None, *, encoder: Path | None = None, offline: bool = False) -> DataRoot:
@@ -219,7 +247,7 @@ def _root(given: Path | None, *, encoder: Path | None = None, offline: bool = Fa
 def _cell(name: str, value: Any) -> str:
     if value is None:
         return ""
-    return (_size(value) if name == "size" else str(value)).replace("[", r"\[")
+    return _size(value) if name == "size" else str(value)
 
 
 def _size(count: int) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from .choices import Format, ListFormat, keys
-from .options import Given, option, takes
+from .options import TABLE_FLAGS, Given, option, takes
 
 data_app = typer.Typer(
     name="data",
@@ -18,7 +18,14 @@ data_app = typer.Typer(
 )
 
 Key = Annotated[str, typer.Argument(help="Data set key or alias.", autocompletion=keys("dataset"))]
-Keys = Annotated[list[str] | None, typer.Argument(help="Data set keys. (default: all that are prepared)")]
+KeyOrFile = Annotated[
+    str, typer.Argument(help="Data set key or alias, or a table of your own.", autocompletion=keys("dataset"))
+]
+Keys = Annotated[
+    list[str] | None,
+    typer.Argument(help="Data set keys. (default: all that are prepared)", autocompletion=keys("dataset")),
+]
+PrintFormat = Annotated[Format, typer.Option("--format", help="How to print it.")]
 Root = Annotated[Path | None, typer.Option("--data-root", help=option("--data-root").help)]
 Encoder = Annotated[Path | None, typer.Option("--encoder", help=option("--encoder").help)]
 Offline = Annotated[bool, typer.Option("--offline", help=option("--offline").help)]
@@ -29,67 +36,105 @@ def list_(
     data_root: Root = None,
     format: Annotated[ListFormat, typer.Option(help="How to print it.")] = ListFormat.table,
 ) -> None:
-    """What is here of every data set: state, size, rows, classes, prior, license, citation."""
+    """What is here of every data set: state, size, rows, classes, prior, license (citations: pubench data info)."""
     from .data import print_list
 
     print_list(data_root, format.value)
 
 
 @data_app.command(epilog="Example: pubench data info letter")
+@takes("--data-root", *TABLE_FLAGS)
 def info(
-    key: Key, data_root: Root = None, format: Annotated[Format, typer.Option(help="How to print it.")] = Format.table
+    given: Given,
+    key: KeyOrFile,
+    format: PrintFormat = Format.table,
 ) -> None:
-    """Everything about one data set: classes with counts, binarizations, files, copies, license, citation."""
+    """Everything about one data set, or what is understood of a table of your own (my.csv --label-col COLUMN)."""
+    from .own_table import is_table, print_table_facts
+
+    if is_table(key, given):
+        print_table_facts(key, given, as_json=format is Format.json)
+        return
     from .data import print_one
 
-    print_one(key, data_root, as_json=format is Format.json)
+    print_one(key, given.get("--data-root"), as_json=format is Format.json)
+
+
+@data_app.command(epilog="Example: pubench data check my.csv --label-col labeled")
+@takes(*TABLE_FLAGS)
+def check(
+    given: Given,
+    file: Annotated[str, typer.Argument(help="A table of your own: .csv, .tsv, .xlsx, .parquet or .npz.")],
+    format: PrintFormat = Format.table,
+) -> None:
+    """Say what is understood of a table of your own, before anything is trained: labels, features, ids, oddities."""
+    from .own_table import print_table_facts
+
+    print_table_facts(file, given, as_json=format is Format.json)
 
 
 @data_app.command(epilog="Example: pubench data fetch fashion-mnist")
 def fetch(
-    keys: Annotated[list[str], typer.Argument(help="Data set keys.")],
+    keys: Annotated[list[str], typer.Argument(help="Data set keys.", autocompletion=keys("dataset"))],
     data_root: Root = None,
     encoder: Encoder = None,
     offline: Offline = False,
+    format: PrintFormat = Format.table,
 ) -> None:
     """Download what is absent and prepare the copy that runs open."""
     from .data import fetch as get
 
-    get(keys, data_root, encoder, offline)
+    get(keys, data_root, encoder, offline, as_json=format is Format.json)
 
 
 @data_app.command(epilog="Example: pubench data verify fashion-mnist")
-def verify(keys: Keys = None, data_root: Root = None) -> None:
+def verify(keys: Keys = None, data_root: Root = None, format: PrintFormat = Format.table) -> None:
     """Read every byte of prepared copies and their sources, and compare checksums. Exit code 1 if one differs."""
     from .data import verify as check
 
-    check(keys or [], data_root)
+    check(keys or [], data_root, as_json=format is Format.json)
 
 
 @data_app.command(epilog="Example: cd $(pubench data path mnist)")
-def path(key: Key, data_root: Root = None) -> None:
+def path(key: Key, data_root: Root = None, format: PrintFormat = Format.table) -> None:
     """Print the folder of a data set's prepared copy, or of its files where there is none."""
     from .data import print_path
 
-    print_path(key, data_root)
+    print_path(key, data_root, as_json=format is Format.json)
 
 
 @data_app.command(epilog="Example: pubench data remove mnist")
-def remove(keys: Annotated[list[str], typer.Argument(help="Data set keys.")], data_root: Root = None) -> None:
+def remove(
+    keys: Annotated[list[str], typer.Argument(help="Data set keys.", autocompletion=keys("dataset"))],
+    data_root: Root = None,
+    format: PrintFormat = Format.table,
+) -> None:
     """Delete prepared copies. The files as distributed stay."""
     from .data import remove as delete
 
-    delete(keys, data_root)
+    delete(keys, data_root, as_json=format is Format.json)
 
 
 @data_app.command(epilog="Example: pubench data show mnist --mech s2 --c 0.1")
-@takes("--mech", "--c", "--scheme", "--seed", "--data-root", "--encoder", "--offline")
+@takes("--mech", "--c", "--scheme", "--seed", "--data-root", "--encoder", "--offline", *TABLE_FLAGS)
 def show(
     given: Given,
-    key: Annotated[str, typer.Argument(help="Data set key, or toy-gaussian.")],
+    key: Annotated[
+        str,
+        typer.Argument(
+            help="Data set key, toy-gaussian, or a table of your own, which is said in words.",
+            autocompletion=keys("dataset"),
+        ),
+    ],
     out: Annotated[Path | None, typer.Option(help="PNG file. (default: KEY-MECH.png)")] = None,
+    format: PrintFormat = Format.table,
 ) -> None:
     """Write a PNG: who is labeled and who is hidden (images), or classes and propensities (text, tabular)."""
+    from .own_table import is_table, print_table_facts
+
+    if is_table(key, given):
+        print_table_facts(key, given, as_json=format is Format.json)
+        return
     from .show import show as draw
 
-    draw(key, given, out)
+    draw(key, given, out, as_json=format is Format.json)

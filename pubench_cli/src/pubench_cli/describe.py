@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, fields
+from difflib import SequenceMatcher, get_close_matches
 from typing import Any
 
-from pubench_core.errors import Hint, PluginError, unknown
+from rich.text import Text
+
+from pubench_core.errors import Hint, PluginError, RequestError
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import Entry, registry
+from pubench_core.results.plain import plain_data
+
+from .columns import Column, print_table
+from .machine import print_json
 
 _LEFT_OUT = {"key", "name", "presets", "reference", "aliases", "load"}
 
@@ -18,14 +24,35 @@ def print_info(key: str, *, as_json: bool) -> None:
     """Prints every entry with this key, of whatever kind. RequestError if there is none, PluginError if broken."""
     entries = registry().named(key)
     if not entries:
-        known = {e.key for e in registry().all()}
-        raise unknown("key", key, known, hint=Hint("list", "method"))
+        raise RequestError(f"unknown key '{key}'; {_nearest(key)}", value=key)
     descriptions = [describe(entry) for entry in entries]
     if as_json:
-        print(json.dumps(descriptions if len(descriptions) > 1 else descriptions[0], indent=2, default=list))
+        print_json(plain_data(descriptions if len(descriptions) > 1 else descriptions[0]))
     else:
         for description in descriptions:
             _print(description)
+
+
+#: Keys whose likeness is so close to the best one's are suggested, too.
+NEAR = 0.15
+
+
+def _nearest(key: str) -> str:
+    """The nearest key of every kind, the nearest of all first, each with its kind; else how to see them."""
+    kinds: dict[str, set[str]] = {}
+    for entry in registry().all():
+        kinds.setdefault(entry.kind or "plugin", set()).update((entry.key, *(entry.info.aliases if entry.info else ())))
+    near = [
+        (SequenceMatcher(None, name, key.lower()).ratio(), kind, name)
+        for kind, names in kinds.items()
+        for name in get_close_matches(key.lower(), names, 1, 0.5)
+    ]
+    if not near:
+        return "'pubench list methods', 'pubench list datasets' and so on list what there is"
+    near.sort(reverse=True)
+    best = near[0][0]
+    named = [f"the {kind} '{name}'" for ratio, kind, name in near if ratio > best - NEAR]
+    return f"did you mean {' or '.join(named)}?"
 
 
 def describe(entry: Entry) -> dict[str, Any]:
@@ -87,38 +114,48 @@ def _hyper_parameters(info: MethodInfo) -> list[dict[str, Any]]:
     ]
 
 
-def _print(described: dict[str, Any]) -> None:
-    from rich.table import Table
+#: What is said in a way of its own.
+_APART = {"key", "kind", "name", "reference", "hyper_parameters", "presets"}
+_HYPER_PARAMETERS = (
+    Column("hyper-parameter"),
+    Column("default", wraps=True),
+    Column("values", wraps=True, rank=2),
+    Column("meaning", wraps=True, rank=1),
+    Column("search", wraps=True, rank=3),
+)
 
+
+def _print(described: dict[str, Any]) -> None:
     from .console import out
 
     console = out()
-    console.print(f"[bold]{described['key']}[/]  {described['kind']}: {described['name']}")
+    console.print(Text(described["key"], "bold"), f"  {described['kind']}: {described['name']}", sep="", markup=False)
     reference = described["reference"]
     if reference:
         url = f"  {reference['url']}" if reference["url"] else ""
-        console.print(f"{reference['authors']}, {reference['title']}, {reference['venue']} {reference['year']}{url}")
+        cited = f"{reference['authors']}, {reference['title']}, {reference['venue']} {reference['year']}{url}"
+        console.print(cited, markup=False)
     for name, value in described.items():
-        if name not in {"key", "kind", "name", "reference", "hyper_parameters", "presets"} and value not in (
-            "",
-            [],
-            (),
-            {},
-        ):
+        if name not in _APART and value not in ("", [], (), {}):
             items = [f"{k}: {v}" for k, v in value.items()] if isinstance(value, dict) else value
             text = ", ".join(str(v) for v in items) if isinstance(items, (list, tuple)) else str(items)
             console.print(f"  {name.replace('_', ' ')}: {text}", markup=False)
     if "hyper_parameters" in described:
-        table = Table(box=None, pad_edge=False, header_style="bold", title_justify="left")
-        for column in ("hyper-parameter", "default", "values", "meaning", "search"):
-            table.add_column(column, overflow="fold")
-        for row in described["hyper_parameters"]:
-            default = "none" if row["default"] is None else str(row["default"])
-            table.add_row(row["name"], default, row["values"], row["meaning"], row["search"] or "")
+        rows = [
+            [
+                row["name"],
+                "none" if row["default"] is None else str(row["default"]),
+                row["values"],
+                row["meaning"],
+                row["search"] or "",
+            ]
+            for row in described["hyper_parameters"]
+        ]
         console.print()
-        console.print(table)
+        print_table(console, _HYPER_PARAMETERS, rows, everything=f"pubench info {described['key']} --format json")
         for name, preset in described["presets"].items():
-            values = " ".join(f"{k}={v}" for k, v in preset["values"].items())
-            console.print(f"\n[bold]preset {name}[/]  {preset['note']}\n  {values}")
+            console.print()
+            console.print(Text(f"preset {name}", "bold"), f"  {preset['note']}", sep="", markup=False)
+            console.print("  " + " ".join(f"{k}={v}" for k, v in preset["values"].items()), markup=False)
             for data, overrides in preset["per_data"].items():
-                console.print(f"  {data}: " + " ".join(f"{k}={v}" for k, v in overrides.items()))
+                console.print(f"  {data}: " + " ".join(f"{k}={v}" for k, v in overrides.items()), markup=False)

@@ -10,10 +10,12 @@ from pubench_core.errors import PluginError, unknown
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import Entry, load, registry
 
+from .machine import print_json
 from .messages import in_flags
+from .visible import show
 
 
-def check_all() -> None:
+def check_all(*, as_json: bool) -> None:
     """Prints the environment and every plugin that does not load; exit code 0 whatever it finds."""
     import torch
 
@@ -23,36 +25,54 @@ def check_all() -> None:
 
     facts = capture(torch.device("cpu"))
     root = data_root(ExecutionSpec())
-    print(f"python      {facts.python} on {facts.platform}")
-    print(f"processor   {facts.cpu}, {facts.cpu_count} logical, {facts.threads} threads")
-    print(f"torch       {torch.__version__}; CUDA " + (_gpus() if torch.cuda.is_available() else "not available"))
-    print(
+    gpus = (
+        [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())] if torch.cuda.is_available() else []
+    )
+    found = [_plain(entry) for entry in registry().all()]
+    broken = [one for one in found if one["problem"]]
+    if as_json:
+        place = {"path": str(root.path), "said_by": in_flags(root.said_by), "exists": root.path.is_dir()}
+        print_json({**facts.model_dump(mode="json"), "gpus": gpus, "data_root": place, "plugins": found})
+        return
+    show(f"python      {facts.python} on {facts.platform}")
+    show(f"processor   {facts.cpu}, {facts.cpu_count} logical, {facts.threads} threads")
+    show(f"torch       {torch.__version__}; CUDA {', '.join(gpus) or 'not available'}")
+    show(
         f"data root   {root.path} (from {in_flags(root.said_by)}){'' if root.path.is_dir() else ': no such folder yet'}"
     )
-    entries = registry().all()
-    broken = [(entry, text) for entry in entries if (text := problem(entry))]
-    print(f"plugins     {len(entries) - len(broken)} ok, {len(broken)} broken")
-    for entry, text in broken:
-        print(f"  {entry.key}  {entry.distribution} {entry.version}: {text.strip().splitlines()[-1]}")
-        print(f"    pubench doctor {entry.key}")
+    show(f"plugins     {len(found) - len(broken)} ok, {len(broken)} broken")
+    for one in broken:
+        show(f"  {one['key']}  {one['package']} {one['version']}: {one['problem'].strip().splitlines()[-1]}")
+        show(f"    pubench doctor {one['key']}")
 
 
-def check_one(key: str) -> None:
+def check_one(key: str, *, as_json: bool) -> None:
     """Prints whether the plugins of this key load, with the traceback of one that does not; exit code 1 then."""
     entries = registry().named(key)
     if not entries:
         raise unknown("key", key, {e.key for e in registry().all()})
-    failed = False
-    for entry in entries:
-        text = problem(entry)
-        failed |= bool(text)
-        print(
-            f"{entry.kind or 'plugin'} {entry.key}  {entry.distribution} {entry.version}: {'broken' if text else 'ok'}"
-        )
-        if text:
-            print(text)
-    if failed:
+    found = [_plain(entry) for entry in entries]
+    if as_json:
+        print_json({"plugins": found})
+    else:
+        for one in found:
+            show(f"{one['kind']} {one['key']}  {one['package']} {one['version']}: {one['status']}")
+            if one["problem"]:
+                show(one["problem"])
+    if any(one["problem"] for one in found):
         raise typer.Exit(1)
+
+
+def _plain(entry: Entry) -> dict[str, str]:
+    text = problem(entry)
+    return {
+        "kind": entry.kind or "plugin",
+        "key": entry.key,
+        "package": entry.distribution,
+        "version": entry.version,
+        "status": "broken" if text else "ok",
+        "problem": text,
+    }
 
 
 def problem(entry: Entry) -> str:
@@ -69,9 +89,3 @@ def problem(entry: Entry) -> str:
     except PluginError:
         return traceback.format_exc()
     return ""
-
-
-def _gpus() -> str:
-    import torch
-
-    return ", ".join(torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count()))

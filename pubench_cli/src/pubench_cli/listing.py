@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import csv
-import json
-import sys
 from typing import Any
 
 from pubench_core.plugins.info import BackboneInfo, DatasetInfo, Info, MechanismInfo, MethodInfo, MetricInfo, PriorInfo
 from pubench_core.plugins.registry import Entry, registry
+
+from .machine import print_json
+from .visible import rows_out
 
 
 def rows(kind: str) -> list[dict[str, Any]]:
@@ -62,19 +63,22 @@ def print_listing(kinds: str, format: str) -> None:
     """Prints the listing of a plural kind in the given format."""
     found = rows(kinds.removesuffix("s"))
     if format == "json":
-        print(json.dumps(found, indent=2))
+        print_json(found)
     elif format == "csv":
         columns = list(dict.fromkeys(name for row in found for name in row)) or ["key", "status"]
-        writer = csv.DictWriter(sys.stdout, columns)
+        writer = csv.DictWriter(rows_out(), columns)
         writer.writeheader()
         writer.writerows({k: ";".join(v) if isinstance(v, list) else v for k, v in row.items()} for row in found)
     else:
         _print_table(kinds, found)
 
 
-def _print_table(kinds: str, found: list[dict[str, Any]]) -> None:
-    from rich.table import Table
+#: What a listing shows to the last; the later in this list, the sooner it is left out where there is no room.
+_KEEP = ("key", "status", "name", "family", "modality", "assumption", "oracle", "needs prior", "criterion", "published")
 
+
+def _print_table(kinds: str, found: list[dict[str, Any]]) -> None:
+    from .columns import Column, print_table
     from .console import out
 
     if not found:
@@ -83,24 +87,26 @@ def _print_table(kinds: str, found: list[dict[str, Any]]) -> None:
     hidden = {"reason", "venue", "year", "package", "version", "status", "oracle"}
     own = [name for name in dict.fromkeys(n for row in found for n in row) if name not in hidden]
     own = [name for name in own if any(row.get(name) not in ("", [], None) for row in found)]
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in own:
-        table.add_column(name.replace("_", " "), no_wrap=name == "key", overflow="fold")
-    for name in ("published", "package", "status"):
-        table.add_column(name, overflow="fold")
+    names = [*(name.replace("_", " ") for name in own), "published", "package", "status"]
+    rows = []
     for row in found:
-        cells = [_cell(row.get(name, "")) for name in own]
         published = f"{row.get('venue', '')} {row.get('year') or ''}".strip()
-        status = "ok" if row["status"] == "ok" else f"[red]{row['status']}[/]: {_plain(row.get('reason', ''))}"
-        table.add_row(*cells, published, f"{row['package']} {row['version']}", status)
-    out().print(table)
+        status = "ok" if row["status"] == "ok" else f"{row['status']}: {row.get('reason', '')}"
+        rows.append(
+            [*(_cell(row.get(name, "")) for name in own), published, f"{row['package']} {row['version']}", status]
+        )
+    columns = [Column(name, wraps=name != "key", rank=_rank(name)) for name in names]
+    styles = ["" if row["status"] == "ok" else "red" for row in found]
+    print_table(out(), columns, rows, styles, everything=f"pubench list {kinds} --format csv")
+
+
+def _rank(name: str) -> int:
+    if name in ("key", "status"):
+        return 0
+    return _KEEP.index(name) if name in _KEEP else len(_KEEP)
 
 
 def _cell(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return _plain(", ".join(value) if isinstance(value, list) else str(value))
-
-
-def _plain(text: str) -> str:
-    return text.replace("[", r"\[")
+    return ", ".join(value) if isinstance(value, list) else str(value)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .choices import keys
+from .choices import criteria, keys, presets
 
 if TYPE_CHECKING:
     from pubench_core.request import Layer
@@ -29,7 +29,7 @@ MACHINE = "Execution and output"
 class SpecOption:
     """``path``: the field that it sets. ``switch``: the value that it sets where it takes none.
 
-    ``completes``: kind of plugin whose keys complete it. ``read``: makes the field's value of the text.
+    ``completes``: kind of plugin whose keys complete it, or what does. ``read``: makes the field's value of the text.
     """
 
     flag: str
@@ -38,7 +38,7 @@ class SpecOption:
     panel: str
     kind: type = str
     switch: bool | None = None
-    completes: str = ""
+    completes: str | Callable[..., list[str]] = ""
     read: Callable[[str], Any] | None = None
 
     @property
@@ -55,7 +55,7 @@ class SpecOption:
         """The option as a parameter of a command."""
         more: dict[str, Any] = {"help": self.help, "rich_help_panel": self.panel}
         if self.completes:
-            more["autocompletion"] = keys(self.completes)
+            more["autocompletion"] = keys(self.completes) if isinstance(self.completes, str) else self.completes
         if self.switch is not None:
             kind, default = Annotated[bool, typer.Option(self.flag, **more)], False
         else:
@@ -74,7 +74,7 @@ OPTIONS: tuple[SpecOption, ...] = (
     SpecOption(
         "--data",
         ("data", "key"),
-        "Data set key, or a table of your own (.csv, .tsv, .parquet, .npz).",
+        "Data set key, or a table of your own (.csv, .tsv, .xlsx, .parquet, .npz).",
         LABELS,
         completes="dataset",
     ),
@@ -106,7 +106,10 @@ OPTIONS: tuple[SpecOption, ...] = (
         LABELS,
     ),
     SpecOption(
-        "--label-col", ("data", "own", "label_col"), "Column that says who is labeled: 1/0, 1/-1, true/false.", TABLE
+        "--label-col",
+        ("data", "own", "label_col"),
+        "Column that says who is labeled: 1/0, 1/-1, true/false; blank: not.",
+        TABLE,
     ),
     SpecOption("--truth-col", ("data", "own", "truth_col"), "Column of true labels, for measuring only.", TABLE),
     SpecOption(
@@ -128,8 +131,9 @@ OPTIONS: tuple[SpecOption, ...] = (
         ("selection", "criterion"),
         "Criterion that chooses the epoch: pa, pauc, native, last; oracle: oa, f1, macro-f1. (default: pa)",
         RUN,
+        completes=criteria,
     ),
-    SpecOption("--preset", ("method", "preset"), "Named hyper-parameter values of the method.", RUN),
+    SpecOption("--preset", ("method", "preset"), "Named hyper-parameter values of the method.", RUN, completes=presets),
     SpecOption("--backbone", ("backbone", "key"), "Network. (default: the data set's)", RUN, completes="backbone"),
     SpecOption("--device", ("execution", "device"), "auto, cpu or cuda:0. (default: auto)", MACHINE),
     SpecOption("--threads", ("execution", "threads"), "CPU threads. (default: torch's)", MACHINE),
@@ -152,7 +156,7 @@ OPTIONS: tuple[SpecOption, ...] = (
     SpecOption(
         "--artifacts",
         ("execution", "artifacts"),
-        "all, none, or a list of scores,trace,samples. (default: scores,trace)",
+        "all, none, or some of scores, trace and samples, joined by commas. (default: the first two)",
         MACHINE,
         read=_artifacts,
     ),
@@ -163,10 +167,14 @@ OPTIONS: tuple[SpecOption, ...] = (
     SpecOption(
         "--tracking-uri",
         ("execution", "tracking_uri"),
-        "MLflow server or database. (default: MLFLOW_TRACKING_URI, else <results>/mlflow.db)",
+        "MLflow server or database. (default: MLFLOW_TRACKING_URI, else mlflow.db in the results)",
         MACHINE,
     ),
 )
+
+
+#: Those that say how a table of one's own is to be read.
+TABLE_FLAGS = tuple(option.flag for option in OPTIONS if option.panel == TABLE)
 
 
 def option(flag: str) -> SpecOption:

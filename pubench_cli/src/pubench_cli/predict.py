@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import sys
+import csv
+import json
 import zipfile
 import zlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,35 +14,81 @@ import numpy as np
 import numpy.typing as npt
 
 from pubench_core.data.encoding import encode, gaps_in, texts_of
-from pubench_core.data.tables import read_table
+from pubench_core.data.tables import as_written, read_table
 from pubench_core.engine.model_file import SavedModel, load_model
 from pubench_core.errors import RecordError, RequestError, RunFailed
 from pubench_core.plugins.registry import registry
-from pubench_core.records.files import MODEL, write_predictions
+from pubench_core.records.files import MODEL, ids_in, predictions_of, write_predictions
 from pubench_core.records.store import RecordStore, read_record
 
 from .console import err
+from .machine import print_json
+from .visible import rows_out
+
+#: Endings of what can be written, and as what.
+ENDINGS = {".csv": "csv", ".json": "json", ".parquet": "parquet"}
 
 
-def predict(run: str, file: Path, out: Path | None, results: Path) -> None:
-    """Writes row, score, rank and decision of every row of ``file`` as CSV."""
+def predict(run: str, file: Path, out: Path | None, results: Path, form: str | None) -> None:
+    """Writes row, what names it, score, rank and decision of every row of ``file``.
+
+    ``form``: csv, json (a list of objects) or what the ending of ``out`` says.
+    """
+    form = _form(out, form)
     folder = RecordStore(results).locate(run)
     model = load_model(folder / MODEL, registry())
     _say_which_epoch(folder)
-    x = rows_of(file, model)
+    x, ids = rows_of(file, model, _ids_of(folder))
     scores = model.scores(x)
     if not np.isfinite(scores).all():
         bad = int(np.flatnonzero(~np.isfinite(scores))[0])
         raise RunFailed(f"the score of row {bad} of {file} is {scores[bad]}")
     rows = np.arange(len(scores))
     if out is None:
-        write_predictions(sys.stdout, rows, scores)
+        if form == "json":
+            print_json(_objects(predictions_of(rows, scores, ids)))
+        else:
+            write_predictions(rows_out(), rows, scores, ids)
         return
     try:
-        write_predictions(out, rows, scores)
+        match form:
+            case "parquet":
+                import pandas as pd
+
+                pd.DataFrame(predictions_of(rows, scores, ids)).to_parquet(out, index=False)
+            case "json":
+                out.write_text(json.dumps(_objects(predictions_of(rows, scores, ids)), indent=2) + "\n", "utf-8")
+            case _:
+                write_predictions(out, rows, scores, ids)
     except OSError as error:
         raise RequestError(f"cannot write {out}: {error.strerror or error}") from error
     err().print(f"{len(scores)} rows scored, {int((scores > 0).sum())} positive: {out}", markup=False)
+
+
+def _form(out: Path | None, asked: str | None) -> str:
+    """csv, json or parquet. Raises RequestError for an ending that says something else, before anything is scored."""
+    if out is None:
+        return asked or "csv"
+    form = ENDINGS.get(out.suffix.lower())
+    if form is None:
+        raise RequestError(
+            f"--out {out}: predictions are written as {', '.join(ENDINGS)}; give it one of these endings"
+        )
+    if asked not in (None, form):
+        raise RequestError(f"--out {out}: --format {asked} is written to a file that ends in .{asked}")
+    return form
+
+
+def _objects(columns: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    return [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
+
+
+def _ids_of(folder: Path) -> list[str]:
+    """Columns that name the rows in the run's own predictions; none where it has none."""
+    try:
+        return list(ids_in(folder))
+    except (OSError, UnicodeDecodeError, csv.Error, IndexError):  # absent or damaged; the model scores all the same
+        return []
 
 
 def _say_which_epoch(folder: Path) -> None:
@@ -57,16 +105,27 @@ def _say_which_epoch(folder: Path) -> None:
         )
 
 
-def rows_of(file: Path, model: SavedModel) -> npt.NDArray[Any]:
+def rows_of(file: Path, model: SavedModel, names: Sequence[str] = ()) -> tuple[npt.NDArray[Any], dict[str, list[str]]]:
     """(n, *shape) rows as the model takes them: columns by name where it was trained on a table of the user's, else an
-    array ``x`` of an npz, or numeric columns in the data set's order.
+    array ``x`` of an npz, or numeric columns in the data set's order. Beside them, what names the rows: those of the
+    columns ``names`` that the file has.
     """
     if model.columns is not None:
-        frame = read_table(file, texts_of(model.columns))
-        x = encode(frame, model.columns, file.name, lambda text: err().print(text, markup=False))
+        frame = read_table(file, texts_of(model.columns), _say)
+        x = encode(frame, model.columns, file.name, _say)
         if gaps := gaps_in(frame, model.columns):
-            err().print(f"{file.name}: {gaps}", markup=False)
-        return x
+            _say(f"{file.name}: {gaps}")
+        found = as_written(file, frame, [name for name in names if name in frame])
+        return x, {name: texts.tolist() for name, texts in found.items()}
+    return _rows_of_arrays(file, model), {}
+
+
+def _say(text: str) -> None:
+    err().print(text, markup=False)
+
+
+def _rows_of_arrays(file: Path, model: SavedModel) -> npt.NDArray[Any]:
+    """(n, *shape) rows of a data set, from arrays or numeric columns."""
     shape = model.shape
     if file.name.endswith(".npz"):
         try:

@@ -13,6 +13,9 @@ from pubench_core.plugins.events import EpochFinished, RunStarted
 
 from .console import err
 
+#: Room for stage, epochs, criterion and time beside the bar of a narrow terminal.
+BESIDE_THE_BAR = 48
+
 
 class PlainLines:
     """One line when training starts and one per epoch."""
@@ -88,7 +91,7 @@ def display() -> Iterator[PlainLines]:
         return
     with Progress(
         TextColumn("{task.description}"),
-        BarColumn(),
+        BarColumn(bar_width=min(40, max(4, err().width - BESIDE_THE_BAR))),
         MofNCompleteColumn(),
         TextColumn("{task.fields[criterion]}"),
         TimeRemainingColumn(),

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-
-from rich.table import Table
 
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import Registry
 from pubench_core.results import CriterionResult, Result
 
+from .columns import Column, print_table
 from .console import out
 
 #: Order of the columns that every result table has; further headline metrics follow.
 FIRST = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc")
 
 
-def print_result(result: Result, folder: Path | None, registry: Registry) -> None:
-    """Test measures in percent under each criterion, the chosen one marked; costs; where the record is."""
+def print_result(
+    result: Result, folder: Path | None, registry: Registry, more: Callable[[], None] = lambda: None
+) -> None:
+    """Test measures in percent under each criterion, the chosen one marked; costs; where the record is.
+
+    ``more``: prints what there is to say before the record is named.
+    """
     console = out()
     console.print(_title(result), style="bold", markup=False)
-    console.print(_table(result, {m.key: m for m in registry.infos(MetricInfo)}))
+    _print_criteria(result, {m.key: m for m in registry.infos(MetricInfo)})
     seconds, memory = result.seconds, result.peak_memory
     test = "test measures in percent" if result.test else "no true labels, so nothing is measured on them"
     console.print(
@@ -30,29 +35,35 @@ def print_result(result: Result, folder: Path | None, registry: Registry) -> Non
     )
     if result.oracle:
         console.print("oracle: this method was granted the true labels", style="yellow")
-    console.print(f"record: {folder}" if folder is not None else "record: none could be written", markup=False)
+    more()
+    record = f"record: {folder}" if folder is not None else "record: none could be written"
+    console.print(record, markup=False, soft_wrap=True)  # a path is one line, to be copied as one
 
 
-def _table(result: Result, infos: dict[str, MetricInfo]) -> Table:
+def headline(result: Result, infos: dict[str, MetricInfo]) -> list[str]:
+    """The metrics that every table shows, of those that were measured on the test part."""
     measured = list(result.test)
-    headline = [key for key in FIRST if key in measured]
-    headline += [key for key in measured if key not in FIRST and key in infos and infos[key].headline]
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("selected by", no_wrap=True)
-    table.add_column("epoch", justify="right")
-    table.add_column("value", justify="right")
-    for key in headline:
-        table.add_column(infos[key].name if key in infos else key, justify="right")
+    first = [key for key in FIRST if key in measured]
+    return first + [key for key in measured if key not in FIRST and key in infos and infos[key].headline]
+
+
+def _print_criteria(result: Result, infos: dict[str, MetricInfo]) -> None:
+    """One row per criterion; why one has no value stands below."""
+    keys = headline(result, infos)
+    columns = [Column("selected by"), Column("epoch", right=True), Column("value", right=True)]
+    columns += [Column(infos[key].name if key in infos else key, right=True) for key in keys]
+    rows, styles = [], []
     for name, criterion in result.criteria.items():
         chosen = name == result.selected
         label = f"{'>' if chosen else ' '} {name}{' (oracle)' if criterion.oracle else ''}"
-        if criterion.undefined:
-            table.add_row(label, "", f"undefined: {criterion.undefined}", *[""] * len(headline), style="dim")
-            continue
         value = "" if criterion.value is None else f"{criterion.value:.4f}"
-        cells = [_percent(criterion, key) for key in headline]
-        table.add_row(label, str(criterion.epoch), value, *cells, style="bold" if chosen else None)
-    return table
+        cells = ["" if criterion.undefined else _percent(criterion, key) for key in keys]
+        rows.append([label, str(criterion.epoch or ""), value, *cells])
+        styles.append("dim" if criterion.undefined else "bold" if chosen else "")
+    print_table(out(), columns, rows, styles, surplus="below")
+    for name, criterion in result.criteria.items():
+        if criterion.undefined:
+            out().print(f"{name} is undefined: {criterion.undefined}", style="dim", markup=False)
 
 
 def _title(result: Result) -> str:

@@ -2,52 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from contextlib import redirect_stdout
+from collections.abc import Callable
+from contextlib import ExitStack, redirect_stdout
 from pathlib import Path
 
 import yaml
 
-from pubench_core.errors import RecordError
-from pubench_core.execution.run import execute
+from pubench_core.errors import RecordError, RequestError
+from pubench_core.execution.run import Outcome, execute
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, Plan, read_yaml, resolve
 from pubench_core.results import Result
 
 from .console import err
+from .decisions import decisions_in, plain, print_decisions
+from .machine import print_json
 from .messages import said
 from .options import Given
 from .progress import data_progress, display
 from .results import print_result
-
-
-def run_once(given: Given, *, sets: list[str], config: Path | None, force: bool, dry_run: bool, as_json: bool) -> None:
-    """Carries out what the options, the texts of ``--set`` and the file of ``--config`` describe, and prints it."""
-    plan = plan_of(given, sets, config)
-    if dry_run:
-        print(yaml.safe_dump(plan.spec.model_dump(mode="json"), sort_keys=False), end="")
-        return
-    tracking = registry().listeners if plan.spec.execution.tracking else []
-    try:
-        # What a plugin prints goes to stderr: stdout is the result and nothing else.
-        with display() as terminal, redirect_stdout(sys.stderr):
-            outcome = execute(plan, listeners=tracking, display=terminal, force=force, say=say, progress=data_progress)
-    except RecordError as error:
-        if error.result is not None:
-            _show(error.result, None, reused=False, as_json=as_json)
-        raise
-    _show(outcome.result, outcome.folder, reused=outcome.reused, as_json=as_json)
-
-
-def plan_of(given: Given, sets: list[str], config: Path | None) -> Plan:
-    """The plan of a file and options; options win, and among them ``--set`` wins."""
-    layers = [read_yaml(config)] if config is not None else []
-    return resolve(
-        [*layers, given.layer(), Layer.of(*sets, prefix="--set ")],
-        registry(),
-        warn=lambda text: err().print(f"warning: {said(text)}", markup=False),
-    )
 
 
 def say(text: str) -> None:
@@ -55,12 +29,103 @@ def say(text: str) -> None:
     err().print(said(text), markup=False)
 
 
-def _show(result: Result, folder: Path | None, *, reused: bool, as_json: bool) -> None:
+def run_once(
+    given: Given,
+    *,
+    sets: list[str],
+    config: Path | None,
+    force: bool,
+    dry_run: bool,
+    as_json: bool,
+    seeds: str | None = None,
+) -> None:
+    """Carries out what the options, the texts of ``--set`` and the file of ``--config`` describe, and prints it.
+
+    ``seeds``: once for each of several seeds, with what the runs have in common.
+    """
+    if seeds is not None:
+        _run_seeds(given, seeds, sets=sets, config=config, force=force, dry_run=dry_run, as_json=as_json)
+        return
+    plan = plan_of(given, sets, config)
+    if dry_run:
+        spec = plan.spec.model_dump(mode="json")
+        if as_json:
+            print_json(spec)
+        else:
+            print(yaml.safe_dump(spec, sort_keys=False), end="")
+        return
+
+    def show(result: Result, folder: Path | None, *, reused: bool) -> None:
+        _show(plan, result, folder, reused=reused, as_json=as_json)
+
+    try:
+        carry_out(plan, force=force, show=lambda done: show(done.result, done.folder, reused=done.reused))
+    except RecordError as error:
+        if error.result is not None:
+            show(error.result, None, reused=False)
+        raise
+
+
+def _run_seeds(
+    given: Given, seeds: str, *, sets: list[str], config: Path | None, force: bool, dry_run: bool, as_json: bool
+) -> None:
+    from .repeat import Done, run_each, seeds_of
+
+    numbers = seeds_of(seeds)
+    if given.get("--seed") is not None or dry_run:
+        other = "--dry-run prints one run" if dry_run else "--seed names one seed"
+        raise RequestError(f"--seeds {seeds}: {other}; leave one of the two out", field="seed")
+    told: set[str] = set()
+
+    def once(text: str) -> None:
+        """What is said of the data is the same for every seed."""
+        if text not in told:
+            told.add(text)
+            say(text)
+
+    def done(plan: Plan) -> Done:
+        finished = carry_out(plan, force=force, show=lambda outcome: None, say=once)
+        return Done(plan, finished.result, finished.folder, finished.reused)
+
+    run_each([plan_of(given, [*sets, f"seed={seed}"], config, once) for seed in numbers], done, as_json=as_json)
+
+
+def carry_out(plan: Plan, *, force: bool, show: Callable[[Outcome], None], say: Callable[[str], None] = say) -> Outcome:
+    """Runs a plan, or finds its stored result. ``show`` is called with the outcome as soon as it is stored."""
+    tracking, stdout = registry().listeners if plan.spec.execution.tracking else [], sys.stdout
+    # What a plugin prints goes to stderr: stdout is the result and nothing else.
+    with redirect_stdout(sys.stderr), ExitStack() as live:
+        terminal = live.enter_context(display())
+
+        def stored(outcome: Outcome) -> None:
+            """At once: a tracker that does not answer must not hold a finished result back."""
+            live.close()
+            with redirect_stdout(stdout):
+                show(outcome)
+                stdout.flush()
+
+        return execute(
+            plan, listeners=tracking, display=terminal, force=force, say=say, progress=data_progress, stored=stored
+        )
+
+
+def plan_of(given: Given, sets: list[str], config: Path | None, say: Callable[[str], None] = say) -> Plan:
+    """The plan of a file and options; options win, and among them ``--set`` wins."""
+    layers = [read_yaml(config)] if config is not None else []
+    return resolve(
+        [*layers, given.layer(), Layer.of(*sets, prefix="--set ")],
+        registry(),
+        warn=lambda text: say(f"warning: {said(text)}"),
+    )
+
+
+def _show(plan: Plan, result: Result, folder: Path | None, *, reused: bool, as_json: bool) -> None:
     for text in (*result.warnings, *result.chosen.warnings):
         err().print(f"warning: {text}", markup=False)
+    decisions = decisions_in(plan, result, folder)
     if as_json:
         record = str(folder) if folder is not None else None
-        json.dump({**result.plain(), "record": record, "reused": reused}, sys.stdout, indent=2, allow_nan=False)
-        print()
-    else:
-        print_result(result, folder, registry())
+        more = {"decisions": plain(decisions)} if decisions is not None else {}
+        print_json({**result.plain(), **more, "record": record, "reused": reused})
+        return
+    print_result(result, folder, registry(), lambda: print_decisions(plan, decisions) if decisions else None)

@@ -20,10 +20,12 @@ from pubench_core.results import DataFacts
 from pubench_core.specs import RunSpec
 
 from .console import err
+from .machine import print_json
 from .messages import said
 from .options import Given
 from .progress import data_progress
 from .show_contents import GRID, blocks, class_counts, posterior
+from .visible import rows_out
 
 if TYPE_CHECKING:
     from pubench_core.data.dataset import DataRoot
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 TOY = "toy-gaussian"
 
 
-def show(key: str, given: Given, out: Path | None) -> None:
+def show(key: str, given: Given, out: Path | None, *, as_json: bool = False) -> None:
     """Writes a PNG (``KEY-MECH.png`` if ``out`` is None) and prints its path.
 
     ``toy-gaussian`` compares both schemes, so the scheme and the seed say nothing there.
@@ -58,7 +60,10 @@ def show(key: str, given: Given, out: Path | None) -> None:
             )
             figure = _figure(plan, root)
         write_png(figure, path)
-    print(path)
+    if as_json:
+        print_json({"picture": str(path)})
+    else:
+        print(path, file=rows_out())
 
 
 def plan_of(plugins: Registry, key: str, given: Given) -> Plan:

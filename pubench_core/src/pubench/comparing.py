@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 #: Seeds of the PU-Bench protocol, in its order. Where more are asked for, 2027, 2028 ... follow.
 SEEDS = (2, 25, 42, 52, 99, 103, 250, 666, 777, 2026)
+_MOST_SEEDS = 10_000
 #: What one method of a comparison may have for itself; everything else is the same for all.
 _OWN = ("method", "config", "preset", "calibrate", "backbone", "prior")
 
@@ -173,8 +174,8 @@ def _seeds(given: int | Iterable[int]) -> list[int]:
     [2026, 2027, 2028]
     """
     if not isinstance(given, Iterable):
-        if not isinstance(given, int) or isinstance(given, bool) or given < 1:
-            raise RequestError(f"seeds: a number of at least 1 or a list of seeds is right, given {given!r}")
+        if not isinstance(given, int) or isinstance(given, bool) or not 1 <= given <= _MOST_SEEDS:
+            raise RequestError(f"seeds: a number from 1 to {_MOST_SEEDS} or a list of seeds is right, given {given!r}")
         return [*SEEDS[:given], *range(SEEDS[-1] + 1, SEEDS[-1] + 1 + given - len(SEEDS))]
     found = list(given)
     if not found or len(set(found)) < len(found):

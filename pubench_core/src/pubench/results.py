@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from os.path import isdir, isfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from pubench_core.errors import unknown
+from pubench_core.errors import shortened, unknown
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import RESULT
@@ -384,10 +385,12 @@ def load_results(folder: str | Path = "results") -> Results:
     Results: 1 run of 1 method (upu) on 1 data set (digits), seed 2
     """
     path = Path(folder)
-    if not path.is_dir():
-        what = "a file" if path.exists() else "not there"
-        raise InvalidRequest(f"folder: {path} is {what}; the folder of records is right, by default 'results'")
-    if (path / RESULT).is_file():
+    if not isdir(path):
+        what = "a file" if isfile(path) else "not there"
+        raise InvalidRequest(
+            f"folder: {shortened(str(path))} is {what}; the folder of records is right, by default 'results'"
+        )
+    if isfile(path / RESULT):
         raise InvalidRequest(f"folder: {path} is one record; the folder that holds it is right: {path.parent}")
     records = RecordStore(path).all()
     for error in records.unreadable:

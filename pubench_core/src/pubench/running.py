@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pubench_core.data.tables import is_table_path
-from pubench_core.errors import RequestError
+from pubench_core.errors import RequestError, shown
 from pubench_core.records.files import PREDICTIONS, TRACE
 from pubench_core.results import Result
 
@@ -144,7 +144,7 @@ _FIELDS = {argument: field for field, argument in ARGUMENTS.items() if argument 
 
 def _of_config(config: Mapping[str, Any] | None) -> dict[str, Any]:
     if config is not None and not isinstance(config, Mapping):
-        raise RequestError(f"config: a mapping of hyper-parameters is right, given {config!r}")
+        raise RequestError(f"config: a mapping of hyper-parameters is right, given {shown(config)}")
     return {f"config.{name}": value for name, value in (config or {}).items()}
 
 
@@ -158,14 +158,14 @@ def plan_of(method: str, data: str | PUTable, given: Mapping[str, Any], settings
     from pubench_core.request import Layer, resolve
 
     layer = Layer()
-    layer.put(("method", "key"), method, f"method={method!r}")
+    layer.put(("method", "key"), method, f"method={shown(method)}")
     _put_data(layer, data)
     for name, value in given.items():
         hyper = name.removeprefix("config.")
         path = f"method.config.{hyper}" if name.startswith("config.") else _FIELDS[name]
-        layer.put(path.split("."), _plain(value), f"{hyper}={value!r}")
+        layer.put(path.split("."), _plain(value), f"{hyper}={shown(value)}")
     for field, value in settings.items():
-        layer.put(str(field).split("."), _plain(value), f"settings {field}={value!r}")
+        layer.put(str(field).split("."), _plain(value), f"settings {field}={shown(value)}")
     return resolve([layer], registry(), warn=lambda text: warnings.warn(said(text), PubenchWarning, stacklevel=2))
 
 
@@ -180,7 +180,7 @@ def _put_data(layer: Layer, data: str | Path | PUTable) -> None:
             f"data: pubench.data({str(data)!r}, labeled=COLUMN) makes a table of a file", field="data.key"
         )
     elif isinstance(data, str):
-        layer.put(("data", "key"), data, f"data={data!r}")
+        layer.put(("data", "key"), data, f"data={shown(data)}")
     else:
         raise RequestError(
             f"data: the key of a data set or a table made by pubench.data is right, given {type(data).__name__}",

@@ -7,7 +7,7 @@ model scores.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Literal
@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 MAX_CATEGORIES = 100
 #: Up to here a 64-bit float tells whole numbers apart.
 EXACT_UP_TO = 2**53
+#: An id with more characters is a text rather than a name.
+_LONGEST_ID = 64
+#: Numbers that are looked at together.
+_BLOCK = 1 << 22
+_DAY = r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))"
+_DATE = re.compile(rf"{_DAY}([ T]\d{{1,2}}:\d{{2}}(:\d{{2}}([.,]\d+)?)?( ?[AaPp][Mm])?(Z| ?[+-]\d{{2}}:?\d{{2}})?)?")
 _ID_NAME = re.compile(r"(^|[_\W])(id|uuid|guid|index|rownum|row)($|[_\W])|^unnamed: 0$", re.IGNORECASE)
 
 
@@ -54,10 +60,14 @@ def encode(
 
     Raises RequestError for a column that is missing or not numeric.
     """
+    if absent := [column.name for column in columns if column.name not in frame]:
+        raise unknown(f"column: {name} lacks", absent[0], list(frame.columns))
+    plain = _plain_numbers(frame[[column.name for column in columns if column.kind == "number"]])
     parts: list[npt.NDArray[np.float32]] = []
     for column in columns:
-        if column.name not in frame:
-            raise unknown(f"column: {name} lacks", column.name, list(frame.columns))
+        if column.name in plain:
+            parts.append(plain[column.name].astype(np.float32)[:, None])
+            continue
         values = frame[column.name]
         if column.kind == "number":
             parts.append(_numbers(values, name, column.name)[:, None])
@@ -110,24 +120,44 @@ def from_plain(columns: Sequence[Mapping[str, Any]]) -> tuple[Column, ...]:
 
 @dataclass(frozen=True)
 class Encoding:
-    """``columns``: of features, in the file's order. ``notes``: what the user should know of how they were read."""
+    """``columns``: of features, in the file's order. ``notes``: what the user should know of how they were read.
+
+    ``left_out``: column -> why it is no feature. ``ids``: those among them, and among the dropped ones, that name rows.
+    """
 
     columns: tuple[Column, ...]
     notes: tuple[str, ...]
+    left_out: Mapping[str, str]
+    ids: tuple[str, ...]
 
 
 def encoding_of(spec: UserTableSpec, frame: DataFrame) -> Encoding:
     """What becomes of each column that may be a feature. Raises RequestError if none is left."""
-    decisions = [_decide(name, frame[name], by_name=name in spec.features) for name in _feature_columns(spec, frame)]
-    columns = tuple(d.column for d in decisions if d.column is not None)
-    left_out = [d.left_out for d in decisions if d.left_out]
+    names = _feature_columns(spec, frame)
+    plain = _plain_numbers(frame[names])
+    decisions = {
+        name: _Decision(Column(name, "number"))
+        if name in plain
+        else _decide(name, frame[name], by_name=name in spec.features)
+        for name in names
+    }
+    columns = tuple(d.column for d in decisions.values() if d.column is not None)
+    left_out = {name: d.left_out for name, d in decisions.items() if d.left_out}
+    listed = [f"'{name}' ({reason})" for name, reason in left_out.items()]
     if not columns:
-        reason = f": {', '.join(left_out)}" if left_out else ""
+        reason = f": {', '.join(listed)}" if listed else ""
         raise RequestError(f"{spec.path.name}: no column is left as a feature{reason}")
-    notes = [*(d.note for d in decisions if d.note), _summary(columns)]
-    if left_out:
-        notes.append("left out: " + "; ".join(left_out))
-    return Encoding(columns, tuple(notes))
+    notes = [*(d.note for d in decisions.values() if d.note), _summary(columns)]
+    if listed:
+        notes.append("left out: " + "; ".join(listed))
+    ids = tuple(
+        name
+        for name in frame.columns
+        if (name in decisions and decisions[name].is_id) or (name in spec.drop and _names_rows(frame[name]))
+    )
+    if ids:
+        notes.append("predictions name the rows by " + ", ".join(f"'{name}'" for name in ids))
+    return Encoding(columns, tuple(notes), left_out, ids)
 
 
 def _feature_columns(spec: UserTableSpec, frame: DataFrame) -> list[str]:
@@ -148,44 +178,61 @@ def _feature_columns(spec: UserTableSpec, frame: DataFrame) -> list[str]:
 
 @dataclass(frozen=True)
 class _Decision:
-    """``column``: None where it is ``left_out``, for that reason. ``note``: what is odd about one that is kept."""
+    """``column``: None where it is ``left_out``, for that reason. ``note``: what is odd about one that is kept.
+
+    ``is_id``: whether it is left out because its values name the rows.
+    """
 
     column: Column | None = None
     left_out: str = ""
     note: str = ""
+    is_id: bool = False
 
 
 def _decide(name: str, values: Series[Any], *, by_name: bool) -> _Decision:
     """``by_name``: whether the user named this column, and not a pattern, as a feature."""
     import pandas as pd
 
-    def without(reason: str) -> _Decision:
-        return _Decision(left_out=f"'{name}' ({reason})")
-
     if is_nested(values):
-        return without("lists of different lengths, or of something else than numbers")
+        return _Decision(left_out="lists of different lengths, or of something else than numbers")
     distinct = values.nunique(dropna=False)
     if distinct <= 1:
-        return without("empty" if values.isna().any() else "constant")
+        return _Decision(left_out="empty" if values.isna().any() else "constant")
     if _is_time(values):
-        return without("a date or a time; turn it into numbers to use it")
+        return _Decision(left_out=_TIME)
     if odd := _numbers_but_for(values):
         if distinct > MAX_CATEGORIES or distinct == len(values):
-            return without(f"text: {odd}")
+            return _Decision(left_out=f"text: {odd}")
         return _Decision(_category(name, values), note=f"'{name}' is read as text: {odd}")
+    dates = are_dates(values)
     if not by_name and _is_id(name, values):
-        return without("probably an id: every value differs; data.own.features keeps it")
+        if dates:
+            return _Decision(left_out=_TIME)
+        reason = "probably an id: every value differs; data.own.features keeps it"
+        return _Decision(left_out=reason, is_id=_names_rows(values))
     if _is_whole(values) and _is_inexact(values):
         beyond = "whole numbers beyond 2^53, of which a float keeps the first 16 digits"
         if distinct <= MAX_CATEGORIES and distinct < len(values):
             return _Decision(_category(name, values), note=f"'{name}' is read as text: {beyond}")
         if not by_name:
-            return without(f"{beyond}: an id, a code or a time; data.own.features keeps it, rounded")
+            reason = f"{beyond}: an id, a code or a time; data.own.features keeps it, rounded"
+            return _Decision(left_out=reason, is_id=_names_rows(values))
     if pd.api.types.is_bool_dtype(values) or pd.api.types.is_numeric_dtype(values) or _is_whole(values):
         return _number(name, values)
     if distinct > MAX_CATEGORIES:
-        return without(f"text with {distinct} different values, more than {MAX_CATEGORIES} categories")
-    return _Decision(_category(name, values))
+        text = f"text with {distinct} different values, more than {MAX_CATEGORIES} categories"
+        return _Decision(left_out=_TIME if dates else text)
+    note = f"'{name}' holds dates and becomes {distinct} features, one for each; turn it into numbers, or leave it out"
+    return _Decision(_category(name, values), note=f"{note}: data.own.drop={name}" if dates else "")
+
+
+def decided(name: str, values: Series[Any]) -> tuple[Column | None, str]:
+    """What would become of a column that nobody named: its encoding, or None and why it is no feature."""
+    decision = _decide(name, values, by_name=False)
+    return decision.column, decision.left_out
+
+
+_TIME = "a date or a time; turn it into numbers to use it"
 
 
 def _number(name: str, values: Series[Any]) -> _Decision:
@@ -198,12 +245,16 @@ def _number(name: str, values: Series[Any]) -> _Decision:
         left = pd.Series(numbers.astype(np.float32)).nunique()
     remedy = "subtract an offset or rescale it to keep them apart"
     if left <= 1 and distinct > 1 and not values.isna().any():
-        return _Decision(left_out=f"'{name}' (its {distinct} different values are one 32-bit number; {remedy})")
+        return _Decision(left_out=f"its {distinct} different values are one 32-bit number; {remedy}")
     note = ""
     if 2 * left < distinct:
         note = f"'{name}' has {distinct} different values, of which {left} are left as 32-bit features; {remedy}"
     elif _is_inexact(values):
         note = f"'{name}' has whole numbers beyond 2^53, which are rounded"
+    elif left > 2 and _are_days(numbers):
+        note = (
+            f"'{name}' holds dates written as numbers ({numbers[np.isfinite(numbers)][0]:.0f}), which do not count days"
+        )
     return _Decision(Column(name, "number"), note=note)
 
 
@@ -225,8 +276,8 @@ def _summary(columns: Sequence[Column]) -> str:
 
 def gaps_in(frame: DataFrame, columns: Sequence[Column]) -> str:
     """Where values are missing and what stands for them; empty if none is."""
-    counts = {c.name: int(frame[c.name].isna().sum()) for c in columns}
-    gaps = [f"'{name}' {count}" for name, count in counts.items() if count]
+    counts = frame[[c.name for c in columns]].isna().sum()
+    gaps = [f"'{name}' {count}" for name, count in counts[counts > 0].items()]
     more = f" and {len(gaps) - 8} more columns" if len(gaps) > 8 else ""
     stand_in = "numbers get the training pool's median, categories one of their own ('?')"
     return f"missing values: {', '.join(gaps[:8])}{more}; {stand_in}" if gaps else ""
@@ -235,11 +286,65 @@ def gaps_in(frame: DataFrame, columns: Sequence[Column]) -> str:
 # -------------------------------------------------------------------- what a column is
 
 
+def _plain_numbers(frame: DataFrame) -> dict[str, npt.NDArray[Any]]:
+    """Name -> (n,) values of the columns that are numbers and nothing else: :func:`_decide` would keep them so without
+    a note, and :func:`_numbers` take them as they are. A look at all of them together is what makes a table of 100,000
+    columns quick.
+
+    Decimals without gaps, most of whose different values stay different in 32 bits, not all of them whole; or whole
+    numbers up to 2^24, not all different, which is what ids are.
+    """
+    found: dict[str, npt.NDArray[Any]] = {}
+    for names, values in number_blocks(frame):
+        with np.errstate(over="ignore", invalid="ignore"):
+            distinct, left = _distinct(values), _distinct(values.astype(np.float32))
+            fits = np.isfinite(values.astype(np.float32)).all(axis=0) & (left > 1)
+            if values.dtype.kind == "f":
+                fits &= (2 * left >= distinct) & (values % 1 != 0).any(axis=0)
+            else:
+                fits &= (np.abs(values) <= 2**24).all(axis=0) & (distinct < len(values))
+        found |= {name: values[:, k] for k, name in enumerate(names) if fits[k]}
+    return found
+
+
+def number_blocks(frame: DataFrame) -> Iterator[tuple[list[str], npt.NDArray[Any]]]:
+    """(names, (n, k) values) of the columns of 64-bit numbers, as many at a time as take a few MiB."""
+    step = max(1, _BLOCK // max(len(frame), 1))
+    for kind in ("float64", "int64"):
+        names = [str(name) for name, dtype in frame.dtypes.items() if dtype == kind]
+        for some in (names[start : start + step] for start in range(0, len(names), step)):
+            yield some, frame[some].to_numpy()
+
+
+def _distinct(values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """(d,) how many different values each column of (n, d) has."""
+    ordered = np.sort(values, axis=0)
+    return np.asarray((ordered[1:] != ordered[:-1]).sum(axis=0) + 1)
+
+
 def _is_time(values: Series[Any]) -> bool:
     import pandas as pd
 
     times = ("datetime64", "datetime", "date", "timedelta64", "timedelta", "time", "period")
     return values.dtype.kind in "mM" or pd.api.types.infer_dtype(values, skipna=True) in times
+
+
+def are_dates(values: Series[Any]) -> bool:
+    """Whether every text that is there is a date, or a date with a time."""
+    import pandas as pd
+
+    if values.dtype.kind in "biufmM" or pd.api.types.infer_dtype(values, skipna=True) != "string":
+        return False
+    return all(_DATE.fullmatch(text.strip()) for text in values.dropna())
+
+
+def _are_days(numbers: npt.NDArray[np.float64]) -> bool:
+    """Whether every number is a day of 1900 to 2100 as YYYYMMDD."""
+    given = numbers[~np.isnan(numbers)]
+    if not len(given) or not ((given >= 19000101) & (given <= 21001231) & (given % 1 == 0)).all():
+        return False
+    month, day = given // 100 % 100, given % 100
+    return bool(((month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)).all())
 
 
 def _numbers_but_for(values: Series[Any]) -> str:
@@ -288,6 +393,13 @@ def _is_id(name: str, values: Series[Any]) -> bool:
         return True
     ordered = np.sort(values.to_numpy())
     return bool(_ID_NAME.search(name)) or bool((np.diff(ordered) == 1).all())
+
+
+def _names_rows(values: Series[Any]) -> bool:
+    """Whether every value differs and is a short text or a whole number."""
+    if is_nested(values) or values.dtype.kind in "fmM" or values.isna().any() or not values.is_unique:
+        return False
+    return values.dtype.kind in "iu" or int(values.map(str).str.len().max()) <= _LONGEST_ID
 
 
 def _words(values: Series[Any]) -> npt.NDArray[Any]:

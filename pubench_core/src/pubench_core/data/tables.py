@@ -1,17 +1,22 @@
-"""Reading a user's table (csv, tsv, parquet, npz) into a pandas frame, every fault in one line."""
+"""Reading a user's table (csv, tsv, xlsx, parquet, npz) into a pandas frame, every fault in one line."""
 
 from __future__ import annotations
 
+import codecs
+import gzip
 import io
 import warnings
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..errors import RequestError
 from . import copies
@@ -20,7 +25,12 @@ from .held import held_at
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".npz")
+SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".xlsx", ".parquet", ".npz")
+Say = Callable[[str], None]
+
+
+def _silent(text: str) -> None:
+    """Where nobody wants to know how a file was read."""
 
 
 def is_table_path(text: str) -> bool:
@@ -38,29 +48,44 @@ def sha256_of(path: Path) -> str:
         raise RequestError(f"cannot read {path}: {error.strerror or error}") from error
 
 
-def read_table(path: Path, texts: Collection[str] = ()) -> DataFrame:
+def read_table(path: Path, texts: Collection[str] = (), say: Say = _silent) -> DataFrame:
     """The table in a file or in memory: one column per field, or per array of an npz (``x`` of shape (n, d) becomes
     x_0 ... x_d-1).
 
     ``texts``: columns that are read as texts although their cells may be numbers (``007`` stays so). In delimited text
-    a ``?`` is a gap as an empty cell is. Booleans with gaps become pandas' ``boolean``, decimals become floats, lists
-    of numbers of one length (in parquet) become columns.
+    and in Excel files a ``?`` is a gap as an empty cell is. Booleans with gaps become pandas' ``boolean``, decimals
+    become floats, lists of numbers of one length (in parquet) become columns. ``say``: called with a line for each
+    thing that was guessed (encoding, separator, decimal commas, sheet).
 
     Raises RequestError naming the file if it is absent, empty, damaged, of another format, or two columns have one
     name.
     """
     held = held_at(path)
-    frame = _read_file(path, texts) if held is None else _parquet(path, io.BytesIO(held.content))
+    frame = _read_file(path, texts, say) if held is None else _parquet(path, io.BytesIO(held.content))
     frame.columns = [str(column).strip() for column in frame.columns]
     _each_once(path, frame.columns)
     if not len(frame):
         raise RequestError(f"{path} has columns and no rows")
-    for column in frame.columns:
+    for column in [name for name, dtype in frame.dtypes.items() if dtype.kind == "O"]:
         frame[column] = _plain(frame[column])
-    return frame
+    return frame.copy() if len(frame.columns) > _MANY else frame  # a copy has one block of numbers, not one per column
 
 
-def _read_file(path: Path, texts: Collection[str]) -> DataFrame:
+def as_written(path: Path, frame: DataFrame, names: Sequence[str]) -> dict[str, npt.NDArray[np.object_]]:
+    """name -> (n,) texts of columns of ``frame``, which was read from this file: ``007`` where the file says so."""
+    numbers = [name for name in names if frame[name].dtype.kind in "iu"]
+    if numbers and _is_delimited(path) and held_at(path) is None:
+        again = _delimited(path, numbers, _silent, only=numbers)
+        frame = frame.assign(**{name: again[name] for name in numbers})
+    found = {name: frame[name].astype(object) for name in names}
+    return {name: values.where(values.notna(), "").map(str).to_numpy(dtype=object) for name, values in found.items()}
+
+
+def _is_delimited(path: Path) -> bool:
+    return path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
+
+
+def _read_file(path: Path, texts: Collection[str], say: Say) -> DataFrame:
     name = path.name.lower()
     if not name.endswith(SUFFIXES):
         raise RequestError(f"{path}: a table is a file ending in {', '.join(SUFFIXES)}")
@@ -71,7 +96,9 @@ def _read_file(path: Path, texts: Collection[str]) -> DataFrame:
             return _parquet(path, path)
         if name.endswith(".npz"):
             return _npz(path)
-        return _delimited(path, ["\t"] if ".tsv" in name else [",", ";", "\t"], texts)
+        if name.endswith(".xlsx"):
+            return _excel(path, texts, say)
+        return _delimited(path, texts, say)
     except OSError as error:
         raise RequestError(f"cannot read {path}: {error.strerror or error}") from error
 
@@ -112,42 +139,139 @@ def _plain(values: Series[Any]) -> Series[Any]:
 # -------------------------------------------------------------------- delimited text
 
 
-def _delimited(path: Path, separators: Sequence[str], texts: Collection[str]) -> DataFrame:
+@dataclass(frozen=True)
+class _Dialect:
+    """How a delimited text is written. ``names``: of its columns."""
+
+    separator: str
+    encoding: str
+    names: list[str]
+
+    def said(self, path: Path, commas: Sequence[str]) -> Iterator[str]:
+        """What was guessed and is not the usual; ``commas``: columns with decimal commas."""
+        if self.encoding == _FALLBACK:
+            yield f"{path.name}: read as Windows-1252 text, as it is not UTF-8; if letters look wrong, save it in UTF-8"
+        elif self.encoding != "utf-8":
+            yield f"{path.name}: read as {self.encoding.upper()} text"
+        usual = "\t" if ".tsv" in path.name.lower() else ","
+        if self.separator != usual:
+            sign = "tabs" if self.separator == "\t" else f"'{self.separator}'"
+            listed = ", ".join(f"'{name}'" for name in commas[:8])
+            more = f" and {len(commas) - 8} more" if len(commas) > 8 else ""
+            yield f"{path.name}: fields are separated by {sign}" + (
+                f"; decimal commas in {listed}{more}" if commas else ""
+            )
+
+
+#: What text is read as that is not UTF-8: the usual encoding of exports in Western Europe and America.
+_FALLBACK = "cp1252"
+#: First bytes of files that are no text, and what they are.
+_NO_TEXT = {
+    b"\x1f\x8b": "gzip data",
+    b"PK\x03\x04": "a zip archive or an Excel file",
+    b"PAR1": "parquet",
+    b"%PDF": "PDF",
+}
+_HEAD = 2**16
+#: From so many columns on, looking at one after the other takes long.
+_MANY = 100
+
+
+def _delimited(path: Path, texts: Collection[str], say: Say, only: Sequence[str] | None = None) -> DataFrame:
+    """``only``: the columns that are wanted; by default all."""
     import pandas as pd
 
     with _faults_of_text(path):
-        separator, names = _header(path, separators)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            kinds = {name: str for name in texts if name in names}
-            frame = _read_csv(path, separator, header=0, names=names, index_col=False, dtype=kinds, low_memory=False)
-    for name in names:
+        encoding = _encoding(path)
+        try:
+            frame, dialect = _parsed(path, encoding, texts, only)
+        except UnicodeDecodeError:
+            if encoding != "utf-8" or _is_binary(path):
+                raise
+            frame, dialect = _parsed(path, _FALLBACK, texts, only)
+    commas = []
+    for name in [name for name, dtype in frame.dtypes.items() if dtype.kind not in "biuf"]:
         if pd.api.types.infer_dtype(frame[name], skipna=True) == "string":
             frame[name] = frame[name].str.strip()
             if name not in texts:
-                frame[name] = _numbers_in_text(frame[name], commas=separator != ",")
+                frame[name] = _numbers_in_text(frame[name], commas=dialect.separator != ",")
+                if frame[name].dtype.kind == "f":
+                    commas.append(name)
+    for line in dialect.said(path, commas):
+        say(line)
     return frame
 
 
-def _header(path: Path, separators: Sequence[str]) -> tuple[str, list[str]]:
-    """The separator that cuts line 1 into the most fields, and the names in it; a field without one gets one."""
-    first = {s: _read_csv(path, s, header=None, nrows=1, dtype=str, keep_default_na=False).iloc[0] for s in separators}
-    separator = max(separators, key=lambda s: len(first[s]))
-    names = [str(name).strip() or f"Unnamed: {k}" for k, name in enumerate(first[separator])]
+def _parsed(
+    path: Path, encoding: str, texts: Collection[str], only: Sequence[str] | None
+) -> tuple[DataFrame, _Dialect]:
+    import pandas as pd
+
+    dialect = _dialect(path, encoding)
+    more: dict[str, Any] = {} if only is None else {"usecols": list(only)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        kinds = {name: str for name in texts if name in dialect.names}
+        options = {"header": 0, "names": dialect.names, "index_col": False, "dtype": kinds, "low_memory": False, **more}
+        return _read_csv(path, dialect.separator, encoding, **options), dialect
+
+
+def _encoding(path: Path) -> str:
+    """``utf-8``, or UTF-16 where the first bytes say so. Raises RequestError for what is no text."""
+    head = _first_bytes(path)
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    for magic, what in _NO_TEXT.items():
+        if head.startswith(magic):
+            raise RequestError(f"{path} is not UTF-8 text but {what}; give it the ending of what it is")
+    zeros = [head[k::2].count(0) / max(len(head[k::2]), 1) for k in (0, 1)]
+    if max(zeros) > 0.4 and min(zeros) < 0.1:  # UTF-16 without a mark: every other byte of plain letters is 0
+        return "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
+    return "utf-8"
+
+
+def _first_bytes(path: Path) -> bytes:
+    with gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb") as file:
+        return bytes(file.read(_HEAD))
+
+
+def _is_binary(path: Path) -> bool:
+    """Whether there are control characters that no text has."""
+    return any(byte < 32 and byte not in b"\t\n\v\f\r\x1a\x1b" for byte in _first_bytes(path))
+
+
+def _dialect(path: Path, encoding: str) -> _Dialect:
+    """The separator that cuts line 1 into the most fields, and the names in it; a field without one gets one.
+
+    ``|`` separates only where nothing else does.
+    """
+    separators = ["\t"] if ".tsv" in path.name.lower() else [",", ";", "\t"]
+    head = _first_bytes(path).decode(encoding, "replace")
+    first = _fields(path, encoding, [s for s in separators if s in head] or separators)
+    if max(map(len, first.values())) == 1 and separators != ["\t"]:
+        first |= _fields(path, encoding, ["|"])
+    separator = max(first, key=lambda s: len(first[s]))
+    names = [name.strip() or f"Unnamed: {k}" for k, name in enumerate(first[separator])]
     if len(names) == 1:
-        known = "a tab" if separators == ["\t"] else "',' (or ';' or a tab)"
+        known = "a tab" if separators == ["\t"] else "',' (or ';', '|' or a tab)"
         raise RequestError(f"{path} has a single column; fields are separated by {known} and named in line 1")
     _each_once(path, names)
-    return separator, names
+    return _Dialect(separator, encoding, names)
 
 
-def _read_csv(path: Path, separator: str, **more: Any) -> DataFrame:
+def _fields(path: Path, encoding: str, separators: Sequence[str]) -> dict[str, list[str]]:
+    """separator -> fields of line 1."""
+    options = {"header": None, "nrows": 1, "dtype": str, "keep_default_na": False}
+    return {s: [str(f) for f in _read_csv(path, s, encoding, **options).iloc[0]] for s in separators}
+
+
+def _read_csv(path: Path, separator: str, encoding: str, **more: Any) -> DataFrame:
     import pandas as pd
     from packaging.version import Version
 
     if Version(pd.__version__) < Version("3.1"):  # whose default reads numbers to the last bit
         more["float_precision"] = "round_trip"
-    return pd.read_csv(path, sep=separator, skipinitialspace=True, na_values=["?"], **more)
+    return pd.read_csv(path, sep=separator, encoding=encoding, skipinitialspace=True, na_values=["?"], **more)
 
 
 @contextmanager
@@ -157,8 +281,8 @@ def _faults_of_text(path: Path) -> Iterator[None]:
 
     try:
         yield
-    except UnicodeDecodeError as error:
-        raise RequestError(f"{path} is not UTF-8 text; save it as CSV in UTF-8") from error
+    except UnicodeError as error:
+        raise RequestError(f"{path} is not UTF-8 text, nor of an encoding that is known; save it in UTF-8") from error
     except pd.errors.EmptyDataError as error:
         raise RequestError(f"{path} is empty") from error
     except pd.errors.ParserWarning as error:  # surplus fields that are not empty
@@ -182,6 +306,68 @@ def _numbers_in_text(values: Series[Any], *, commas: bool) -> Series[Any]:
     if not commas or not said.fullmatch(r"[+-]?\d+(,\d+)?([eE][+-]?\d+)?").all():
         return values
     return pd.to_numeric(values.str.replace(",", "."))
+
+
+# -------------------------------------------------------------------- Excel
+
+#: The most bytes that the parts of an Excel file may take unpacked: a sheet of a million rows of twenty numbers.
+EXCEL_BYTES = 2**30
+
+
+def _excel(path: Path, texts: Collection[str], say: Say) -> DataFrame:
+    """The first sheet; names are in its first row. Rows without any value are left out."""
+    import pandas as pd
+
+    cells = _first_sheet(path, say)
+    if cells.empty:
+        raise RequestError(f"{path} is empty")
+    empty = cells.isna().all(axis=1)
+    if empty.any():
+        say(f"{path.name}: {int(empty.sum())} rows without any value are left out, and rows counted without them")
+    header, *rows = cells[~empty].to_numpy(dtype=object).tolist()
+    names = [f"Unnamed: {k}" if pd.isna(name) else str(name).strip() for k, name in enumerate(header)]
+    _each_once(path, names)
+    columns = {name: pd.Series([row[k] for row in rows]) for k, name in enumerate(names)}
+    frame = pd.DataFrame(columns)
+    for name in names:
+        given = frame[name].dropna()
+        if name in texts:
+            frame[name] = frame[name].map(str, na_action="ignore")
+        elif pd.api.types.infer_dtype(given) == "string":
+            frame[name] = _numbers_in_text(frame[name], commas=True)
+    return frame
+
+
+def _first_sheet(path: Path, say: Say) -> DataFrame:
+    """The cells as they are, of texts without the spaces around them; a blank text is a gap."""
+    import pandas as pd
+
+    if find_spec("openpyxl") is None:
+        raise RequestError(
+            f"{path}: Excel files are read by openpyxl, which is not installed (pip install 'pubench-core[excel]'); or "
+            "save the table as CSV"
+        )
+    from xml.etree.ElementTree import ParseError
+
+    try:
+        with zipfile.ZipFile(path) as parts:
+            if (size := sum(part.file_size for part in parts.infolist())) > EXCEL_BYTES:
+                raise RequestError(f"{path} has {size} bytes unpacked, more than {EXCEL_BYTES}; save the table as CSV")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what openpyxl thinks of styles and extensions
+            with pd.ExcelFile(path, engine="openpyxl") as book:
+                sheet, *others = book.sheet_names
+                cells = book.parse(sheet, header=None, dtype=object, na_values=["?"])
+    except zipfile.BadZipFile as error:
+        raise RequestError(f"{path} is not an Excel file (.xlsx), or a damaged one ({_reason(error)})") from error
+    except (ValueError, LookupError, TypeError, AttributeError, EOFError, NotImplementedError) as error:
+        raise RequestError(f"{path} is a damaged Excel file ({_reason(error)})") from error
+    except (ParseError, zlib.error) as error:
+        raise RequestError(f"{path} is a damaged Excel file ({_reason(error)})") from error
+    if others:
+        say(f"{path.name}: the first of {len(others) + 1} sheets is read, '{sheet}'")
+    cells = cells.map(lambda cell: cell.strip() if isinstance(cell, str) else cell)
+    return cells.mask(cells == "")
 
 
 # -------------------------------------------------------------------- parquet and npz

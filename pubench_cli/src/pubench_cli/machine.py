@@ -1,0 +1,43 @@
+"""What programs read: with ``--format json``, stdout is one JSON value, and an error is one, too."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+_printed = False
+
+
+def print_json(value: Any) -> None:
+    """Prints one JSON value to stdout, indented, without NaN."""
+    global _printed
+    json.dump(value, sys.stdout, indent=2, allow_nan=False)
+    print()
+    _printed = True
+
+
+def wants_json(arguments: Sequence[str]) -> bool:
+    """Whether a command line asks for JSON; of several ``--format``, the last counts.
+
+    >>> wants_json(["run", "--format", "table", "--format=json"])
+    True
+    """
+    asked = ""
+    for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
+        if word == "--format":
+            asked = following
+        elif word.startswith("--format="):
+            asked = word.removeprefix("--format=")
+    return asked == "json"
+
+
+def print_error(text: str, exit_code: int, field: str = "") -> None:
+    """What went wrong as ``{"error": ..., "field": ..., "exit_code": ...}`` on stdout, unless a value is there already
+    (a report of checks of which one fails).
+
+    ``field``: the field of the spec that is wrong (``data.own.label_col``), where it is one.
+    """
+    if not _printed:
+        print_json({"error": text, "field": field, "exit_code": exit_code})

@@ -1,0 +1,127 @@
+"""``pubench data info|show|check my.csv``: what is understood of a user's table, before anything is trained."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from rich.text import Text
+
+from pubench_core.data.tables import is_table_path, read_table, sha256_of
+from pubench_core.data.understood import A_NUMBER, ColumnUse, column_uses, label_candidates
+from pubench_core.data.user_table import UserTable, read_user_table
+from pubench_core.errors import RequestError
+from pubench_core.specs import UserTableSpec
+
+from .columns import Column, print_table
+from .console import out
+from .machine import print_json
+from .messages import in_flags
+from .options import TABLE_FLAGS, Given
+
+_COLUMNS = (
+    Column("column", wraps=True),
+    Column("is", wraps=True),
+    Column("what becomes of it", wraps=True),
+    Column("values", right=True, rank=3),
+    Column("missing", right=True, rank=1),
+    Column("such as", wraps=True, rank=2),
+)
+
+
+def is_table(key: str, given: Given) -> bool:
+    """Whether a file is meant and not a data set. Raises RequestError for columns that are named of a data set."""
+    if is_table_path(key):
+        return True
+    for option, _ in given.values:
+        if option.flag in TABLE_FLAGS:
+            raise RequestError(
+                f"{option.flag}: {key} is a data set; only a table of your own has columns to name", field=option.field
+            )
+    return False
+
+
+def print_table_facts(file: str, given: Given, *, as_json: bool) -> None:
+    """What every column is and becomes, who is labeled, and what is unusual.
+
+    Raises RequestError for a table that a run would refuse. Without a column of labels, says which could be one.
+    """
+    path = Path(file)
+    own = {option.path[-1]: value for option, value in given.values if option.flag in TABLE_FLAGS}
+    guessed: list[str] = []
+    frame = read_table(path, say=guessed.append)
+    if "label_col" not in own:
+        _print_unlabeled(path, column_uses(frame), len(frame), guessed, label_candidates(frame), as_json=as_json)
+        return
+    more = {"test_sha256": sha256_of(own["test"])} if "test" in own else {}
+    spec = UserTableSpec.model_validate({**own, **more, "path": path, "sha256": sha256_of(path)})
+    table = read_user_table(spec)
+    uses = column_uses(frame, spec, table)
+    command = _command(path, given)
+    if as_json:
+        print_json(_plain(path, uses, table, command))
+        return
+    _print_uses(path, uses, len(frame))
+    for note in table.notes:
+        out().print(in_flags(note), markup=False)
+    out().print("\nnothing is trained yet; a run on it:", markup=False)
+    out().print(command, markup=False, soft_wrap=True)
+
+
+def _plain(path: Path, uses: Sequence[ColumnUse], table: UserTable, command: str) -> dict[str, object]:
+    return {
+        "file": str(path),
+        "rows": len(table.labeled),
+        "labeled": int(table.labeled.sum()),
+        "unlabeled": int((~table.labeled).sum()),
+        "features": [name for column in table.columns for name in column.features],
+        "columns": [asdict(use) for use in uses],
+        "notes": [in_flags(note) for note in table.notes],
+        "run": command,
+    }
+
+
+def _print_unlabeled(
+    path: Path, uses: Sequence[ColumnUse], rows: int, guessed: list[str], candidates: list[str], *, as_json: bool
+) -> None:
+    """A first look: nobody has said which column holds the labels."""
+    if as_json:
+        columns = [asdict(use) for use in uses]
+        facts = {"file": str(path), "rows": rows, "columns": columns, "notes": guessed, "could_be_labels": candidates}
+        print_json(facts)
+        return
+    _print_uses(path, uses, rows)
+    for note in guessed:
+        out().print(note, markup=False)
+    could = ", ".join(f"'{name}'" for name in candidates) or "no column has two values, or one beside blank cells"
+    out().print(f"\nsay who is labeled with --label-col COLUMN; could be: {could}", markup=False)
+
+
+#: So many columns that become a number each are listed; of more, a few, and how many there are.
+LISTED, A_FEW = 40, 10
+
+
+def _print_uses(path: Path, uses: Sequence[ColumnUse], rows: int) -> None:
+    console = out()
+    console.print(Text(f"{path.name}: {rows} rows, {len(uses)} columns", "bold"))
+    numbers = [use.name for use in uses if use.what == A_NUMBER]
+    hidden = set(numbers[A_FEW:]) if len(numbers) > LISTED else set[str]()
+    shown = [use for use in uses if use.name not in hidden]
+    cells = [
+        [u.name, u.use, in_flags(u.what), str(u.distinct), str(u.missing or ""), ", ".join(u.examples)] for u in shown
+    ]
+    styles = ["dim" if use.use == "left out" else "" for use in shown]
+    print_table(console, _COLUMNS, cells, styles, everything="--format json")
+    if hidden:
+        console.print(f"and {len(hidden)} more columns that become a number each (--format json)", markup=False)
+
+
+def _command(path: Path, given: Given) -> str:
+    """A run on the table as it was described."""
+    words = ["pubench", "run", "--method", "nnpu", "--data", str(path if is_table_path(str(path)) else f"./{path}")]
+    for option, value in given.values:
+        if option.flag in TABLE_FLAGS:
+            words += [option.flag, str(value)]
+    return shlex.join([*words, "--prior", "SHARE"])

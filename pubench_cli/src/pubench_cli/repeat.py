@@ -1,0 +1,178 @@
+"""``pubench run --seeds 3``: one run per seed, each with its record, and how much they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pubench_core.errors import PubenchError, RecordError, RequestError
+from pubench_core.plugins.info import MetricInfo
+from pubench_core.plugins.registry import registry
+from pubench_core.records.decisions import Agreement, Decisions, agreement_of
+from pubench_core.records.files import read_scores
+from pubench_core.records.scores import scores_of
+from pubench_core.request import Plan
+from pubench_core.results import Result
+
+from .columns import Column, print_table
+from .console import err, out
+from .decisions import decisions_in, plain
+from .machine import print_json
+from .messages import said
+from .results import headline
+
+
+@dataclass(frozen=True)
+class Done:
+    """One finished run. ``folder``: its record; None where none could be written."""
+
+    plan: Plan
+    result: Result
+    folder: Path | None
+    reused: bool
+
+    @property
+    def seed(self) -> int:
+        """Of split, initialization and batches."""
+        return self.result.spec.seed
+
+
+def seeds_of(text: str) -> list[int]:
+    """``3``: the first three of the published benchmark's seeds, as :func:`pubench.compare` has them; ``2,25``: these.
+
+    >>> seeds_of("3"), seeds_of("7,1")
+    ([2, 25, 42], [7, 1])
+    """
+    from pubench.comparing import SEEDS
+
+    try:
+        given = [int(part) for part in text.split(",")]
+    except ValueError:
+        given = []
+    if len(given) == 1 and 0 < given[0] <= len(SEEDS):
+        return list(SEEDS[: given[0]])
+    if len(given) < 2 or len(set(given)) < len(given) or min(given) < 0:
+        raise RequestError(
+            f"--seeds {text}: a number of seeds from 1 to {len(SEEDS)}, or a list of different ones, is right "
+            "(--seeds 3 or --seeds 2,25,42)",
+            field="seed",
+            value=text,
+        )
+    return given
+
+
+def run_each(plans: Sequence[Plan], carry_out: Callable[[Plan], Done], *, as_json: bool) -> None:
+    """Carries every plan out and prints what they have in common. A failed one ends no other, and is raised last."""
+    found: list[Done] = []
+    failed: list[PubenchError] = []
+    for plan in plans:
+        try:
+            found.append(carry_out(plan))
+        except PubenchError as error:
+            if isinstance(error, RecordError) and error.result is not None:
+                found.append(Done(plan, error.result, None, reused=False))
+            err().print(f"seed {plan.spec.seed}: {said(error)}", markup=False)
+            failed.append(error)
+    if found:
+        _print(found, as_json=as_json)
+    if failed:
+        raise failed[0]
+
+
+def _print(found: Sequence[Done], *, as_json: bool) -> None:
+    for done in found:
+        for text in dict.fromkeys((*done.result.warnings, *done.result.chosen.warnings)):
+            err().print(f"warning: seed {done.seed}: {text}", markup=False)
+    decisions = [decisions_in(done.plan, done.result, done.folder) for done in found]
+    measures = _measures(found, decisions)
+    agreement = _agreement(found, decisions)
+    if as_json:
+        runs = [
+            {
+                **done.result.plain(),
+                "record": str(done.folder) if done.folder is not None else None,
+                "reused": done.reused,
+                **({"decisions": plain(decided)} if decided is not None else {}),
+            }
+            for done, decided in zip(found, decisions, strict=True)
+        ]
+        summary = {name: {**_spread(values), "values": values} for name, values in measures.items()}
+        print_json({"runs": runs, "summary": summary, "agreement": asdict(agreement) if agreement else None})
+        return
+    console, first = out(), found[0].result
+    seeds = ", ".join(str(done.seed) for done in found)
+    console.print(f"{first.spec.method.key} on {first.spec.data.key}, seeds {seeds}", style="bold", markup=False)
+    columns = [
+        Column(f"selected by {first.selected}", wraps=True),
+        Column("mean", right=True),
+        Column("sd", right=True),
+    ]
+    columns += [Column(f"seed {done.seed}", right=True) for done in found]
+    rows = []
+    for name, values in measures.items():
+        spread = _spread(values)
+        digits = 2 if name.endswith("%") else 4
+        shown = (spread["mean"], spread["sd"], *values)
+        rows.append([name, *("-" if value is None else f"{value:.{digits}f}" for value in shown)])
+    print_table(console, columns, rows, surplus="below")
+    if agreement is not None:
+        console.print(_of_ranks(agreement, len(found)), markup=False)
+    for done in found:
+        console.print(f"record: {done.folder or 'none could be written'}", markup=False, soft_wrap=True)
+
+
+def _measures(found: Sequence[Done], decisions: Sequence[Decisions | None]) -> dict[str, list[float | None]]:
+    """Row of the table -> a value per run: test measures in percent; else the criterion and what was decided."""
+    infos = {info.key: info for info in registry().infos(MetricInfo)}
+    rows: dict[str, list[float | None]] = {}
+    for key in headline(found[0].result, infos):
+        name = infos[key].name if key in infos else key
+        rows[f"{name}, %"] = [_percent(done.result.test.get(key)) for done in found]
+    rows[found[0].result.selected] = [done.result.chosen.value for done in found]
+    if all(decided is not None for decided in decisions):
+        known = [decided for decided in decisions if decided is not None]
+        rows["decided positive, %"] = [_percent(d.decided / d.unlabeled) for d in known]
+        rows["held-out decided positive, %"] = [
+            _percent(d.recalled / d.held_out) if d.held_out else None for d in known
+        ]
+        rows["held-out in the top, %"] = [
+            _percent(d.told.reached / d.held_out) if d.told is not None and d.held_out else None for d in known
+        ]
+    return {name: values for name, values in rows.items() if any(value is not None for value in values)}
+
+
+def _agreement(found: Sequence[Done], decisions: Sequence[Decisions | None]) -> Agreement | None:
+    """Of the scores of the unlabeled rows, which are the same for every seed."""
+    kept = [done for done, decided in zip(found, decisions, strict=True) if decided is not None]
+    if len(kept) < 2:
+        return None
+    scores = []
+    for done in kept:
+        assert done.folder is not None
+        scores.append(scores_of(read_scores(done.folder), done.result.chosen.snapshot)["unlabeled"])
+    told = next(decided for decided in decisions if decided is not None).told
+    return agreement_of(scores, told.rows if told is not None else 0)
+
+
+def _of_ranks(agreement: Agreement, runs: int) -> str:
+    what = f"unlabeled rows, mean over pairs of the {runs} runs:"
+    correlation = agreement.rank_correlation
+    text = f"{what} rank correlation " + ("undefined" if correlation is None else f"{correlation:.3f}")
+    if agreement.overlap is None:
+        return text
+    return f"{text}; {100 * agreement.overlap:.1f} % of the {agreement.top} highest are the same rows"
+
+
+def _spread(values: Sequence[float | None]) -> dict[str, float | None]:
+    known = np.array([value for value in values if value is not None])
+    return {
+        "mean": float(known.mean()) if len(known) else None,
+        "sd": float(known.std(ddof=1)) if len(known) > 1 else None,  # of a sample of seeds
+    }
+
+
+def _percent(value: float | None) -> float | None:
+    return None if value is None else 100 * value

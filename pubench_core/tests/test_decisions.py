@@ -1,0 +1,106 @@
+"""What a result says of unlabeled rows whose truth nobody knows, from scores whose answer can be counted by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pubench_core.records.decisions import Decisions, agreement_of, decisions_of
+from pubench_core.results import CriterionResult, PriorFacts
+from pubench_core.specs import DataSpec
+
+STATE = "epoch-3"
+#: Ten unlabeled rows, four of them above 0; five validation rows, of which three are labeled.
+UNLABELED = np.array([5.0, 4.0, 3.0, 2.0, -1.0, -2.0, -3.0, -4.0, -5.0, -6.0])
+VALIDATION = np.array([4.5, 9.0, -0.5, 1.0, -9.0])
+LABELED = np.array([True, False, True, False, True])
+
+
+class Told:
+    """The parts of a result that are read."""
+
+    def __init__(self, prior: float | None, scheme: str = "two-sample") -> None:
+        self.chosen = CriterionResult(oracle=False, snapshot=STATE)
+        self.spec = type("Spec", (), {"data": DataSpec(key="t", positive=(1,), negative=(0,), scheme=scheme)})
+        self.data = type("Data", (), {"prior": PriorFacts(given=prior)})
+
+
+def arrays() -> dict[str, Any]:
+    return {
+        "validation_labeled": LABELED,
+        f"validation_scores_{STATE}": VALIDATION,
+        f"unlabeled_scores_{STATE}": UNLABELED,
+    }
+
+
+def decided(prior: float | None, scheme: str = "two-sample", labeled: int = 0) -> Decisions:
+    found = decisions_of(Told(prior, scheme), arrays(), labeled)  # type: ignore[arg-type]
+    assert found is not None
+    return found
+
+
+def test_decisions_are_counted_beside_what_the_prior_says() -> None:
+    found = decided(0.5)
+    assert (found.unlabeled, found.decided) == (10, 4)
+    assert found.told is not None
+    assert (found.told.share, found.told.rows, found.told.threshold) == (0.5, 5, -1.0)
+
+
+def test_held_out_labeled_positives_are_counted_above_0_and_among_the_highest_scores() -> None:
+    """4.5, -0.5 and -9: one above 0, two among the five highest, one among the four."""
+    found = decided(0.5)
+    assert (found.held_out, found.recalled) == (3, 1)
+    assert [(top.rows, top.reached) for top in found.top] == [(4, 1), (5, 2), (6, 2)]
+    assert [top.prior for top in found.top] == pytest.approx([0.4, 0.5, 0.6])
+
+
+def test_labeled_rows_of_one_sample_are_positives_that_the_unlabeled_rows_lack() -> None:
+    """π = 0.5 of 10 unlabeled and 10 labeled rows would be 10 positives, all labeled; 0.6 is 12, so 2 of the 10."""
+    found = decided(0.6, "one-sample", labeled=10)
+    assert found.told is not None
+    assert (found.told.share, found.told.rows) == (pytest.approx(0.2), 2)
+    lowest = found.top[0]  # 0.48: fewer positives than labeled rows
+    assert (lowest.share, lowest.rows, lowest.threshold, lowest.reached) == (0.0, 0, None, 0)
+
+
+def test_without_a_prior_there_is_nothing_to_compare_with() -> None:
+    found = decided(None)
+    assert (found.top, found.told, found.decided, found.recalled) == ((), None, 4, 1)
+
+
+def test_a_prior_above_1_is_no_prior() -> None:
+    assert [top.factor for top in decided(0.9).top] == [0.8, 1.0]
+
+
+def test_of_a_data_set_there_are_none() -> None:
+    of_digits = {name: values for name, values in arrays().items() if "unlabeled" not in name}
+    assert decisions_of(Told(0.5), of_digits, 0) is None  # type: ignore[arg-type]
+
+
+class TestAgreement:
+    def test_the_same_order_agrees_wholly(self) -> None:
+        found = agreement_of([UNLABELED, 10 * UNLABELED + 3, np.exp(UNLABELED)], 4)
+        assert (found.rank_correlation, found.overlap, found.top) == (pytest.approx(1), 1, 4)
+
+    def test_it_is_spearman_s_and_the_share_of_the_highest_in_common(self) -> None:
+        """Ranks 1 2 3 4 and 2 1 3 4: 1 - 6 * 2 / (4 * 15) = .8; of the two highest, both are the same."""
+        one, other = np.array([1.0, 2.0, 3.0, 4.0]), np.array([2.0, 1.0, 3.0, 4.0])
+        assert agreement_of([one, other], 2).rank_correlation == pytest.approx(0.8)
+        assert agreement_of([one, other], 2).overlap == 1
+        assert agreement_of([one, other], 3).overlap == pytest.approx(2 / 3)
+        assert agreement_of([one, -one], 1).overlap == 0
+
+    def test_it_is_the_mean_over_pairs(self) -> None:
+        one = np.array([1.0, 2.0, 3.0])
+        assert agreement_of([one, one, -one], 1).rank_correlation == pytest.approx((1 - 1 - 1) / 3)
+        assert agreement_of([one, one, -one], 1).overlap == pytest.approx(1 / 3)
+
+    def test_one_score_for_all_has_no_order(self) -> None:
+        found = agreement_of([UNLABELED, np.zeros(10)], 3)
+        assert found.rank_correlation is None
+        assert found.overlap == pytest.approx(0.3)  # all ten rows tie for the first three places
+
+    def test_where_the_prior_takes_no_row_there_is_no_overlap(self) -> None:
+        assert agreement_of([UNLABELED, UNLABELED], 0).overlap is None

@@ -1,0 +1,591 @@
+"""The first hour: tables at every width, JSON everywhere, completion, an own table from first look to predictions."""
+
+from __future__ import annotations
+
+import csv
+import fcntl
+import json
+import os
+import pty
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import termios
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+Make = Callable[..., Path]
+
+QUICK = ("--threads", 1, "--no-tracking", "--set", "epochs=2", "--set", "lr=1e-2")
+ON_DIGITS = ("run", "--method", "nnpu", "--data", "digits", *QUICK)
+N, N_LABELED = 569, 100
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a table as a spreadsheet exports it: blank labels, ids with zeros, dates, decimal commas, gaps."""
+    folder = tmp_path_factory.mktemp("home")
+    loaded = load_breast_cancer(as_frame=True)
+    rng = np.random.default_rng(0)
+    labeled = np.full(N, "", dtype=object)
+    labeled[rng.choice(np.flatnonzero(loaded.target == 1), N_LABELED, replace=False)] = "ja"
+    table = loaded.data.iloc[:, :10].round(4)
+    table.columns = [name.replace("mean ", "") for name in table]
+    table.loc[rng.choice(N, 40, replace=False), "texture"] = np.nan
+    table.insert(0, "Nr", [f"{k:05}" for k in range(N)])
+    table["Tag"] = [f"{k % 28 + 1:02}.03.2024" for k in range(N)]
+    table["Größe"] = np.array(["klein", "mittel", "groß"])[rng.integers(0, 3, N)]
+    table["s"] = labeled
+    table.to_csv(folder / "my.csv", index=False, sep=";", decimal=",", encoding="cp1252")
+    plain = table.drop(columns=["Tag"]).assign(s=(labeled == "ja").astype(int))
+    plain.to_parquet(folder / "plain.parquet")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def here(home: Path, pubench_in: Callable[[Path], Run]) -> Run:
+    return pubench_in(home)
+
+
+OWN = ("run", "--method", "nnpu", "--data", "my.csv", "--label-col", "s", "--prior", "0.6", *QUICK)
+
+
+@pytest.fixture(scope="module")
+def first(here: Run) -> subprocess.CompletedProcess[str]:
+    done = here(*OWN, "--save-model")
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def folder(first: subprocess.CompletedProcess[str], home: Path) -> Path:
+    return home / first.stdout.splitlines()[-1].removeprefix("record: ")
+
+
+def one_json(done: subprocess.CompletedProcess[str], code: int = 0) -> Any:
+    """The one JSON value on stdout."""
+    assert done.returncode == code, done.stderr
+    return json.loads(done.stdout)
+
+
+def rows_in(folder: Path) -> list[dict[str, str]]:
+    """The predictions in a record."""
+    return list(csv.DictReader((folder / "predictions.csv").read_text(encoding="utf-8").splitlines()))
+
+
+# ------------------------------------------------------------------ a terminal
+
+
+def on_terminal(folder: Path, width: int, *words: object) -> tuple[int, list[str]]:
+    """Exit code and lines of the console script on a pseudo terminal of that width, without escape sequences."""
+    child, terminal = pty.fork()
+    if child == 0:  # the new process
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
+        os.chdir(folder)
+        script = str(Path(sys.executable).parent / "pubench")
+        kept = {name: os.environ[name] for name in ("PATH", "HOME", "PUBENCH_CACHE", "LANG") if name in os.environ}
+        # A library may have put COLUMNS into the process behind Python's back, so that the environment is given.
+        os.execve(script, [script, *map(str, words)], {**kept, "TERM": "xterm-256color", "OMP_NUM_THREADS": "1"})
+    written = b""
+    while True:
+        try:
+            chunk = os.read(terminal, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not chunk:
+            break
+        written += chunk
+    os.close(terminal)
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", written.decode())
+    lines = [line.split("\r")[-1].rstrip() for line in text.replace("\r\n", "\n").split("\n")]
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), lines
+
+
+def numbers_in(text: str) -> set[str]:
+    return set(re.findall(r"(?<![\w.])-?\d+\.\d+(?![\w.])", text))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="pseudo terminals with a size are made as on Linux")
+class TestTerminal:
+    @pytest.mark.parametrize(
+        ("words", "width"),
+        [
+            (ON_DIGITS, 80),
+            (ON_DIGITS, 60),
+            (OWN, 120),
+            (OWN, 80),
+            (OWN, 60),
+            ((*OWN, "--seeds", "2,25"), 60),
+            (("data", "check", "my.csv", "--label-col", "s"), 60),
+        ],
+        ids=["data-set-80", "data-set-60", "own-table-120", "own-table-80", "own-table-60", "seeds-60", "check-60"],
+    )
+    def test_every_number_that_is_piped_is_on_the_screen_whole(
+        self, here: Run, home: Path, words: tuple[object, ...], width: int
+    ) -> None:
+        """What is stored is printed again, so that both print the same result."""
+        assert here(*words).returncode == 0
+        piped = here(*words).stdout
+        code, lines = on_terminal(home, width, *words)
+        screen = "\n".join(lines)
+        assert code == 0, screen
+        shown = re.sub(r"not shown at this width: [\s\S]*?\(", "", screen)
+        if shown == screen:  # no column was left out
+            assert numbers_in(piped) <= numbers_in(screen)
+        assert "…" not in screen
+        too_long = [line for line in lines if len(line) > width and not line.startswith(("record: ", "pubench run"))]
+        assert too_long == []
+
+    @pytest.mark.parametrize("words", [("list", "methods"), ("data", "list"), ("info", "nnpu")], ids=" ".join)
+    def test_listings_name_what_they_leave_out(self, home: Path, words: tuple[str, ...]) -> None:
+        code, lines = on_terminal(home, 60, *words)
+        assert code == 0
+        assert "…" not in "".join(lines)
+        assert not [line for line in lines if len(line) > 60 and not line.startswith("files: ")]
+        text = " ".join(" ".join(lines).split())
+        again = {"list": "pubench list methods --format csv", "data": "pubench data list --format csv"}
+        assert re.search(rf"not shown at this width: [a-z, ]+ \({again.get(words[0], 'pubench info nnpu')}", text)
+
+    def test_help_cuts_nothing_at_60_columns(self, home: Path) -> None:
+        """But for the name of a variable that is wider than its column."""
+        code, lines = on_terminal(home, 60, "run", "--help")
+        assert code == 0
+        assert {word for word in " ".join(lines).split() if "…" in word} <= {"MLFLOW_TRACKING_U…"}
+
+    def test_citations_are_in_the_info_of_a_data_set_and_not_in_the_list(self, here: Run) -> None:
+        assert "citation" not in here("data", "list").stdout
+        assert "citation: " in here("data", "info", "digits").stdout
+
+
+# ------------------------------------------------------------------ JSON everywhere
+
+
+class TestJson:
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ("list", "methods"),
+            ("info", "nnpu"),
+            ("doctor",),
+            ("doctor", "nnpu"),
+            ("data", "list"),
+            ("data", "info", "digits"),
+            ("data", "show", "toy-gaussian"),
+            ("data", "fetch", "digits"),
+            ("data", "remove", "digits"),
+            ("data", "check", "my.csv"),
+            ("data", "check", "my.csv", "--label-col", "s"),
+            ("data", "info", "my.csv", "--label-col", "s"),
+            ("data", "show", "my.csv", "--label-col", "s"),
+            (*ON_DIGITS, "--dry-run"),
+            ON_DIGITS,
+            (*ON_DIGITS, "--seeds", "2,3"),
+        ],
+        ids=lambda words: "-".join(map(str, words[:3])),
+    )
+    def test_stdout_is_one_value(self, here: Run, words: tuple[object, ...]) -> None:
+        assert one_json(here(*words, "--format", "json"))
+
+    def test_nothing_to_verify_is_an_empty_list(self, here: Run, tmp_path: Path) -> None:
+        assert one_json(here("data", "verify", "--format", "json", env={"PUBENCH_CACHE": str(tmp_path)})) == []
+
+    def test_a_dry_run_is_the_spec_that_yaml_says(self, here: Run) -> None:
+        import yaml
+
+        spec = one_json(here(*ON_DIGITS, "--dry-run", "--format", "json"))
+        assert spec == yaml.safe_load(here(*ON_DIGITS, "--dry-run").stdout)
+        assert spec["method"]["config"]["epochs"] == 2
+
+    def test_doctor_says_what_is_broken(self, pubench: Run, tmp_path: Path, make_distribution: Make) -> None:
+        site = make_distribution(tmp_path / "site", "acme-moon", {"acme_moon": "raise RuntimeError('full')"})
+        env = {"PYTHONPATH": str(site)}
+        rows = one_json(pubench("doctor", "--format", "json", env=env))["plugins"]
+        broken = {row["key"]: row["problem"] for row in rows if row["status"] == "broken"}
+        assert list(broken) == ["acme-moon"]
+        assert "RuntimeError: full" in broken["acme-moon"]
+        (row,) = one_json(pubench("doctor", "acme-moon", "--format", "json", env=env), 1)["plugins"]
+        assert row["status"] == "broken"
+
+    @pytest.mark.parametrize(
+        ("words", "code", "field", "text"),
+        [
+            (("info", "nnnpu"), 2, "", "did you mean the method 'nnpu'"),
+            (("check", "nnnpu"), 2, "", "unknown method or package 'nnnpu'"),
+            (("predict", "zzz", "my.csv"), 2, "execution.results", "no finished run 'zzz'"),
+            (("data", "info", "digit"), 2, "", "unknown dataset 'digit'"),
+            (("run", "--method", "nnpu", "--data", "digits", "--c", "7"), 2, "mechanism.c", "--c: given"),
+            (("run", "--method", "nnpu", "--data", "my.csv", "--label-col", "S"), 2, "data.own.label_col", "'S'"),
+            (("data", "check", "my.csv", "--label-col", "Nr"), 2, "data.own.label_col", "'Nr'"),
+            (("data", "info", "digits", "--label-col", "s"), 2, "data.own.label_col", "digits is a data set"),
+            (("list", "everything"), 2, "", "everything"),
+            (("run", "--nonsense"), 2, "", "--nonsense"),
+            ((*ON_DIGITS, "--seeds", "0"), 2, "seed", "--seeds 0"),
+        ],
+        ids=lambda value: " ".join(map(str, value[:4])) if isinstance(value, tuple) else "",
+    )
+    def test_an_error_is_one_object_on_stdout_beside_the_line_on_stderr(
+        self, here: Run, words: tuple[object, ...], code: int, field: str, text: str
+    ) -> None:
+        done = here(*words, "--format", "json")
+        found = one_json(done, code)
+        assert list(found) == ["error", "field", "exit_code"]
+        assert (found["field"], found["exit_code"]) == (field, code)
+        assert text in found["error"]
+        assert done.stderr.splitlines()[-1] == f"error: {found['error']}"
+        without = here(*words)
+        assert (without.returncode, without.stdout) == (code, "")
+
+    def test_a_report_of_which_a_check_fails_stays_one_value(
+        self, pubench: Run, tmp_path: Path, make_distribution: Make
+    ) -> None:
+        site = make_distribution(tmp_path / "site", "acme-stone", {"acme_stone": STONE, "acme_stone_method": CONSTANT})
+        done = pubench("check", "acme-stone", "--format", "json", env={"PYTHONPATH": str(site)})
+        assert list(one_json(done, 1)) == ["acme-stone"]
+
+
+STONE = """
+from pubench_core import MethodInfo, hookimpl
+
+@hookimpl
+def pubench_methods():
+    return [MethodInfo(key="acme-stone", name="Stone", summary="breaks", load="acme_stone_method:Stone")]
+"""
+CONSTANT = """
+from pubench.method import Method, TrainingConfig
+
+class Stone(Method[TrainingConfig]):
+    def fit(self, data, run):
+        for _ in run.epochs(1):
+            helper(data)
+
+    def decision_function(self, x):
+        return x.sum(1)
+
+
+def helper(data):
+    raise ZeroDivisionError("the stone\\nbroke")  # line 15
+"""
+
+
+@pytest.fixture
+def stone(pubench: Run, tmp_path: Path, make_distribution: Make) -> Run:
+    site = make_distribution(tmp_path / "site", "acme-stone", {"acme_stone": STONE, "acme_stone_method": CONSTANT})
+    return lambda *words: pubench(*words, env={"PYTHONPATH": str(site)})
+
+
+def test_a_failed_run_names_file_and_line_of_the_method_s_error(stone: Run) -> None:
+    done = stone("run", "--method", "acme-stone", "--data", "digits", "--no-tracking")
+    assert done.returncode == 1
+    line = done.stderr.splitlines()[-1]
+    assert "ZeroDivisionError: the stone broke (" in line
+    assert "acme_stone_method.py, line 14)" in line or "acme_stone_method.py, line 15)" in line
+
+
+def test_a_refused_run_names_no_line(here: Run) -> None:
+    done = here(*ON_DIGITS, "--set", "validation.fraction=0.001", "--results", "refused")
+    assert done.returncode == 2
+    assert ", line " not in done.stderr
+
+
+def test_check_prints_a_reason_once(stone: Run) -> None:
+    done = stone("check", "acme-stone")
+    assert done.returncode == 1
+    rows = [line for line in done.stdout.splitlines() if "failed" in line]
+    reasons = [line for line in rows if "ZeroDivisionError" in line and " as " not in line.split("failed")[-1][:20]]
+    assert len(reasons) == len({line.split("failed")[-1].split(None, 1)[-1] for line in reasons})
+    assert [line for line in rows if re.search(r"  as [a-z-]+$", line.rstrip())]
+
+
+class TestNearest:
+    @pytest.mark.parametrize(
+        ("key", "words"),
+        [
+            ("mnsit", "did you mean the dataset 'mnist'"),
+            ("nnpuu", "did you mean the method 'nnpu'"),
+            ("acuracy", "the metric 'accuracy'"),
+            ("lennet", "the backbone 'lenet'"),
+            ("qqqqqqqq", "'pubench list methods', 'pubench list datasets' and so on"),
+        ],
+    )
+    def test_a_suggestion_says_of_which_kind_it_is(self, here: Run, key: str, words: str) -> None:
+        done = here("info", key)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert words in done.stderr
+
+
+# ------------------------------------------------------------------ completion
+
+
+def completed(run: Run, *words: str) -> set[str]:
+    line = " ".join(("pubench", *words))
+    env = {"_PUBENCH_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1)}
+    return set(run(env=env).stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (("info", "nnp"), "nnpu nnpu-ga"),
+        (("info", "mni"), "mnist"),
+        (("check", "pubench-nn"), "pubench-nnpu pubench-nnpu-ga"),
+        (("check", "upu"), "upu"),
+        (("doctor", "sca"), "scar"),
+        (("run", "--select", "pa"), "pa pauc"),
+        (("run", "--select", "la"), "last"),
+        (("run", "--method", "nnpu", "--preset", "qui"), "quick"),
+        (("data", "fetch", "fashion"), "fashion-mnist"),
+    ],
+)
+def test_what_is_typed_is_completed(here: Run, words: tuple[str, ...], found: str) -> None:
+    assert completed(here, *words) == set(found.split())
+
+
+def test_presets_are_those_of_the_method_that_was_named(here: Run) -> None:
+    assert "official" in completed(here, "run", "--method", "nnpu", "--preset", "o")
+    assert completed(here, "run", "--method", "pn", "--preset", "zz") == set()
+
+
+def test_run_ids_are_completed(here: Run, folder: Path, home: Path) -> None:
+    assert folder.name in completed(here, "predict", folder.name[:4])
+    shutil.copytree(folder, home / "elsewhere" / folder.name, dirs_exist_ok=True)
+    assert completed(here, "predict", "--results", "elsewhere", folder.name[:4]) == {folder.name}
+
+
+# ------------------------------------------------------------------ a table of one's own
+
+
+class TestUnderstood:
+    @pytest.mark.parametrize("command", ["check", "info", "show"])
+    def test_every_column_is_said_before_anything_is_trained(self, here: Run, home: Path, command: str) -> None:
+        done = here("data", command, "my.csv", "--label-col", "s")
+        assert (done.returncode, done.stderr) == (0, "")
+        rows = {line.split("  ")[0]: " ".join(line.split()) for line in done.stdout.splitlines()}
+        assert rows["Nr"].startswith("Nr names rows probably an id: every value differs; --features keeps it 569")
+        assert "00000, 00001, 00002" in rows["Nr"]
+        assert rows["Tag"].startswith("Tag feature 28 categories, one feature each (dates) 28 01.03.2024")
+        assert rows["texture"].startswith("texture feature a number")
+        assert " 40 " in rows["texture"]
+        assert rows["s"].startswith("s labels who is labeled 1 469 ja")
+        for words in (
+            "my.csv: read as Windows-1252 text, as it is not UTF-8",
+            "my.csv: fields are separated by ';'; decimal commas in 'radius', 'texture'",
+            "my.csv: 569 rows; 's': ja = labeled positive, blank = unlabeled; 100 labeled positives, 469 unlabeled",
+            "'Tag' holds dates and becomes 28 features, one for each; turn it into numbers, or leave it out",
+            "missing values: 'texture' 40",
+            "predictions name the rows by 'Nr'",
+        ):
+            assert words in done.stdout
+        assert done.stdout.splitlines()[-1] == "pubench run --method nnpu --data my.csv --label-col s --prior SHARE"
+        assert not list(home.glob("my*.png"))
+
+    def test_a_first_look_says_what_could_be_the_labels(self, here: Run) -> None:
+        done = here("data", "check", "my.csv")
+        assert done.returncode == 0
+        assert done.stdout.splitlines()[-1] == "say who is labeled with --label-col COLUMN; could be: 's'"
+        facts = one_json(here("data", "check", "my.csv", "--format", "json"))
+        assert (facts["rows"], facts["could_be_labels"]) == (N, ["s"])
+
+    def test_it_says_what_a_run_says(self, here: Run, first: subprocess.CompletedProcess[str]) -> None:
+        facts = one_json(here("data", "check", "my.csv", "--label-col", "s", "--format", "json"))
+        said = first.stderr.splitlines()
+        start = said.index(facts["notes"][0])
+        assert said[start : start + len(facts["notes"])] == facts["notes"]
+        assert (facts["labeled"], facts["unlabeled"]) == (N_LABELED, N - N_LABELED)
+        assert len(facts["columns"]) == 14
+
+    def test_it_is_said_without_torch(self, home: Path) -> None:
+        code = (
+            "import sys; sys.argv = ['pubench', 'data', 'check', 'my.csv', '--label-col', 's']\n"
+            "from pubench_cli.main import main\n"
+            "try:\n    main()\nfinally:\n    print('torch' in sys.modules)"
+        )
+        done = subprocess.run([sys.executable, "-c", code], cwd=home, capture_output=True, text=True, check=True)
+        assert done.stdout.splitlines()[-1] == "False"
+
+    def test_it_refuses_what_a_run_refuses(self, here: Run, home: Path) -> None:
+        table = pd.read_parquet(home / "plain.parquet").assign(copy=lambda frame: frame.s * 5)
+        table.to_csv(home / "leak.csv", index=False)
+        for words in (("data", "check", "leak.csv"), (*OWN[:3], "--data", "leak.csv", "--prior", "0.6")):
+            done = here(*words, "--label-col", "s")
+            assert (done.returncode, done.stdout) == (2, "")
+            assert "'copy' says of every row what 's' says" in done.stderr
+            assert done.stderr.rstrip().endswith("--drop copy")
+
+    def test_of_many_columns_of_numbers_a_few_are_listed(self, here: Run, home: Path) -> None:
+        rng = np.random.default_rng(0)
+        frame = pd.DataFrame(rng.normal(size=(20, 60))).add_prefix("x").assign(s=[1] * 5 + [0] * 15)
+        frame.to_csv(home / "wide.csv", index=False)
+        done = here("data", "check", "wide.csv", "--label-col", "s")
+        assert len([line for line in done.stdout.splitlines() if line.startswith("x")]) == 10
+        assert "and 50 more columns that become a number each" in done.stdout
+
+
+class TestIds:
+    def test_predictions_carry_what_names_the_rows_as_it_is_written(self, folder: Path) -> None:
+        rows = rows_in(folder)
+        assert list(rows[0]) == ["row", "Nr", "score", "rank", "decision"]
+        assert [row["Nr"] for row in rows] == [f"{int(row['row']):05}" for row in rows]
+        assert len(rows) == N - N_LABELED
+
+    def test_they_stay_when_another_criterion_names_the_result(self, here: Run, home: Path, folder: Path) -> None:
+        shutil.copytree(folder, home / "again" / folder.name, dirs_exist_ok=True)
+        assert here(*OWN, "--results", "again", "--select", "last").returncode == 0
+        rows = rows_in(home / "again" / folder.name)
+        assert [row["Nr"] for row in rows] == [f"{int(row['row']):05}" for row in rows]
+
+    def test_so_does_predict(self, here: Run, folder: Path) -> None:
+        rows = list(csv.DictReader(here("predict", folder, "my.csv").stdout.splitlines()))
+        assert list(rows[0]) == ["row", "Nr", "score", "rank", "decision"]
+        assert [row["Nr"] for row in rows] == [f"{k:05}" for k in range(N)]
+
+    def test_a_file_without_them_is_scored_all_the_same(self, here: Run, home: Path, folder: Path) -> None:
+        frame = pd.read_csv(home / "my.csv", sep=";", decimal=",", encoding="cp1252", dtype={"Nr": str})
+        frame.drop(columns="Nr").to_csv(home / "without.csv", index=False)
+        done = here("predict", folder, "without.csv")
+        assert done.stdout.splitlines()[0] == "row,score,rank,decision"
+
+
+class TestPredictOut:
+    @pytest.mark.parametrize("ending", ["csv", "json", "parquet", "PARQUET"])
+    def test_the_ending_says_what_is_written(self, here: Run, home: Path, folder: Path, ending: str) -> None:
+        out = home / f"p.{ending}"
+        done = here("predict", folder, "my.csv", "--out", out)
+        assert (done.returncode, done.stdout) == (0, "")
+        read = {"csv": pd.read_csv, "json": pd.read_json, "parquet": pd.read_parquet}[ending.lower()]
+        found = read(out)
+        assert list(found) == ["row", "Nr", "score", "rank", "decision"]
+        assert len(found) == N
+
+    @pytest.mark.parametrize("name", ["p.xlsx", "p", "p.txt"])
+    def test_another_ending_is_refused_and_nothing_written(
+        self, here: Run, home: Path, folder: Path, name: str
+    ) -> None:
+        done = here("predict", folder, "my.csv", "--out", name)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "predictions are written as .csv, .json, .parquet" in done.stderr
+        assert not (home / name).exists()
+
+    def test_json_is_a_list_of_rows(self, here: Run, folder: Path) -> None:
+        rows = one_json(here("predict", folder, "my.csv", "--format", "json"))
+        assert len(rows) == N
+        assert set(rows[0]) == {"row", "Nr", "score", "rank", "decision"}
+        assert (
+            "is written to a file that ends in .json"
+            in here("predict", folder, "my.csv", "--format", "json", "--out", "p.csv").stderr
+        )
+
+
+class TestDecisions:
+    def test_shares_and_recall_are_printed_below_the_table(
+        self, first: subprocess.CompletedProcess[str], folder: Path
+    ) -> None:
+        rows = rows_in(folder)
+        decided = sum(int(row["decision"]) for row in rows)
+        told = round((0.6 * N - N_LABELED) / (N - N_LABELED) * len(rows))
+        assert (
+            f"unlabeled rows: {decided} of 469 ({100 * decided / 469:.1f} %) decided positive; "
+            f"by the prior told (0.6) {told} are" in first.stdout
+        )
+        assert re.search(
+            r"held-out labeled positives: \d+ of 20 \([\d.]+ %\) decided positive, \d+ of 20", first.stdout
+        )
+        for words in ("0.48 (x 0.8)", "0.6 (as told)", "0.72 (x 1.2)", "--prior 0.48 and --prior 0.72"):
+            assert words in first.stdout
+
+    def test_json_has_them_under_a_key_of_their_own(self, here: Run, folder: Path) -> None:
+        found = one_json(here(*OWN, "--format", "json"))["decisions"]
+        rows = rows_in(folder)
+        scores = np.sort([float(row["score"]) for row in rows])[::-1]
+        assert (found["unlabeled"], found["held_out"]) == (469, 20)
+        assert found["decided"] == (scores > 0).sum()
+        assert [top["factor"] for top in found["top"]] == [0.8, 1.0, 1.2]
+        for top in found["top"]:
+            assert top["threshold"] == pytest.approx(scores[top["rows"] - 1], rel=1e-6)
+
+    def test_a_method_without_a_prior_says_that_it_uses_none(self, here: Run) -> None:
+        vpu = ("run", "--method", "vpu", "--data", "my.csv", "--label-col", "s", *QUICK)
+        assert "vpu does not use the prior" in here(*vpu, "--prior", "0.6").stdout
+        assert "by the prior told" not in here(*vpu).stdout
+
+    def test_of_a_data_set_nothing_is_said(self, here: Run) -> None:
+        assert "unlabeled rows:" not in here(*ON_DIGITS).stdout
+        assert "decisions" not in one_json(here(*ON_DIGITS, "--format", "json"))
+
+
+class TestSeeds:
+    def test_three_runs_are_recorded_and_compared(self, here: Run, home: Path) -> None:
+        done = here(*OWN, "--seeds", 3)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith("nnpu on my.csv, seeds 2, 25, 42\n")
+        assert len([line for line in done.stdout.splitlines() if line.startswith("record: ")]) == 3
+        assert re.search(r"rank correlation 0\.\d+; [\d.]+ % of the 241 highest are the same rows", done.stdout)
+        found = one_json(here(*OWN, "--seeds", "2,25,42", "--format", "json"))
+        assert [run["spec"]["seed"] for run in found["runs"]] == [2, 25, 42]
+        assert all((home / run["record"] / "result.json").is_file() and run["reused"] for run in found["runs"])
+        decided = [100 * run["decisions"]["decided"] / 469 for run in found["runs"]]
+        spread = found["summary"]["decided positive, %"]
+        assert spread["values"] == pytest.approx(decided)
+        assert spread["mean"] == pytest.approx(np.mean(decided))
+        assert spread["sd"] == pytest.approx(np.std(decided, ddof=1))
+        assert 0 < found["agreement"]["rank_correlation"] < 1
+
+    def test_a_seed_alone_is_the_run_of_that_seed(self, here: Run) -> None:
+        alone = one_json(here(*OWN, "--seed", 25, "--format", "json"))
+        among = one_json(here(*OWN, "--seeds", "2,25", "--format", "json"))["runs"][1]
+        assert alone["run_id"] == among["run_id"]
+
+    def test_of_a_data_set_the_test_measures_are_compared(self, here: Run) -> None:
+        found = one_json(here(*ON_DIGITS, "--seeds", "2,3", "--format", "json"))
+        values = [100 * run["criteria"]["pa"]["measures"]["test"]["accuracy"]["value"] for run in found["runs"]]
+        assert found["summary"]["accuracy, %"]["values"] == pytest.approx(values)
+        assert found["agreement"] is None
+
+    @pytest.mark.parametrize(
+        ("more", "words"),
+        [
+            (("--seeds", "0"), "a number of seeds from 1 to 10"),
+            (("--seeds", "many"), "--seeds many"),
+            (("--seeds", "2,2"), "a list of different ones"),
+            (("--seeds", "3", "--seed", "4"), "--seed names one seed"),
+            (("--seeds", "3", "--dry-run"), "--dry-run prints one run"),
+        ],
+    )
+    def test_what_contradicts_itself_is_refused(self, here: Run, more: tuple[str, ...], words: str) -> None:
+        done = here(*OWN, *more)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert words in done.stderr
+
+    def test_a_seed_that_fails_ends_no_other(self, here: Run, home: Path) -> None:
+        """A validation part so small that it has a labeled positive for some seeds only does not exist: all fail."""
+        done = here(*OWN, "--seeds", "2,3", "--set", "validation.fraction=0.001", "--results", "none")
+        assert done.returncode == 2
+        assert [line[:8] for line in done.stderr.splitlines() if line.startswith("seed ")] == ["seed 2: ", "seed 3: "]
+        assert done.stdout == ""
+
+
+def test_the_same_is_there_from_python(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import pubench
+
+    monkeypatch.chdir(home)
+    table = pubench.data("my.csv", labeled="s")
+    assert "my.csv: fields are separated by ';'; decimal commas in 'radius'" in table.notes[1]
+    frame = pd.read_csv("my.csv", sep=";", decimal=",", encoding="cp1252", dtype={"Nr": str})
+    assert frame["s"].isna().any()
+    more = {"config": {"epochs": 1}, "results": home / "python", "tracking": False, "threads": 1}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pubench.PubenchWarning)  # after one epoch, decisions are what they are
+        found = pubench.run("nnpu", pubench.data(frame, labeled="s"), prior=0.6, **more).predictions()
+    assert list(found) == ["row", "Nr", "score", "rank", "decision"]
+    assert found["Nr"].tolist() == [f"{row:05}" for row in found["row"]]
+    gaps = pubench.data(frame.drop(columns="s"), labeled=np.where(frame["s"].isna(), np.nan, 1.0))
+    assert "'labeled': 1 = labeled positive, blank = unlabeled" in " ".join(gaps.notes)
