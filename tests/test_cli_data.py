@@ -630,7 +630,7 @@ class TestRun:
         put(tmp_path, key="acme-bad-read")
         done = data(*self.REQUEST, "--no-tracking", "--data", "acme-bad-read")
         line = error_of(done, 1)
-        assert line.startswith("error: dataset 'acme-bad-read' could not be read: ValueError: the thread is worn;")
+        assert line.startswith("error: dataset 'acme-bad-read' could not be read: ValueError: the thread is worn (")
         (path,) = (tmp_path / "results").rglob("failure.json")
         assert "ValueError: the thread" in json.loads(path.read_text())["traceback"]
 
