@@ -19,7 +19,7 @@ from pubench_core.data.tables import read_table
 from pubench_core.errors import PluginError
 from pubench_core.results import Result
 
-from .labels import labeled_rows, positive_label
+from .labels import positive_label
 from .tables import PUTable, data, frame_of
 from .words import PubenchWarning, in_arguments, in_words, said
 
@@ -163,7 +163,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         with in_words(_PARAMETERS):
             table = data(
                 frame,
-                labeled_rows(values, self.pos_label),
+                values == positive,
                 name="X",
                 features=self._features(frame),
                 scheme=self.scheme,
@@ -211,9 +211,10 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
             raise PluginError(f"{self.method} cannot be an estimator: {done.result.warnings[-1]}")
         return done.result, tuple(in_arguments(note, _PARAMETERS) for note in opened.notes), done.model
 
-    def _seed(self) -> int:
+    def _seed(self) -> int | None:
+        """None leaves the seed to the spec, whose default it then is."""
         if self.random_state is None:
-            return 2
+            return None
         if isinstance(self.random_state, (int, np.integer)):
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31))
