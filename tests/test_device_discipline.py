@@ -38,6 +38,7 @@ SHORT = {
     "mpe-pu": ("warm_up=1",),
     "lbe-pu": ("pre_training=2", "pre_training_batch_size=64"),
     "p3mix-c": ("warm_up=1",),
+    "p3mix-e": ("warm_up=1",),
 }
 #: How the waits of a method are counted: modality and scheme.
 PROBLEMS = (("image", "case-control"), ("tabular", "single-training-set"))
@@ -392,7 +393,7 @@ def test_every_stage_had_steps_to_look_at(key: str) -> None:
     for watch, _ in trained(key):
         stages = {epoch.stage for epoch in watch.epochs.values()}
         assert {stage for stage, _, _ in watch.within_steps()} == stages
-    if key == "p3mix-c":
+    if key in ("p3mix-c", "p3mix-e"):
         assert stages == {"mixup", "heuristic mixup"}
 
 

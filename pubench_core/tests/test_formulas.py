@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -14,12 +15,15 @@ from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from pubench.method import (
+    Correction,
     averaging,
     binary_entropy,
     count_log_probabilities,
+    expected_count,
     forward_mixed,
     mix,
     posterior_given_count,
+    pu_risk,
     ramps,
 )
 from pubench_core.backbones.base import Backbone
@@ -185,9 +189,23 @@ def test_what_was_never_offered_cannot_be_put_back() -> None:
         best.restore()
 
 
+# -------------------------------------------------------------------- risks
+
+
+@pytest.mark.parametrize("correction", ["none", "ascent", "clamp", "flip"])
+def test_a_labeled_row_of_twice_the_weight_counts_as_two(correction: Correction) -> None:
+    z = torch.tensor([2.0, -1.0, 0.5, -0.5], dtype=torch.float64)
+    labeled = torch.tensor([True, True, False, False])
+    weights = torch.tensor([4 / 3, 2 / 3, 9.0, 9.0], dtype=torch.float64)  # mean 1 over P; U has none
+    weighted = pu_risk(z, labeled, 0.7, correction=correction, weights=weights)
+    twice = pu_risk(torch.cat([z[:1], z]), torch.cat([labeled[:1], labeled]), 0.7, correction=correction)
+    torch.testing.assert_close(weighted, twice)
+    assert not torch.isclose(weighted.value, pu_risk(z, labeled, 0.7, correction=correction).value)
+
+
 # -------------------------------------------------------------------- counts
 
-Z = st.lists(st.floats(-6, 6), min_size=1, max_size=10)
+Z = st.lists(st.floats(-6, 6), min_size=1, max_size=12)
 
 
 def enumerated(logits: list[float]) -> tuple[list[float], list[list[float]]]:
@@ -259,6 +277,26 @@ def test_rows_of_one_probability_are_equally_likely_and_their_count_is_binomial(
     p = 1 / (1 + math.exp(9))
     expected = math.log(math.comb(n, k)) + k * math.log(p) + (n - k) * math.log1p(-p)
     assert float(count_log_probabilities(z)[k]) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("n", [13, 64, 128, 200])
+def test_the_law_of_many_rows_is_that_of_the_recursion_row_by_row(n: int) -> None:
+    z = 3 * torch.randn(n, dtype=torch.float64, generator=torch.Generator().manual_seed(n))
+    law = np.ones(1)
+    for p in torch.sigmoid(z).tolist():
+        law = np.convolve(law, (1 - p, p))
+    np.testing.assert_allclose(count_log_probabilities(z).exp(), law, rtol=1e-9, atol=1e-300)
+    for k in (1, n // 3, n):
+        others = np.exp(count_log_probabilities(z[1:]).numpy())  # a row's posterior, from the law of the others
+        expected = torch.sigmoid(z[0]).item() * others[k - 1] / law[k]
+        assert posterior_given_count(z, k)[0].item() == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_share_of_the_rows_is_read_as_the_decimal_that_it_shows() -> None:
+    assert expected_count(100, 0.29, "floor") == 29  # 100 x 0.29 is 28.999999999999996 in floating point
+    assert (expected_count(10, 0.49), expected_count(10, 0.49, "floor")) == (5, 4)
+    assert (expected_count(5, 0.5), expected_count(7, 0.5)) == (2, 4)  # halves: the even number
+    assert [expected_count(8, share) for share in (0, 1)] == [0, 8]
 
 
 def test_no_row_has_one_count_and_more_positives_than_rows_are_refused() -> None:

@@ -9,7 +9,7 @@ from pubench_core.data.generator import exact
 from pubench_core.errors import PluginError, RequestError, Undefined
 from pubench_core.formulas import averaging, ramps
 from pubench_core.formulas.bbe import BestBin, best_bin
-from pubench_core.formulas.counts import count_log_probabilities, posterior_given_count
+from pubench_core.formulas.counts import Rounding, count_log_probabilities, expected_count, posterior_given_count
 from pubench_core.formulas.entropy import binary_entropy
 from pubench_core.formulas.mixing import forward_mixed, mix
 from pubench_core.formulas.risks import (
@@ -50,6 +50,7 @@ __all__ = [
     "PluginError",
     "PowerOfTwo",
     "RequestError",
+    "Rounding",
     "Run",
     "Scorer",
     "Surrogate",
@@ -61,6 +62,7 @@ __all__ = [
     "binary_entropy",
     "count_log_probabilities",
     "exact",
+    "expected_count",
     "forward_mixed",
     "logistic_loss",
     "masked_mean",

@@ -51,18 +51,22 @@ def pu_risk(
     correction: Correction = "none",
     beta: float = 0.0,
     gamma: float = 1.0,
+    weights: Tensor | None = None,
 ) -> PURisk:
     """PU risk π R_P⁺ + (R_U⁻ - π R_P⁻) with one of the published corrections of its negative part.
 
     ``none``: unbiased (du Plessis et al. 2015). The others act where the negative part is below ``-beta``:
     ``ascent`` minimizes ``-gamma`` times the negative part and nothing else (Kiryo et al. 2017, Algorithm 1),
     ``clamp`` minimizes Eq. 6 as it stands. ``flip`` minimizes minus the total wherever the total is negative
-    (Wang et al. 2026).
+    (Wang et al. 2026). ``weights``: (B,) factors of the losses of labeled rows, with mean 1 over P; U has none.
     """
     loss = SURROGATES[surrogate]
-    positive = prior * masked_mean(loss(scores), labeled)
-    loss_as_negative = loss(-scores)
-    negative = masked_mean(loss_as_negative, ~labeled) - prior * masked_mean(loss_as_negative, labeled)
+    loss_as_positive, loss_as_negative = loss(scores), loss(-scores)
+    in_u = masked_mean(loss_as_negative, ~labeled)
+    if weights is not None:
+        loss_as_positive, loss_as_negative = weights * loss_as_positive, weights * loss_as_negative
+    positive = prior * masked_mean(loss_as_positive, labeled)
+    negative = in_u - prior * masked_mean(loss_as_negative, labeled)
     total = positive + negative
     if correction == "none":
         return PURisk(total, total)

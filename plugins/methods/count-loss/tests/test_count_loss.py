@@ -1,0 +1,140 @@
+"""Count Loss in the engine: that it learns, what it counts, and degenerate problems."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from pubench_count_loss.method import CountLoss, distribution_loss, exact_count_loss
+
+from pubench.method import Run, count_log_probabilities, posterior_given_count
+from pubench_core.engine.building import build_problem
+from pubench_core.engine.train import Trained, train
+from pubench_core.plugins.info import MethodInfo
+from pubench_core.plugins.registry import registry
+from pubench_core.request import Layer, resolve
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+SHORT = ("epochs=2", "mechanism.c=0.3")
+LAST = ("selection.criteria=[last]", "selection.criterion=last")
+
+
+def trained(*sets: str) -> Trained:
+    plan = resolve([Layer.of("data.key=digits", "method.key=count-loss", *sets)], registry())
+    return train(plan, build_problem(plan))
+
+
+def last(*sets: str) -> np.ndarray:
+    return trained(*SHORT, *LAST, *sets).scores["last"]["test"]
+
+
+@pytest.mark.parametrize("form", ["exact", "distribution"])
+def test_it_learns(form: str) -> None:
+    weights = ("weight_unlabeled=100",) if form == "distribution" else ()  # it is divided by the number of rows
+    result = trained("epochs=20", "lr=1e-3", "mechanism.c=0.3", f"form={form}", *weights)
+    truth = result.evaluator.problem.truth_test
+    assert ((result.scores["last"]["test"] > 0) == truth).mean() > 0.85
+
+
+@pytest.mark.parametrize("rounding", ["nearest", "floor"])
+@pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
+def test_the_count_of_a_batch_is_its_share_of_positives_in_u(
+    scheme: str, rounding: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: set[tuple[int, int]] = set()
+
+    def watched(logits: torch.Tensor, count: int) -> torch.Tensor:
+        seen.add((len(logits), count))
+        return exact_count_loss(logits, count)
+
+    monkeypatch.setattr("pubench_count_loss.method.exact_count_loss", watched)
+    result = trained(*SHORT, f"data.scheme={scheme}", f"rounding={rounding}", "batch_size=102")
+    data = result.evaluator.problem.view(frozenset({"truth"}))
+    rows = 102 * float(data.truth[data.unlabeled_rows].mean())
+    assert rows % 1 > 0.5  # rounding up and down differ
+    assert seen == {(102, int(rows) + (rounding == "nearest"))}
+
+
+@pytest.mark.parametrize(
+    "setting", ["form=distribution", "weight_positive=3", "weight_unlabeled=0.1", "max_norm=0.01", "batch_size=999"]
+)
+def test_options_have_results_and_make_a_difference(setting: str) -> None:
+    plain, other = last("optimizer=sgd"), last("optimizer=sgd", setting)
+    assert np.isfinite(other).all()
+    assert not np.allclose(plain, other)
+
+
+def test_the_gradient_of_a_step_is_bounded_as_configured(monkeypatch: pytest.MonkeyPatch) -> None:
+    bounds: set[float | None] = set()
+    step = Run.step
+
+    def watched(self: Run[CountLoss.Config], *rest: object, max_norm: float | None = None, **more: object) -> None:
+        bounds.add(max_norm)
+        step(self, *rest, max_norm=max_norm, **more)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(Run, "step", watched)
+    last()
+    last("max_norm=null")
+    assert bounds == {10.0, None}
+
+
+def test_the_exact_loss_moves_a_row_from_its_probability_to_its_posterior_given_the_count() -> None:
+    z = torch.linspace(-4, 5, 30, dtype=torch.float64, requires_grad=True)
+    (gradient,) = torch.autograd.grad(exact_count_loss(z, 12), z)
+    expected = torch.sigmoid(z.detach()) - posterior_given_count(z, 12)
+    torch.testing.assert_close(gradient, expected, rtol=0, atol=1e-9)
+
+
+def test_the_distribution_loss_is_zero_where_every_row_has_the_share_as_its_probability_and_more_elsewhere() -> None:
+    z = torch.full((20,), 0.3, dtype=torch.float64).logit()
+    assert float(distribution_loss(z, 0.3)) == pytest.approx(0, abs=1e-12)
+    assert distribution_loss(z + 0.5, 0.3) > 1e-3
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_a_share_of_none_or_all_has_finite_losses_and_gradients(share: float) -> None:
+    z = torch.linspace(-200, 200, 16, requires_grad=True)
+    for loss in (distribution_loss(z, share), exact_count_loss(z, round(16 * share))):
+        (gradient,) = torch.autograd.grad(loss, z)
+        assert loss.isfinite()
+        assert gradient.isfinite().all()
+        assert loss.dtype == torch.float32
+
+
+def test_float32_logits_lose_no_more_than_their_own_digits() -> None:
+    z = torch.randn(200, generator=torch.Generator().manual_seed(0))
+    for share in (0.2, 0.8):
+        exact = distribution_loss(z.double(), share)
+        torch.testing.assert_close(distribution_loss(z, share).double(), exact, rtol=1e-6, atol=1e-7)
+    torch.testing.assert_close(
+        count_log_probabilities(z).double(), count_log_probabilities(z.double()), rtol=1e-6, atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("form", ["exact", "distribution"])
+def test_the_same_seed_gives_the_same_scores_and_another_seed_others(form: str) -> None:
+    first, again, other = (last(f"form={form}", f"seed={seed}") for seed in (2, 2, 25))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+@pytest.mark.parametrize("form", ["exact", "distribution"])
+@pytest.mark.parametrize("prior", [0.01, 0.99])
+def test_an_extreme_prior_has_a_result(prior: float, form: str) -> None:
+    assert np.isfinite(last(f"prior={prior}", f"form={form}")).all()
+
+
+@pytest.mark.parametrize("preset", ["official", "pubench", "wang", "quick"])
+def test_presets_run(preset: str) -> None:
+    assert np.isfinite(last(f"method.preset={preset}", "epochs=1", "steps_per_epoch=3")).all()
+
+
+def test_the_presets_ask_for_different_counts() -> None:
+    (info,) = [info for info in registry().infos(MethodInfo) if info.key == "count-loss"]
+    official, wang = (info.presets[preset].resolve("cifar10") for preset in ("official", "wang"))
+    assert (official["form"], official["weight_positive"], official["weight_unlabeled"]) == ("distribution", 10, 10)
+    assert (wang["rounding"], wang["batch_size"], wang["epochs"] * wang["steps_per_epoch"]) == ("floor", 64, 20_000)
+    assert info.presets["wang"].resolve("usps")["batch_size"] == 128
+    plain = CountLoss.Config()
+    assert (plain.form, plain.rounding, plain.weight_positive, plain.weight_unlabeled) == ("exact", "nearest", 1, 1)

@@ -1,0 +1,163 @@
+"""GLWS in the engine: that it learns, what its two steps see, its schedule, and degenerate problems."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from pubench_glws.method import GLWS, Posterior, glws_loss, posteriors
+from torch.optim import Optimizer
+
+from pubench.method import Run, count_log_probabilities, posterior_given_count
+from pubench_core.engine.building import build_problem
+from pubench_core.engine.train import Trained, train
+from pubench_core.plugins.info import MethodInfo
+from pubench_core.plugins.registry import registry
+from pubench_core.request import Layer, resolve
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+SHORT = ("epochs=2", "mechanism.c=0.3")
+LAST = ("selection.criteria=[last]", "selection.criterion=last")
+
+
+def trained(*sets: str) -> Trained:
+    plan = resolve([Layer.of("data.key=digits", "method.key=glws", *sets)], registry())
+    return train(plan, build_problem(plan))
+
+
+def last(*sets: str) -> np.ndarray:
+    return trained(*SHORT, *LAST, *sets).scores["last"]["test"]
+
+
+def test_it_learns() -> None:
+    result = trained("epochs=40", "lr=1e-3", "mechanism.c=0.3")
+    truth = result.evaluator.problem.truth_test
+    assert ((result.scores["last"]["test"] > 0) == truth).mean() > 0.85
+
+
+@pytest.mark.parametrize("rounding", ["nearest", "floor"])
+@pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
+def test_as_many_rows_of_a_batch_are_positive_as_the_share_in_u_says(
+    scheme: str, rounding: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: set[tuple[int, int]] = set()
+
+    def watched(logits: torch.Tensor, count: int, posterior: Posterior) -> torch.Tensor:
+        targets = posteriors(logits, count, posterior)
+        assert float(targets.double().sum()) == pytest.approx(count, abs=1e-3)
+        seen.add((len(logits), count))
+        return targets
+
+    monkeypatch.setattr("pubench_glws.method.posteriors", watched)
+    result = trained(*SHORT, f"data.scheme={scheme}", f"rounding={rounding}", "batch_size=102")
+    data = result.evaluator.problem.view(frozenset({"truth"}))
+    rows = 102 * float(data.truth[data.unlabeled_rows].mean())
+    assert rows % 1 > 0.5  # rounding up and down differ
+    assert seen == {(102, int(rows) + (rounding == "nearest"))}  # incomplete batches are dropped
+
+
+def test_the_gradient_in_u_is_that_of_the_likelihood_of_the_number() -> None:
+    z = torch.linspace(-4, 5, 30, dtype=torch.float64, requires_grad=True)
+    (ours,) = torch.autograd.grad(glws_loss(z.detach(), z, posteriors(z, 12)), z)
+    (likelihood,) = torch.autograd.grad(-count_log_probabilities(z)[12] / 30, z)
+    torch.testing.assert_close(ours, likelihood, rtol=0, atol=1e-9)
+
+
+def test_the_posteriors_come_from_another_view_than_what_learns_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs: list[tuple[torch.Tensor, torch.Tensor]] = []
+
+    def expecting(logits: torch.Tensor, count: int, posterior: Posterior) -> torch.Tensor:
+        targets = posteriors(logits, count, posterior)
+        assert not targets.requires_grad
+        pairs.append((logits.detach(), targets))
+        return targets
+
+    def learning(z_p: torch.Tensor, z_u: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        assert targets is pairs[-1][1]
+        assert torch.equal(z_u, pairs[-1][0]) != augmented
+        return glws_loss(z_p, z_u, targets)
+
+    monkeypatch.setattr("pubench_glws.method.posteriors", expecting)
+    monkeypatch.setattr("pubench_glws.method.glws_loss", learning)
+    for augmented in (False, True):
+        last(f"augment={augmented}".lower())
+    assert pairs
+
+
+def test_the_learning_rate_follows_half_a_cosine_over_all_steps_or_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    rates: list[float] = []
+    step = Run.step
+
+    def watched(self: Run[GLWS.Config], loss: torch.Tensor, optimizer: Optimizer) -> None:
+        rates.append(optimizer.param_groups[0]["lr"])
+        step(self, loss, optimizer)
+
+    monkeypatch.setattr(Run, "step", watched)
+    last("lr=0.01", "final_lr=1e-6", "steps_per_epoch=10")
+    expected = 1e-6 + (0.01 - 1e-6) * (1 + np.cos(np.pi * np.arange(20) / 20)) / 2
+    np.testing.assert_allclose(rates, expected, rtol=1e-9)
+    rates.clear()
+    result = trained(*SHORT, *LAST, "final_lr=0", "batch_size=100")
+    steps = 2 * (result.evaluator.problem.view(frozenset()).n_unlabeled // 100)
+    assert len(rates) == steps
+    assert rates[-1] == pytest.approx(3e-4 * (1 + np.cos(np.pi * (steps - 1) / steps)) / 2)
+    rates.clear()
+    last()
+    assert set(rates) == {3e-4}
+
+
+@pytest.mark.parametrize("setting", ["posterior=released", "augment=true", "final_lr=1e-6", "batch_size=999"])
+def test_options_have_results_and_make_a_difference(setting: str) -> None:
+    plain, other = last(), last(setting)
+    assert np.isfinite(other).all()
+    assert not np.allclose(plain, other)
+
+
+@pytest.mark.parametrize("kind", ["exact", "released"])
+@pytest.mark.parametrize("size", [5.0, 100.0, 700.0])
+def test_saturated_rows_have_posteriors_between_0_and_1(size: float, kind: Posterior) -> None:
+    z = size * torch.linspace(-1, 1, 33)
+    for k in (0, 1, 16, 32, 33):
+        targets = posteriors(z, k, kind)
+        assert targets.dtype == torch.float32
+        assert ((targets >= 0) & (targets <= 1 + 1e-6)).all()
+        assert glws_loss(z, z, targets).isfinite()
+
+
+def test_rows_of_one_probability_give_no_signal() -> None:
+    torch.testing.assert_close(posteriors(torch.full((20,), 2.0), 5), torch.full((20,), 0.25))
+
+
+def test_a_single_row_and_a_network_in_single_precision() -> None:
+    assert [posteriors(torch.zeros(1), k, kind).item() for kind in ("exact", "released") for k in (0, 1)] == [0, 1] * 2  # type: ignore[arg-type]
+    z = torch.randn(64, generator=torch.Generator().manual_seed(0))
+    torch.testing.assert_close(posteriors(z, 20).double(), posterior_given_count(z.double(), 20), rtol=1e-6, atol=1e-7)
+
+
+def test_the_same_seed_gives_the_same_scores_and_another_seed_others() -> None:
+    first, again, other = (last(f"seed={seed}") for seed in (2, 2, 25))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+@pytest.mark.parametrize("kind", ["exact", "released"])
+@pytest.mark.parametrize("prior", [0.01, 0.99])
+def test_an_extreme_prior_has_a_result(prior: float, kind: str) -> None:
+    assert np.isfinite(last(f"prior={prior}", f"posterior={kind}")).all()
+
+
+@pytest.mark.parametrize("preset", ["official", "pubench", "wang", "quick"])
+def test_presets_run(preset: str) -> None:
+    assert np.isfinite(last(f"method.preset={preset}", "epochs=1", "steps_per_epoch=3")).all()
+
+
+def test_the_published_presets_have_the_released_posterior_and_the_default_the_exact_one() -> None:
+    (info,) = [info for info in registry().infos(MethodInfo) if info.key == "glws"]
+    official, wang = (info.presets[preset].resolve("cifar10") for preset in ("official", "wang"))
+    assert official["posterior"] == wang["posterior"] == "released"
+    assert official["rounding"] == wang["rounding"] == "floor"
+    assert official["epochs"] * official["steps_per_epoch"] == 50_000
+    assert wang["epochs"] * wang["steps_per_epoch"] == 20_000
+    assert (official["augment"], official["batch_size"], wang["batch_size"]) == (True, 64, 64)
+    assert (GLWS.Config().posterior, GLWS.Config().rounding) == ("exact", "nearest")

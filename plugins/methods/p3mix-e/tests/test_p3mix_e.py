@@ -1,0 +1,192 @@
+"""P3Mix-E in the engine: stages, the teacher, refusals, and inputs at the edge of what is possible."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from pubench_p3mix_e.method import Config, P3MixE, mixup_losses
+from torch import Tensor, nn
+
+from pubench.method import Backbone, PUData, PUPart, Run, averaging
+from pubench_core.engine.building import build_problem
+from pubench_core.engine.train import Trained, train
+from pubench_core.errors import RequestError
+from pubench_core.plugins.info import MethodInfo
+from pubench_core.plugins.registry import registry
+from pubench_core.request import Layer, resolve
+from pubench_core.training.views import Features
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+LAST = ("selection.criterion=last", "selection.criteria=[last]")
+
+
+def trained(*sets: str, data: str = "digits") -> Trained:
+    layer = Layer.of(f"data.key={data}", "method.key=p3mix-e", "steps_per_epoch=3", *sets)
+    plan = resolve([layer], registry())
+    return train(plan, build_problem(plan))
+
+
+def test_it_learns() -> None:
+    result = trained("method.preset=quick", "steps_per_epoch=30", "mechanism.c=0.3", *LAST)
+    truth = result.evaluator.problem.truth_test
+    assert ((result.scores["last"]["test"] > 0) == truth).mean() > 0.85
+
+
+def test_the_warm_up_is_never_cut_short_and_patience_counts_from_its_end() -> None:
+    result = trained("epochs=30", "warm_up=6", "patience=2", "selection.criterion=pauc", "selection.criteria=[pauc]")
+    stages = [event.stage for event in result.epochs]
+    assert stages[:6] == ["mixup"] * 6
+    heuristic = stages[6:]
+    assert 2 <= len(heuristic) <= 24
+    assert set(heuristic) == {"heuristic mixup"}
+
+
+@pytest.mark.parametrize(("epochs", "warm_up", "stages"), [(2, 5, {"mixup"}), (2, 0, {"heuristic mixup"})])
+def test_all_epochs_may_be_of_one_stage(epochs: int, warm_up: int, stages: set[str]) -> None:
+    result = trained(f"epochs={epochs}", f"warm_up={warm_up}")
+    assert len(result.epochs) == epochs
+    assert {event.stage for event in result.epochs} == stages
+
+
+def test_a_layer_that_the_network_lacks_is_refused() -> None:
+    with pytest.raises(RequestError, match="mix_layer 3: this backbone has stages 0 to 2; -1 mixes inputs"):
+        trained("mix_layer=3")
+
+
+@pytest.mark.parametrize(
+    "setting",
+    ["mix_layer=0", "weight_early=0", "weight_entropy=1", "confidence=0.51", "teacher_decay=0", "pool_size=1"],
+)
+def test_every_option_gives_another_result(setting: str) -> None:
+    plain, other = (trained("epochs=3", "warm_up=1", *sets, *LAST).scores["last"]["test"] for sets in ((), (setting,)))
+    assert np.isfinite(other).all()
+    assert not np.allclose(plain, other)
+
+
+# -------------------------------------------------------------------- the teacher, by hand
+
+FEATURES, ROWS, LABELED = 6, 40, 10
+Update = tuple[nn.Module, nn.Module, float]
+
+
+def normed(outputs: int) -> Backbone:
+    """A network whose outputs depend on whether it trains: batch norm."""
+    stage = nn.Sequential(nn.Linear(FEATURES, 8), nn.BatchNorm1d(8), nn.ReLU())
+    return Backbone([stage], nn.Identity(), 8, outputs)
+
+
+def fitted(monkeypatch: pytest.MonkeyPatch, buffers: str | None = None) -> tuple[nn.Module, list[Update]]:
+    """The network after 3 epochs of 4 steps; teacher and student after every update. ``buffers`` instead of what the
+    method says.
+    """
+    seen: list[Update] = []
+    update = averaging.update
+
+    def noted(teacher: nn.Module, student: nn.Module, decay: float, **options: Any) -> None:
+        update(teacher, student, decay, **(options if buffers is None else {"buffers": buffers}))
+        assert all(module.training for module in teacher.modules())
+        seen.append((copy.deepcopy(teacher), copy.deepcopy(student), decay))
+
+    x = torch.randn(ROWS, FEATURES, generator=torch.Generator().manual_seed(0))
+    instance = torch.cat([torch.arange(LABELED), torch.arange(ROWS)])
+    labeled = torch.arange(len(instance)) < LABELED
+    part = PUPart(Features(x), instance, labeled, "case-control")
+    data = PUData(
+        Features(x), instance, labeled, "case-control", validation=part, granted=frozenset(), prior=None, truth=None
+    )
+    config = Config(epochs=3, steps_per_epoch=4, batch_size=8, warm_up=1)
+    run = Run(config=config, data=data, seed=2, device=torch.device("cpu"), threads=1, build=normed)
+    method = P3MixE(config)
+    with monkeypatch.context() as patch:
+        patch.setattr(averaging, "update", noted)
+        method.fit(data, run)
+    return method.net, seen
+
+
+def different(one: nn.Module, other: nn.Module) -> set[str]:
+    states = one.state_dict(), other.state_dict()
+    return {name for name in states[0] if not torch.equal(states[0][name], states[1][name])}
+
+
+def test_the_teacher_is_the_even_average_of_the_parameters_after_each_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, seen = fitted(monkeypatch)
+    assert [decay for *_, decay in seen] == pytest.approx([0, 1 / 2, 2 / 3])
+    for count, (teacher, _, _) in enumerate(seen, start=1):
+        for name, value in teacher.named_parameters():
+            mean = torch.stack([dict(student.named_parameters())[name] for _, student, _ in seen[:count]]).mean(dim=0)
+            torch.testing.assert_close(value, mean, atol=1e-6, rtol=0)
+
+
+def test_statistics_of_batch_norm_are_not_averaged_and_the_teachers_are_never_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    net, seen = fitted(monkeypatch)
+    teacher, student, _ = seen[0]
+    assert different(teacher, student) == {"stages.0.1.running_mean", "stages.0.1.running_var"}
+    with_copies, _ = fitted(monkeypatch, buffers="copy")
+    assert different(net, with_copies) == set()
+
+
+def test_the_students_batch_norm_sees_one_batch_per_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are scored for their partners as well, which must leave no trace."""
+    net, _ = fitted(monkeypatch)
+    assert int(net.state_dict()["stages.0.1.num_batches_tracked"]) == 12
+
+
+# -------------------------------------------------------------------- presets, edges
+
+
+@pytest.mark.parametrize(
+    ("data", "rows", "batch_size"),
+    [("cifar10", 20_000, 64), ("imagenette", 6_000, 64), ("usps", 4_000, 128), ("letter", 13_000, 128)],
+)
+def test_wang_et_als_passes_over_u_are_epochs_of_100_steps(data: str, rows: int, batch_size: int) -> None:
+    (info,) = [info for info in registry().infos(MethodInfo) if info.key == "p3mix-e"]
+    values = info.presets["wang"].resolve(data)
+    u = rows * 7 // 10  # r = .3 of the rows are P
+    steps = (u - u // 10) // batch_size  # a tenth of U is for validation, an incomplete batch is dropped
+    assert (values["batch_size"], values["steps_per_epoch"]) == (batch_size, 100)
+    assert values["epochs"] * values["steps_per_epoch"] == 20_000
+    assert values["warm_up"] == round(5 * steps / 100)
+    # Their counter of epochs is at 20, 40, ... when 19, 39, ... passes are over.
+    assert values["milestones"] == tuple(round(passes * steps / 100) for passes in (19, 39, 59, 79, 99))
+    if 20_000 / steps > 1 / (1 - 0.997):  # else the average is even to the end, in their unit and in ours
+        assert values["teacher_decay"] == pytest.approx(0.997 ** (100 / steps), abs=1e-4)
+    else:
+        assert values["teacher_decay"] > 1 - 1 / values["epochs"]
+    Config(**values)
+
+
+def test_pu_benchs_values_are_the_defaults_and_no_prior_is_needed() -> None:
+    (info,) = [info for info in registry().infos(MethodInfo) if info.key == "p3mix-e"]
+    assert Config(**info.presets["pubench"].values) == Config()
+    assert P3MixE.requires(Config()) == frozenset() == info.needs
+
+
+@pytest.mark.parametrize("preset", ["pubench", "wang", "quick"])
+def test_presets_run(preset: str) -> None:
+    assert np.isfinite(trained(f"method.preset={preset}", "epochs=4", *LAST).scores["last"]["test"]).all()
+
+
+def test_few_labeled_positives_are_enough() -> None:
+    result = trained("mechanism.c=0.01", "validation.fraction=0.5", "epochs=3", "warm_up=1", "pool_size=100")
+    assert np.isfinite(result.scores["last"]["test"]).all()
+
+
+@pytest.mark.parametrize("labeled", [True, False], ids=["only P", "only U"])
+@pytest.mark.parametrize("size", [1.0, 800.0])
+def test_rows_of_one_kind_have_finite_losses_and_gradients(labeled: bool, size: float) -> None:
+    logits = torch.linspace(-size, size, 7).requires_grad_()
+    early = torch.tensor([0.0, 0.3, 1.0, 0.0, 1.0, 0.3, 1.0])
+    losses = mixup_losses(logits, 1 - early, early, torch.full((7,), labeled))
+    total: Tensor = torch.stack(list(losses)).sum()
+    total.backward()
+    assert total.isfinite()
+    assert logits.grad is not None
+    assert logits.grad.isfinite().all()
+    assert float(losses.unlabeled if labeled else losses.positive) == 0

@@ -1,0 +1,161 @@
+"""PAN in the engine: its batches, the order of its steps, its outputs, and inputs at the edge of what is possible."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from pubench_pan.method import PAN, Config, difference, separation
+
+from pubench_core.engine.building import build_problem
+from pubench_core.engine.train import Trained, train
+from pubench_core.plugins.info import MethodInfo
+from pubench_core.plugins.registry import registry
+from pubench_core.request import Layer, resolve
+from pubench_core.training.run import Run
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+SHORT = ("epochs=2", "mechanism.c=0.3")
+
+
+def trained(*sets: str) -> Trained:
+    plan = resolve([Layer.of("data.key=digits", "method.key=pan", *sets)], registry())
+    return train(plan, build_problem(plan))
+
+
+def batches(monkeypatch: pytest.MonkeyPatch, *sets: str) -> tuple[Trained, list[tuple[int, int]]]:
+    """A run, and the rows of P and of U in each of its steps."""
+    sizes: list[tuple[int, int]] = []
+    update = PAN._update
+
+    def watched(self: PAN, p: torch.Tensor, u: torch.Tensor, *rest: Any) -> None:
+        sizes.append((len(p), len(u)))
+        update(self, p, u, *rest)
+
+    monkeypatch.setattr(PAN, "_update", watched)
+    return trained(*SHORT, *sets), sizes
+
+
+def test_it_learns() -> None:
+    result = trained("epochs=40", "lr=1e-3", "batch_size=128", "mechanism.c=0.3")
+    truth = result.evaluator.problem.truth_test
+    assert ((result.scores["last"]["test"] > 0) == truth).mean() > 0.8
+
+
+def test_it_needs_no_prior() -> None:
+    assert PAN.requires(Config()) == frozenset()
+    one, two = (trained(*SHORT, f"prior={prior}").scores["last"]["test"] for prior in (0.01, 0.99))
+    np.testing.assert_array_equal(one, two)
+
+
+def test_batches_have_p_and_u_in_the_proportion_of_the_sets_and_an_epoch_is_a_pass_over_u(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    result, sizes = batches(monkeypatch, "batch_size=200")
+    data = result.evaluator.problem.view(frozenset())
+    ((p_size, u_size),) = set(sizes)
+    assert p_size + u_size == 200
+    assert p_size == pytest.approx(200 * data.n_labeled / len(data), abs=0.5)
+    assert len(sizes) == 2 * -(-data.n_unlabeled // u_size)
+
+
+def test_equal_batches_share_the_rows_between_p_and_u(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, sizes = batches(monkeypatch, "batch_size=100", "unlabeled_batch=equal", "steps_per_epoch=3")
+    assert sizes == [(50, 50)] * 6
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_the_smallest_batches_have_a_row_of_p_and_two_of_u(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    result, sizes = batches(monkeypatch, f"batch_size={size}", "steps_per_epoch=3")
+    assert set(sizes) == {(1, 2)}
+    assert np.isfinite(result.scores["last"]["test"]).all()
+
+
+@pytest.mark.parametrize(
+    ("order", "names", "passes"), [("joint", ["loss"], 1), ("sequential", ["discriminator", "loss"], 2)]
+)
+def test_the_order_of_updates_decides_how_often_a_batch_passes(
+    order: str, names: list[str], passes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stepped: list[str] = []
+    valued: list[int] = []
+    step, value = Run.step, PAN._value
+
+    def watched_step(self, *pairs, **options):  # type: ignore[no-untyped-def]
+        stepped.append(options.get("name", "loss"))
+        return step(self, *pairs, **options)
+
+    def watched_value(self: PAN, p: torch.Tensor, u: torch.Tensor) -> torch.Tensor:
+        valued.append(len(p))
+        return value(self, p, u)
+
+    monkeypatch.setattr(Run, "step", watched_step)
+    monkeypatch.setattr(PAN, "_value", watched_value)
+    result = trained(*SHORT, "steps_per_epoch=2", f"update_order={order}")
+    assert stepped == names * 4
+    assert len(valued) == passes * 4
+    assert all(event.values["loss"] != 0 for event in result.epochs)
+
+
+@pytest.mark.parametrize(
+    "setting", ["update_order=sequential", "unlabeled_batch=equal", "balance=1", "epsilon=0.1", "betas=[0.9,0.999]"]
+)
+def test_options_have_results_and_make_a_difference(setting: str) -> None:
+    plain, other = (trained(*SHORT, *sets).scores["last"]["test"] for sets in ((), (setting,)))
+    assert np.isfinite(other).all()
+    assert not np.array_equal(plain, other)
+
+
+@pytest.mark.parametrize("preset", ["official", "pubench", "wang", "quick"])
+def test_presets_run(preset: str) -> None:
+    sets = (f"method.preset={preset}", "epochs=1", "steps_per_epoch=3", "mechanism.c=0.3")
+    assert np.isfinite(trained(*sets).scores["last"]["test"]).all()
+
+
+def test_the_official_preset_is_the_defaults_with_batches_of_their_data_sets() -> None:
+    (info,) = [info for info in registry().infos(MethodInfo) if info.key == "pan"]
+    official = info.presets["official"]
+    assert Config.model_validate(official.resolve("cifar10")) == Config()
+    assert [official.resolve(data)["batch_size"] for data in ("mnist", "cifar10", "20news")] == [3000, 500, 300]
+
+
+def test_both_outputs_are_scored_and_the_discriminator_is_a_probability() -> None:
+    result = trained(*SHORT)
+    result.method.net.eval()
+    result.method.discriminator.eval()
+    x = result.evaluator.problem.view(frozenset()).take(torch.arange(50))
+    with torch.inference_mode():
+        (name, scores), *rest = result.method.auxiliary_scores(x).items()
+        assert (name, rest) == ("discriminator", [])
+        assert ((scores >= 0) & (scores <= 1)).all()
+        assert not torch.allclose(scores, torch.sigmoid(result.method.decision_function(x)), atol=1e-3)
+
+
+@pytest.mark.parametrize("logit", [-200.0, 0.0, 200.0])
+def test_saturated_scores_have_a_finite_value_and_gradient(logit: float) -> None:
+    z_d, z_r = (torch.full((6,), logit, requires_grad=True) for _ in range(2))
+    d, r = z_d.sigmoid(), z_r.sigmoid()
+    value = separation(d[:3], d[3:], 0.01) + difference(d[3:], r[3:], 0.01)
+    value.backward()
+    assert value.isfinite()
+    for z in (z_d, z_r):
+        assert z.grad is not None
+        assert z.grad.isfinite().all()
+
+
+def test_only_rows_of_u_below_the_mean_are_negatives_for_the_discriminator() -> None:
+    d_h = torch.tensor([0.1, 0.2, 0.8, 0.9], requires_grad=True)
+    separation(torch.tensor([0.5]), d_h, 0.01).backward()
+    assert d_h.grad is not None
+    assert (d_h.grad < 0).tolist() == [True, True, False, False]
+    assert (d_h.grad[2:] == 0).all()
+
+
+def test_the_classifier_follows_the_discriminator() -> None:
+    r_u = torch.full((2,), 0.5, requires_grad=True)
+    difference(torch.tensor([0.9, 0.1]), r_u, 0.01).backward()
+    assert r_u.grad is not None
+    assert (-r_u.grad).sign().tolist() == [1, -1]  # R descends

@@ -1,0 +1,266 @@
+"""PUbN in the engine: what ends the first stage, what the second is given, and degenerate problems."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from pubench_pubn.method import (
+    SMALLEST_POSTERIOR,
+    Config,
+    PUbN,
+    single_stage_risk,
+    squared_error,
+    threshold,
+    weighted_risk,
+)
+
+from pubench_core.engine.building import build_problem
+from pubench_core.engine.train import Trained, train
+from pubench_core.plugins.registry import registry
+from pubench_core.request import Layer, resolve
+from pubench_core.training.run import Run
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+SHORT = ("epochs=2", "first_epochs=2", "mechanism.c=0.3")
+SINGLE = ("variant=single-stage", "epochs=2", "mechanism.c=0.3")
+
+
+def trained(*sets: str) -> Trained:
+    plan = resolve([Layer.of("data.key=digits", "method.key=pubn", *sets)], registry())
+    return train(plan, build_problem(plan))
+
+
+def accuracy(result: Trained) -> float:
+    return float(((result.scores["last"]["test"] > 0) == result.evaluator.problem.truth_test).mean())
+
+
+def test_it_learns() -> None:
+    assert accuracy(trained("epochs=10", "first_epochs=10", "mechanism.c=0.3")) > 0.8
+
+
+def test_the_loss_of_one_stage_learns() -> None:
+    assert accuracy(trained("variant=single-stage", "epochs=10", "p_batch_size=null", "mechanism.c=0.3")) > 0.8
+
+
+def test_the_first_stage_comes_before_the_epochs_and_is_not_selected() -> None:
+    result = trained(*SHORT, "first_epochs=3")
+    assert [(event.stage, bool(event.criteria)) for event in result.epochs] == [("posterior", False)] * 3 + [
+        ("train", True)
+    ] * 2
+    assert {event.stage for event in trained(*SINGLE).epochs} == {"train"}
+
+
+def test_the_first_stage_ends_in_its_state_of_least_error_on_rows_that_it_never_trained_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    trained_on: list[torch.Tensor] = []
+    errors: list[float] = []
+    after: list[float] = []
+    held: list[torch.Tensor] = []
+    batches, sigma, posterior = PUbN._batches, PUbN._sigma, PUbN._posterior
+
+    def watched_batches(self, run, p_rows=None, u_rows=None):  # type: ignore[no-untyped-def]
+        for p, u in batches(self, run, p_rows, u_rows):
+            if p_rows is not None:
+                trained_on.extend([p.row, u.row])
+            yield p, u
+
+    def watched_sigma(self, run, rows=None):  # type: ignore[no-untyped-def]
+        if rows is not None:
+            held.append(rows)
+        return sigma(self, run, rows)
+
+    def watched_error(sigma_p, sigma_u, prior):  # type: ignore[no-untyped-def]
+        errors.append(float(squared_error(sigma_p, sigma_u, prior)))
+        return squared_error(sigma_p, sigma_u, prior)
+
+    def watched_posterior(self, data, run):  # type: ignore[no-untyped-def]
+        found = posterior(self, data, run)
+        after.append(float(squared_error(found[held[0]], found[held[1]], data.unlabeled_prior)))
+        return found
+
+    monkeypatch.setattr(PUbN, "_batches", watched_batches)
+    monkeypatch.setattr(PUbN, "_sigma", watched_sigma)
+    monkeypatch.setattr(PUbN, "_posterior", watched_posterior)
+    monkeypatch.setattr("pubench_pubn.method.squared_error", watched_error)
+    result = trained("epochs=1", "first_epochs=8", "first_lr=1e-2", "mechanism.c=0.3")
+    data = result.evaluator.problem.view(frozenset())
+    p_held, u_held = held[:2]
+    assert data.labeled[p_held].all()
+    assert not data.labeled[u_held].any()
+    assert len(p_held) == pytest.approx(0.1 * data.n_labeled, abs=1)
+    assert len(u_held) == pytest.approx(0.1 * data.n_unlabeled, abs=2)
+    assert not torch.isin(data.instance[torch.cat(trained_on)], data.instance[torch.cat([p_held, u_held])]).any()
+    assert len(errors) == 8
+    assert min(errors) < errors[-1]  # the last state is not the best here
+    assert after == pytest.approx([min(errors)])
+
+
+def test_the_error_is_that_of_the_posterior_up_to_a_constant() -> None:
+    rng = np.random.default_rng(0)
+    posterior = torch.from_numpy(rng.uniform(0, 1, 200_000))
+    positive = torch.from_numpy(rng.uniform(0, 1, 200_000)) < posterior
+    guesses = [posterior, posterior.square(), torch.full_like(posterior, 0.5), 1 - posterior]
+    prior, constant = float(positive.double().mean()), float(posterior.square().mean())
+    for guess in guesses:
+        expected = float((guess - posterior).square().mean())
+        assert float(squared_error(guess[positive], guess, prior)) + constant == pytest.approx(expected, abs=0.01)
+
+
+def test_the_second_stage_is_given_the_posterior_of_each_row_and_one_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[tuple[Any, ...]] = []
+    found: list[torch.Tensor] = []
+    rows: list[tuple[torch.Tensor, torch.Tensor]] = []
+    posterior, batches = PUbN._posterior, PUbN._batches
+
+    def watched_posterior(self, data, run):  # type: ignore[no-untyped-def]
+        found.append(posterior(self, data, run))
+        return found[0]
+
+    def watched_batches(self, run, p_rows=None, u_rows=None):  # type: ignore[no-untyped-def]
+        for p, u in batches(self, run, p_rows, u_rows):
+            if p_rows is None:
+                rows.append((p.row, u.row))
+            yield p, u
+
+    def watched_risk(*arguments):  # type: ignore[no-untyped-def]
+        given.append(arguments)
+        return weighted_risk(*arguments)
+
+    monkeypatch.setattr(PUbN, "_posterior", watched_posterior)
+    monkeypatch.setattr(PUbN, "_batches", watched_batches)
+    monkeypatch.setattr("pubench_pubn.method.weighted_risk", watched_risk)
+    result = trained(*SHORT)
+    problem = result.evaluator.problem
+    data, sigma = problem.view(frozenset({"prior"})), found[0]
+    eta = threshold(sigma[data.unlabeled_rows], data.unlabeled_prior, 0.9)
+    below = float((sigma[data.unlabeled_rows] <= eta).double().mean())
+    assert below == pytest.approx(0.9 * (1 - data.unlabeled_prior), abs=0.011)  # a percentile is cut to an integer
+    assert len(given) == len(rows)
+    for (_, _, sigma_p, sigma_u, at, prior, loss), (p, u) in zip(given, rows, strict=True):
+        assert torch.equal(sigma_p, sigma[p])
+        assert torch.equal(sigma_u, sigma[u])
+        assert (at, prior, loss) == (eta, data.unlabeled_prior, "logistic")
+
+
+def test_the_networks_of_the_stages_are_two_and_the_optimizer_is_amsgrad(monkeypatch: pytest.MonkeyPatch) -> None:
+    starts: list[torch.Tensor] = []
+    optimizers: list[tuple[float, bool]] = []
+    backbone, optimizer = Run.backbone, Run.optimizer
+
+    def watched_backbone(self, outputs=1):  # type: ignore[no-untyped-def]
+        network = backbone(self, outputs)
+        starts.append(next(network.parameters()).detach().clone())
+        return network
+
+    def watched_optimizer(self, parameters, **options):  # type: ignore[no-untyped-def]
+        made = optimizer(self, parameters, **options)
+        optimizers.append((made.param_groups[0]["lr"], made.param_groups[0]["amsgrad"]))
+        return made
+
+    monkeypatch.setattr(Run, "backbone", watched_backbone)
+    monkeypatch.setattr(Run, "optimizer", watched_optimizer)
+    trained(*SHORT, "lr=0.002", "first_lr=0.004")
+    assert optimizers == [(0.004, True), (0.002, True)]
+    assert len(starts) == 2
+    assert not torch.equal(*starts)
+
+
+@pytest.mark.parametrize(("given", "p_size"), [("10", 10), ("null", 64)])
+def test_batches_have_their_own_number_of_rows_of_p_and_an_epoch_is_a_pass_over_u(
+    given: str, p_size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[tuple[int, int]] = []
+
+    def watched(z_p, z_u, *rest):  # type: ignore[no-untyped-def]
+        sizes.append((len(z_p), len(z_u)))
+        return weighted_risk(z_p, z_u, *rest)
+
+    monkeypatch.setattr("pubench_pubn.method.weighted_risk", watched)
+    result = trained(*SHORT, "batch_size=64", f"p_batch_size={given}")
+    n_unlabeled = result.evaluator.problem.view(frozenset()).n_unlabeled
+    assert sizes == [(p_size, 64)] * (2 * -(-n_unlabeled // 64))
+
+
+def test_the_loss_of_one_stage_is_given_the_size_of_u_and_the_prior(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[tuple[Any, ...]] = []
+
+    def watched(z_p, z_u, *rest):  # type: ignore[no-untyped-def]
+        given.append(rest)
+        return single_stage_risk(z_p, z_u, *rest)
+
+    monkeypatch.setattr("pubench_pubn.method.single_stage_risk", watched)
+    result = trained(*SINGLE, "negative_share=0.7")
+    data = result.evaluator.problem.view(frozenset({"prior"}))
+    assert set(given) == {(data.n_unlabeled, data.unlabeled_prior, 0.7)}
+
+
+@pytest.mark.parametrize(
+    ("prior", "share", "percentile"), [(0.3, 0.9, 63), (0.5, 0.5, 25), (0.49, 0.7, 35), (0.999, 0.9, 0), (0.001, 1, 99)]
+)
+def test_the_percentile_is_that_of_the_decimals_as_they_are_written(
+    prior: float, share: float, percentile: int
+) -> None:
+    assert threshold(torch.arange(101.0), prior, share) == percentile
+
+
+@pytest.mark.parametrize(
+    "setting",
+    ["negative_share=0.5", "surrogate=sigmoid", "hold_out=0.5", "p_batch_size=null", "first_lr=1e-4", "first_epochs=1"],
+)
+def test_options_have_results_and_make_a_difference(setting: str) -> None:
+    plain, other = (trained(*SHORT, *sets).scores["last"]["test"] for sets in ((), (setting,)))
+    assert np.isfinite(other).all()
+    assert not np.array_equal(plain, other)
+
+
+@pytest.mark.parametrize("preset", ["official", "pubench", "wang", "quick"])
+def test_presets_run(preset: str) -> None:
+    sets = (f"method.preset={preset}", "epochs=1", "first_epochs=1", "steps_per_epoch=3", "mechanism.c=0.3")
+    assert np.isfinite(trained(*sets).scores["last"]["test"]).all()
+
+
+@pytest.mark.parametrize("sets", [SHORT, SINGLE], ids=["two stages", "one"])
+@pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
+def test_one_labeled_positive_is_enough(scheme: str, sets: tuple[str, ...]) -> None:
+    last = ("selection.criterion=last", "selection.criteria=[last]")
+    result = trained(*sets, "mechanism.c=0.002", f"data.scheme={scheme}", *last)
+    assert result.evaluator.problem.split.train.n_labeled == 1
+    assert np.isfinite(result.scores["last"]["test"]).all()
+
+
+@pytest.mark.parametrize("z", [-200.0, 0.0, 200.0])
+def test_saturated_scores_have_a_finite_loss_and_gradient(z: float) -> None:
+    sigma = torch.tensor([SMALLEST_POSTERIOR, 0.5, 1.0])
+    for risk in (
+        lambda p, u: weighted_risk(p, u, sigma, sigma, 0.4, 0.3, "logistic"),
+        lambda p, u: single_stage_risk(p, u, 3, 0.3, 0.5),
+        lambda p, u: single_stage_risk(p, u, 3, 0.999, 0.5),
+    ):
+        z_p, z_u = (torch.full((3,), z, requires_grad=True) for _ in range(2))
+        value = risk(z_p, z_u)
+        value.backward()
+        assert value.isfinite()
+        for side in (z_p, z_u):
+            assert side.grad is not None
+            assert side.grad.isfinite().all()
+
+
+def test_with_an_exact_posterior_the_second_stage_has_the_risk_of_true_labels() -> None:
+    """In expectation, whatever the threshold is: what U does not give below it, P gives above it."""
+    rng = np.random.default_rng(1)
+    sigma = torch.from_numpy(rng.uniform(0.01, 0.99, 400_000))
+    positive = torch.from_numpy(rng.uniform(0, 1, len(sigma))) < sigma
+    z, prior = 4 * sigma - 2, float(positive.double().mean())
+    supervised = torch.where(positive, torch.nn.functional.softplus(-z), torch.nn.functional.softplus(z)).mean()
+    for eta in (0.05, 0.5, 0.95):
+        risk = weighted_risk(z[positive], z, sigma[positive], sigma, eta, prior, "logistic")
+        assert float(risk) == pytest.approx(float(supervised), rel=0.01)
+
+
+def test_the_prior_is_what_it_needs() -> None:
+    assert PUbN.requires(Config()) == PUbN.requires(Config(variant="single-stage")) == {"prior"}

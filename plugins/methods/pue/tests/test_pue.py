@@ -1,0 +1,181 @@
+"""PUe in the engine: what trains the propensity, how P is weighted, and degenerate problems."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+from pubench_pue.method import Correction, PUe, inverse_weights, propensity_loss, pue_risk, rows_without_copies
+
+from pubench.method import Batch, Run, pu_risk
+from pubench_core.engine.building import build_problem
+from pubench_core.engine.train import Trained, train
+from pubench_core.plugins.info import MethodInfo
+from pubench_core.plugins.registry import registry
+from pubench_core.request import Layer, resolve
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+SHORT = ("epochs=2", "warm_up=2", "mechanism.c=0.3")
+LAST = ("selection.criteria=[last]", "selection.criterion=last")
+
+
+def trained(*sets: str) -> Trained:
+    plan = resolve([Layer.of("data.key=digits", "method.key=pue", *sets)], registry())
+    return train(plan, build_problem(plan))
+
+
+def last(*sets: str) -> np.ndarray:
+    return trained(*SHORT, *LAST, *sets).scores["last"]["test"]
+
+
+def test_it_learns() -> None:
+    result = trained("epochs=20", "warm_up=10", "lr=1e-3", "mechanism.c=0.3")
+    truth = result.evaluator.problem.truth_test
+    assert ((result.scores["pa"]["test"] > 0) == truth).mean() > 0.85
+
+
+@pytest.mark.parametrize("batching", ["joint", "paired"])
+@pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
+def test_copies_of_labeled_rows_in_u_do_not_train_the_propensity_and_do_train_the_classifier(
+    scheme: str, batching: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: dict[bool, list[torch.Tensor]] = {True: [], False: []}
+    batches = PUe._batches
+
+    def watched(self: PUe, run: Run[PUe.Config], *rows: torch.Tensor) -> Iterator[Batch]:
+        for batch in batches(self, run, *rows):
+            seen[bool(rows)].append(batch.row)
+            yield batch
+
+    monkeypatch.setattr(PUe, "_batches", watched)
+    result = trained(*SHORT, *LAST, f"data.scheme={scheme}", f"batching={batching}")
+    data = result.evaluator.problem.view(frozenset())
+    labeled = set(data.instance[data.labeled_rows].tolist())
+    for in_warm_up, rows in seen.items():
+        unlabeled = torch.cat(rows)[~data.labeled[torch.cat(rows)]]
+        copies = labeled & set(data.instance[unlabeled].tolist())
+        assert copies == (set() if in_warm_up else labeled)  # U contains P: in case-control, and calibrated
+    apart = rows_without_copies(data)
+    assert len(apart) == len(data) - data.n_labeled
+    assert len(set(data.instance[apart].tolist())) == len(apart)
+
+
+def test_the_propensity_is_trained_first_in_epochs_that_are_not_selected() -> None:
+    result = trained(*SHORT)
+    assert [(event.stage, bool(event.criteria)) for event in result.epochs] == [("propensity", False)] * 2 + [
+        ("train", True)
+    ] * 2
+
+
+@pytest.mark.parametrize(("normalization", "per_epoch"), [("set", False), ("batch", True)])
+def test_weights_are_found_once_with_mean_1_over_p_or_in_every_batch(
+    normalization: str, per_epoch: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+
+    def watched(logits: torch.Tensor, labeled: torch.Tensor, min_propensity: float) -> torch.Tensor:
+        weights = inverse_weights(logits, labeled, min_propensity)
+        assert not weights.requires_grad
+        assert float(weights[labeled].mean()) == pytest.approx(1, rel=1e-4)
+        sizes.append(len(logits))
+        return weights
+
+    monkeypatch.setattr("pubench_pue.method.inverse_weights", watched)
+    result = trained(*SHORT, *LAST, f"normalization={normalization}", "batching=paired", "batch_size=100")
+    data = result.evaluator.problem.view(frozenset())
+    assert sizes[0] == len(data)
+    assert sizes[1:] == ([200] * (2 * math.ceil(data.n_unlabeled / 100)) if per_epoch else [])
+
+
+@pytest.mark.parametrize("correction", ["clamp", "ascent", "none"])
+def test_a_constant_propensity_gives_the_ordinary_risk(correction: Correction) -> None:
+    scores = torch.linspace(-3, 4, 12, dtype=torch.float64)
+    labeled = torch.arange(12) % 3 == 0
+    weights = inverse_weights(torch.full((12,), -1.7, dtype=torch.float64), labeled)
+    ours = pue_risk(scores, labeled, 0.4, weights, correction)
+    plain = pu_risk(scores, labeled, 0.4, surrogate="logistic", correction=correction)
+    torch.testing.assert_close(ours, plain)
+
+
+def test_a_negative_part_below_zero_counts_as_zero_and_its_weights_decide() -> None:
+    """Of two labeled rows the one at 3 is unlikely to be labeled: by hand, weights 9/5 and 1/5 of .1 and .9."""
+    scores = torch.tensor([3.0, -3.0, 0.0], dtype=torch.float64)
+    labeled = torch.tensor([True, True, False])
+    weights = inverse_weights(torch.logit(torch.tensor([0.1, 0.9, 0.5], dtype=torch.float64)), labeled)
+    torch.testing.assert_close(weights, torch.tensor([1.8, 0.2, 1.0], dtype=torch.float64))
+
+    def softplus(z: float) -> float:
+        return math.log1p(math.exp(z))
+
+    positive = 0.5 * (1.8 * softplus(-3) + 0.2 * softplus(3)) / 2
+    negative = softplus(0) - 0.5 * (1.8 * softplus(3) + 0.2 * softplus(-3)) / 2
+    assert negative < 0
+    assert pue_risk(scores, labeled, 0.5, weights, "clamp").value.item() == pytest.approx(positive)
+    assert pue_risk(scores, labeled, 0.5, weights, "none").value.item() == pytest.approx(positive + negative)
+    assert pue_risk(scores, labeled, 0.5, weights, "ascent").objective.item() == pytest.approx(-negative)
+    even = pue_risk(scores, labeled, 0.5, torch.ones(3, dtype=torch.float64), "none").value.item()
+    assert even != pytest.approx(positive + negative)
+
+
+def test_small_propensities_count_as_the_smallest_and_none_makes_a_weight_infinite() -> None:
+    labeled = torch.tensor([True, True, True, False])
+    logits = torch.tensor([-9.0, math.log(1 / 3), 0.0, -200.0])  # e = .0001, 1/4, 1/2
+    torch.testing.assert_close(inverse_weights(logits, labeled, 0.1), torch.tensor([10, 4, 2, 16 / 3]) * 3 / 16)
+    extreme = inverse_weights(torch.tensor([-300.0, 0.0, 300.0, -300.0]), labeled)
+    torch.testing.assert_close(extreme, torch.tensor([3.0, 0.0, 0.0, 1.0]))
+
+
+def test_a_batch_without_labeled_rows_has_finite_losses_and_gradients() -> None:
+    none = torch.zeros(4, dtype=torch.bool)
+    z = torch.tensor([-50.0, -1.0, 1.0, 50.0], requires_grad=True)
+    assert inverse_weights(z.detach(), none).tolist() == [1, 1, 1, 1]
+    for loss in (propensity_loss(z, none, 0.1), pue_risk(z, none, 0.4, torch.ones(4), "clamp").objective):
+        (gradient,) = torch.autograd.grad(loss, z)
+        assert loss.isfinite()
+        assert gradient.isfinite().all()
+
+
+@pytest.mark.parametrize(
+    "setting", ["alpha=15", "normalization=batch", "batching=paired", "correction=none", "min_propensity=0.5"]
+)
+def test_options_have_results_and_make_a_difference(setting: str) -> None:
+    sets = ("epochs=15", "lr=3e-3")  # long enough for a negative part below zero
+    plain, other = last(*sets), last(*sets, setting)
+    assert np.isfinite(other).all()
+    assert not np.allclose(plain, other)
+
+
+def test_the_same_seed_gives_the_same_scores_and_another_seed_others() -> None:
+    first, again, other = (last(f"seed={seed}") for seed in (2, 2, 25))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+@pytest.mark.parametrize("prior", [0.01, 0.99])
+def test_an_extreme_prior_has_a_result(prior: float) -> None:
+    assert np.isfinite(last(f"prior={prior}")).all()
+
+
+@pytest.mark.parametrize("preset", ["official", "pubench", "wang", "quick"])
+def test_presets_run(preset: str) -> None:
+    assert np.isfinite(last(f"method.preset={preset}", "epochs=1", "warm_up=1", "steps_per_epoch=3")).all()
+
+
+def test_the_steps_of_wang_et_al_are_2000_of_warm_up_and_20000() -> None:
+    (info,) = [info for info in registry().infos(MethodInfo) if info.key == "pue"]
+    wang = info.presets["wang"].resolve("letter")
+    assert wang["warm_up"] * wang["steps_per_epoch"] == 2_000
+    assert wang["epochs"] * wang["steps_per_epoch"] == 20_000
+    assert (wang["correction"], wang["normalization"], wang["batching"]) == ("none", "batch", "paired")
+    assert (info.presets["official"].resolve("letter")["alpha"], PUe.Config().alpha) == (15, 0.1)
+
+
+def test_the_estimated_propensity_is_shown() -> None:
+    result = trained(*SHORT, *LAST)
+    method = result.method
+    shown = method.auxiliary_scores(torch.rand(5, *result.evaluator.problem.view(frozenset()).shape))["propensity"]
+    assert ((shown > 0) & (shown < 1)).all()

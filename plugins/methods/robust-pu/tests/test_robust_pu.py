@@ -1,0 +1,289 @@
+"""Robust-PU in the engine: its stages, episodes and weights, presets, and inputs at the edge of what is possible."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from pubench_robust_pu import method as robust
+from pubench_robust_pu.method import (
+    HARDNESS,
+    SHARES,
+    WEIGHTINGS,
+    Config,
+    RobustPU,
+    row_weights,
+    threshold_after,
+    weighted_cross_entropy,
+)
+
+from pubench.method import Run, averaging
+from pubench_core.engine.building import build_problem
+from pubench_core.engine.train import Trained, train
+from pubench_core.plugins.info import MethodInfo
+from pubench_core.plugins.registry import registry
+from pubench_core.request import Layer, resolve
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+LAST = ("selection.criterion=last", "selection.criteria=[last]")
+SHORT = ("pre_training=2", "pre_training_lr=1e-3", "epochs=3", "inner_epochs=2", "backbone.key=mlp-wang", *LAST)
+
+
+def trained(*sets: str) -> Trained:
+    plan = resolve([Layer.of("data.key=digits", "method.key=robust-pu", *sets)], registry())
+    return train(plan, build_problem(plan))
+
+
+def last(*sets: str) -> np.ndarray:
+    """Test scores after the last episode of a short run."""
+    return trained(*SHORT, *sets).scores["last"]["test"]
+
+
+def test_it_learns_and_no_epoch_of_the_pre_training_is_chosen() -> None:
+    result = trained("method.preset=quick", "mechanism.c=0.3", "backbone.key=mlp-wang")
+    stages = [event.stage for event in result.epochs]
+    assert stages == ["pre-training"] * 10 + ["self-paced"] * 3
+    assert all(track.epoch is None or track.epoch > 10 for track in result.selection.tracks.values())
+    truth = result.evaluator.problem.truth_test
+    assert ((result.scores["pa"]["test"] > 0) == truth).mean() > 0.85
+
+
+def test_an_epoch_is_an_episode_with_new_weights_and_a_new_optimizer(monkeypatch: pytest.MonkeyPatch) -> None:
+    thresholds, optimizers, sizes = [], [], []
+    weigh, optimizer = robust.row_weights, Run.optimizer
+
+    def noted(scores: torch.Tensor, labeled: torch.Tensor, **options: Any) -> torch.Tensor:
+        thresholds.append(options["thresholds"])
+        sizes.append(len(scores))
+        return weigh(scores, labeled, **options)
+
+    def counted(run: Run[Config], *args: Any, **options: Any) -> Any:
+        optimizers.append(options)
+        return optimizer(run, *args, **options)
+
+    monkeypatch.setattr(robust, "row_weights", noted)
+    monkeypatch.setattr(Run, "optimizer", counted)
+    result = trained(*SHORT, "growing_steps=2", "threshold_end=2.1")
+    np.testing.assert_allclose(thresholds, [(0.1, 0.11), (1.1, 1.105), (2.1, 2.1)])
+    assert optimizers == [{"lr": 1e-3}, {}, {}, {}]
+    data = result.evaluator.problem.view(frozenset({"prior"}))
+    assert sizes == [len(data)] * 3
+
+
+def test_the_schedule_reads_nothing_but_the_number_of_the_episode(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[Any, ...]] = []
+    after = robust.threshold_after
+
+    def noted(*args: Any) -> float:
+        seen.append(args)
+        return after(*args)
+
+    monkeypatch.setattr(robust, "threshold_after", noted)
+    trained(*SHORT)
+    assert seen == [(k, "linear", start, 1.0, 10) for k in range(3) for start in (0.1, 0.11)]
+
+
+def test_weights_are_those_of_the_rows_before_the_episode(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Row by row, whatever the order of the batches, and as they are throughout the inner epochs."""
+    weights, used = [], []
+    move, cross_entropy, take = robust.moved, robust.weighted_cross_entropy, Run._batch
+
+    def kept(*args: Any) -> torch.Tensor:
+        weights.append(move(*args))
+        return weights[-1]
+
+    rows = []
+
+    def batched(run: Run[Config], of: torch.Tensor) -> Any:
+        rows.append(of)
+        return take(run, of)
+
+    def noted(scores: torch.Tensor, labeled: torch.Tensor, of_batch: torch.Tensor) -> torch.Tensor:
+        used.append((len(weights) - 1, rows[-1], of_batch))
+        return cross_entropy(scores, labeled, of_batch)
+
+    monkeypatch.setattr(robust, "moved", kept)
+    monkeypatch.setattr(robust, "weighted_cross_entropy", noted)
+    monkeypatch.setattr(Run, "_batch", batched)
+    trained(*SHORT)
+    assert len(weights) == 3
+    for episode, of, of_batch in used:
+        torch.testing.assert_close(of_batch, weights[episode][of], rtol=0, atol=0)
+    for episode in range(3):
+        shown = torch.cat([of for number, of, _ in used if number == episode])
+        assert (torch.bincount(shown, minlength=len(weights[0])) == 2).all()  # both inner epochs are whole passes
+
+
+def test_the_pre_trainings_state_is_the_one_of_least_validation_risk(monkeypatch: pytest.MonkeyPatch) -> None:
+    offered: list[float] = []
+    states: list[dict[str, torch.Tensor]] = []
+    restored: list[dict[str, torch.Tensor]] = []
+    offer, restore = averaging.Best.offer, averaging.Best.restore
+
+    def state_of(best: averaging.Best) -> dict[str, torch.Tensor]:
+        return {name: tensor.clone() for name, tensor in best._modules[0].state_dict().items()}
+
+    def noted(best: averaging.Best, value: float) -> bool:
+        offered.append(value)
+        states.append(state_of(best))
+        return offer(best, value)
+
+    def put_back(best: averaging.Best) -> None:
+        restore(best)
+        restored.append(state_of(best))
+
+    monkeypatch.setattr(averaging.Best, "offer", noted)
+    monkeypatch.setattr(averaging.Best, "restore", put_back)
+    trained(*SHORT, "pre_training=8", "pre_training_lr=0.05")
+    chosen = int(np.argmax(offered))
+    assert chosen < 7  # else any code that keeps the last state would pass
+    assert len(offered) == 8
+    for name, value in restored[0].items():
+        torch.testing.assert_close(value, states[chosen][name], rtol=0, atol=0)
+
+
+def test_without_a_labeled_validation_positive_the_pre_trainings_last_state_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def never(best: averaging.Best, *args: Any) -> None:
+        raise AssertionError("a state was judged")
+
+    monkeypatch.setattr(averaging.Best, "offer", never)
+    monkeypatch.setattr(averaging.Best, "restore", never)
+    result = trained(*SHORT, "mechanism.c=0.002")
+    assert result.evaluator.problem.split.validation.n_labeled == 0
+    assert np.isfinite(result.scores["last"]["test"]).all()
+
+
+def test_without_pre_training_weights_come_from_the_first_network() -> None:
+    result = trained(*SHORT, "pre_training=0", "threshold_positive=2", "threshold_unlabeled=2")
+    assert {event.stage for event in result.epochs} == {"self-paced"}
+    assert np.isfinite(result.scores["last"]["test"]).all()
+
+
+OPTIONS = (
+    "surrogate=logistic",
+    "pacing=concave",
+    "hardness=brier",
+    "weighting=cauchy",
+    "weight_momentum=0.5",
+    "temperature_unlabeled=1",
+    "threshold_positive=0.5",
+    "inner_epochs=3",
+    "steps_per_epoch=2",
+)
+
+
+@pytest.mark.parametrize("setting", OPTIONS)
+def test_every_option_gives_another_result(setting: str) -> None:
+    weighty = ("threshold_unlabeled=0.5", "growing_steps=3", "lr=1e-3")
+    plain, other = (last(*weighty, *sets) for sets in ((), (setting,)))
+    assert np.isfinite(other).all()
+    assert not np.allclose(plain, other)
+
+
+# -------------------------------------------------------------------- presets
+
+
+def preset(name: str, data: str = "digits") -> dict[str, Any]:
+    (info,) = [info for info in registry().infos(MethodInfo) if info.key == "robust-pu"]
+    return dict(info.presets[name].resolve(data))
+
+
+def test_pu_benchs_values_are_the_defaults_but_for_the_official_patience() -> None:
+    assert Config(**preset("pubench")) == Config(patience=None)
+    assert preset("official")["patience"] == Config().patience
+    assert RobustPU.requires(Config()) == {"prior"}
+
+
+def test_pu_benchs_thresholds_never_come_near_their_end() -> None:
+    c = Config(**preset("pubench"))
+    starts = (c.threshold_positive, c.threshold_unlabeled)
+    final = [threshold_after(c.epochs - 1, c.pacing, a, c.threshold_end, c.growing_steps) for a in starts]
+    np.testing.assert_allclose(final, (0.46, 0.466))
+
+
+@pytest.mark.parametrize(
+    ("data", "rows", "batch_size"),
+    [("cifar10", 20_000, 64), ("imagenette", 6_000, 64), ("usps", 4_000, 128), ("letter", 13_000, 128)],
+)
+def test_wang_et_als_passes_over_u_are_episodes_of_100_steps(data: str, rows: int, batch_size: int) -> None:
+    values = preset("wang", data)
+    u = rows * 7 // 10  # r = .3 of the rows are P
+    steps = (u - u // 10) // batch_size  # a tenth of U is for validation, an incomplete batch is dropped
+    assert values["batch_size"] == values["pre_training_batch_size"] == batch_size
+    assert values["epochs"] * values["inner_epochs"] * values["steps_per_epoch"] == 20_000
+    assert values["pre_training"] * values["steps_per_epoch"] == 2_000
+    # 10 growing steps, one every 5 passes
+    assert values["growing_steps"] == round(10 * 5 * steps / 100)
+    Config(**values)
+
+
+@pytest.mark.parametrize("name", ["pubench", "official", "wang", "quick"])
+def test_presets_run(name: str) -> None:
+    sets = ("pre_training=1", "epochs=2", "inner_epochs=1", "steps_per_epoch=3", *LAST)
+    assert np.isfinite(trained(f"method.preset={name}", *sets).scores["last"]["test"]).all()
+
+
+# -------------------------------------------------------------------- edges
+
+
+@pytest.mark.parametrize("prior", [0.01, 0.99])
+def test_an_extreme_prior_has_a_result(prior: float) -> None:
+    assert np.isfinite(last(f"prior={prior}")).all()
+
+
+def test_one_labeled_positive_has_a_result() -> None:
+    result = trained(*SHORT, "mechanism.c=0.002")
+    assert result.evaluator.problem.split.train.n_labeled == 1
+    assert np.isfinite(result.scores["last"]["test"]).all()
+
+
+@pytest.mark.parametrize("labeled", [True, False], ids=["only P", "only U"])
+@pytest.mark.parametrize("threshold", [1e-3, 0.1, 1.0, 50.0])
+@pytest.mark.parametrize("hardness", HARDNESS)
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+def test_rows_of_one_kind_have_finite_weights_losses_and_gradients(
+    weighting: Any, hardness: Any, threshold: float, labeled: bool
+) -> None:
+    z = torch.tensor([-800.0, -1.0, 0.0, 1.0, 800.0], requires_grad=True)
+    mask = torch.full((5,), labeled)
+    options: dict[str, Any] = {"thresholds": (threshold, threshold), "temperatures": (1.0, 1.3)}
+    weights = row_weights(z.detach(), mask, **options, hardness=hardness, weighting=weighting)
+    assert ((weights >= 0) & (weights <= 1 + 1e-6)).all()
+    loss = weighted_cross_entropy(z, mask, weights)
+    loss.backward()
+    assert loss.isfinite()
+    assert z.grad is not None
+    assert z.grad.isfinite().all()
+
+
+def test_unlabeled_rows_that_look_positive_count_less() -> None:
+    """Wang et al. have it the other way round."""
+    z = torch.linspace(-3, 3, 7)
+    options: dict[str, Any] = {"thresholds": (1.0, 1.0), "temperatures": (1.0, 1.0)}
+    of_p, of_u = (row_weights(z, torch.full((7,), labeled), **options) for labeled in (True, False))
+    assert (of_u.diff() < 0).all()
+    assert (of_p.diff() > 0).all()
+
+
+@given(
+    pacing=st.sampled_from(sorted(SHARES)),
+    start=st.floats(0.01, 3),
+    end=st.floats(0.01, 3),
+    grow=st.integers(1, 20),
+    episodes=st.integers(1, 60),
+)
+def test_thresholds_go_one_way_and_stay_between_start_and_end(
+    pacing: Any, start: float, end: float, grow: int, episodes: int
+) -> None:
+    way = np.array([threshold_after(k, pacing, start, end, grow) for k in range(episodes)])
+    assert way[0] == pytest.approx(start)
+    assert (way >= min(start, end) - 1e-9).all()
+    assert (way <= max(start, end) + 1e-9).all()
+    assert (np.diff(way) * np.sign(end - start) >= -1e-9).all()
