@@ -1,11 +1,13 @@
 """Mean ± standard deviation of test accuracy per method and data set from raw rows, as a Markdown table.
 
-    python benchmarks/summary.py benchmarks/results/*-accuracy.csv --data spambase 20news connect-4 \
-        --paper ../shared/reference/pubench_table1.csv
+    python benchmarks/summary.py benchmarks/results/*.csv --data spambase 20news connect-4
 
 A cell says how many seeds it has, and ``missing`` where it has none; after the stroke stands the paper's figure. Rows
-of a run that was given another prior than the true one are left out. ``docs/method_pages.py`` reads the rows with the
-functions here.
+of another protocol than PU-Bench's conventional one are left out. ``docs/method_pages.py`` and ``docs/results_page.py``
+read the rows with the functions here.
+
+Rows are of studies (``study_rows.py``) or of their predecessor, one command per run; where a study has the same run,
+its row counts.
 """
 
 from __future__ import annotations
@@ -22,13 +24,8 @@ from pathlib import Path
 REFERENCE = "nnpu"
 #: Columns that hold a test measure, beside ``accuracy_by_<criterion>``.
 MEASURES = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc")
-#: How the published tables call what pubench calls by key.
-PUBLISHED = {
-    "20news": "20News", "imdb": "IMDb", "mnist": "MNIST", "fashion-mnist": "F-MNIST", "cifar10": "CIFAR-10",
-    "adni": "ADNI", "connect-4": "Connect-4", "spambase": "Spambase", "nnpu": "nnPU", "pn": "PN",
-    "upu": "uPU", "p3mix-c": "P3Mix-C", "nnpu-ga": "nnPU-GA",
-    "dist-pu": "Dist-PU",
-}  # fmt: skip
+#: What PU-Bench prints: accuracy in percent, mean and standard deviation.
+PUBLISHED = Path(__file__).parent / "pubench-table-1.csv"
 
 
 @dataclass(frozen=True)
@@ -44,15 +41,24 @@ class Protocol:
     sets: tuple[str, ...]
 
 
+#: PU-Bench's main comparison.
+CONVENTIONAL = Protocol("case-control", "scar", "0.1", "pubench", "f1", "true", ("validation.fraction=0.01",))
+
+
 @dataclass(frozen=True)
 class AccuracyRow:
-    """A run of ``accuracy.py``. ``measures``: column -> value on the test part, in percent."""
+    """A run. ``measures``: of the test part, in percent.
+
+    They are named ``f1`` by the criterion that names the result and ``f1_by_pa`` by any. ``undefined``: criteria that
+    have no value in this run.
+    """
 
     method: str
     data: str
     seed: int
     protocol: Protocol
     measures: Mapping[str, float]
+    undefined: frozenset[str]
     file: str
     commit: str
     machine: str
@@ -77,7 +83,16 @@ class CostRow:
 
 
 def read_accuracy(paths: Iterable[Path]) -> Iterator[AccuracyRow]:
-    """The rows of ``accuracy.py`` in these files; other files have none."""
+    """The runs in these files, each method, data set, seed and protocol once; files of other scripts have none."""
+    paths = list(paths)
+    found: dict[tuple[str, str, int, Protocol], AccuracyRow] = {}
+    for row in (*_of_commands(paths), *_of_studies(paths)):
+        found[row.method, row.data, row.seed, row.protocol] = row
+    yield from found.values()
+
+
+def _of_commands(paths: Iterable[Path]) -> Iterator[AccuracyRow]:
+    """A row per run, with the command that made it."""
     for path, row in _rows(paths, {"run_id", "selected_by", "accuracy"}):
         said = _command(row["command"])
         yield AccuracyRow(
@@ -87,11 +102,52 @@ def read_accuracy(paths: Iterable[Path]) -> Iterator[AccuracyRow]:
             protocol=Protocol(
                 said.scheme, said.mech, said.c, said.preset, row["selected_by"], row["prior"], tuple(said.set)
             ),
-            measures={name: float(text) for name, text in row.items() if text and _is_measure(name)},
+            measures={
+                **{name: float(text) for name, text in row.items() if text and _is_measure(name)},
+                **{f"{name}_by_{row['selected_by']}": float(row[name]) for name in MEASURES if row.get(name)},
+            },
+            undefined=frozenset(),
             file=path.name,
             commit=row["commit"],
             machine=row["machine"],
         )
+
+
+def _of_studies(paths: Iterable[Path]) -> Iterator[AccuracyRow]:
+    """A row per run and criterion, as ``study_rows.py`` writes them."""
+    runs: dict[tuple[Path, str], list[dict[str, str]]] = defaultdict(list)
+    for path, row in _rows(paths, {"run_id", "criterion", "selected", "study"}):
+        runs[path, row["run_id"]].append(row)
+    for (path, _), rows in runs.items():
+        named = next(row for row in rows if row["selected"] == "True")
+        measures = {name: float(named[name]) for name in MEASURES if named[name]}
+        for row in rows:
+            measures |= {f"{name}_by_{row['criterion']}": float(row[name]) for name in MEASURES if row[name]}
+        yield AccuracyRow(
+            method=named["method"],
+            data=named["data"],
+            seed=int(named["seed"]),
+            protocol=Protocol(
+                named["scheme"],
+                named["mechanism"],
+                named["c"],
+                named["preset"],
+                named["criterion"],
+                named["prior"],
+                tuple(named["settings"].split()),
+            ),
+            measures=measures,
+            undefined=frozenset(row["criterion"] for row in rows if not row["epoch"]),
+            file=path.name,
+            commit=named["commit"],
+            machine=named["machine"],
+        )
+
+
+def published() -> dict[tuple[str, str], str]:
+    """(method, data) -> accuracy as PU-Bench prints it, ``mean ± standard deviation``."""
+    with PUBLISHED.open(newline="") as file:
+        return {(row["method"], row["data"]): f"{row['mean']} ± {row['std']}" for row in csv.DictReader(file)}
 
 
 def read_costs(paths: Iterable[Path]) -> Iterator[CostRow]:
@@ -116,12 +172,12 @@ def read_costs(paths: Iterable[Path]) -> Iterator[CostRow]:
 
 
 def by_data(rows: Iterable[AccuracyRow], measure: str) -> dict[tuple[str, str], list[float]]:
-    """(method, data) -> one value per seed; of rows with the same seed the last counts."""
-    found: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
+    """(method, data) -> one value per seed, of rows of one protocol."""
+    found: dict[tuple[str, str], list[float]] = defaultdict(list)
     for row in rows:
         if measure in row.measures:
-            found[row.method, row.data][row.seed] = row.measures[measure]
-    return {key: list(values.values()) for key, values in found.items()}
+            found[row.method, row.data].append(row.measures[measure])
+    return dict(found)
 
 
 def spread(values: Sequence[float]) -> str:
@@ -157,21 +213,16 @@ def main() -> None:
     parser.add_argument("rows", nargs="+", type=Path)
     parser.add_argument("--data", nargs="+", required=True)
     parser.add_argument("--measure", default="accuracy")
-    parser.add_argument("--paper", type=Path)
     options = parser.parse_args()
-    found = by_data((row for row in read_accuracy(options.rows) if row.protocol.prior == "true"), options.measure)
-    paper = {}
-    if options.paper:
-        with options.paper.open(newline="") as file:
-            paper = {(r["method"], r["dataset"]): f"{r['mean']} ± {r['std']}" for r in csv.DictReader(file)}
-    methods = sorted({method for method, _ in found})
+    found = by_data((row for row in read_accuracy(options.rows) if row.protocol == CONVENTIONAL), options.measure)
+    paper = published() if options.measure == "accuracy" else {}
     print(line(["method", *options.data]))
     print(line(["---"] * (1 + len(options.data))))
-    for method in methods:
+    for method in sorted({method for method, _ in found}):
         cells = [f"`{method}`"]
         for data in options.data:
-            published = paper.get((PUBLISHED.get(method, method.upper()), PUBLISHED.get(data, data)))
-            cells.append(cell(found.get((method, data), [])) + (f" / {published}" if published else ""))
+            beside = paper.get((method, data))
+            cells.append(cell(found.get((method, data), [])) + (f" / {beside}" if beside else ""))
         print(line(cells))
 
 

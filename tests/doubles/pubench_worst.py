@@ -65,6 +65,12 @@ def do(what: str) -> None:
     match what:
         case "exit":
             sys.exit(0)
+        case "killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "out of memory":
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        case "fails":
+            raise ValueError("it is too late")
         case "generator-exit":
             raise GeneratorExit
         case "cancelled":

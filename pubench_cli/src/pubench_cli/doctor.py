@@ -81,7 +81,7 @@ def problem(entry: Entry) -> str:
         return entry.traceback or entry.reason
     try:
         if isinstance(entry.info, MethodInfo):
-            from pubench_core.request.resolve import method_class
+            from pubench_core.request.resolving import method_class
 
             method_class(entry.info)
         else:

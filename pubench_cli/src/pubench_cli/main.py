@@ -32,6 +32,7 @@ from .choices import (
 )
 from .data_app import data_app
 from .options import MACHINE, RUN, Given, takes
+from .study_app import study_app
 from .visible import guard, visible
 
 app = typer.Typer(
@@ -42,6 +43,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(data_app)
+app.add_typer(study_app)
 
 PrintFormat = Annotated[Format, typer.Option("--format", help="How to print it.")]
 Results = Annotated[Path, typer.Option(help="Folder of records.")]

@@ -15,7 +15,7 @@ from pubench_core.errors import PluginError, RequestError
 from pubench_core.plugins.info import DatasetInfo, MechanismInfo, MethodInfo
 from pubench_core.plugins.registry import Registry, registry
 from pubench_core.request import Plan, resolve
-from pubench_core.request.resolve import method_class
+from pubench_core.request.resolving import method_class
 from pubench_core.results import DataFacts
 from pubench_core.specs import RunSpec
 

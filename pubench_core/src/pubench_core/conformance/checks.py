@@ -18,7 +18,7 @@ from ..engine.model_file import load_model, model_bytes
 from ..errors import PubenchError
 from ..method import AnyMethod
 from ..metric import FloatArray
-from ..request.resolve import method_class
+from ..request.resolving import method_class
 from .register import PATIENCE, TOLERANCE, NotApplicable, check
 from .subject import Subject, assert_finite, assert_same
 
@@ -233,8 +233,8 @@ def small_batches(subject: Subject) -> None:
     """Batches of two rows and batches larger than the data: a result, or one clear error."""
     if "batch_size" not in method_class(subject.info).Config.model_fields:
         raise NotApplicable("it has no batches")
-    for size in (2, 4096):
-        subject.runs_or_refuses(subject.plan(f"batch_size={size}", "steps_per_epoch=8"), f"batch_size {size}")
+    for size, steps in ((2, 8), (512, 2)):
+        subject.runs_or_refuses(subject.plan(f"batch_size={size}", f"steps_per_epoch={steps}"), f"batch_size {size}")
 
 
 @check("one-label")

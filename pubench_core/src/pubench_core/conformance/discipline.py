@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from ..engine.train import Trained
-from ..request.resolve import method_class
+from ..request.resolving import method_class
 from ..training.epochs import Epoch
 from ..training.run import Run
 from .places import Place, place

@@ -22,11 +22,13 @@ from ..plugins.info import MethodInfo
 from ..plugins.listeners import Listeners
 from ..plugins.registry import GROUP, Registry, installed
 from ..request import Layer, Plan, resolve
-from ..request.resolve import method_class
+from ..request.resolving import method_class
 
 FloatArray = npt.NDArray[np.float64]
 
 SAMPLES = EntryPoint("conformance-samples", "pubench_core.conformance.samples", GROUP)
+#: Steps per epoch of methods whose preset or default gives a number of them: about a pass over the 200 rows.
+STEPS = 4
 #: Criteria that no true label enters.
 BLIND = ("pa", "pauc", "last")
 
@@ -40,7 +42,7 @@ def registry_with_samples() -> Registry:
 
 @dataclass(frozen=True)
 class Subject:
-    """``sets``: what shortens the method for a check (``warm_up=1``), beside two epochs of batches of 64."""
+    """``sets``: what shortens the method for a check (``warm_up=1``), beside two short epochs of batches of 64."""
 
     info: MethodInfo
     registry: Registry
@@ -60,9 +62,12 @@ class Subject:
 
     def plan(self, *sets: str, modality: str = "tabular", scheme: str = "case-control", seed: int = 2) -> Plan:
         """A short run: preset ``quick`` where the method has one, two epochs, labels at c = 0.3."""
-        preset = [f"method.preset={'quick' if 'quick' in self.info.presets else 'null'}"]
-        known = method_class(self.info).Config.model_fields
-        short = [f"{k}={v}" for k, v in (("epochs", 2), ("batch_size", 64), ("patience", "null")) if k in known]
+        quick = self.info.presets.get("quick")
+        values = {name: field.default for name, field in method_class(self.info).Config.model_fields.items()}
+        values |= quick.resolve(f"conformance-{modality}") if quick else {}
+        short = {"epochs": 2, "batch_size": 64, "patience": "null"}
+        if values.get("steps_per_epoch") is not None:
+            short["steps_per_epoch"] = STEPS
         return resolve(
             [
                 Layer.of(
@@ -74,8 +79,8 @@ class Subject:
                     "selection.criterion=last",
                     f"selection.criteria=[{', '.join(BLIND)}]",
                     f"seed={seed}",
-                    *preset,
-                    *short,
+                    f"method.preset={'quick' if quick else 'null'}",
+                    *(f"{name}={value}" for name, value in short.items() if name in values),
                     *self.sets,
                     *sets,
                 )

@@ -32,7 +32,7 @@ from ..method import AnyMethod
 from ..plugins.info import BackboneInfo, MethodInfo
 from ..plugins.registry import Registry, load
 from ..request.plan import Plan
-from ..request.resolve import method_class
+from ..request.resolving import method_class
 from ..specs import RunSpec
 from ..training.networks import NetworkBuilder
 from ..training.scoring import score_rows
@@ -96,12 +96,22 @@ def model_bytes(plan: Plan, problem: Problem, method: AnyMethod, candidate: str)
         parts[name] = _recipe(getattr(method, name))
         for key, item in value.items() if isinstance(value, dict) else [("", value)]:
             full = f"{name}.{key}" if key else name
-            if isinstance(item, Tensor):
+            if isinstance(item, Tensor) and item.layout == torch.strided:
                 tensors[full] = item.detach().cpu().contiguous()
-            elif isinstance(item, np.ndarray):
+            elif isinstance(item, np.ndarray) and item.dtype.kind in "biufc":
                 tensors[full] = torch.from_numpy(np.array(item, order="C"))  # keeps () shapes
-            else:
+            elif not isinstance(item, Tensor) and _is_plain(item):
                 numbers[full] = item
+            else:
+                what = type(item).__name__
+                if isinstance(item, np.ndarray):
+                    what = f"an array of {item.dtype}"
+                elif isinstance(item, Tensor):
+                    what = f"a tensor of layout {item.layout}"
+                raise PluginError(
+                    f"{type(method).__name__} scores with '{full}', which is {what}; a model's file holds modules, "
+                    "tensors, arrays of numbers, numbers and texts"
+                )
     columns = problem.opened.columns
     facts = {
         "version": VERSION,
@@ -116,6 +126,15 @@ def model_bytes(plan: Plan, problem: Problem, method: AnyMethod, candidate: str)
         "numbers": numbers,
     }
     return bytes(serialize(tensors, {"pubench": json.dumps(facts)}))
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether JSON holds it."""
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
 
 
 def load_model(path: Path, registry: Registry) -> SavedModel:

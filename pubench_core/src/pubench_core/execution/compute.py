@@ -23,7 +23,7 @@ from ..engine.problem import OpenedData, Problem
 from ..engine.resources import PeakMemoryMeter
 from ..engine.selection import Track
 from ..engine.train import Trained, train
-from ..errors import RequestError, RunFailed, said_by
+from ..errors import PubenchError, RequestError, RunFailed, said_by
 from ..isolation import isolated
 from ..metric import FloatArray, Measurer
 from ..plugins.events import EpochFinished, RunStarted
@@ -135,6 +135,8 @@ def _model(plan: Plan, problem: Problem, trained: Trained) -> tuple[bytes | None
     candidate = trained.selection.tracks[plan.spec.selection.criterion].candidate
     try:
         return model_bytes(plan, problem, trained.method, candidate), ""
+    except PubenchError as error:
+        return None, model_warning(str(error))
     # A method may keep anything in what it scores with. What cannot be written costs the model and not the result.
     except Exception as error:  # noqa: BLE001
         return None, model_warning(said_by(error))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from ..metric import Measurer
-from ..records.files import MODEL, SAMPLES, SCORES, TRACE, read_scores
+from ..records.asked import Asked, lacks, unmeasured
+from ..records.files import read_scores
 from ..records.measures import Measures, measures_of
 from ..records.scores import knowledge_of, scores_of
 from ..records.store import OtherFormat, Record, RecordStore
 from ..request.plan import Plan
-from ..results import Code, CriterionResult, Measure, Result
+from ..results import Code, Measure, Result
 
 
 @dataclass(frozen=True)
@@ -40,52 +41,20 @@ def coverage(plan: Plan, record: Record, code: Code) -> Coverage:
     if record.result.code.hash != code.hash:
         changed = ", ".join(code.changed_since(record.result.code))
         return Coverage(None, f"the stored result is of other code (changed: {changed})", plan)
-    missing = list(_missing(plan, record))
+    missing = list(lacks(asked_of(plan), record))
     if missing:
         return Coverage(None, f"the stored record has {', '.join(missing)}", _widened(plan, record))
     return Coverage(record, "", plan)
 
 
-def _missing(plan: Plan, record: Record) -> Iterator[str]:
-    """What the request needs and the record lacks, in words that follow 'the stored record has'."""
-    spec, result = plan.spec, record.result
-    for name in spec.selection.criteria:
-        if name not in result.criteria:
-            yield f"no criterion {name}"
-        elif result.criteria[name].code != plan.criterion_code(name):
-            yield f"criterion {name} by other code"
-    has_scores = (record.folder / SCORES).exists()
-    if "scores" in spec.execution.artifacts and not has_scores:
-        yield "no scores"
-    if "trace" in spec.execution.artifacts and not (record.folder / TRACE).exists():
-        yield "no trace"
-    if "samples" in spec.execution.artifacts and not (record.folder / SAMPLES).exists():
-        yield "no samples"
-    for part in spec.evaluation.trace:
-        if part not in result.spec.evaluation.trace:
-            yield f"no trace of the {part} part"
-    chosen = result.criteria.get(spec.selection.criterion)
-    if chosen is None:
-        return
-    if chosen.undefined:
-        yield f"no value of criterion {spec.selection.criterion}"
-    if spec.execution.save_model and not _has_model(record, chosen):
-        yield "no model of this criterion's epoch"
-    if not has_scores:
-        if unmeasured := _unmeasured(plan, result):
-            yield f"no measure {', '.join(unmeasured)} and no scores to measure"
-        if plan.data.table is not None and chosen.snapshot != result.chosen.snapshot:
-            yield "no predictions of this criterion's epoch"
-
-
-def _has_model(record: Record, chosen: CriterionResult) -> bool:
-    model = record.result.model
-    return model is not None and model.snapshot == chosen.snapshot and (record.folder / MODEL).exists()
-
-
-def _unmeasured(plan: Plan, result: Result) -> list[str]:
-    """Metrics that were not measured yet, or by other code."""
-    return [name for name in plan.spec.evaluation.metrics if result.metrics.get(name) != plan.metrics[name].code]
+def asked_of(plan: Plan) -> Asked:
+    """What a record must have to answer a plan."""
+    return Asked(
+        spec=plan.spec,
+        criteria={name: plan.criterion_code(name) for name in plan.spec.selection.criteria},
+        metrics={name: plan.metrics[name].code for name in plan.spec.evaluation.metrics},
+        own_table=plan.data.table is not None,
+    )
 
 
 def _widened(plan: Plan, record: Record) -> Plan:
@@ -118,7 +87,7 @@ def answer(plan: Plan, record: Record) -> Result:
 
     Nothing is trained: what is new is measured from the stored scores.
     """
-    result, names = record.result, _unmeasured(plan, record.result)
+    result, names = record.result, unmeasured(asked_of(plan), record.result)
     selected = plan.spec.selection.criterion
     if not names:
         return result if result.selected == selected else result.model_copy(update={"selected": selected})

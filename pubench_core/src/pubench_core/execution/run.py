@@ -21,7 +21,7 @@ from ..plugins.listeners import Listeners
 from ..records.files import FAILURE
 from ..records.store import Record, RecordStore
 from ..request.plan import Plan
-from ..results import Code, Environment, Result
+from ..results import Code, Environment, Failure, Result
 from .compute import Audience, Finished, captured, choose_device, compute, staying
 from .coverage import answer, coverage, stored_record
 from .interrupts import Deferred
@@ -49,6 +49,8 @@ def execute(
     say: Say = lambda text: None,
     progress: Progress = silent,
     stored: Callable[[Outcome], None] = lambda outcome: None,
+    wait: bool = True,
+    at_once: int | None = None,
 ) -> Outcome:
     """Carries out a plan, or returns its stored result if that answers it; ``say`` is called with which and why.
 
@@ -57,8 +59,9 @@ def execute(
     once, to show it to a person. ``stored`` is called as soon as there is a record, before any listener hears of it:
     what a listener does may take long.
 
-    A run that another process carries out is waited for, and its result returned. Once training is over, an interrupt
-    counts when the record is there.
+    A run that another process carries out is waited for, and its result returned; unless ``wait``, RunTaken is raised.
+    Once training is over, an interrupt counts when the record is there. ``at_once``: how many runs share the machine,
+    where that is known; recorded.
 
     Raises RequestError if the request cannot be met (with a record, once the data were opened), RunFailed (with a
     record) if training fails, RecordError if the result cannot be stored; that error carries the result.
@@ -67,7 +70,7 @@ def execute(
     root = data_root(plan.spec.execution, say, progress=progress)
     seen = store.stamp(plan.run_id)
     if not force:
-        found = _covered(plan, store, root, say)
+        found = covered(plan, store, root, say)
         if isinstance(found, Outcome):
             stored(found)
             return found
@@ -76,14 +79,21 @@ def execute(
     device = choose_device(plan)
     environment = captured(plan, device)  # whatever this meets, it meets before anything is trained
     audience = Audience(Listeners(listeners), Listeners([] if display is None else [display]))
-    with Deferred() as interrupts, store.claim(plan.run_id, say):
+    with Deferred() as interrupts, store.claim(plan.run_id, say, wait=wait):
         if not force and store.stamp(plan.run_id) != seen:  # another process has just carried it out
-            found = _covered(plan, store, root, say)
+            found = covered(plan, store, root, say)
             if isinstance(found, Outcome):
                 stored(found)
                 return found
             plan = found
-        done = _carried_out(plan, store, root, device, environment, audience, interrupts, say)
+        done = attempt(plan, root, device, environment, audience, interrupts.start, say)
+        if isinstance(done, Failed):
+            raised = _recorded(plan, done, store, audience)
+            if isinstance(done.error, RequestError):
+                raise done.error
+            raise raised from done.error
+        if at_once is not None:
+            done = replace(done, result=done.result.model_copy(update={"at_once": at_once}))
         record = publish(store, done)
         outcome = Outcome(record.result, record.folder, reused=False)
         stored(outcome)
@@ -91,35 +101,41 @@ def execute(
     return outcome
 
 
-def _carried_out(
+@dataclass(frozen=True)
+class Failed:
+    """What is to be recorded of a run without a result, and the error behind it."""
+
+    failure: Failure
+    error: Exception
+
+
+def attempt(
     plan: Plan,
-    store: RecordStore,
     root: DataRoot,
     device: torch.device,
     environment: Environment,
     audience: Audience,
-    interrupts: Deferred,
-    say: Say,
-) -> Finished:
-    """What the run computed. Raises RequestError or RunFailed, with a record of it once the data were opened."""
+    ended: Callable[[], None] = lambda: None,
+    say: Say = lambda text: None,
+) -> Finished | Failed:
+    """What a run computed, or why it did not; nothing is stored. ``ended`` is called when training is over.
+
+    Raises RequestError where the files are not here, or not as they were: then nothing about this run is known.
+    """
     try:
         with _unchanged(plan, say), staying():
             opened = open_data(plan, root)
-    except RequestError:  # the files are not here, or not as they were: nothing about this run is known
+    except RequestError:
         raise
     # Whatever a loader raises ends this run and nothing else: it is recorded, with its traceback, and reported.
-    except Exception as error:
-        raise _recorded(plan, plan.code, error, environment, store, audience) from error
-    code = plan.code_reading(opened.digest)
+    except Exception as error:  # noqa: BLE001
+        return Failed(failure_of(plan, plan.code, error, environment), error)
     try:
         with _unchanged(plan, say):
-            return compute(plan, opened, root, device, audience, interrupts.start)
-    except RequestError as error:  # what this split cannot meet: recorded as refused
-        _recorded(plan, code, error, environment, store, audience)
-        raise
-    # So is whatever a mechanism, an estimator or a method raises.
-    except Exception as error:
-        raise _recorded(plan, code, error, environment, store, audience) from error
+            return compute(plan, opened, root, device, audience, ended)
+    # So is whatever a mechanism, an estimator or a method raises, and what this split cannot meet.
+    except Exception as error:  # noqa: BLE001
+        return Failed(failure_of(plan, plan.code_reading(opened.digest), error, environment), error)
 
 
 @contextmanager
@@ -134,8 +150,8 @@ def _unchanged(plan: Plan, say: Say) -> Iterator[None]:
             say(f"the run of {plan.spec.method.key} changed {', '.join(changed)}, and it was put back")
 
 
-def _covered(plan: Plan, store: RecordStore, root: DataRoot, say: Say) -> Outcome | Plan:
-    """The stored result where it answers the plan, else the plan to carry out."""
+def covered(plan: Plan, store: RecordStore, root: DataRoot, say: Say = lambda text: None) -> Outcome | Plan:
+    """The stored result where it answers the plan, else the plan to carry out. ``say`` is called with why."""
     stored = stored_record(plan, store)
     if stored is None:
         return plan
@@ -189,14 +205,12 @@ def _finished(audience: Audience, event: RunFinished) -> None:
             listeners.notify("pubench_run_finished", event)
 
 
-def _recorded(
-    plan: Plan, code: Code, error: Exception, environment: Environment, store: RecordStore, audience: Audience
-) -> RunFailed:
+def _recorded(plan: Plan, failed: Failed, store: RecordStore, audience: Audience) -> RunFailed:
     """Records a failure or refusal, calls the listeners, and gives the error that names the record.
 
     One that cannot be recorded is told all the same, with both reasons.
     """
-    failure = failure_of(plan, code, error, environment)
+    failure = failed.failure
     status: Literal["refused", "failed"] = "refused" if failure.cause == "refused" else "failed"
     try:
         folder = store.write_failure(failure)
@@ -204,7 +218,7 @@ def _recorded(
     except RecordError as unwritten:
         folder, where = store.root, str(unwritten)
     _finished(audience, RunFinished(plan.run_id, status, folder, failure=failure))
-    line = raised_at(error, packages_of(plan))
+    line = raised_at(failed.error, packages_of(plan))
     return RunFailed(
         f"{failure.reason}{f' ({line})' if line else ''}; {where}",
         cause=failure.cause,

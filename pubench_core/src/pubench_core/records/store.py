@@ -28,7 +28,7 @@ from pathlib import Path
 import filelock
 from pydantic import ValidationError
 
-from ..errors import Hint, RecordError, RequestError, shortened
+from ..errors import Hint, RecordError, RequestError, RunTaken, shortened
 from ..results import RECORD_VERSION, Failure, Result
 from .files import FAILURE, RESULT, replace_text, sync, write_json
 
@@ -162,6 +162,14 @@ class RecordStore:
             field="execution.results",
         )
 
+    def taken(self, run_id: str) -> bool:
+        """Whether a living process carries this run out, or writes its record."""
+        try:
+            with self._locked():
+                return bool(self._settled(run_id))
+        except OSError:
+            return False
+
     def find(self, run_id: str) -> Record | None:
         """The stored record of a run id, whatever its code; None if there is none.
 
@@ -184,6 +192,23 @@ class RecordStore:
         except OSError:
             return None
         return found.st_ino, found.st_mtime_ns
+
+    def set_aside(self, run_id: str) -> None:
+        """Puts the folder of a run under ``superseded`` if its record is still one that cannot be read.
+
+        Raises RecordError if that cannot be done.
+        """
+        try:
+            with self._locked():
+                try:
+                    read_record(self.folder(run_id))
+                except FileNotFoundError:
+                    return
+                except RecordError:
+                    self._superseded.mkdir(exist_ok=True)
+                    self.folder(run_id).rename(_numbered(self._superseded, run_id))
+        except OSError as error:
+            raise RecordError(f"{self.folder(run_id)} could not be put aside: {_reason(error)}") from error
 
     def all(self) -> Records:
         """Every finished record of this folder, and why others cannot be read."""
@@ -213,10 +238,13 @@ class RecordStore:
     # ---------------------------------------------------------------- claiming and writing
 
     @contextmanager
-    def claim(self, run_id: str, say: Callable[[str], None] = lambda text: None) -> Iterator[None]:
+    def claim(
+        self, run_id: str, say: Callable[[str], None] = lambda text: None, *, wait: bool = True
+    ) -> Iterator[None]:
         """Inside this block, no other process carries this run out; one that wants to waits.
 
-        ``say`` is called with whom it waits for. Raises RequestError if nothing can be written here.
+        ``say`` is called with whom it waits for. Raises RequestError if nothing can be written here, RunTaken where it
+        would have to wait and is not to.
         """
         waited = False
         try:
@@ -226,6 +254,8 @@ class RecordStore:
                     mine = self._enter(run_id) if not living else None
                 if mine is not None:
                     break
+                if not wait:
+                    raise RunTaken(f"run {run_id} is being carried out by {_owner(living[0])}")
                 if not waited:
                     say(f"run {run_id} is being carried out by {_owner(living[0])}; waiting for it")
                 waited = True

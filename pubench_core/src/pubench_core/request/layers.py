@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -69,8 +69,11 @@ def parse_assignment(text: str, prefix: str = "") -> tuple[FieldPath, Any]:
     return (path if len(path) > 1 or name in ("seed", "prior") else ("method", "config", *path)), value
 
 
-def read_yaml(path: Path) -> Layer:
-    """A run file as a layer. Raises RequestError naming file and line if it is unreadable or not a mapping."""
+def read_yaml(path: Path, *, what: str = "a run file", fields: Iterable[str] = RunSpec.model_fields) -> Layer:
+    """A run file as a layer. Raises RequestError naming file and line if it is unreadable or not a mapping.
+
+    ``what``: other files of this kind, and their ``fields``.
+    """
     try:
         with path.open(encoding="utf-8") as stream:
             text = stream.read(MOST_CHARACTERS + 1)
@@ -83,7 +86,7 @@ def read_yaml(path: Path) -> Layer:
         line = f", line {mark.line + 1}" if mark is not None else ""
         raise RequestError(f"{path}{line}: not valid YAML: {_problem(error)}") from error
     if not isinstance(values, dict):
-        raise RequestError(f"{path}: a run file is a mapping of {', '.join(RunSpec.model_fields)}")
+        raise RequestError(f"{path}: {what} is a mapping of {', '.join(fields)}")
     layer = Layer(values)
     _record_lines(root, (), str(path), layer.origins, ())
     return layer

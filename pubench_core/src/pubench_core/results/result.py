@@ -193,6 +193,11 @@ class Result(_Compact):
     warnings: tuple[str, ...] = Field((), description="what a reader of the result must know")
     device: str = Field(description="where it was computed")
     threads: int = Field(description="CPU threads; another number may round differently")
+    at_once: int | None = Field(
+        None,
+        description="how many runs of one study shared the machine, at most: seconds and memory are the method's own "
+        "where it is 1; none where no study carried the run out",
+    )
     finished_at: str = Field(description="UTC, ISO 8601")
 
     @property

@@ -1,0 +1,159 @@
+"""The raw rows of a study: one per run and criterion, in an order of their own, so that they can be committed.
+
+    python benchmarks/study_rows.py /work/study-results benchmarks/results/study-conventional-13.csv
+
+Read from the run folders (what ``results.parquet`` is made of), so that a study which is still running can be read
+too; nothing is written there. Measures are of the test part, in percent; a cell is empty where there is no value.
+``settings`` is what was set beyond preset and data set (``validation.fraction=0.01``), as ``pubench run --set`` takes
+it. ``seconds`` are a method's own only where ``at_once`` is 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pubench_core.plugins.registry import registry
+from pubench_core.records.files import ENVIRONMENT
+from pubench_core.records.store import Record, RecordStore
+from pubench_core.request import Layer, resolve
+from pubench_core.results import CriterionResult, Environment
+from pubench_core.specs import RunSpec
+from pubench_core.study.files import folder_of
+from pubench_core.study.plan import read_plan
+
+MEASURES = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc")
+COLUMNS = (
+    "method", "data", "mechanism", "c", "scheme", "prior", "told_prior", "seed", "preset", "settings", "criterion",
+    "criterion_oracle", "selected", "epoch", "epochs", *MEASURES, "seconds", "peak_mib", "at_once", "threads",
+    "run_id", "code", "commit", "machine", "study",
+)  # fmt: skip
+#: What decides which row stands before which.
+ORDER = ("data", "method", "mechanism", "c", "scheme", "prior", "preset", "settings", "seed", "run_id", "criterion")
+
+
+def rows(results: Path, study: str | None) -> list[dict[str, Any]]:
+    """The rows of a study's runs that are recorded. Records that cannot be read are said on stderr."""
+    folder = folder_of(results, study)
+    plan = read_plan(folder)
+    assert plan is not None  # folder_of names studies that have one
+    planned = {run.run_id for run in plan.runs}
+    records = RecordStore(results).all()
+    for error in records.unreadable:
+        print(f"left out: {error}", file=sys.stderr)
+    mine = [record for record in records.readable if record.result.run_id in planned]
+    print(f"{plan.name}: {len(mine)} of {len(planned)} runs are recorded", file=sys.stderr)
+    asked: dict[str, str] = {}
+    found = [row for record in mine for row in _rows(record, plan.name, asked)]
+    return sorted(found, key=lambda row: tuple(row[name] for name in ORDER))
+
+
+def _rows(record: Record, study: str, asked: dict[str, str]) -> Iterator[dict[str, Any]]:
+    result, spec = record.result, record.result.spec
+    environment = Environment.model_validate_json((record.folder / ENVIRONMENT).read_bytes())
+    dirty = "-dirty" if environment.git_dirty else ""
+    for name, criterion in result.criteria.items():
+        yield {
+            "method": spec.method.key,
+            "data": spec.data.key,
+            "mechanism": spec.mechanism.key,
+            "c": spec.mechanism.c,
+            "scheme": spec.data.scheme,
+            "prior": str(spec.prior),
+            "told_prior": result.data.prior.given,
+            "seed": spec.seed,
+            "preset": spec.method.preset or "",
+            "settings": _settings(spec, asked),
+            "criterion": name,
+            "criterion_oracle": criterion.oracle,
+            "selected": name == result.selected,
+            "epoch": criterion.epoch,
+            "epochs": result.epochs,
+            **{measure: _percent(criterion, measure) for measure in MEASURES},
+            "seconds": round(result.seconds.total, 2),
+            "peak_mib": round(result.peak_memory.bytes / 2**20),
+            "at_once": result.at_once,
+            "threads": result.threads,
+            "run_id": result.run_id,
+            "code": result.code.hash,
+            "commit": f"{environment.git_commit[:12]}{dirty}" if environment.git_commit else "",
+            "machine": _machine(environment),
+            "study": study,
+        }
+
+
+def _percent(criterion: CriterionResult, metric: str) -> float | str:
+    measure = criterion.measures.get("test", {}).get(metric)
+    return round(100 * measure.value, 4) if measure is not None and measure.value is not None else ""
+
+
+def _machine(environment: Environment) -> str:
+    """System, architecture, model name of the processor or GPU, as ``raw_rows.machine`` says them."""
+    system = environment.platform.split("-")[0]
+    architecture = re.search(r"x86_64|aarch64|arm64|AMD64", environment.platform)
+    return f"{system} {architecture[0] if architecture else '?'}, {environment.gpu or environment.cpu}"
+
+
+# -------------------------------------------------------------------- what was set
+
+
+def _settings(spec: RunSpec, known: dict[str, str]) -> str:
+    """Where a run differs from the one that method, preset, data set and labeling alone would give."""
+    plain = {
+        "method": {"key": spec.method.key, "preset": spec.method.preset},
+        "data": {"key": spec.data.key, "scheme": spec.data.scheme},
+        "mechanism": {"key": spec.mechanism.key, "c": spec.mechanism.c},
+        "prior": spec.prior,
+    }
+    mine = _assignments(spec)
+    key = json.dumps([plain, mine], sort_keys=True)
+    if key not in known:
+        theirs = _assignments(resolve([Layer(plain)], registry()).spec)
+        differ = {name: value for name, value in mine.items() if value != theirs.get(name)}
+        known[key] = " ".join(f"{name.removeprefix('method.config.')}={_text(differ[name])}" for name in sorted(differ))
+    return known[key]
+
+
+def _assignments(spec: RunSpec) -> dict[str, Any]:
+    """Dotted names and values of what a run computes with."""
+    sections = {"data": spec.data, "mechanism": spec.mechanism, "validation": spec.validation, "method": spec.method}
+    plain = {name: section.model_dump(mode="json") for name, section in sections.items()}
+    return _flat({**plain, "backbone": spec.backbone.key})
+
+
+def _flat(section: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """
+    >>> _flat({"a": {"b": 1, "c": {}}, "d": [2]})
+    {'a.b': 1, 'd': [2]}
+    """
+    found: dict[str, Any] = {}
+    for name, value in section.items():
+        found |= _flat(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {f"{prefix}{name}": value}
+    return found
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", type=Path, help="folder of records")
+    parser.add_argument("out", type=Path, help="the CSV file, written anew")
+    parser.add_argument("--study", help="its name, where the folder holds several")
+    options = parser.parse_args()
+    found = rows(options.results, options.study)
+    with options.out.open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(found)
+
+
+if __name__ == "__main__":
+    main()

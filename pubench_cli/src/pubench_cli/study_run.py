@@ -1,0 +1,291 @@
+"""``pubench study run``: who carries the runs out, and what is shown meanwhile."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from pubench_core.errors import RequestError
+from pubench_core.plugins.registry import registry
+from pubench_core.records.frame import write_frame
+from pubench_core.records.store import RecordStore
+from pubench_core.study.conduct import Pool, Stop, Study, Summary, conduct
+from pubench_core.study.plan import PlannedRun
+from pubench_core.study.state import Expected
+from pubench_core.study.task import Ended, Orders, Progressed
+
+from .console import err, out
+from .machine import print_json
+from .messages import said
+from .study import Looked, Request, absent, counted, counts, duration, looked, prepared, say
+
+
+@dataclass(frozen=True)
+class How:
+    """The options of the command that say how."""
+
+    jobs: int
+    gpus: str | None
+    slots_per_gpu: int
+    device: str
+    threads: int
+    executor: str
+    ray_address: str | None
+    retry_failed: bool
+    max_time: str | None
+    track: bool
+    replan: bool
+    encoder: Path | None
+    offline: bool
+
+
+def run_study(request: Request, how: How, *, as_json: bool) -> int:
+    """Carries out what is missing; the exit code."""
+    devices = _devices(how)
+    max_seconds = _seconds(how.max_time)
+    started = time.monotonic()
+    folder, plan, _ = prepared(request, replan=how.replan)
+    store = RecordStore(folder.results)
+    store.check_writable()
+    found = looked(request, folder, plan)
+    wanted = ["missing", "to measure", *(["failed"] if how.retry_failed else [])]
+    todo = [state for state in found.states if state.status in wanted]
+    if todo:
+        _refuse_absent(found)
+    say(f"{plan.name}: {counted(len(found.states), 'run')}, {counts(found)['done']} done, {len(todo)} to run")
+    summary = Summary()
+    stop = Stop(lambda: say("no more runs are started; those in work are waited for (Ctrl-C again gives them up)"))
+    if todo:
+        pool = _pool(request, how, devices, found)
+        with display(len(todo)) as audience, stop.listening():
+            study = Study(
+                store, found.code, found.digests, Expected.of(found.states), pool, audience, max_seconds=max_seconds
+            )
+            summary = conduct(study, todo, stop)
+    frame, unreadable = write_frame(folder.results, registry())
+    for error in unreadable:
+        say(f"not in the frame: {said(error)}")
+    return _told(found, summary, stop, frame, time.monotonic() - started, request, how, as_json=as_json)
+
+
+def _told(
+    found: Looked,
+    summary: Summary,
+    stop: Stop,
+    frame: Path,
+    seconds: float,
+    request: Request,
+    how: How,
+    *,
+    as_json: bool,
+) -> int:
+    """Says how it ended; the exit code."""
+    before = 0 if how.retry_failed else found.count("failed")
+    done = found.count("done") + len(summary.finished) + len(summary.found)
+    failed = len(summary.failed) + before
+    if as_json:
+        print_json(
+            {
+                "name": found.plan.name,
+                "runs": len(found.states),
+                "done": done,
+                "trained": len(summary.finished),
+                "found": len(summary.found),
+                "failed": failed,
+                "left": len(summary.left) + len(summary.unstored),
+                "why_left": summary.why_left,
+                "seconds": round(seconds, 1),
+                "frame": str(frame),
+            }
+        )
+    else:
+        lost = f", {len(summary.unstored)} not stored" if summary.unstored else ""
+        left = f", {len(summary.left)} left ({summary.why_left})" if summary.left else ""
+        out().print(
+            f"{found.plan.name}: {done} of {counted(len(found.states), 'run')} done "
+            f"({len(summary.finished)} trained now), {failed} failed{lost}{left}; {duration(seconds)}; {frame}",
+            markup=False,
+            soft_wrap=True,
+        )
+    for run, reason in summary.unstored:
+        say(f"not stored: {run}: {reason}")
+    if failed:
+        say(f"'pubench study failures {found.plan.name} --results {request.results}' lists what failed")
+    if summary.left or summary.unstored:
+        say("the same command again goes on with what is left")
+    if how.track:
+        _track(request.results)
+    if stop.starting and summary.left:
+        return 130
+    return 1 if failed or summary.left or summary.unstored else 0
+
+
+def _track(results: Path) -> None:
+    """Sends what MLflow lacks. What is wrong with the tracker is said; the records are there all the same."""
+    from .tracking import track
+
+    track(results, None, as_json=False)
+
+
+# -------------------------------------------------------------------- options
+
+
+def _devices(how: How) -> list[str]:
+    """Where each run that is in work at once computes."""
+    if how.gpus is None:
+        return [how.device] * how.jobs
+    if not re.fullmatch(r"\d{1,3}(,\d{1,3})*", how.gpus):
+        raise RequestError(f"--gpus {how.gpus}: numbers joined by commas are right (--gpus 0,1)")
+    if how.jobs > 1:
+        raise RequestError(
+            "--jobs and --gpus: with GPUs, --slots-per-gpu says how many runs share each; leave out --jobs"
+        )
+    numbers = list(dict.fromkeys(how.gpus.split(",")))
+    return [f"cuda:{number}" for _ in range(how.slots_per_gpu) for number in numbers]
+
+
+def _seconds(text: str | None) -> float | None:
+    """
+    >>> _seconds("90s"), _seconds("30m"), _seconds("1.5h"), _seconds(None)
+    (90.0, 1800.0, 5400.0, None)
+    """
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text.strip())
+    if match is None:
+        raise RequestError(f"--max-time {text}: a number with s, m or h is right (90s, 30m, 2h)")
+    return float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]]
+
+
+def _refuse_absent(found: Looked) -> None:
+    """RequestError where files of a data set are not here: its runs could not even be refused."""
+    missing = absent(found)
+    if missing:
+        key, reason = next(iter(missing.items()))
+        here = [k for k in dict.fromkeys(str(s.run.facts.get("data")) for s in found.states) if k not in missing]
+        others = f"; --only data={','.join(here)} runs the others" if here else ""
+        names = ", ".join(missing)
+        raise RequestError(f"{names} {'is' if len(missing) == 1 else 'are'} not here{others}. {key}: {said(reason)}")
+
+
+def _pool(request: Request, how: How, devices: Sequence[str], found: Looked) -> Pool:
+    orders = Orders(
+        results=request.results.absolute(),
+        data_root=request.data_root.absolute() if request.data_root is not None else None,
+        encoder=how.encoder.absolute() if how.encoder is not None else None,
+        offline=how.offline,
+        threads=how.threads,
+    )
+    if how.executor == "ray":
+        from pubench_core.study.on_ray import RayPool
+
+        return RayPool.connect(
+            how.ray_address, len(devices), orders, gpus=1 / how.slots_per_gpu if how.gpus is not None else 0.0
+        )
+    from pubench_core.study.local import LocalPool
+
+    return LocalPool(devices, orders, found.folder.logs)
+
+
+# -------------------------------------------------------------------- what is shown
+
+
+@dataclass
+class Lines:
+    """A line per run that is over: what a file or a pipe gets."""
+
+    total: int
+    done: int = 0
+    failed: int = 0
+
+    def started(self, run: PlannedRun) -> None:
+        """Nothing is said of it yet."""
+
+    def progressed(self, run: PlannedRun, event: Progressed) -> None:
+        """Nor of this."""
+
+    def ended(self, run: PlannedRun, event: Ended, expected_left: float | None) -> None:
+        """One line."""
+        self.done += 1
+        self.failed += event.status not in ("finished", "found")
+        left = f"; about {duration(expected_left)} left" if expected_left else ""
+        print(f"[{self.done}/{self.total}] {run}: {_what(event)}{left}", file=sys.stderr, flush=True)
+
+    def waiting(self, runs: Sequence[PlannedRun]) -> None:
+        """Others carry out what is left."""
+        say(f"waiting for {counted(len(runs), 'run')} that other processes carry out")
+
+
+@dataclass
+class Bars(Lines):
+    """A bar over all runs, and a line for each that is in work."""
+
+    progress: Progress = field(default_factory=Progress)
+    _overall: TaskID | None = None
+    _lines: dict[str, TaskID] = field(default_factory=dict)
+
+    def begin(self, name: str) -> None:
+        """Shows the bar over all runs."""
+        self._overall = self.progress.add_task(name, total=self.total, said="")
+
+    def started(self, run: PlannedRun) -> None:
+        """A line for it."""
+        self._lines[run.run_id] = self.progress.add_task(f"  {run}", total=None, said="")
+
+    def progressed(self, run: PlannedRun, event: Progressed) -> None:
+        """How far it is."""
+        if run.run_id in self._lines:
+            self.progress.update(self._lines[run.run_id], total=event.of, completed=event.epoch, said=event.stage)
+
+    def ended(self, run: PlannedRun, event: Ended, expected_left: float | None) -> None:
+        """The bar moves; what has no result stays to be read."""
+        self.done += 1
+        if run.run_id in self._lines:
+            self.progress.remove_task(self._lines.pop(run.run_id))
+        if event.status not in ("finished", "found"):
+            self.failed += 1
+            self.progress.console.print(f"{run}: {_what(event)}", markup=False)
+        left = f"about {duration(expected_left)} left" if expected_left else ""
+        failed = f"{self.failed} failed" if self.failed else ""
+        assert self._overall is not None
+        self.progress.update(
+            self._overall, completed=self.done, said=", ".join(text for text in (left, failed) if text)
+        )
+
+
+def _what(event: Ended) -> str:
+    """What became of a run, in words."""
+    if event.status not in ("finished", "found"):
+        return f"{event.cause or event.status}: {said(event.text)}"
+    name = next((key for key in ("accuracy", event.selected) if event.measures.get(key) is not None), None)
+    value = f"{name} {event.measures[name]:.4f}, " if name is not None else ""
+    how = f"{event.seconds:.1f} s" if event.status == "finished" else event.text or "stored"
+    return f"{value}{how}"
+
+
+@contextmanager
+def display(total: int) -> Iterator[Any]:
+    """The display that fits where stderr goes."""
+    if not sys.stderr.isatty():
+        yield Lines(total)
+        return
+    with Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[said]}", markup=False),
+        TimeElapsedColumn(),
+        console=err(),
+        transient=True,
+    ) as progress:
+        bars = Bars(total, progress=progress)
+        bars.begin("all runs")
+        yield bars

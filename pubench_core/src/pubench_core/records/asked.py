@@ -1,0 +1,66 @@
+"""What a stored record must have to answer a request, said without the plan behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ..results import CriterionResult, Result
+from ..specs import RunSpec
+from .files import MODEL, SAMPLES, SCORES, TRACE
+from .store import Record
+
+
+@dataclass(frozen=True)
+class Asked:
+    """``spec``: resolved; ``criteria``, ``metrics``: name -> hash of its code, of all that the spec names.
+
+    ``own_table``: whether the data are a table of the user's own.
+    """
+
+    spec: RunSpec
+    criteria: Mapping[str, str]
+    metrics: Mapping[str, str]
+    own_table: bool
+
+
+def lacks(asked: Asked, record: Record) -> Iterator[str]:
+    """What the request needs and the record of the same code has not, in words that follow 'the stored record has'."""
+    spec, result = asked.spec, record.result
+    for name in spec.selection.criteria:
+        if name not in result.criteria:
+            yield f"no criterion {name}"
+        elif result.criteria[name].code != asked.criteria[name]:
+            yield f"criterion {name} by other code"
+    has_scores = (record.folder / SCORES).exists()
+    if "scores" in spec.execution.artifacts and not has_scores:
+        yield "no scores"
+    if "trace" in spec.execution.artifacts and not (record.folder / TRACE).exists():
+        yield "no trace"
+    if "samples" in spec.execution.artifacts and not (record.folder / SAMPLES).exists():
+        yield "no samples"
+    for part in spec.evaluation.trace:
+        if part not in result.spec.evaluation.trace:
+            yield f"no trace of the {part} part"
+    chosen = result.criteria.get(spec.selection.criterion)
+    if chosen is None:
+        return
+    if chosen.undefined:
+        yield f"no value of criterion {spec.selection.criterion}"
+    if spec.execution.save_model and not _has_model(record, chosen):
+        yield "no model of this criterion's epoch"
+    if not has_scores:
+        if names := unmeasured(asked, result):
+            yield f"no measure {', '.join(names)} and no scores to measure"
+        if asked.own_table and chosen.snapshot != result.chosen.snapshot:
+            yield "no predictions of this criterion's epoch"
+
+
+def _has_model(record: Record, chosen: CriterionResult) -> bool:
+    model = record.result.model
+    return model is not None and model.snapshot == chosen.snapshot and (record.folder / MODEL).exists()
+
+
+def unmeasured(asked: Asked, result: Result) -> list[str]:
+    """Metrics that were not measured yet, or by other code."""
+    return [name for name in asked.spec.evaluation.metrics if result.metrics.get(name) != asked.metrics[name]]

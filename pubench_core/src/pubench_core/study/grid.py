@@ -1,0 +1,207 @@
+"""From a study to its cells: every combination of its lists, less what is excluded, as a request for a run."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import RequestError, shown
+from ..plugins.info import MethodInfo, PriorInfo
+from ..plugins.registry import Registry
+from ..randomness import stream
+from ..request.resolving import method_class
+from ..specs.fields import about
+from ..specs.run import GIVEN
+from .spec import ALL, Axes, Draws, MechanismEntry, MethodEntry, StudySpec
+
+#: A study that asks for more is a mistake.
+MOST_CELLS = 200_000
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run that is asked for. ``row``: what its method is called; ``facts``: what ``exclude`` may name.
+
+    ``values``: the request, as a run file would have it. ``draw``: number of the hyper-parameter draw, from 0.
+    """
+
+    row: str
+    facts: Mapping[str, Any]
+    values: Mapping[str, Any]
+    draw: int | None = None
+
+    def __str__(self) -> str:
+        shown_facts = [f"{name} {value}" for name, value in self.facts.items() if name not in ("method", "data")]
+        return f"{self.row} on {self.facts['data']} ({', '.join(shown_facts)})"
+
+
+def cells_of(study: StudySpec, registry: Registry) -> list[Cell]:
+    """Every run that a study asks for, in its order.
+
+    Raises RequestError for a condition of ``exclude`` that leaves nothing out, and for a study without runs.
+    """
+    cells: list[Cell] = []
+    blocks = [study] if study.methods is not None and study.data is not None else []
+    for block in (*blocks, *study.include):
+        for cell in _cells_of_block(block, study, registry):
+            cells.append(cell)
+            if len(cells) > MOST_CELLS:
+                raise RequestError(f"study {study.name}: more than {MOST_CELLS:,} runs; shorten its lists")
+    cells += [_listed(values, study) for values in study.runs]
+    for condition in study.exclude:
+        kept = [cell for cell in cells if not _fits(cell.facts, condition)]
+        if len(kept) == len(cells):
+            raise RequestError(f"study {study.name}: exclude {shown(condition)} fits no run; leave it out or mend it")
+        cells = kept
+    if not cells:
+        raise RequestError(f"study {study.name}: everything is excluded, no run is left")
+    return cells
+
+
+def _cells_of_block(block: Axes, study: StudySpec, registry: Registry) -> Iterator[Cell]:
+    """The combinations of one block; a list that it does not have is the study's."""
+
+    def axis(name: str, default: Any) -> Any:
+        own, shared = getattr(block, name), getattr(study, name)
+        return own if own is not None else shared if shared is not None else default
+
+    methods = axis("methods", ())
+    if methods == ALL:
+        methods = tuple(MethodEntry(key=info.key) for info in registry.infos(MethodInfo))
+    priors = [prior for given in axis("priors", ("true",)) for prior in _prior(given, registry)]
+    mechanisms = axis("mechanisms", (MechanismEntry(key="scar"),))
+    labelings = [(entry, c) for entry in mechanisms for c in axis("c", (0.1,))]
+    for data in axis("data", ()):
+        own = "own" in data
+        for (mechanism, c), scheme, prior, seed in itertools.product(
+            [(None, None)] if own else labelings,  # a table of one's own comes with its labels
+            [None] if own else axis("schemes", ("case-control",)),
+            priors,
+            axis("seeds", (2,)),
+        ):
+            for entry in methods:
+                for row, config, draw in _configurations(entry, axis("draws", None), study, registry):
+                    yield _cell(study, entry, row, config, draw, data, mechanism, c, scheme, prior, seed, registry)
+
+
+def _cell(
+    study: StudySpec,
+    entry: MethodEntry,
+    row: str,
+    config: Mapping[str, Any],
+    draw: int | None,
+    data: Mapping[str, Any],
+    mechanism: MechanismEntry | None,
+    c: float | None,
+    scheme: str | None,
+    prior: float | str,
+    seed: int,
+    registry: Registry,
+) -> Cell:
+    preset = entry.preset or _preset(entry.key, study.presets, registry)
+    method: dict[str, Any] = {"key": entry.key, "config": dict(config)}
+    for name, value in (("preset", preset), ("calibrate", entry.calibrate)):
+        if value is not None:
+            method[name] = value
+    section = {name: value for name, value in data.items() if name != "key" or "own" not in data}
+    values: dict[str, Any] = {"method": method, "data": section, "seed": seed}
+    facts: dict[str, Any] = {"method": row, "data": data.get("key") or data["own"].get("path")}
+    if prior != "true" or "own" not in data:
+        values["prior"] = prior
+    if mechanism is not None:
+        values["data"] = {**section, "scheme": scheme}
+        values["mechanism"] = {"key": mechanism.key, "c": c}
+        if mechanism.variant is not None:
+            values["mechanism"]["variant"] = mechanism.variant
+        facts |= {"mechanism": mechanism.key, "c": c, "scheme": scheme}
+    else:
+        facts["mechanism"] = GIVEN
+    if entry.backbone is not None:
+        values["backbone"] = entry.backbone
+    return Cell(row, {**facts, "prior": prior, "seed": seed, "preset": preset}, values, draw)
+
+
+def _listed(values: Mapping[str, Any], study: StudySpec) -> Cell:
+    """A run that is written out, as a run file would be."""
+
+    def key(name: str) -> Any:
+        found = values.get(name)
+        return found.get("key") if isinstance(found, Mapping) else found
+
+    facts = {"method": key("method"), "data": key("data"), "mechanism": key("mechanism"), "seed": values.get("seed", 2)}
+    if not isinstance(facts["method"], str):
+        raise RequestError(f"study {study.name}: runs: each names its method, given {shown(values)}", field="runs")
+    own = values["data"].get("own") if isinstance(values.get("data"), Mapping) else None
+    if facts["data"] is None and isinstance(own, Mapping):
+        facts["data"] = own.get("path")
+    return Cell(facts["method"], facts, values)
+
+
+def _prior(given: float | str, registry: Registry) -> list[float | str]:
+    if given == f"estimated:{ALL}":
+        return [f"estimated:{info.key}" for info in registry.infos(PriorInfo)]
+    return [given]
+
+
+def _preset(method: str, wanted: tuple[str, ...], registry: Registry) -> str | None:
+    """The first of these presets that a method has."""
+    has = registry.find(MethodInfo, method).presets
+    return next((name for name in wanted if name in has), None)
+
+
+# -------------------------------------------------------------------- hyper-parameters
+
+
+def _configurations(
+    entry: MethodEntry, draws: Draws | None, study: StudySpec, registry: Registry
+) -> Iterator[tuple[str, dict[str, Any], int | None]]:
+    """(row, hyper-parameters, number of the draw) of everything that a method is run with."""
+    names = list(entry.grid)
+    for values in itertools.product(*entry.grid.values()):
+        chosen = dict(zip(names, values, strict=True))
+        row = f"{entry.row} [{', '.join(f'{name}={value}' for name, value in chosen.items())}]" if chosen else entry.row
+        config = {**entry.config, **chosen}
+        if draws is None:
+            yield row, config, None
+            continue
+        for number in range(draws.number):
+            plain = draws.with_default and number == 0
+            yield row, config if plain else {**_drawn(entry, draws, number, registry), **config}, number
+
+
+def _drawn(entry: MethodEntry, draws: Draws, number: int, registry: Registry) -> dict[str, Any]:
+    """Values from the ranges that the method declares; what the entry gives is not drawn.
+
+    They depend on the method, the seed of the draws and the number of the draw, and on nothing else.
+    """
+    info = registry.find(MethodInfo, entry.key)
+    rng = stream(draws.seed, f"draws of {info.key}", number)
+    fields = method_class(info).Config.model_fields
+    found = {name: search.draw(rng) for name, field in fields.items() if (search := about(field, "search"))}
+    if not found:
+        raise RequestError(f"draws: {info.key} declares no ranges to draw from; give it a grid, or a list of its own")
+    return {name: value for name, value in found.items() if name not in entry.config and name not in entry.grid}
+
+
+# -------------------------------------------------------------------- conditions
+
+
+def _fits(facts: Mapping[str, Any], condition: Mapping[str, Any]) -> bool:
+    return all(name in facts and _matches(facts[name], wanted) for name, wanted in condition.items())
+
+
+def _matches(value: Any, wanted: Any) -> bool:
+    options = wanted if isinstance(wanted, (list, tuple)) else (wanted,)
+    return any(_same(value, option) for option in options)
+
+
+def _same(value: Any, option: Any) -> bool:
+    """Equal; ``true`` of YAML is the prior of that name, and .10 is .1."""
+    if isinstance(option, bool):
+        option = str(option).lower()
+    try:
+        return float(value) == float(option)
+    except (TypeError, ValueError):
+        return str(value) == str(option)

@@ -1,0 +1,115 @@
+"""The frozen plan of a study, as it lies in its folder. Read without torch."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+
+from ..errors import RecordError, RequestError, shortened
+from ..records.files import replace_text
+from ..results.result import Stored
+from ..specs import RunSpec
+from .files import StudyFile, StudyFolder
+
+#: Raised when the meaning of a field of ``plan.json`` changes.
+PLAN_VERSION = 1
+
+
+class PlannedRun(Stored):
+    """One run of a study."""
+
+    run_id: str = Field(description="name of its record's folder")
+    row: str = Field(description="what its method is called in tables")
+    facts: dict[str, Any] = Field(description="method, data, mechanism, c, scheme, prior, seed, preset as asked for")
+    draw: int | None = Field(None, description="number of the hyper-parameter draw, from 0")
+    spec: RunSpec = Field(description="the resolved spec; where and how it is carried out is not part of the plan")
+
+    def __str__(self) -> str:
+        """``nnpu on digits, c 0.1, seed 2``: what tells it from its neighbors."""
+        more = {"draw": self.draw, "c": self.spec.mechanism.c, "seed": self.spec.seed}
+        if self.spec.prior != "true":
+            more["prior"] = self.spec.prior  # type: ignore[assignment]
+        if self.spec.mechanism.key not in ("scar", "given"):
+            more = {"mechanism": self.spec.mechanism.key, **more}  # type: ignore[dict-item]
+        listed = ", ".join(f"{name} {value}" for name, value in more.items() if value is not None)
+        return f"{self.row} on {self.spec.data.key}, {listed}"
+
+
+class Excluded(Stored):
+    """A combination that is no run of the study."""
+
+    cell: str = Field(description="which")
+    reason: str = Field(description="why not")
+
+
+class FrozenPlan(Stored):
+    """The content of ``plan.json``."""
+
+    plan_version: Literal[1] = Field(description="version of this format")
+    name: str = Field(description="the study's name")
+    sha256: str = Field(description="SHA-256 of the study file")
+    made_at: str = Field(description="UTC, ISO 8601")
+    versions: dict[str, str] = Field(description="distribution -> version, of what the runs were resolved with")
+    runs: tuple[PlannedRun, ...] = Field(description="the runs")
+    excluded: tuple[Excluded, ...] = Field((), description="combinations that are none")
+
+
+# -------------------------------------------------------------------- on disk
+
+
+def write_plan(folder: StudyFolder, file: StudyFile, plan: FrozenPlan) -> None:
+    """The plan and the study file, in the study's folder; an older plan is kept as ``plan-1.json`` and so on.
+
+    Raises RequestError if they cannot be written.
+    """
+    try:
+        folder.path.mkdir(parents=True, exist_ok=True)
+        if folder.plan.exists():
+            number = 1
+            while (older := folder.path / f"plan-{number}.json").exists():
+                number += 1
+            folder.plan.rename(older)
+        replace_text(folder.study, file.text)
+        replace_text(folder.plan, plan.model_dump_json(indent=1) + "\n")
+    except OSError as error:
+        raise RequestError(
+            f"the plan cannot be written in {folder.path}: {error.strerror or error}; name another folder "
+            "(execution.results)",
+            field="execution.results",
+        ) from error
+
+
+def read_plan(folder: StudyFolder) -> FrozenPlan | None:
+    """The frozen plan of a study; None where there is none.
+
+    Raises RecordError if it is damaged or of another version.
+    """
+    try:
+        text = folder.plan.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise RecordError(f"{folder.plan} cannot be read ({error.strerror or error})") from error
+    try:
+        return FrozenPlan.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        version = first["input"] if where == "plan_version" else None
+        if version is not None:
+            raise RecordError(
+                f"{folder.plan} is of version {shortened(str(version))}; this version of pubench reads version "
+                f"{PLAN_VERSION}. Freeze the plan again, or use another folder of records"
+            ) from error
+        reason = shortened(f"{where}: {first['msg']}")
+        raise RecordError(f"{folder.plan} is damaged ({reason}); freeze the plan again") from error
+
+
+def check_unchanged(plan: FrozenPlan, file: StudyFile, folder: StudyFolder) -> None:
+    """Raises RequestError where the file is another than the plan was made of."""
+    if plan.sha256 != file.sha256:
+        raise RequestError(
+            f"{file.origin} changed since its plan was frozen in {folder.path} ({plan.made_at}); freeze it again (what "
+            "is done stays), give the changed study another name, or use the file that lies there"
+        )

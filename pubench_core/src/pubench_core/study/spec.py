@@ -1,0 +1,194 @@
+"""What a study is: lists of methods, data sets, mechanisms and so on, whose combinations are its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import field_validator, model_validator
+
+from ..errors import shown
+from ..specs.fields import Field, Strict
+from ..specs.run import parse_prior
+from ..specs.schemes import Scheme
+
+#: Seeds of the PU-Bench protocol, in its order; ``seeds: 3`` means the first three.
+SEEDS = (2, 25, 42, 52, 99, 103, 250, 666, 777, 2026)
+#: Means every method that is installed and works.
+ALL = "all"
+
+Entries = list[dict[str, Any]]
+
+
+def _entries(given: Any, what: str) -> Any:
+    """Keys, mappings with a ``key``, or a mapping from names to such mappings, as a list of mappings."""
+    if given == ALL or given is None:
+        return given
+    if isinstance(given, str):
+        given = [given]
+    if isinstance(given, Mapping):
+        given = [{"name": str(name), "key": str(name), **(more or {})} for name, more in given.items()]
+    if not isinstance(given, (list, tuple)):
+        raise ValueError(f"{what}: a list of keys, or of mappings with a key, is right; given {shown(given)}")
+    return [{"key": item} if isinstance(item, str) else item for item in given]
+
+
+class MethodEntry(Strict):
+    """A method as the study runs it; what is given here wins over what the study gives to all."""
+
+    key: str = Field(description="the method")
+    name: str = Field("", description="what its row is called; by default its key")
+    preset: str | None = Field(None, description="named values; none: the first of the study's presets that it has")
+    config: dict[str, Any] = Field(default_factory=dict, description="hyper-parameters")
+    grid: dict[str, tuple[Any, ...]] = Field(
+        default_factory=dict, description="hyper-parameter -> values; every combination is a row of its own"
+    )
+    calibrate: Literal["auto", "on", "off"] | None = Field(None, description="as for a run")
+    backbone: str | None = Field(None, description="the network; none: the data set's")
+
+    @field_validator("grid", mode="before")
+    @classmethod
+    def _lists(cls, given: Any) -> Any:
+        for name, values in (given or {}).items() if isinstance(given, Mapping) else ():
+            if not isinstance(values, (list, tuple)) or not values:
+                raise ValueError(f"grid.{name}: a list of values is right, given {shown(values)}")
+        return given or {}
+
+    @property
+    def row(self) -> str:
+        """What its row is called."""
+        return self.name or self.key
+
+
+class MechanismEntry(Strict):
+    """A labeling mechanism, in one of its variants."""
+
+    key: str = Field(description="the mechanism")
+    variant: str | None = Field(None, description="which reading of it; none: its first")
+
+
+class Draws(Strict):
+    """Hyper-parameter draws from the ranges that methods declare. All data sets and seeds get the same ones."""
+
+    number: int = Field(ge=1, le=1000, description="configurations per method")
+    seed: int = Field(0, ge=0, description="of the draws")
+    with_default: bool = Field(True, description="whether the first is the configuration as it stands")
+
+
+class Axes(Strict):
+    """Lists whose combinations are runs. What is left out here is the study's own list."""
+
+    methods: tuple[MethodEntry, ...] | Literal["all"] | None = Field(
+        None, description="keys, or mappings with key, name, preset, config, grid, calibrate, backbone; or all"
+    )
+    data: tuple[dict[str, Any], ...] | None = Field(
+        None, description="keys of data sets, or sections of a run's data (own.path names a table of one's own)"
+    )
+    mechanisms: tuple[MechanismEntry, ...] | None = Field(None, description="keys, or mappings with key and variant")
+    c: tuple[float, ...] | None = Field(None, description="label frequencies")
+    schemes: tuple[Scheme, ...] | None = Field(None, description="how labeled and unlabeled rows were sampled")
+    priors: tuple[float | str, ...] | None = Field(
+        None, description="true, numbers, scaled:FACTOR, estimated:KEY (estimated:all: every installed estimator)"
+    )
+    seeds: tuple[int, ...] | None = Field(None, description="seeds, or how many of the PU-Bench protocol's")
+    draws: Draws | None = Field(None, description="hyper-parameter draws; a number, or number, seed, with_default")
+
+    @field_validator("methods", mode="before")
+    @classmethod
+    def _methods(cls, given: Any) -> Any:
+        return _entries(given, "methods")
+
+    @field_validator("data", mode="before")
+    @classmethod
+    def _data(cls, given: Any) -> Any:
+        return _entries(given, "data")
+
+    @field_validator("mechanisms", mode="before")
+    @classmethod
+    def _mechanisms(cls, given: Any) -> Any:
+        return _entries(given, "mechanisms")
+
+    @field_validator("c", "schemes", "priors", mode="before")
+    @classmethod
+    def _listed(cls, given: Any) -> Any:
+        return given if given is None or isinstance(given, (list, tuple)) else [given]
+
+    @field_validator("priors")
+    @classmethod
+    def _priors(cls, given: tuple[float | str, ...] | None) -> tuple[float | str, ...] | None:
+        return None if given is None else tuple(parse_prior(prior) for prior in given)
+
+    @field_validator("seeds", mode="before")
+    @classmethod
+    def _seeds(cls, given: Any) -> Any:
+        if isinstance(given, int) and not isinstance(given, bool):
+            if not 1 <= given <= len(SEEDS):
+                raise ValueError(f"seeds: a number from 1 to {len(SEEDS)} or a list of seeds is right, given {given}")
+            return SEEDS[:given]
+        return given
+
+    @field_validator("draws", mode="before")
+    @classmethod
+    def _draws(cls, given: Any) -> Any:
+        return {"number": given} if isinstance(given, int) and not isinstance(given, bool) else given
+
+    @model_validator(mode="after")
+    def _nothing_empty(self) -> Axes:
+        for name in ("methods", "data", "mechanisms", "c", "schemes", "priors", "seeds"):
+            found = getattr(self, name)
+            if found is not None and not len(found):
+                raise ValueError(f"{name}: the list is empty, so there would be no run; name one or leave it out")
+        return self
+
+
+#: What ``exclude`` may name: the facts of one run.
+CONDITIONS = ("method", "data", "mechanism", "c", "scheme", "prior", "seed", "preset")
+
+
+class StudySpec(Axes):
+    """A study: the combinations of its lists, those of ``include`` and the runs of ``runs``, without ``exclude``."""
+
+    name: str = Field(
+        description="what it is called; name of its folder",
+        pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$",
+        accepts="lower-case letters, digits, hyphens and dots",
+    )
+    description: str = Field("", description="what it is for")
+    presets: tuple[str, ...] = Field(
+        (), description="the first of these that a method has is its preset; none: its defaults"
+    )
+    settings: dict[str, Any] = Field(
+        default_factory=dict, description="any other part of a run, as in a run file; holds for every run"
+    )
+    include: tuple[Axes, ...] = Field((), description="more lists, each combined in itself")
+    exclude: tuple[dict[str, Any], ...] = Field(
+        (), description=f"runs to leave out, by any of {', '.join(CONDITIONS)}: a value or a list of values"
+    )
+    runs: tuple[dict[str, Any], ...] = Field((), description="single runs, each written as a run file")
+
+    @field_validator("presets", mode="before")
+    @classmethod
+    def _presets(cls, given: Any) -> Any:
+        return [given] if isinstance(given, str) else given
+
+    @field_validator("exclude", mode="after")
+    @classmethod
+    def _conditions(cls, given: tuple[dict[str, Any], ...]) -> tuple[dict[str, Any], ...]:
+        for condition in given:
+            if not condition:
+                raise ValueError("exclude: an empty condition would leave out every run")
+            for name in condition:
+                if name not in CONDITIONS:
+                    raise ValueError(f"exclude: there is no '{name}'; {', '.join(CONDITIONS)} are right")
+        return given
+
+    @model_validator(mode="after")
+    def _something(self) -> StudySpec:
+        blocks = [(self.methods, self.data)] if self.methods is not None or self.data is not None else []
+        blocks += [(block.methods or self.methods, block.data or self.data) for block in self.include]
+        for methods, data in blocks:
+            if not methods or not data:
+                raise ValueError(f"{'methods' if not methods else 'data'}: no list is given, so there would be no run")
+        if not blocks and not self.runs:
+            raise ValueError("the study has no run: methods and data, or runs, are needed")
+        return self

@@ -1,0 +1,202 @@
+"""What became of every run of a plan: read from the records, whoever made them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ValidationError
+
+from ..data.dataset import DataRoot
+from ..data.store import digest_now, located, source_of
+from ..errors import Cause, PluginError, RecordError, RequestError
+from ..plugins.info import DatasetInfo
+from ..plugins.registry import Registry
+from ..records.asked import lacks, unmeasured
+from ..records.files import FAILURE
+from ..records.store import Record, RecordStore
+from ..results import Failure
+from .installed import InstalledCode
+from .plan import FrozenPlan, PlannedRun
+
+#: ``done``: a record answers for it. ``to measure``: one does but for measures that its scores give. ``failed``: it
+#: failed or was refused by the code that would run now.
+Status = Literal["done", "to measure", "failed", "missing"]
+#: Causes that belong to the machine and not to the run: it is tried again, until it has failed so this many times.
+OF_THE_MACHINE: frozenset[Cause] = frozenset({"worker-died", "out-of-memory"})
+MOST_DEATHS = 2
+
+
+@dataclass(frozen=True)
+class RunState:
+    """``why``: why there is no result that answers. ``failure``: the latest by the code that would run now.
+
+    ``unreadable``: there is a record that cannot be read.
+    """
+
+    run: PlannedRun
+    status: Status
+    why: str = ""
+    record: Record | None = None
+    failure: Failure | None = None
+    unreadable: bool = False
+
+
+@dataclass
+class Digests:
+    """Digests of data as they are here, each computed when it is first asked for.
+
+    ``absent``: data set -> why it is not here.
+    """
+
+    registry: Registry
+    root: DataRoot
+    absent: dict[str, str] = field(default_factory=dict)
+    _known: dict[tuple[str, str], str | None] = field(default_factory=dict)
+
+    def of(self, run: PlannedRun, stored: Mapping[str, str]) -> str:
+        """Of the arrays that a run reads; where they are not here, as in ``stored``, the parts of a record's code."""
+        data = run.spec.data
+        if data.own is not None:
+            return ""
+        key = (data.key, data.preprocess)
+        if key not in self._known:
+            self._known[key] = self._now(*key)
+        found = self._known[key]
+        return stored.get(f"data {data.key}", "") if found is None else found
+
+    def _now(self, key: str, preprocess: str) -> str | None:
+        source = source_of(self.registry.find(DatasetInfo, key))
+        try:
+            return digest_now(source, located(source, self.root), self.root, preprocess=preprocess)
+        except (RequestError, PluginError) as error:
+            self.absent[key] = str(error)
+            return None
+
+    def check(self, runs: Sequence[PlannedRun]) -> dict[str, str]:
+        """Data set -> why its files are not here, of all that these runs read."""
+        found = {}
+        for key in dict.fromkeys(run.spec.data.key for run in runs if run.spec.data.own is None):
+            try:
+                located(source_of(self.registry.find(DatasetInfo, key)), self.root)
+            except (RequestError, PluginError) as error:
+                found[key] = str(error)
+        return found
+
+
+def states_of(plan: FrozenPlan, code: InstalledCode, store: RecordStore, digests: Digests) -> list[RunState]:
+    """The state of every run of a plan, in its order."""
+    failures = failures_in(store.root)
+    return [state_of(run, code, store, digests, failures.get(run.run_id, ())) for run in plan.runs]
+
+
+def state_of(
+    run: PlannedRun, code: InstalledCode, store: RecordStore, digests: Digests, failures: Sequence[Path]
+) -> RunState:
+    """The state of one run. ``failures``: folders of its failures, oldest first."""
+    why, record, unreadable = "", None, False
+    try:
+        record = store.find(run.run_id)
+    except RecordError as error:
+        why, unreadable = str(error), True
+    if record is not None:
+        stored = record.result.code
+        now = code.code(run, digests.of(run, stored.parts))
+        asked = code.asked(run)
+        if stored.hash != now.hash:
+            why = f"the stored result is of other code (changed: {', '.join(now.changed_since(stored))})"
+        elif missing := list(lacks(asked, record)):
+            why = f"the stored record has {', '.join(missing)}"
+        else:
+            todo = unmeasured(asked, record.result) or record.result.selected != run.spec.selection.criterion
+            return RunState(run, "to measure" if todo else "done", record=record)
+    same = [failure for failure in map(_failure, failures) if failure is not None and _same_code(failure, run, code)]
+    if same and not _again(same):
+        return RunState(run, "failed", f"{same[-1].cause}: {same[-1].reason}", failure=same[-1])
+    why = why or (f"{same[-1].cause}: {same[-1].reason}" if same else "")
+    return RunState(run, "missing", why, unreadable=unreadable)
+
+
+def _same_code(failure: Failure, run: PlannedRun, code: InstalledCode) -> bool:
+    """Whether what failed is what would run now; the data count as they were when it failed."""
+    return code.code(run, failure.code.parts.get(f"data {run.spec.data.key}", "")).hash == failure.code.hash
+
+
+def _again(failures: Sequence[Failure]) -> bool:
+    """Whether a run is to be tried again: it never failed of itself, and did not take the machine down too often."""
+    return all(failure.cause in OF_THE_MACHINE for failure in failures) and len(failures) < MOST_DEATHS
+
+
+def failures_in(results: Path) -> dict[str, list[Path]]:
+    """Run id -> folders of its failures, oldest first."""
+    found: dict[str, list[Path]] = {}
+    try:
+        names = [path.name for path in (results / "failed").iterdir()]
+    except OSError:
+        return {}
+    for name in names:
+        run_id, _, number = name.rpartition("-")
+        if run_id and number.isdigit():
+            found.setdefault(run_id, []).append(results / "failed" / name)
+    return {run_id: sorted(paths, key=_number) for run_id, paths in found.items()}
+
+
+def _number(path: Path) -> int:
+    return int(path.name.rpartition("-")[2])
+
+
+def _failure(folder: Path) -> Failure | None:
+    """The failure in a folder; None where it cannot be read: the run is then tried again."""
+    try:
+        return Failure.model_validate_json((folder / FAILURE).read_bytes())
+    except (OSError, ValidationError):
+        return None
+
+
+# -------------------------------------------------------------------- how long
+
+
+@dataclass
+class Expected:
+    """Seconds that runs are expected to take: medians of recorded ones, of the nearest kind there is."""
+
+    _seen: dict[tuple[str, ...], list[float]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, states: Sequence[RunState]) -> Expected:
+        """From what is done."""
+        found = cls()
+        for state in states:
+            if state.record is not None:
+                found.add(state.run, state.record.result.seconds.total)
+        return found
+
+    def add(self, run: PlannedRun, seconds: float) -> None:
+        """One more that is known."""
+        for kind in _kinds(run):
+            self._seen.setdefault(kind, []).append(seconds)
+
+    def seconds(self, run: PlannedRun) -> float | None:
+        """None where nothing like it was recorded."""
+        for kind in _kinds(run):
+            if kind in self._seen:
+                known = sorted(self._seen[kind])
+                return known[len(known) // 2]
+        return None
+
+
+def _kinds(run: PlannedRun) -> list[tuple[str, ...]]:
+    return [("row", run.row, run.spec.data.key), ("data", run.spec.data.key), ("method", run.spec.method.key)]
+
+
+def by_length(runs: Sequence[PlannedRun], expected: Expected) -> list[PlannedRun]:
+    """Longest first, those of which nothing is known before them; runs on the same split stay together."""
+    unknown = float("inf")
+
+    def seconds(run: PlannedRun) -> float:
+        known = expected.seconds(run)
+        return unknown if known is None else known
+
+    return sorted(runs, key=lambda run: -seconds(run))

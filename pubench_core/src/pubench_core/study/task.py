@@ -1,0 +1,136 @@
+"""One planned run, carried out wherever it was sent to: what goes there, and what comes back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from ..errors import Cause, PluginError, RecordError, RequestError, RunFailed, RunTaken
+from ..plugins.events import EpochFinished
+from ..results import Result
+
+if TYPE_CHECKING:
+    from ..request.plan import Plan
+
+#: ``finished``: trained and stored. ``found``: a stored record answered it, measured anew where that was needed.
+#: ``taken``: another process carries it out. ``unstored``: trained, and its record could not be written.
+Status = Literal["finished", "found", "failed", "refused", "taken", "unstored", "died"]
+#: Seconds between two reports of one run's progress.
+_OFTEN = 0.5
+
+
+@dataclass(frozen=True)
+class Task:
+    """``spec``: the planned one, as plain data; ``execution``: what of its section is to be otherwise here.
+
+    ``at_once``: how many runs share the machine, at most.
+    """
+
+    run_id: str
+    spec: Mapping[str, Any]
+    execution: Mapping[str, Any]
+    at_once: int
+
+
+@dataclass(frozen=True)
+class Progressed:
+    """An epoch of a run is over. ``epoch`` counts from 1 in its stage, which has ``of`` epochs."""
+
+    run_id: str
+    stage: str
+    epoch: int
+    of: int
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What became of a run. ``text``: why it has no result; ``seconds``, ``measures``: of its result.
+
+    ``folder``: of its record.
+    """
+
+    run_id: str
+    status: Status
+    text: str = ""
+    cause: Cause | None = None
+    seconds: float | None = None
+    measures: Mapping[str, float | None] = field(default_factory=dict)
+    selected: str = ""
+
+
+def plan_of(task: Task) -> Plan:
+    """The plan of a task. Raises RequestError where what is installed understands it as another run."""
+    from ..plugins.registry import registry
+    from ..request import Layer, resolve
+
+    execution = {**task.spec.get("execution", {}), **task.execution}
+    plan = resolve([Layer({**task.spec, "execution": execution})], registry())
+    if plan.run_id != task.run_id:
+        raise RequestError(f"planned as {task.run_id}, it is {plan.run_id} by what is installed here")
+    return plan
+
+
+def ended_with(result: Result, status: Status) -> Ended:
+    """What is said of a result."""
+    measures = result.test or {"pa": result.chosen.value if result.selected == "pa" else None}
+    return Ended(result.run_id, status, seconds=result.seconds.total, measures=measures, selected=result.selected)
+
+
+def carry_out(task: Task, report: Callable[[Progressed], None]) -> Ended:
+    """Trains and stores a planned run, or finds its record; ``report`` is called as it goes on."""
+    from ..execution.run import execute
+
+    try:
+        plan = plan_of(task)
+        outcome = execute(plan, display=Reporter(task.run_id, report), wait=False, at_once=task.at_once)
+    except RunTaken as error:
+        return Ended(task.run_id, "taken", str(error))
+    except RunFailed as error:
+        return Ended(task.run_id, "failed", str(error), error.cause)
+    except RequestError as error:
+        return Ended(task.run_id, "refused", str(error), "refused")
+    except RecordError as error:
+        return Ended(task.run_id, "unstored", str(error))
+    except PluginError as error:
+        return Ended(task.run_id, "failed", str(error), "error")
+    return ended_with(outcome.result, "found" if outcome.reused else "finished")
+
+
+class Reporter:
+    """A display of a run that says every now and then how far it is."""
+
+    def __init__(self, run_id: str, report: Callable[[Progressed], None]) -> None:
+        self._run_id, self._report, self._last = run_id, report, 0.0
+
+    def pubench_epoch_finished(self, event: EpochFinished) -> None:
+        """Of the lifecycle hooks."""
+        if time.monotonic() - self._last > _OFTEN:
+            self._last = time.monotonic()
+            self._report(Progressed(self._run_id, event.stage, event.in_stage, event.stage_epochs))
+
+
+@dataclass(frozen=True)
+class Orders:
+    """Where and how the runs of a study are carried out; the fields are those of a run's section ``execution``."""
+
+    results: Path
+    data_root: Path | None = None
+    encoder: Path | None = None
+    offline: bool = False
+    threads: int = 1
+    device: str = "auto"
+
+    def execution(self, device: str) -> dict[str, Any]:
+        """The section, for a worker with this device."""
+        return {
+            "results": str(self.results),
+            "data_root": str(self.data_root) if self.data_root is not None else None,
+            "encoder": str(self.encoder) if self.encoder is not None else None,
+            "offline": self.offline,
+            "threads": self.threads,
+            "device": device,
+            "tracking": False,
+        }

@@ -1,0 +1,258 @@
+"""Whatever happens to a study, the same command again completes exactly the runs that are missing, each once."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from conftest import SCRIPT, clean_environment
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+DOUBLES = Path(__file__).parent / "doubles"
+ELSEWHERE = "import socket\nsocket.gethostname = lambda: 'elsewhere'\n"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory, make_distribution: Callable[..., Path]) -> str:
+    source = (DOUBLES / "pubench_worst.py").read_text()
+    return str(make_distribution(tmp_path_factory.mktemp("site"), "worst", {"pubench_worst": source}))
+
+
+class Place:
+    """A folder with a study of a method that does as it is told; what it trained is counted in a file."""
+
+    def __init__(self, folder: Path, site: str) -> None:
+        self.folder, self.results, self._mark = folder, folder / "results", folder / "trained"
+        self.env = clean_environment(PYTHONPATH=site, OMP_NUM_THREADS="1")
+
+    def write(self, seeds: int = 4, seconds: float = 0.0, does: str = "nothing") -> None:
+        config = {"seconds": seconds, "mark": str(self._mark), "does": does}
+        methods = [{"key": "worst", "config": config}]
+        study = {"name": "faults", "methods": methods, "data": ["digits"], "seeds": list(range(1, seeds + 1))}
+        (self.folder / "faults.yaml").write_text(yaml.safe_dump(study))
+
+    def command(self, *more: str) -> list[str]:
+        return [str(SCRIPT), "study", "run", "faults.yaml", "--results", str(self.results), "--format", "json", *more]
+
+    def start(self, *more: str, **env: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            self.command(*more), cwd=self.folder, env=self.env | env, stdout=-1, stderr=-1, text=True
+        )
+
+    def run(self, *more: str) -> tuple[int, dict[str, Any], str]:
+        done = subprocess.run(self.command(*more), cwd=self.folder, env=self.env, capture_output=True, text=True)
+        return done.returncode, json.loads(done.stdout), done.stderr
+
+    def trainings(self) -> list[int]:
+        """Process numbers of the workers, one per training that was started."""
+        return [int(line) for line in self._mark.read_text().split()] if self._mark.exists() else []
+
+    def records(self) -> list[str]:
+        return sorted(path.parent.name for path in self.results.glob("*/result.json"))
+
+    def wait_for(self, trainings: int) -> None:
+        deadline = time.monotonic() + 120
+        while len(self.trainings()) < trainings:
+            assert time.monotonic() < deadline, "no training was started"
+            time.sleep(0.02)
+
+
+@pytest.fixture
+def place(tmp_path: Path, site: str) -> Place:
+    return Place(tmp_path, site)
+
+
+def kill(process: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(process, signal.SIGKILL)
+
+
+def alive(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_a_killed_worker_costs_its_run_which_the_next_command_does(place: Place) -> None:
+    place.write(seeds=4, seconds=1.0)
+    started = place.start("-j", "2")
+    place.wait_for(2)
+    kill(place.trainings()[0])
+    out, err = started.communicate()
+
+    first = json.loads(out)
+    assert started.returncode == 1
+    assert (first["done"], first["failed"]) == (3, 1)
+    assert "worker-died: its worker was killed (SIGKILL" in err
+    failure = json.loads(next(place.results.glob("failed/*/failure.json")).read_text())
+    assert failure["cause"] == "worker-died"
+
+    code, again, _ = place.run("-j", "2")
+    assert (code, again["trained"], again["done"]) == (0, 1, 4)
+    assert len(place.records()) == 4
+    assert len(place.trainings()) == 5  # the killed one was started in vain
+    assert not (place.results / "superseded").exists()
+
+
+def test_a_run_that_kills_its_worker_each_time_is_given_up(place: Place) -> None:
+    place.write(seeds=1, does="killed")
+    codes = [place.run()[0] for _ in range(2)]
+    code, last, err = place.run()
+
+    assert codes == [1, 1]
+    assert (code, last["failed"], last["trained"]) == (1, 1, 0)
+    assert len(place.trainings()) == 2
+    assert "study failures faults" in err
+
+
+def test_a_killed_parent_takes_its_workers_along_and_loses_nothing(place: Place) -> None:
+    place.write(seeds=5, seconds=0.7)
+    started = place.start("-j", "2")
+    place.wait_for(3)
+    started.kill()
+    started.communicate()
+    workers = set(place.trainings())
+    deadline = time.monotonic() + 30
+    while any(map(alive, workers)):
+        assert time.monotonic() < deadline, "workers outlive the command"
+        time.sleep(0.05)
+    before = place.records()
+
+    code, again, _ = place.run("-j", "2")
+    assert (code, again["done"]) == (0, 5)
+    assert again["trained"] == 5 - len(before)
+    assert len(place.records()) == 5
+    assert not (place.results / "superseded").exists()
+
+
+def test_ctrl_c_waits_for_what_is_in_work_and_says_how_to_go_on(place: Place) -> None:
+    place.write(seeds=6, seconds=1.0)
+    started = place.start("-j", "2")
+    place.wait_for(2)
+    started.send_signal(signal.SIGINT)
+    out, err = started.communicate()
+
+    first = json.loads(out)
+    assert started.returncode == 130
+    assert first["done"] == len(place.records()) == len(place.trainings()) >= 2
+    assert first["left"] == 6 - first["done"] > 0
+    assert "no more runs are started" in err
+    assert "the same command again goes on" in err
+    code, again, _ = place.run("-j", "2")
+    assert (code, again["trained"]) == (0, first["left"])
+    assert len(place.trainings()) == 6
+
+
+def test_a_second_ctrl_c_gives_up_what_is_in_work(place: Place) -> None:
+    place.write(seeds=2, seconds=60.0)
+    started = place.start()
+    place.wait_for(1)
+    started.send_signal(signal.SIGINT)
+    time.sleep(0.5)
+    started.send_signal(signal.SIGINT)
+    out, _ = started.communicate(timeout=30)
+
+    assert (started.returncode, json.loads(out)["left"]) == (130, 2)
+    assert place.records() == []
+    assert not any(map(alive, place.trainings()))
+
+
+def test_two_commands_share_the_work_also_under_another_host_name(place: Place, tmp_path: Path) -> None:
+    place.write(seeds=8, seconds=0.5)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "sitecustomize.py").write_text(ELSEWHERE)
+    path = os.pathsep.join([str(elsewhere), place.env["PYTHONPATH"]])
+    subprocess.run(
+        [str(SCRIPT), "study", "plan", "faults.yaml", "--results", str(place.results)],
+        cwd=place.folder, env=place.env, check=True, capture_output=True,
+    )  # fmt: skip
+    both = [place.start("-j", "2"), place.start("-j", "2", PYTHONPATH=path)]
+    said = [json.loads(process.communicate()[0]) for process in both]
+
+    assert [process.returncode for process in both] == [0, 0]
+    assert [one["done"] for one in said] == [8, 8]
+    assert sum(one["trained"] for one in said) == 8
+    assert min(one["trained"] for one in said) > 0
+    assert len(place.trainings()) == 8
+    assert len(place.records()) == 8
+    assert not (place.results / "superseded").exists()
+
+
+def test_a_damaged_record_is_made_again_and_kept_aside(place: Place) -> None:
+    place.write(seeds=3)
+    assert place.run()[0] == 0
+    damaged = place.results / place.records()[1] / "result.json"
+    damaged.write_text(damaged.read_text()[:100])
+    code, again, _ = place.run()
+
+    assert (code, again["done"], again["trained"]) == (0, 3, 1)
+    assert len(place.records()) == 3
+    assert len(list((place.results / "superseded").iterdir())) == 1
+
+
+def test_failures_end_nothing_are_listed_and_not_tried_again(place: Place) -> None:
+    place.write(seeds=2, does="fails")
+    code, first, err = place.run()
+    assert (code, first["failed"], first["done"]) == (1, 2, 0)
+    assert "ValueError: it is too late" in err
+
+    code, again, _ = place.run()
+    assert (code, again["failed"], again["trained"]) == (1, 2, 0)
+    assert len(place.trainings()) == 2
+    listed = subprocess.run(
+        [str(SCRIPT), "study", "failures", str(place.results), "--format", "json"],
+        cwd=place.folder, env=place.env, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert {row["cause"] for row in json.loads(listed.stdout)} == {"error"}
+    place.run("--retry-failed")
+    assert len(place.trainings()) == 4
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=600k", "tmpfs", folder], capture_output=True, text=True
+    )
+    if mounted.returncode:
+        pytest.skip(f"no file system can be mounted here: {mounted.stderr.strip()}")
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=False)
+
+
+def test_a_full_disk_stops_the_study_and_the_same_command_completes_it(place: Place, small_disk: Path) -> None:
+    place.write(seeds=3)
+    place.results = small_disk / "results"
+    subprocess.run(
+        [str(SCRIPT), "study", "plan", "faults.yaml", "--results", str(place.results)],
+        cwd=place.folder, env=place.env, check=True, capture_output=True,
+    )  # fmt: skip
+    ballast = os.open(small_disk / "ballast", os.O_WRONLY | os.O_CREAT)
+    with suppress(OSError):
+        while True:
+            os.write(ballast, b"0" * 4096)
+    os.ftruncate(ballast, os.fstat(ballast).st_size - 3 * 4096)  # room for locks, and for no record
+    os.close(ballast)
+    done = subprocess.run(place.command(), cwd=place.folder, env=place.env, capture_output=True, text=True)
+    assert done.returncode in (1, 2)
+    assert "No space left on device" in done.stderr
+    assert "Traceback" not in done.stderr
+    (small_disk / "ballast").unlink()
+
+    code, again, _ = place.run()
+    assert (code, again["done"]) == (0, 3)
+    assert len(place.records()) == 3
+    assert not (place.results / "superseded").exists()
