@@ -1,9 +1,22 @@
-"""Imported before any test: the folders ``pubench_core/`` and ``pubench_cli/`` have the names of the packages in them,
-and pytest, which names a test module by its folders, must not take the folder for the package.
+"""What all tests share: the console script in processes of its own, and distributions that exist for one test.
+
+Imported before any test: the folders ``pubench_core/`` and ``pubench_cli/`` have the names of the packages in them, and
+pytest, which names a test module by its folders, must not take the folder for the package.
 """
 
+from __future__ import annotations
+
+import contextlib
+import json
 import os
-from collections.abc import Iterator
+import struct
+import subprocess
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -12,6 +25,76 @@ import pubench_cli
 import pubench_core
 
 __all__ = ["pubench_cli", "pubench_core"]
+
+SCRIPT = Path(sys.executable).parent / "pubench"
+WARM = Path(__file__).parent / "tests" / "warm_interpreter.py"
+#: What a run may learn of the machine; everything else, PUBENCH_DATA included, is given by the test or absent.
+KEPT = (
+    "PATH",
+    "HOME",
+    "PUBENCH_CACHE",
+    "LANG",
+    "TMPDIR",
+    "LD_LIBRARY_PATH",
+    "CUDA_VISIBLE_DEVICES",
+    "NVIDIA_VISIBLE_DEVICES",
+    "COVERAGE_PROCESS_CONFIG",  # make coverage measures the command too
+    "COVERAGE_CORE",
+)
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def clean_environment(**more: str) -> dict[str, str]:
+    return {name: os.environ[name] for name in KEPT if name in os.environ} | more
+
+
+class WarmInterpreter:
+    """See :mod:`warm_interpreter`; one request at a time."""
+
+    def __init__(self, scratch: Path) -> None:
+        self._out, self._err = scratch / "out", scratch / "err"
+        self._process = subprocess.Popen(
+            [sys.executable, WARM],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=clean_environment(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1"),  # no threads: it forks
+        )
+
+    def run(self, arguments: list[str], folder: Path, env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+        return self.run_at_once(1, arguments, folder, env)[0]
+
+    def run_at_once(
+        self, times: int, arguments: list[str], folder: Path, env: Mapping[str, str]
+    ) -> list[subprocess.CompletedProcess[str]]:
+        """As many processes, side by side."""
+        files = [[path.with_name(f"{path.name}{n}") for path in (self._out, self._err)] for n in range(times)]
+        for path in (path for pair in files for path in pair):
+            path.write_text("")
+        codes = self.ask(arguments, folder, env, [[str(path) for path in pair] for pair in files])
+        return [
+            subprocess.CompletedProcess([str(SCRIPT), *arguments], code, out.read_text(), err.read_text())
+            for code, (out, err) in zip(codes, files, strict=True)
+        ]
+
+    def ask(self, arguments: list[str], folder: Path, env: Mapping[str, str], files: list[list[str]]) -> list[int]:
+        """The exit codes of processes that write to these pairs of files."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        request = {
+            "script": str(SCRIPT),
+            "arguments": arguments,
+            "folder": str(folder),
+            "env": dict(env),
+            "files": files,
+        }
+        print(json.dumps(request), file=self._process.stdin, flush=True)
+        codes: list[int] = json.loads(self._process.stdout.readline())
+        return codes
+
+    def close(self) -> None:
+        self._process.communicate()
 
 
 @pytest.fixture(scope="module")
@@ -33,3 +116,129 @@ def pubench_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         del os.environ["PUBENCH_CACHE"]
     else:
         os.environ["PUBENCH_CACHE"] = before
+
+
+@pytest.fixture(scope="session")
+def _warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WarmInterpreter | None]:
+    if sys.platform != "linux":  # elsewhere, forking an interpreter that has loaded torch is not safe
+        yield None
+        return
+    interpreter = WarmInterpreter(tmp_path_factory.mktemp("warm"))
+    yield interpreter
+    interpreter.close()
+
+
+@pytest.fixture(scope="session")
+def pubench_in(_warm: WarmInterpreter | None) -> Callable[[Path], Run]:
+    """``pubench_in(folder)(*arguments)``: what the console script did there.
+
+    ``cold=True`` starts it from nothing, for tests of what is imported and when; otherwise it starts in an interpreter
+    that has imported torch before. ``env``: added to a clean environment.
+    """
+
+    def bind(folder: Path) -> Run:
+        def run(
+            *arguments: Any, cold: bool = False, env: Mapping[str, str] | None = None
+        ) -> subprocess.CompletedProcess[str]:
+            words = [str(a) for a in arguments]
+            clean = clean_environment(**(env or {}))
+            if _warm is not None and not cold:
+                return _warm.run(words, folder, clean)
+            return subprocess.run([SCRIPT, *words], cwd=folder, env=clean, capture_output=True, text=True, check=False)
+
+        return run
+
+    return bind
+
+
+@pytest.fixture(scope="session")
+def pubench_at_once(_warm: WarmInterpreter | None) -> Callable[..., list[subprocess.CompletedProcess[str]]]:
+    """``pubench_at_once(4, folder, *arguments)``: what four processes of the console script did side by side."""
+
+    def run(
+        times: int, folder: Path, *arguments: Any, env: Mapping[str, str] | None = None
+    ) -> list[subprocess.CompletedProcess[str]]:
+        words, clean = [str(a) for a in arguments], clean_environment(**(env or {}))
+        if _warm is not None:
+            return _warm.run_at_once(times, words, folder, clean)
+        started = [
+            subprocess.Popen([SCRIPT, *words], cwd=folder, env=clean, stdout=-1, stderr=-1, text=True)
+            for _ in range(times)
+        ]
+        said = [process.communicate() for process in started]
+        return [
+            subprocess.CompletedProcess(p.args, p.returncode, *texts) for p, texts in zip(started, said, strict=True)
+        ]
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def pubench_on_terminal(_warm: WarmInterpreter | None) -> Callable[..., tuple[int, str]]:
+    """``pubench_on_terminal(folder, width, *arguments)``: exit code, and what the console script wrote on a pseudo
+    terminal of that width, which stdout and stderr were.
+    """
+
+    def run(folder: Path, width: int, *arguments: Any) -> tuple[int, str]:
+        import fcntl
+        import pty
+        import termios
+
+        words, env = [str(a) for a in arguments], clean_environment(TERM="xterm-256color", OMP_NUM_THREADS="1")
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
+        written: list[bytes] = []
+
+        def read() -> None:
+            with contextlib.suppress(OSError):  # EIO: the other end is closed
+                while block := os.read(ours, 65536):
+                    written.append(block)
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        if _warm is not None:
+            (code,) = _warm.ask(words, folder, env, [[os.ttyname(theirs)] * 2])
+        else:
+            code = subprocess.call([SCRIPT, *words], cwd=folder, env=env, stdin=-3, stdout=theirs, stderr=theirs)
+        os.close(theirs)
+        reader.join()
+        os.close(ours)
+        return code, b"".join(written).decode("utf-8", "surrogateescape")
+
+    return run
+
+
+@pytest.fixture
+def pubench(pubench_in: Callable[[Path], Run], tmp_path: Path) -> Run:
+    """``pubench(*arguments)``: what the console script did in an empty folder."""
+    return pubench_in(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def make_distribution() -> Callable[..., Path]:
+    """``make_distribution(folder, name, modules, entry_point)``: an installed distribution, for PYTHONPATH.
+
+    ``modules``: module name -> source; ``entry_point``: the module in group ``pubench``, by default the first.
+    """
+
+    def make(folder: Path, name: str, modules: Mapping[str, str], entry_point: str | None = None) -> Path:
+        facts = folder / f"{name.replace('-', '_')}-1.0.dist-info"
+        facts.mkdir(parents=True)
+        (facts / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        (facts / "entry_points.txt").write_text(f"[pubench]\n{name} = {entry_point or next(iter(modules))}\n")
+        for module, source in modules.items():
+            (folder / f"{module}.py").write_text(source)
+        return folder
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def tracking_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database of MLflow's in which no run is: making its tables takes longer than what most tests look at."""
+    sink = pytest.importorskip("pubench_mlflow.sink")
+    file = tmp_path_factory.mktemp("tracking") / "mlflow.db"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # MLflow's own
+        sink._create_or_check(file)
+    return file

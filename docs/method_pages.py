@@ -7,16 +7,24 @@ A page has what the method's info record, Config and docstring say, and what was
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import inspect
 import statistics
-import sys
 from collections.abc import Iterable, Mapping
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from page_parts import add_pages, capitalized, citation, expand_navigation, markdown_of, table, table_row
+from page_parts import (
+    BENCHMARKS,
+    add_pages,
+    capitalized,
+    citation,
+    expand_navigation,
+    markdown_of,
+    origin,
+    summary_script,
+    table,
+    table_row,
+)
 
 from pubench_cli.describe import describe
 from pubench_core.plugins.info import MechanismInfo, MetricInfo
@@ -26,7 +34,6 @@ if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
 
-BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 #: The test measures that a page shows.
 MEASURES = ("accuracy", "f1", "auc")
 
@@ -92,14 +99,14 @@ def page(method: Mapping[str, Any], results: Path = BENCHMARKS / "results") -> s
 
 def measured(key: str, files: Iterable[Path]) -> list[str]:
     """The section of what was measured: a table per protocol, that of most rows first, and the cost. May be empty."""
-    files, summary = list(files), _summary()
+    files, summary = list(files), summary_script()
     groups: dict[Any, list[Any]] = {}
     for row in summary.read_accuracy(files):
         if row.method == key:
             groups.setdefault(row.protocol, []).append(row)
     parts: list[str] = []
     for protocol, rows in sorted(groups.items(), key=lambda group: -len(group[1])):
-        parts += [_protocol(protocol), _scores(rows), _origin(rows)]
+        parts += [_protocol(protocol), _scores(rows), origin(rows)]
     parts += _costs(row for row in summary.read_costs(files) if row.method == key)
     return ["## Measured", *parts] if parts else []
 
@@ -123,7 +130,7 @@ def _protocol(protocol: Any) -> str:
 
 def _scores(rows: list[Any]) -> str:
     """A line per data set."""
-    summary, method = _summary(), rows[0].method
+    summary, method = summary_script(), rows[0].method
     found = {measure: summary.by_data(rows, measure) for measure in MEASURES}
     columns = ("data", "seeds", *(f"`{measure}` (oracle)" for measure in MEASURES))
     lines = []
@@ -144,36 +151,14 @@ def _costs(rows: Iterable[Any]) -> list[str]:
 
 def _cost(where: str, rows: list[Any]) -> str:
     """Seconds per epoch, and their ratio to the reference's."""
-    summary = _summary()
+    summary = summary_script()
     said = (
         f"Cost on {where}: {summary.spread([row.seconds for row in rows])} s per epoch, training and scoring together"
     )
     ratios = [row.ratio for row in rows if row.ratio is not None]
     if ratios:
         said += f", {statistics.mean(ratios):.2f} times that of `{summary.REFERENCE}` beside it"
-    return f"{said}. An epoch is what the method calls one. {_origin(rows)}"
-
-
-def _origin(rows: list[Any]) -> str:
-    """The files, commits and machines of raw rows."""
-    files, commits = (sorted({getattr(row, name) for row in rows}) for name in ("file", "commit"))
-    machines = "; ".join(sorted({row.machine for row in rows}))
-    return f"Raw rows: {_listed(files)} in `benchmarks/results/`; commit {_listed(commits)}; {machines}."
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
-
-
-@cache
-def _summary() -> Any:
-    """``benchmarks/summary.py``, which reads the raw rows; the scripts there are no package."""
-    spec = importlib.util.spec_from_file_location("benchmarks_summary", BENCHMARKS / "summary.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return f"{said}. An epoch is what the method calls one. {origin(rows)}"
 
 
 # -------------------------------------------------------------------- Markdown

@@ -1,14 +1,20 @@
-"""What the mkdocs hooks share: Markdown tables, and pages that are made when the site is built."""
+"""What the mkdocs hooks share: Markdown tables, raw rows, and pages that are made when the site is built."""
 
 from __future__ import annotations
 
+import importlib.util
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 
 def add_pages(files: Files, config: MkDocsConfig, pages: Mapping[str, str]) -> None:
@@ -45,6 +51,30 @@ def table(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
 def table_row(cells: Iterable[Any]) -> str:
     """A line of a Markdown table."""
     return "| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+
+@cache
+def summary_script() -> Any:
+    """``benchmarks/summary.py``, which reads the raw rows; the scripts there are no package."""
+    spec = importlib.util.spec_from_file_location("benchmarks_summary", BENCHMARKS / "summary.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def origin(rows: Iterable[Any]) -> str:
+    """The files, commits and machines of raw rows."""
+    rows = list(rows)
+    files, commits = (sorted({getattr(row, name) for row in rows}) for name in ("file", "commit"))
+    machines = "; ".join(sorted({row.machine for row in rows}))
+    return f"Raw rows: {listed(files)} in `benchmarks/results/`; commit {listed(commits)}; {machines}."
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names as code, with commas between."""
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def capitalized(text: str) -> str:

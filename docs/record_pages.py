@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import types
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 
 from page_parts import add_pages, markdown_of, table
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
 
+SCHEMA = Path(__file__).parent / "pages" / "result.schema.json"
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
 RUN = """# Fields of a run
 
 The YAML that `--dry-run` prints and `--config` reads, and what `--set` names with dots
@@ -43,6 +47,11 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Adds ``record-fields.md`` and ``run-fields.md``."""
     add_pages(files, config, {"record-fields.md": page(), "run-fields.md": run_page()})
     return files
+
+
+def schema() -> str:
+    """The JSON Schema of ``result.json``: ``python docs/record_pages.py`` writes it."""
+    return json.dumps({"$schema": DIALECT, **Result.model_json_schema()}, indent=1, sort_keys=True) + "\n"
 
 
 def page() -> str:
@@ -121,3 +130,7 @@ def _words(annotation: Any) -> str:
     if not issubclass(annotation, BaseModel):
         return f"`{name}`"
     return f"[{name}]({'run' if _of_specs(annotation) else 'record'}-fields.md#{name.lower()})"
+
+
+if __name__ == "__main__":
+    SCHEMA.write_text(schema(), encoding="utf-8")

@@ -8,6 +8,7 @@ import importlib.util
 import io
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import warnings
@@ -83,15 +84,17 @@ def with_commands() -> list[Path]:
 
 
 @pytest.fixture(scope="module")
-def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def stored(tmp_path_factory: pytest.TempPathFactory, tracking_database: Path) -> Path:
     """One folder of records for all pages, so that what two pages show is trained once."""
-    return tmp_path_factory.mktemp("docs") / "results"
+    folder = tmp_path_factory.mktemp("docs") / "results"
+    folder.mkdir()
+    shutil.copy(tracking_database, folder)
+    return folder
 
 
 @pytest.fixture
 def folder(tmp_path: Path, stored: Path, monkeypatch: pytest.MonkeyPatch, one_thread: None) -> Path:
     """An empty folder, current, whose ``results`` are those of all pages."""
-    stored.mkdir(exist_ok=True)
     (tmp_path / "results").symlink_to(stored, target_is_directory=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path

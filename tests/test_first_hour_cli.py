@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import csv
-import fcntl
 import json
-import os
-import pty
 import re
 import shutil
-import struct
 import subprocess
 import sys
-import termios
 import warnings
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -86,29 +82,28 @@ def rows_in(folder: Path) -> list[dict[str, str]]:
 # ------------------------------------------------------------------ a terminal
 
 
-def on_terminal(folder: Path, width: int, *words: object) -> tuple[int, list[str]]:
-    """Exit code and lines of the console script on a pseudo terminal of that width, without escape sequences."""
-    child, terminal = pty.fork()
-    if child == 0:  # the new process
-        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
-        os.chdir(folder)
-        script = str(Path(sys.executable).parent / "pubench")
-        kept = {name: os.environ[name] for name in ("PATH", "HOME", "PUBENCH_CACHE", "LANG") if name in os.environ}
-        # A library may have put COLUMNS into the process behind Python's back, so that the environment is given.
-        os.execve(script, [script, *map(str, words)], {**kept, "TERM": "xterm-256color", "OMP_NUM_THREADS": "1"})
-    written = b""
-    while True:
-        try:
-            chunk = os.read(terminal, 65536)
-        except OSError:  # the other end is closed
-            break
-        if not chunk:
-            break
-        written += chunk
-    os.close(terminal)
-    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", written.decode())
-    lines = [line.split("\r")[-1].rstrip() for line in text.replace("\r\n", "\n").split("\n")]
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), lines
+@pytest.fixture(scope="module")
+def on_terminal(pubench_on_terminal: Callable[..., tuple[int, str]], home: Path) -> Callable[..., Any]:
+    """``on_terminal(width, *words)``: exit code and lines on a pseudo terminal, without escape sequences."""
+
+    def run(width: int, *words: object) -> tuple[int, list[str]]:
+        code, written = pubench_on_terminal(home, width, *words)
+        text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", written)
+        return code, [line.split("\r")[-1].rstrip() for line in text.replace("\r\n", "\n").split("\n")]
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def piped(here: Run) -> Callable[..., str]:
+    """What a command prints to a file, once what it trains is stored."""
+
+    @cache
+    def run(*words: object) -> str:
+        assert here(*words).returncode == 0
+        return str(here(*words).stdout)
+
+    return run
 
 
 def numbers_in(text: str) -> set[str]:
@@ -131,24 +126,23 @@ class TestTerminal:
         ids=["data-set-80", "data-set-60", "own-table-120", "own-table-80", "own-table-60", "seeds-60", "check-60"],
     )
     def test_every_number_that_is_piped_is_on_the_screen_whole(
-        self, here: Run, home: Path, words: tuple[object, ...], width: int
+        self, on_terminal: Callable[..., Any], piped: Callable[..., str], words: tuple[object, ...], width: int
     ) -> None:
         """What is stored is printed again, so that both print the same result."""
-        assert here(*words).returncode == 0
-        piped = here(*words).stdout
-        code, lines = on_terminal(home, width, *words)
+        in_file = piped(*words)
+        code, lines = on_terminal(width, *words)
         screen = "\n".join(lines)
         assert code == 0, screen
         shown = re.sub(r"not shown at this width: [\s\S]*?\(", "", screen)
         if shown == screen:  # no column was left out
-            assert numbers_in(piped) <= numbers_in(screen)
+            assert numbers_in(in_file) <= numbers_in(screen)
         assert "…" not in screen
         too_long = [line for line in lines if len(line) > width and not line.startswith(("record: ", "pubench run"))]
         assert too_long == []
 
     @pytest.mark.parametrize("words", [("list", "methods"), ("data", "list"), ("info", "nnpu")], ids=" ".join)
-    def test_listings_name_what_they_leave_out(self, home: Path, words: tuple[str, ...]) -> None:
-        code, lines = on_terminal(home, 60, *words)
+    def test_listings_name_what_they_leave_out(self, on_terminal: Callable[..., Any], words: tuple[str, ...]) -> None:
+        code, lines = on_terminal(60, *words)
         assert code == 0
         assert "…" not in "".join(lines)
         assert not [line for line in lines if len(line) > 60 and not line.startswith("files: ")]
@@ -156,9 +150,9 @@ class TestTerminal:
         again = {"list": "pubench list methods --format csv", "data": "pubench data list --format csv"}
         assert re.search(rf"not shown at this width: [a-z, ]+ \({again.get(words[0], 'pubench info nnpu')}", text)
 
-    def test_help_cuts_nothing_at_60_columns(self, home: Path) -> None:
+    def test_help_cuts_nothing_at_60_columns(self, on_terminal: Callable[..., Any]) -> None:
         """But for the name of a variable that is wider than its column."""
-        code, lines = on_terminal(home, 60, "run", "--help")
+        code, lines = on_terminal(60, "run", "--help")
         assert code == 0
         assert {word for word in " ".join(lines).split() if "…" in word} <= {"MLFLOW_TRACKING_U…"}
 

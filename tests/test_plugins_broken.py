@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -421,8 +422,12 @@ def pubench_epoch_finished(event):
 
 class TestListeners:
     @pytest.fixture
-    def listening(self, tmp_path: Path, make_distribution: Make, strangers: dict[str, str]) -> dict[str, str]:
+    def listening(
+        self, tmp_path: Path, make_distribution: Make, strangers: dict[str, str], tracking_database: Path
+    ) -> dict[str, str]:
         """One listener that writes down what it hears, one that fails, and methods that fail."""
+        (tmp_path / "results").mkdir()
+        shutil.copy(tracking_database, tmp_path / "results")
         make_distribution(tmp_path / "site", "acme-ears", {"acme_ears": EARS})
         make_distribution(tmp_path / "site", "acme-deaf", {"acme_deaf": DEAF})
         site = os.pathsep.join([str(tmp_path / "site"), strangers["PYTHONPATH"]])

@@ -21,7 +21,7 @@ import pubench
 from pubench.estimator import EXPECTED_FAILED_CHECKS
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.request.resolve import method_class
+from pubench_core.request.resolving import method_class
 
 PRIOR = 0.37
 #: What a model that was trained for a moment decides is far from its prior, which is not what is tested here.

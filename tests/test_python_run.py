@@ -186,3 +186,74 @@ class TestImport:
     def test_an_unknown_name(self):
         with pytest.raises(AttributeError, match="has no attribute 'runs'"):
             _ = pubench.runs
+
+
+STEERING = "\x1b]0;pwned\x07"
+
+
+class TestControlCharacters:
+    """A name in a table or a file neither moves the cursor nor renames the window where a message is shown."""
+
+    def test_they_are_shown_in_what_is_raised(self, tmp_path):
+        frame = pd.DataFrame({f"a{STEERING}": np.arange(20.0), "s": np.arange(20) < 5})
+        with pytest.raises(pubench.InvalidRequest, match=r"\\x1b\]0;pwned\\x07") as error:
+            pubench.run("nnpu", pubench.data(frame, labeled=f"s{STEERING}"), prior=0.5, results=tmp_path)
+        assert "\x1b" not in str(error.value)
+        with pytest.raises(pubench.InvalidRequest) as error:
+            pubench.run(f"nnpu{STEERING}", "digits", results=tmp_path)
+        assert "\x1b" not in str(error.value)
+        (tmp_path / f"my{STEERING}.npz").write_bytes(b"nothing")
+        with pytest.raises(pubench.InvalidRequest) as error:
+            print(pubench.data(tmp_path / f"my{STEERING}.npz", labeled="s"))
+        assert "\x1b" not in str(error.value)
+
+    def test_and_where_a_table_is_shown(self):
+        frame = pd.DataFrame({f"a{STEERING}": np.arange(20.0), "s": np.arange(20) < 5})
+        shown = repr(pubench.data(frame.assign(**{f"k{STEERING}": "constant"}), labeled="s"))
+        assert "\\x1b]0;pwned\\x07" in shown
+        assert "\x1b" not in shown
+
+
+class TestDecisions:
+    def test_they_are_what_the_command_line_says(self, tmp_path, cancer, pubench_in):
+        import json
+        from dataclasses import asdict
+
+        frame, labeled, _ = cancer
+        frame.assign(s=labeled.astype(int)).to_csv(tmp_path / "my.csv", index=False)
+        found = pubench.run(
+            "nnpu", pubench.data(tmp_path / "my.csv", labeled="s"), prior=0.4, results=tmp_path / "results", **QUICK
+        )
+        words = ("run", "--method", "nnpu", "--data", "my.csv", "--label-col", "s", "--prior", 0.4, "--set", "epochs=2")
+        done = pubench_in(tmp_path)(*words, "--no-tracking", "--format", "json")
+        assert json.loads(done.stdout)["reused"]
+        assert json.loads(json.dumps(asdict(found.decisions()))) == json.loads(done.stdout)["decisions"]
+        assert found.decisions().unlabeled == (~labeled).sum()
+
+    def test_of_a_data_set_there_are_none(self, tmp_path):
+        with pytest.raises(ValueError, match="has no decisions"):
+            pubench.run("upu", "digits", results=tmp_path, **QUICK).decisions()
+
+
+class TestIndex:
+    def test_one_that_names_rows_names_them_in_predictions(self, tmp_path, cancer):
+        frame, labeled, _ = cancer
+        named = frame.set_axis(pd.Index([f"patient {k}" for k in range(len(frame))], name="patient"))
+        table = pubench.data(named, labeled=labeled)
+        assert "predictions name the rows by 'patient'" in table.notes
+        assert table.features == pubench.data(frame, labeled=labeled).features
+        found = pubench.run("upu", table, prior=0.4, results=tmp_path, **QUICK).predictions()
+        assert found["patient"].tolist() == [f"patient {row}" for row in found["row"]]
+
+    @pytest.mark.parametrize("name", [None, "group"])
+    def test_any_other_is_left_out(self, cancer, name):
+        """One without a name, or one that says the same of many rows; the run is that of the rows without it."""
+        frame, labeled, _ = cancer
+        values = np.arange(len(frame)) + 7 if name is None else np.arange(len(frame)) % 3
+        other = pubench.data(frame.set_axis(pd.Index(values, name=name)), labeled=labeled)
+        assert other.own == pubench.data(frame, labeled=labeled).own
+
+    def test_numbers_that_name_rows_are_no_feature(self, cancer):
+        frame, labeled, _ = cancer
+        numbered = frame.set_axis(pd.RangeIndex(100, 100 + len(frame), name="visit"))
+        assert pubench.data(numbered, labeled=labeled).features == pubench.data(frame, labeled=labeled).features

@@ -24,7 +24,7 @@ from pubench_core.conformance.subject import SAMPLES
 from pubench_core.errors import PubenchError, RequestError
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import GROUP, Registry
-from pubench_core.request.resolve import method_class
+from pubench_core.request.resolving import method_class
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -9,6 +9,7 @@ import csv
 import gzip
 import json
 import re
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,7 +26,7 @@ from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.records.store import RecordStore
 from pubench_core.request import Layer, Plan, resolve
-from pubench_core.request.resolve import method_class
+from pubench_core.request.resolving import method_class
 from pubench_core.results import DataFacts, Failure, PartFacts, Result
 from pubench_core.specs import RunSpec
 from pubench_core.specs.run import run_id
@@ -281,8 +282,9 @@ class TestWithoutTruth:
         (line,) = [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
         assert re.match(r"warning: all \d+ unlabeled rows are decided positive \(scores from ", line)
 
-    def test_it_is_tracked_without_a_test_part(self, here: Run, home: Path) -> None:
-        pytest.importorskip("pubench_mlflow")
+    def test_it_is_tracked_without_a_test_part(self, here: Run, home: Path, tracking_database: Path) -> None:
+        (home / "tracked").mkdir()
+        shutil.copy(tracking_database, home / "tracked")
         tracked = [word for word in SOUND if word != "--no-tracking"]
         done = here(*tracked, "--results", "tracked")
         assert done.returncode == 0, done.stderr

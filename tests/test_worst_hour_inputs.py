@@ -9,11 +9,9 @@ import json
 import lzma
 import os
 import pickle
-import pty
 import random
 import signal
 import subprocess
-import sys
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
@@ -683,22 +681,6 @@ class TestKeptPosterior:
 STEERING = "\x1b]0pwned\x07\x1b[2J\x9b31m\u202e\x7f"
 
 
-def on_a_terminal(arguments: list[str], folder: Path, env: dict[str, str]) -> str:
-    """What the console script writes on a terminal, which stdout and stderr are."""
-    script = Path(sys.executable).parent / "pubench"
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [script, *arguments], cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs
-    )
-    os.close(theirs)
-    found = b""
-    with contextlib.suppress(OSError), open(ours, "rb", buffering=0) as stream:  # EIO: the other end is closed
-        while block := stream.read(4096):
-            found += block
-    process.wait()
-    return found.decode("utf-8", "surrogateescape")
-
-
 class TestEscapeSequences:
     def plain(self, done: subprocess.CompletedProcess[str]) -> str:
         found = done.stdout + done.stderr
@@ -801,10 +783,11 @@ class TestEscapeSequences:
         done = pubench("doctor", env={"PYTHONPATH": str(site)})
         assert "warned\\x1b]0pwned" in self.plain(done)
 
-    def test_on_a_real_terminal(self, hostile: Path, tmp_path: Path) -> None:
+    def test_on_a_real_terminal(
+        self, hostile: Path, tmp_path: Path, pubench_on_terminal: Callable[..., tuple[int, str]]
+    ) -> None:
         """Where rich draws, with escape sequences of its own."""
-        env = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100"}
-        done = on_a_terminal(["data", "info", str(hostile)], tmp_path, env)
+        _, done = pubench_on_terminal(tmp_path, 100, "data", "info", hostile)
         assert "pwned" in done
         for payload in ("\x1b]0", "\x07", "\x1b[2J", "\x9b", "\u202e", "\x7f"):
             assert payload not in done

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import sqlite3
@@ -35,13 +36,21 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:The ``noload``", "ignore::DeprecationWarning", "ignore::ResourceWarning"),
 ]
 SECRET = "s3cr3t"
+#: Processes that send a record each, all at once, after one of them has imported what they need.
 SEND = """
-import sys
+import os, sys
 from pathlib import Path
 from pubench_mlflow.sink import send_record
-print(flush=True)
-sys.stdin.readline()
-print(send_record(Path(sys.argv[1])))
+ready, go = os.pipe()
+children = []
+for folder in sys.argv[1:]:
+    children.append(os.fork())
+    if not children[-1]:
+        os.close(go)
+        os.read(ready, 1)
+        os._exit(0 if send_record(Path(folder)) is True else 1)
+os.close(go)
+sys.exit(any(os.waitpid(child, 0)[1] for child in children))
 """
 
 
@@ -58,8 +67,17 @@ def make_record(results: Path, n: int) -> Path:
 
 
 @pytest.fixture
-def results(tmp_path: Path) -> Path:
+def new(tmp_path: Path) -> Path:
+    """A results folder that is not there yet."""
     return tmp_path / "results"
+
+
+@pytest.fixture
+def results(new: Path, tracking_database: Path) -> Path:
+    """One in which MLflow's database is."""
+    new.mkdir()
+    shutil.copy(tracking_database, new)
+    return new
 
 
 def sent(results: Path) -> list[Any]:
@@ -71,34 +89,18 @@ def sent(results: Path) -> list[Any]:
     return sorted(run.data.tags["pubench.run_id"] for run in runs)
 
 
-def test_four_first_runs_at_once_are_all_tracked(results: Path) -> None:
-    folders = [make_record(results, n) for n in range(4)]
-    senders = [
-        subprocess.Popen(
-            [sys.executable, "-c", SEND, str(folder)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for folder in folders
-    ]
-    for sender in senders:  # mlflow is imported; now
-        assert sender.stdout is not None
-        sender.stdout.readline()
-    for sender in senders:
-        assert sender.stdin is not None
-        sender.stdin.write("\n")
-        sender.stdin.flush()
-    answers = [sender.communicate() for sender in senders]
-    assert [out for out, _ in answers] == ["True\n"] * 4, answers
-    assert sent(results) == [folder.name for folder in folders]
-    assert {path.name for path in results.iterdir()} >= {"mlflow.db", *(folder.name for folder in folders)}
-    assert not list(results.glob("*.new*"))
+def test_four_first_runs_at_once_are_all_tracked(new: Path) -> None:
+    folders = [make_record(new, n) for n in range(4)]
+    command = [sys.executable, "-W", "ignore", "-c", SEND, *map(str, folders)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert sent(new) == [folder.name for folder in folders]
+    assert {path.name for path in new.iterdir()} >= {"mlflow.db", *(folder.name for folder in folders)}
+    assert not list(new.glob("*.new*"))
 
 
-def test_a_database_that_was_half_made_is_none(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder, replace = make_record(results, 1), Path.replace
+def test_a_database_that_was_half_made_is_none(new: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, replace = make_record(new, 1), Path.replace
 
     def killed(self: Path, target: Path) -> Path:
         if self.name.startswith(".mlflow.db."):
@@ -109,9 +111,9 @@ def test_a_database_that_was_half_made_is_none(results: Path, monkeypatch: pytes
         patched.setattr(Path, "replace", killed)
         with pytest.raises(KeyboardInterrupt):
             sink.send_record(folder)
-    assert not (results / "mlflow.db").exists()
+    assert not (new / "mlflow.db").exists()
     assert sink.send_record(folder)
-    assert sent(results) == [folder.name]
+    assert sent(new) == [folder.name]
 
 
 @pytest.mark.parametrize("damage", ["no environment", "bad environment", "bad trace", "no files"])

@@ -1,10 +1,13 @@
 """Runs the console script without waiting for torch to be imported each time.
 
 Started once per test session. Imports what every run imports, then reads one JSON request per line and forks a
-process for it: that process goes on as the script itself, with its own arguments, environment, folder and output.
+process for it: that process goes on as the script itself, with its own arguments, environment, folder and output. A
+request with several pairs of files is carried out by as many processes side by side.
 """
 
+import contextlib
 import gc
+import importlib
 import json
 import os
 import runpy
@@ -14,21 +17,40 @@ import traceback
 import safetensors.torch  # noqa: F401
 import scipy.special  # noqa: F401
 
+import pubench.method  # noqa: F401
+import pubench_cli.data_app
 import pubench_cli.describe
 import pubench_cli.doctor
 import pubench_cli.listing
+import pubench_cli.main
 import pubench_cli.run  # noqa: F401
+from pubench_core.plugins.registry import installed
 
 
 def serve() -> dict | None:
-    """In the parent: one exit code per request, until stdin ends (None). In a child: its request."""
+    """In the parent: the exit codes of every request, until stdin ends (None). In a child: its request."""
+    for point in installed()[0]:
+        point.load()
     gc.freeze()
     for line in sys.stdin:
-        child = os.fork()
-        if not child:
-            return json.loads(line)
-        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+        request = json.loads(line)
+        if is_tracked(request["arguments"]) and "mlflow" not in sys.modules:
+            with contextlib.suppress(ImportError):
+                importlib.import_module("pubench_mlflow.sink")
+            gc.freeze()
+        children = []
+        for out, err in request["files"]:
+            child = os.fork()
+            if not child:
+                return {**request, "out": out, "err": err}
+            children.append(child)
+        print(json.dumps([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]), flush=True)
     return None
+
+
+def is_tracked(words: list[str]) -> bool:
+    """Whether a command may send a run to MLflow, which takes seconds to import."""
+    return words[:1] == ["track"] or (words[:1] == ["run"] and not {"--no-tracking", "--dry-run"} & set(words))
 
 
 def become(request: dict) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,9 +12,9 @@ _printed = False
 def print_json(value: Any) -> None:
     """Prints one JSON value to stdout, indented, without NaN."""
     global _printed
-    json.dump(value, sys.stdout, indent=2, allow_nan=False)
-    print()
-    _printed = True
+    text = json.dumps(value, indent=2, allow_nan=False)
+    _printed = True  # before it is written: an interrupt in between adds no second value
+    print(text)
 
 
 def wants_json(arguments: Sequence[str]) -> bool:

@@ -8,27 +8,15 @@ through here: see :mod:`pubench_cli.console` for what rich draws, :func:`guard` 
 from __future__ import annotations
 
 import io
-import re
 import sys
 import traceback
 import warnings
 from types import TracebackType
 from typing import TextIO, cast
 
-#: Control characters but for line ends and tabs; marks that reorder the text around them; halves of characters, as
-#: names of files have them whose bytes are no text.
-_STEERING = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]|\r(?!\n)"
-)
+from pubench_core.errors import visible
 
-
-def visible(text: str) -> str:
-    r"""A text in which such characters are written as Python writes them.
-
-    >>> visible("red: \x1b[31m")
-    'red: \\x1b[31m'
-    """
-    return _STEERING.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+__all__ = ["Shown", "guard", "rows_out", "show", "visible"]
 
 
 def show(text: str) -> None:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pubench_core.data.tables import is_table_path
-from pubench_core.errors import RequestError, shown
-from pubench_core.records.files import PREDICTIONS, TRACE
+from pubench_core.errors import RequestError, shown, visible
+from pubench_core.records.files import PREDICTIONS, SCORES, TRACE, read_scores
 from pubench_core.results import Result
 
 from .tables import PUTable
@@ -22,6 +22,7 @@ from .words import ARGUMENTS, PubenchWarning, in_words, said
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from pubench_core.records.decisions import Decisions
     from pubench_core.request import Layer, Plan
 
 
@@ -66,6 +67,21 @@ class RunResult:
         numbers = {"row": int, "score": float, "rank": int, "decision": int}
         found = pd.read_csv(path, dtype=str, keep_default_na=False).astype(numbers)  # everything else names the rows
         return found.sort_values("rank", ignore_index=True)
+
+    def decisions(self) -> Decisions:
+        """What a run on a table of one's own decided of its unlabeled rows, beside what the prior told implies, and how
+        that would move if the prior were off by a fifth; what the command line prints below such a result.
+
+        Raises ValueError for a data set, or where the run kept no scores.
+        """
+        from pubench_core.records.decisions import decisions_of
+
+        facts, path = self.result.data, self.folder / SCORES
+        labeled = (facts.train.labeled or 0) + (facts.validation.labeled or 0)
+        found = decisions_of(self.result, read_scores(self.folder), labeled) if path.exists() else None
+        if found is None:
+            raise ValueError(f"{self.run_id} has no decisions: they are of tables of one's own, by the stored scores")
+        return found
 
     def trace(self) -> DataFrame:
         """One row per epoch: seconds, reported losses, criteria. Raises ValueError if the run kept none."""
@@ -218,5 +234,5 @@ def carry_out(plan: Plan, *, force: bool = False, progress: Callable[[str], None
     listeners = registry().listeners if plan.spec.execution.tracking else []
     outcome = execute(plan, listeners=listeners, force=force, say=say)
     for text in (*outcome.result.warnings, *outcome.result.chosen.warnings):
-        warnings.warn(text, PubenchWarning, stacklevel=3)
+        warnings.warn(visible(text), PubenchWarning, stacklevel=3)
     return RunResult(outcome.result, outcome.folder, outcome.reused)

@@ -12,7 +12,7 @@ import numpy as np
 from pubench_core.data.held import HeldTable, hold
 from pubench_core.data.tables import SUFFIXES, read_table, sha256_of
 from pubench_core.data.user_table import UserTable, read_user_table
-from pubench_core.errors import RequestError
+from pubench_core.errors import RequestError, visible
 from pubench_core.specs import UserTableSpec
 
 from .words import in_arguments, in_words
@@ -76,7 +76,7 @@ class PUTable:
             return read_user_table(UserTableSpec.model_validate(own))
 
     def __repr__(self) -> str:
-        return "\n".join((f"PUTable '{self.name}'", *(f"  {note}" for note in self.notes)))
+        return visible("\n".join((f"PUTable '{self.name}'", *(f"  {note}" for note in self.notes))))
 
 
 def data(
@@ -93,7 +93,8 @@ def data(
 ) -> PUTable:
     """A table of your own in which some rows are labeled positive and the others are unlabeled.
 
-    ``x``: a file (csv, tsv, parquet, npz), a frame (pandas, polars, pyarrow) or an array of shape (n, d).
+    ``x``: a file (csv, tsv, parquet, npz), a frame (pandas, polars, pyarrow) or an array of shape (n, d). A frame's
+    index that has a name and differs in every row names the rows in predictions; any other index is left out.
     ``labeled``: who is labeled, as the name of a column or n values: 1/0, 1/-1, True/False, or two texts of which
     ``positive_value`` names the positive one. ``truth``: true labels, likewise, for measuring only.
     ``test``: rows to measure on: a file or frame that has the truth column, or a pair (x_test, truth_test).
@@ -113,11 +114,12 @@ def data(
     with in_words():
         own: dict[str, Any] = {}
         held: list[HeldTable] = []
+        index: str | None = None
         if isinstance(x, (str, Path)):
             own["path"] = _file(x)
             own |= {role: _name(given, what) for role, given, what in _roles(labeled, truth) if given is not None}
         else:
-            frame = frame_of(x, "x")
+            frame, index = _with_index(frame_of(x, "x"))
             for role, given, what in _roles(labeled, truth):
                 if given is not None:
                     frame, own[role] = _with_column(frame, given, what)
@@ -134,6 +136,8 @@ def data(
         for role, words in (("positive_value", positive_value), ("drop", drop), ("features", features)):
             if words:
                 own[role] = [words] if isinstance(words, str) else [str(word) for word in words]
+        if index is not None and index not in (own.get("label_col"), own.get("truth_col")):
+            own["drop"] = [*own.get("drop", ()), index]  # it names rows, and is no feature
         if "label_col" not in own:
             columns = ", ".join(read_table(Path(own["path"])).columns[:12])
             raise RequestError(f"labeled is missing: an array or a column that says who is labeled; there is {columns}")
@@ -155,6 +159,14 @@ def _name(given: Any, what: str) -> str:
     if not isinstance(given, str):
         raise RequestError(f"{what}: for a file it is the name of a column, given {type(given).__name__}")
     return given
+
+
+def _with_index(frame: DataFrame) -> tuple[DataFrame, str | None]:
+    """An index that has a name and differs in every row as a column that names the rows, and its name."""
+    index = frame.index
+    if index.nlevels > 1 or index.name is None or not index.is_unique or index.name in frame.columns:
+        return frame, None
+    return frame.reset_index(), str(index.name)
 
 
 def _with_column(frame: DataFrame, given: Any, what: str) -> tuple[DataFrame, str]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from pubench_core.errors import Hint, Notice, PubenchError, RequestError
+from pubench_core.errors import Hint, Notice, PubenchError, RequestError, visible
 
 #: Field of the spec -> argument of :func:`pubench.run`. Fields that have none are set through ``settings``.
 ARGUMENTS: Mapping[str, str] = {
@@ -87,7 +87,7 @@ def in_arguments(text: str, arguments: Mapping[str, str] = ARGUMENTS) -> str:
 def said(message: PubenchError | Notice | str, arguments: Mapping[str, str] = ARGUMENTS) -> str:
     """One line for the caller, with what could be done next."""
     hint: Hint | None = getattr(message, "hint", None)
-    text = in_arguments(" ".join(str(message).split()), arguments)
+    text = visible(in_arguments(" ".join(str(message).split()), arguments))
     return text if hint is None else f"{text} ({_CALLS[hint.action].format(hint.subject)})"
 
 

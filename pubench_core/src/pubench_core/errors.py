@@ -8,6 +8,7 @@ keeps its traceback.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -15,6 +16,22 @@ from typing import Any, Literal
 
 #: What kind of failure ended a run. ``refused``: the request cannot be met on this split (an undefined criterion, say).
 Cause = Literal["refused", "out-of-memory", "non-finite", "worker-died", "error"]
+
+
+#: Control characters but for line ends and tabs; marks that reorder the text around them; halves of characters, as
+#: names of files have them whose bytes are no text.
+_STEERING = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]|\r(?!\n)"
+)
+
+
+def visible(text: str) -> str:
+    r"""A text in which characters that would steer a terminal are written as Python writes them.
+
+    >>> visible("red: \x1b[31m")
+    'red: \\x1b[31m'
+    """
+    return _STEERING.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
 @dataclass(frozen=True)
@@ -39,7 +56,7 @@ class PubenchError(Exception):
     exit_code = 1
 
     def __init__(self, message: str, *, field: str = "", value: Any = None, hint: Hint | None = None) -> None:
-        super().__init__(message)
+        super().__init__(visible(message))
         self.field, self.value, self.hint = field, value, hint
 
 
@@ -85,6 +102,10 @@ class RunFailed(PubenchError):
             if value is not None
         ]
         super().__init__(f"{reason} ({', '.join(places)})" if places else reason)
+
+
+class RunTaken(PubenchError):
+    """Another process carries the run out just now, and the caller would not wait for it."""
 
 
 class Undefined(Exception):

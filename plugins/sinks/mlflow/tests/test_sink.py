@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -23,7 +24,6 @@ from pubench_core.records.store import OtherFormat, Record, RecordStore
 from pubench_core.results import RECORD_VERSION
 
 pytestmark = pytest.mark.filterwarnings("ignore:The ``noload``", "ignore::DeprecationWarning")
-PUBENCH = Path(sys.executable).with_name("pubench")
 #: Two epochs, long enough that the result does not decide every row alike, of which a run warns too.
 RUN = [
     "run",
@@ -40,14 +40,21 @@ RUN = [
 ]
 
 
-def pubench(results: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [PUBENCH, *words, "--results", str(results)], capture_output=True, text=True, cwd=results.parent
-    )
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def pubench(pubench_in: Callable[[Path], Run]) -> Run:
+    """``pubench(results, *words)``: what the console script did with that folder."""
+
+    def run(results: Path, *words: str) -> subprocess.CompletedProcess[str]:
+        return pubench_in(results.parent)(*words, "--results", results)
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def results(pubench: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A results folder with one record, tracked when it finished."""
     folder = tmp_path_factory.mktemp("tracked") / "results"
     done = pubench(folder, *RUN)
@@ -101,9 +108,11 @@ def test_tracking_again_adds_nothing(results: Path) -> None:
     assert len(tracked(results)) == before == 1
 
 
-def test_a_send_that_was_cut_off_is_replaced(results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_send_that_was_cut_off_is_replaced(
+    results: Path, tmp_path: Path, tracking_database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (folder,) = [p.parent for p in results.glob(f"*/{RESULT}")]
-    uri = f"sqlite:///{tmp_path / 'other.db'}"
+    uri = f"sqlite:///{shutil.copy(tracking_database, tmp_path / 'other.db')}"
 
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
@@ -119,7 +128,7 @@ def test_a_send_that_was_cut_off_is_replaced(results: Path, tmp_path: Path, monk
     assert run.info.status == "FINISHED"
 
 
-def test_a_locked_database_costs_one_warning_and_is_completed_later(results: Path) -> None:
+def test_a_locked_database_costs_one_warning_and_is_completed_later(pubench: Run, results: Path) -> None:
     blocker = sqlite3.connect(results / "mlflow.db")
     blocker.execute("BEGIN EXCLUSIVE")
     done = pubench(results, *RUN, "--seed", "25")
@@ -135,7 +144,7 @@ def test_a_locked_database_costs_one_warning_and_is_completed_later(results: Pat
     assert "0 sent, 2 already there" in pubench(results, "track").stdout
 
 
-def test_an_absent_server_costs_one_warning(results: Path) -> None:
+def test_an_absent_server_costs_one_warning(pubench: Run, results: Path) -> None:
     done = pubench(results, *RUN, "--seed", "42", "--tracking-uri", "http://127.0.0.1:9")
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("warning: ") == 1
@@ -146,7 +155,7 @@ def test_an_absent_server_costs_one_warning(results: Path) -> None:
     assert len(failed.stderr.strip().splitlines()) == 1
 
 
-def test_no_tracking_calls_no_sink(results: Path, tmp_path: Path) -> None:
+def test_no_tracking_calls_no_sink(pubench: Run, results: Path, tmp_path: Path) -> None:
     quiet = tmp_path / "results"
     assert pubench(quiet, *RUN, "--no-tracking").returncode == 0
     assert not (quiet / "mlflow.db").exists()
@@ -171,7 +180,7 @@ def test_a_run_without_a_result_is_not_sent(tmp_path: Path, status: Literal["ref
     assert not list(tmp_path.iterdir())
 
 
-def test_a_page_of_nothing_is_refused_in_one_line(tmp_path: Path) -> None:
+def test_a_page_of_nothing_is_refused_in_one_line(pubench: Run, tmp_path: Path) -> None:
     (tmp_path / "results").mkdir()
     refused = pubench(tmp_path / "results", "ui")
     assert refused.returncode == 2
@@ -201,7 +210,7 @@ class TestRecordsThatCannotBeRead:
         (folder / "damaged" / RESULT).write_text("{")
         return folder
 
-    def test_the_readable_ones_are_sent_and_the_others_are_named(self, mixed: Path) -> None:
+    def test_the_readable_ones_are_sent_and_the_others_are_named(self, pubench: Run, mixed: Path) -> None:
         uri = f"sqlite:///{mixed / 'mlflow.db'}"
         for sent, there in ((1, 0), (0, 1)):
             done = pubench(mixed, "track")
@@ -223,7 +232,7 @@ class TestRecordsThatCannotBeRead:
             (OtherFormat, 3),
         }
 
-    def test_where_none_can_be_read_nothing_is_created(self, mixed: Path) -> None:
+    def test_where_none_can_be_read_nothing_is_created(self, pubench: Run, mixed: Path) -> None:
         shutil.rmtree(mixed / "sound")
         done = pubench(mixed, "track")
         assert (done.returncode, done.stdout.split(":")[0]) == (0, "0 sent, 0 already there, 2 left out")

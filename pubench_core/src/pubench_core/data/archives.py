@@ -41,10 +41,10 @@ def unreadable(place: Path | str, error: OSError) -> RequestError:
 
 
 class _Bounded(io.RawIOBase):
-    """The bytes of another stream. Raises RequestError where there are more than ``limit``; ``place`` names it."""
+    """The bytes of another stream. Raises what ``refusal`` says where there are more than ``limit``."""
 
-    def __init__(self, stream: io.BufferedIOBase, place: Path, limit: int) -> None:
-        self._stream, self._place, self._limit, self._read = stream, place, limit, 0
+    def __init__(self, stream: io.BufferedIOBase, limit: int, refusal: Callable[[], RequestError]) -> None:
+        self._stream, self._limit, self._refusal, self._read = stream, limit, refusal, 0
 
     def readable(self) -> bool:
         return True
@@ -53,7 +53,7 @@ class _Bounded(io.RawIOBase):
         found = self._stream.read(len(buffer))
         self._read += len(found)
         if self._read > self._limit:
-            raise too_large(self._place, self._limit)
+            raise self._refusal()
         buffer[: len(found)] = found
         return len(found)
 
@@ -67,16 +67,16 @@ def too_large(place: Path | str, limit: int) -> RequestError:
     return damaged(place, f"more than {limit:,} bytes, unpacked; the published one has fewer")
 
 
-def opened(path: Path, limit: int) -> io.BufferedReader:
+def opened(path: Path, limit: int, refusal: Callable[[], RequestError] | None = None) -> io.BufferedReader:
     """The content of a file, unpacked if its name ends in ``.gz``, ``.tgz`` or ``.xz``.
 
-    Reading raises RequestError behind byte ``limit``.
+    Reading raises RequestError behind byte ``limit``: ``refusal()``, by default :func:`too_large`.
     """
-    return io.BufferedReader(_Bounded(_unpacked(path), path, limit), _BLOCK)
+    return io.BufferedReader(_Bounded(_unpacked(path), limit, refusal or (lambda: too_large(path, limit))), _BLOCK)
 
 
 def _unpacked(path: Path) -> io.BufferedIOBase:
-    if path.suffix in (".gz", ".tgz"):
+    if path.suffix.lower() in (".gz", ".tgz"):
         return gzip.open(path)
     return lzma.open(path) if path.suffix == ".xz" else path.open("rb")
 

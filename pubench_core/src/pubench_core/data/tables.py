@@ -20,13 +20,29 @@ import numpy.typing as npt
 
 from ..errors import RequestError
 from . import copies
+from .archives import opened
 from .held import held_at
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
+    from pyarrow import Table
+    from pyarrow.parquet import ParquetFile
 
 SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".xlsx", ".parquet", ".npz")
 Say = Callable[[str], None]
+
+
+#: The most bytes that a packed table (``.csv.gz``, npz, parquet) may take unpacked: a few kilobytes can unpack to any
+#: number. Twenty million rows of twenty numbers have fewer.
+TABLE_BYTES = 2**32
+#: The same of the parts of an Excel file: a sheet of a million rows of twenty numbers.
+EXCEL_BYTES = 2**30
+#: Rows of parquet that are unpacked at a time, and then counted.
+_ROWS = 1024
+
+
+def _too_large(path: Path, limit: int, way_out: str = "leave out rows or columns") -> RequestError:
+    return RequestError(f"{path} takes more than {limit:,} bytes unpacked, which is the most that is read; {way_out}")
 
 
 def _silent(text: str) -> None:
@@ -271,7 +287,11 @@ def _read_csv(path: Path, separator: str, encoding: str, **more: Any) -> DataFra
 
     if Version(pd.__version__) < Version("3.1"):  # whose default reads numbers to the last bit
         more["float_precision"] = "round_trip"
-    return pd.read_csv(path, sep=separator, encoding=encoding, skipinitialspace=True, na_values=["?"], **more)
+    more |= {"sep": separator, "encoding": encoding, "skipinitialspace": True, "na_values": ["?"]}
+    if not path.name.lower().endswith(".gz"):
+        return pd.read_csv(path, **more)
+    with opened(path, TABLE_BYTES, lambda: _too_large(path, TABLE_BYTES, "unpack it yourself")) as content:
+        return pd.read_csv(content, **more)
 
 
 @contextmanager
@@ -309,9 +329,6 @@ def _numbers_in_text(values: Series[Any], *, commas: bool) -> Series[Any]:
 
 
 # -------------------------------------------------------------------- Excel
-
-#: The most bytes that the parts of an Excel file may take unpacked: a sheet of a million rows of twenty numbers.
-EXCEL_BYTES = 2**30
 
 
 def _excel(path: Path, texts: Collection[str], say: Say) -> DataFrame:
@@ -351,8 +368,8 @@ def _first_sheet(path: Path, say: Say) -> DataFrame:
 
     try:
         with zipfile.ZipFile(path) as parts:
-            if (size := sum(part.file_size for part in parts.infolist())) > EXCEL_BYTES:
-                raise RequestError(f"{path} has {size} bytes unpacked, more than {EXCEL_BYTES}; save the table as CSV")
+            if sum(part.file_size for part in parts.infolist()) > EXCEL_BYTES:
+                raise _too_large(path, EXCEL_BYTES, "save the table as CSV")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what openpyxl thinks of styles and extensions
             with pd.ExcelFile(path, engine="openpyxl") as book:
@@ -381,12 +398,28 @@ def _parquet(path: Path, stored: Path | io.BytesIO) -> DataFrame:
 
     try:
         with ParquetFile(stored) as file:
-            frame = file.read().replace_schema_metadata(None).to_pandas()  # pandas' notes beside the table add nothing
+            frame = _bounded(path, file).replace_schema_metadata(None).to_pandas()  # pandas' notes add nothing
     except (pa.ArrowException, UnicodeDecodeError) as error:
         raise RequestError(f"{path} is not a parquet file, or a damaged one ({_reason(error)})") from error
     _each_once(path, frame.columns)
     kept = [name for name in frame if not name.startswith("__index_level_")]  # row names that had no name
     return pd.DataFrame(_columns(path, {name: _stacked(frame[name]) for name in kept}))
+
+
+def _bounded(path: Path, file: ParquetFile) -> Table:
+    """The table in a parquet file, a few rows after the other: what it says of its size may not be so."""
+    import pyarrow as pa
+
+    facts = file.metadata
+    said = sum(facts.row_group(k).total_byte_size for k in range(facts.num_row_groups))
+    if max(said, facts.num_rows) > TABLE_BYTES:
+        raise _too_large(path, TABLE_BYTES)
+    batches, taken = [], 0
+    for batch in file.iter_batches(batch_size=_ROWS):
+        batches.append(batch)
+        if (taken := taken + batch.nbytes) > TABLE_BYTES:
+            raise _too_large(path, TABLE_BYTES)
+    return pa.Table.from_batches(batches, file.schema_arrow)
 
 
 def _stacked(values: Series[Any]) -> Any:
@@ -400,11 +433,13 @@ def _npz(path: Path) -> DataFrame:
     import pandas as pd
 
     try:
-        with zipfile.ZipFile(path), np.load(path, allow_pickle=False) as stored:
+        with zipfile.ZipFile(path) as parts, np.load(path, allow_pickle=False) as stored:
+            if sum(part.file_size for part in parts.infolist()) > TABLE_BYTES:
+                raise _too_large(path, TABLE_BYTES)
             arrays = {name: stored[name] for name in stored.files}
     except zipfile.BadZipFile as error:
         raise RequestError(f"{path} is not an npz file, or a damaged one ({error})") from error
-    except (ValueError, EOFError, LookupError, RuntimeError, zlib.error) as error:
+    except (ValueError, EOFError, LookupError, RuntimeError, zlib.error, MemoryError) as error:
         raise RequestError(f"{path} is not an npz of plain arrays ({_reason(error)})") from error
     for name, array in arrays.items():
         if not isinstance(array, np.ndarray) or array.dtype.kind not in "biufUMm":

@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, distributions, version
 from pathlib import Path
 from types import ModuleType
@@ -163,10 +163,10 @@ class Registry:
 
 def _made_for_another_core(distribution: Distribution) -> str:
     """What a distribution's metadata ask of core, if the installed one is not that; else empty."""
-    core = _core_version()
-    if core is None or distribution.name == CORE:
+    core, facts = _core_version(), _metadata(distribution)
+    if core is None or facts["Name"] == CORE:
         return ""
-    asked = (text for text in distribution.requires or () if text.lower().replace("_", "-").startswith(CORE))
+    asked = (text for text in facts.get_all("Requires-Dist", ()) if text.lower().replace("_", "-").startswith(CORE))
     return next(filter(None, (_unmet(text, core) for text in asked)), "")
 
 
@@ -282,9 +282,15 @@ def _folder_of(distribution: Distribution) -> str:
 NAMELESS = "its metadata give no name or no version (a leftover of an installation?); install it again or remove it"
 
 
+@lru_cache(maxsize=1024)
+def _metadata(distribution: Distribution) -> Any:
+    """Its metadata, which importlib parses anew whenever it is asked."""
+    return distribution.metadata
+
+
 def _name_and_version(distribution: Distribution) -> tuple[str, str]:
     """As its metadata say; the folder and an empty version where they do not."""
-    facts = distribution.metadata
+    facts = _metadata(distribution)
     name, version = (str(facts[field]).strip() if field in facts else "" for field in ("Name", "Version"))
     return (name, version) if name and version else (_folder_of(distribution), "")
 

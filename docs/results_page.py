@@ -1,0 +1,70 @@
+"""mkdocs hook: puts the tables of PU-Bench's main comparison into ``results.md``, from ``benchmarks/results/``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from page_parts import BENCHMARKS, listed, origin, summary_script, table
+
+from pubench_core.plugins.info import DatasetInfo, MethodInfo
+from pubench_core.plugins.registry import registry
+from pubench_core.study.files import protocols, read_study
+
+if TYPE_CHECKING:
+    from mkdocs.structure.pages import Page
+
+MARKER = "<!-- here the site has the tables of benchmarks/results -->"
+#: Measure and criterion of every column, and what it is called.
+COLUMNS = {
+    "accuracy_by_f1": "accuracy by `f1` (oracle)",
+    "f1_by_f1": "F1 by `f1` (oracle)",
+    "accuracy_by_pa": "accuracy by `pa`",
+    "f1_by_pa": "F1 by `pa`",
+}
+
+
+def on_page_markdown(markdown: str, *, page: Page, **_: Any) -> str:
+    """The page, with its tables."""
+    return markdown.replace(MARKER, conventional()) if page.file.src_uri == "results.md" else markdown
+
+
+def conventional(results: Path = BENCHMARKS / "results") -> str:
+    """A section per data set: the protocol's, then others of which there are rows."""
+    summary = summary_script()
+    rows = [row for row in summary.read_accuracy(sorted(results.glob("*.csv"))) if row.protocol == summary.CONVENTIONAL]
+    planned = [entry["key"] for entry in read_study(protocols()["conventional"]).spec.data or ()]
+    data_sets = list(dict.fromkeys([*planned, *sorted(row.data for row in rows)]))
+    measured = sorted({row.method for row in rows})
+    parts = [part for data in data_sets for part in _section(data, measured, [row for row in rows if row.data == data])]
+    published = [info.key for info in registry().infos(MethodInfo) if info.reference is not None]
+    if missing := sorted(set(published) - set(measured)):
+        parts.append(f"Missing on every data set, since not run yet: {listed(missing)}.")
+    return "\n\n".join(parts)
+
+
+def _section(data: str, methods: list[str], rows: list[Any]) -> Iterator[str]:
+    names = {info.key: info.name for info in registry().infos(DatasetInfo)}
+    yield f"### {names.get(data, data)}"
+    if not rows:
+        yield "Missing: no method was run."
+        return
+    paper = summary_script().published()
+    printed = any(key == data for _, key in paper)
+    lines = []
+    for method in methods:
+        mine = [row for row in rows if row.method == method]
+        cells = [_cell(mine, measure) for measure in COLUMNS]
+        lines.append((f"`{method}`", len(mine), *cells, *([paper.get((method, data), "-")] if printed else [])))
+    yield table(("method", "seeds", *COLUMNS.values(), *(["PU-Bench prints"] if printed else [])), lines)
+    yield origin(rows)
+
+
+def _cell(rows: list[Any], measure: str) -> str:
+    """Mean and deviation, with their number where it is not that of all seeds; else why there is none."""
+    values = [row.measures[measure] for row in rows if measure in row.measures]
+    if values:
+        return summary_script().spread(values) + (f" ({len(values)})" if len(values) < len(rows) else "")
+    criterion = measure.rpartition("_by_")[2]
+    return "undefined" if rows and all(criterion in row.undefined for row in rows) else "missing"
