@@ -246,3 +246,22 @@ def test_an_estimator_that_fails_is_the_failure_of_the_run(do: Do, tmp_path: Pat
 def test_an_estimator_that_is_none_is_the_plugin_s_fault(do: Do) -> None:
     with pytest.raises(PluginError, match=r"prior 'none': .*:Path is not a subclass of pubench_core\.prior"):
         do("prior=estimated:none")
+
+
+def test_an_estimate_is_made_once_for_all_runs_on_the_same_samples(do: Do, pubench_cache: str) -> None:
+    first = do("prior=estimated:talkative", "seed=41").result.data.prior.estimate
+    again = do("prior=estimated:talkative", "seed=41", "method.config.epochs=1").result.data.prior.estimate
+    other = do("prior=estimated:talkative", "seed=42").result.data.prior.estimate
+    assert first is not None
+    assert again == first  # its seconds too, which no second estimate would repeat
+    assert other != first
+
+    damaged = 0
+    for path in (Path(pubench_cache) / "estimates").glob("*.json"):
+        path.write_text(path.read_text().replace("0.3", "0.4"))
+        damaged += 1
+    assert damaged >= 2
+    made = do("prior=estimated:talkative", "seed=41", "method.config.epochs=7").result.data.prior.estimate
+    assert made is not None
+    assert made.share == 0.3
+    assert made.seconds != first.seconds

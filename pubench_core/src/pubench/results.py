@@ -8,7 +8,7 @@ from os.path import isdir, isfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from pubench_core.errors import shortened, unknown
+from pubench_core.errors import RecordError, shortened, unknown
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import RESULT
@@ -206,6 +206,15 @@ class Results(Sequence[RunResult]):
         numbers = ["c", "prior", "prior_true", "criterion_value", *names]
         return frame.astype(dict.fromkeys(numbers, "float64"))
 
+    def to_long_frame(self) -> DataFrame:
+        """One row per run, criterion, part and measure, with intervals, memory and versions, ordered by run id.
+
+        That of a whole folder has the content of its ``results.parquet``.
+        """
+        from pubench_core.records.frame import frame_of
+
+        return frame_of(sorted((run.result for run in self), key=lambda result: result.run_id), registry())
+
     def _criteria_of(self, given: str | Collection[str]) -> list[str] | None:
         """Criteria by name; None for the one that names each result."""
         if given == "selected":
@@ -371,8 +380,11 @@ class Results(Sequence[RunResult]):
         )
 
 
-def load_results(folder: str | Path = "results") -> Results:
+def load_results(folder: str | Path = "results", *, study: str | None = None) -> Results:
     """All records of a folder, oldest first. Neither torch nor a plugin's implementation is imported.
+
+    ``study``: the name of a study that was planned there; only its runs then, in the plan's order and under the names
+    that it gives to rows, whatever code made them, with those that failed and have no result among the failures.
 
     A record that cannot be read (damaged, or of another version of pubench) is left out with a PubenchWarning that says
     why. Runs that failed are in ``failed/`` of the folder and not among the results.
@@ -392,10 +404,41 @@ def load_results(folder: str | Path = "results") -> Results:
         )
     if isfile(path / RESULT):
         raise InvalidRequest(f"folder: {path} is one record; the folder that holds it is right: {path.parent}")
+    if study is not None:
+        return _of_study(path, study)
     records = RecordStore(path).all()
     for error in records.unreadable:
         warnings.warn(f"left out: {error}", PubenchWarning, stacklevel=2)
     return Results(RunResult(record.result, record.folder, reused=True) for record in records.readable)
+
+
+def _of_study(folder: Path, name: str) -> Results:
+    """The runs of a study that have records, and the latest failure of those that have none."""
+    from pubench_core.study.files import folder_of
+    from pubench_core.study.plan import read_plan
+    from pubench_core.study.state import failure_in, failures_in
+
+    with in_words():
+        plan = read_plan(folder_of(folder, name))
+    assert plan is not None  # folder_of names studies that have one
+    store, failures = RecordStore(folder), failures_in(folder)
+    runs: list[RunResult | FailedRun] = []
+    names: list[str] = []
+    for planned in plan.runs:
+        try:
+            record = store.find(planned.run_id)
+        except RecordError as error:
+            warnings.warn(f"left out: {error}", PubenchWarning, stacklevel=3)
+            continue
+        failed = [found for path in failures.get(planned.run_id, ()) if (found := failure_in(path)) is not None]
+        if record is not None:
+            runs.append(RunResult(record.result, record.folder, reused=True))
+        elif failed:
+            runs.append(FailedRun(planned.row, planned.run_id, planned.spec, failed[-1].cause, failed[-1].reason))
+        else:
+            continue
+        names.append(planned.row)
+    return Results(runs, names)
 
 
 # -------------------------------------------------------------------- facts of one run

@@ -20,10 +20,12 @@ from ..data.user_table import UserTable
 from ..errors import RequestError
 from ..isolation import isolated
 from ..randomness import torch_seed
-from ..request.plan import MechanismChoice, Plan
+from ..request.plan import EstimatorChoice, MechanismChoice, Plan
 from ..results import Estimate
 from ..specs import RunSpec, is_one_sample, unlabeled_prior
+from ..specs.canonical import short_hash
 from ..training.views import Features
+from .kept_estimates import Kept
 from .priors import Samples, given_prior
 from .problem import OpenedData, Problem, Truth
 
@@ -67,7 +69,7 @@ def build_problem(
     test = preprocessing.apply(_gathered(data.x if data.x_test is None else data.x_test, split.test_rows))
     truth = data.y[split.train.rows] if data.y is not None else None
     prior_true = _true_prior(spec, split, truth)
-    prior, estimate = _prior(plan, split, pool, prior_true)
+    prior, estimate = _prior(plan, split, pool, prior_true, root.cache / "estimates")
     one_sample = is_one_sample(spec.data.scheme)
     y_test = data.y if data.x_test is None else data.y_test
     return Problem(
@@ -97,8 +99,12 @@ def _gathered(x: npt.NDArray[Any], rows: IntArray) -> npt.NDArray[Any]:
     return x if len(rows) == len(x) and np.array_equal(rows, np.arange(len(x))) else x[rows]
 
 
-def _prior(plan: Plan, split: Split, x: npt.NDArray[Any], true: float | None) -> tuple[float | None, Estimate | None]:
+def _prior(
+    plan: Plan, split: Split, x: npt.NDArray[Any], true: float | None, cache: Path
+) -> tuple[float | None, Estimate | None]:
     """The prior that the method is given; ``x``: features of the pool, in the split's order.
+
+    ``cache``: folder of estimates.
 
     RequestError where a method that reads it is given one below the labels.
     """
@@ -115,10 +121,17 @@ def _prior(plan: Plan, split: Split, x: npt.NDArray[Any], true: float | None) ->
         samples=samples,
         one_sample=is_one_sample(spec.data.scheme),
         seed=spec.seed,
+        kept=Kept(cache, _code_of(plan.estimator, plan)) if plan.estimator is not None else None,
     )
     if "prior" in plan.method.requires and found[0] is not None:
         _refuse_contradiction(spec, found[0], split)
     return found
+
+
+def _code_of(estimator: EstimatorChoice, plan: Plan) -> str:
+    """One package may have several estimators."""
+    info, parts = estimator.info, plan.code.parts
+    return short_hash([info.key, parts[f"{info.kind} {info.key}"], parts["engine"]])
 
 
 def _true_prior(spec: RunSpec, split: Split, truth: Truth | None) -> float | None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from ..randomness import stream, torch_seed
 from ..request.plan import EstimatorChoice
 from ..results import Estimate, plain_data
 from ..specs.run import UNKNOWN
+from .kept_estimates import Kept
 
 FOLDS = 5
 
@@ -45,10 +48,11 @@ def given_prior(
     samples: Callable[[], Samples],
     one_sample: bool,
     seed: int,
+    kept: Kept | None = None,
 ) -> tuple[float | None, Estimate | None]:
     """π in (0, 1), and the estimate behind it, if there is one; None where the prior is unknown and nobody needs it.
 
-    ``samples`` is called for estimators only.
+    ``samples`` is called for estimators only. ``kept``: where estimates are kept for other runs on the same samples.
 
     ``true``: None where it is not known; then neither it nor a multiple of it may be wanted.
 
@@ -61,7 +65,7 @@ def given_prior(
     word, _, rest = wanted.partition(":")
     estimate = None
     if estimator is not None:
-        estimate, prior = _estimated(wanted, estimator, samples(), one_sample, seed)
+        estimate, prior = _estimated(wanted, estimator, samples(), one_sample, seed, kept)
         how = f"estimated by {estimator.info.key}"
     else:
         assert true is not None  # resolve refuses the true prior where there is no truth
@@ -78,7 +82,7 @@ def given_prior(
 
 
 def _estimated(
-    wanted: str, choice: EstimatorChoice, samples: Samples, one_sample: bool, seed: int
+    wanted: str, choice: EstimatorChoice, samples: Samples, one_sample: bool, seed: int, kept: Kept | None
 ) -> tuple[Estimate, float]:
     """What the estimator says, and π: its share of U in case-control, (N_l + share n_U) / n otherwise."""
     n_positive, n_unlabeled = len(samples.positive), len(samples.unlabeled)
@@ -89,19 +93,32 @@ def _estimated(
             field="prior",
             value=wanted,
         )
-    started = time.perf_counter()
-    with isolated(torch_seed(seed, "prior"), torch.device("cpu")):  # whatever the estimator draws from
-        found = _asked(choice, samples, stream(seed, "prior"))
-    estimate = Estimate(
-        estimator=choice.info.key,
-        share=found.share,
-        interval=found.interval,
-        diagnostics=plain_data(found.diagnostics),
-        seconds=round(time.perf_counter() - started, 4),
-    )
+
+    def make() -> Estimate:
+        started = time.perf_counter()
+        with isolated(torch_seed(seed, "prior"), torch.device("cpu")):  # whatever the estimator draws from
+            found = _asked(choice, samples, stream(seed, "prior"))
+        return Estimate(
+            estimator=choice.info.key,
+            share=found.share,
+            interval=found.interval,
+            diagnostics=plain_data(found.diagnostics),
+            seconds=round(time.perf_counter() - started, 4),
+        )
+
+    estimate = make() if kept is None else kept.of(_content(samples, seed), make)
     if not one_sample:
-        return estimate, found.share
-    return estimate, (n_positive + found.share * n_unlabeled) / (n_positive + n_unlabeled)
+        return estimate, estimate.share
+    return estimate, (n_positive + estimate.share * n_unlabeled) / (n_positive + n_unlabeled)
+
+
+def _content(samples: Samples, seed: int) -> str:
+    """Of everything that an estimator is given."""
+    digest = hashlib.sha256(f"{seed} {FOLDS} {version('scikit-learn')} {np.__version__}".encode())
+    for array in (samples.positive, samples.unlabeled, samples.positive_instance, samples.unlabeled_instance):
+        digest.update(f" {array.dtype} {array.shape} ".encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
 
 
 def _asked(choice: EstimatorChoice, samples: Samples, rng: np.random.Generator) -> PriorEstimate:

@@ -112,7 +112,7 @@ def state_of(
         else:
             todo = unmeasured(asked, record.result) or record.result.selected != run.spec.selection.criterion
             return RunState(run, "to measure" if todo else "done", record=record)
-    same = [failure for failure in map(_failure, failures) if failure is not None and _same_code(failure, run, code)]
+    same = [failure for failure in map(failure_in, failures) if failure is not None and _same_code(failure, run, code)]
     if same and not _again(same):
         return RunState(run, "failed", f"{same[-1].cause}: {same[-1].reason}", failure=same[-1])
     why = why or (f"{same[-1].cause}: {same[-1].reason}" if same else "")
@@ -147,7 +147,7 @@ def _number(path: Path) -> int:
     return int(path.name.rpartition("-")[2])
 
 
-def _failure(folder: Path) -> Failure | None:
+def failure_in(folder: Path) -> Failure | None:
     """The failure in a folder; None where it cannot be read: the run is then tried again."""
     try:
         return Failure.model_validate_json((folder / FAILURE).read_bytes())

@@ -1,0 +1,113 @@
+"""Holistic-PU: what it is. The algorithm is in :mod:`pubench_holistic_pu.method`."""
+
+from pubench_core import MethodInfo, Preset, Reference, hookimpl
+
+OFFICIAL = {
+    "optimizer": "sgd",
+    "lr": 0.01,
+    "momentum": 0.9,
+    "weight_decay": 5e-4,
+    "batch_size": 64,
+    "trend_epochs": 15,
+    "trend_steps": 512,
+    "epochs": 25,
+    "steps_per_epoch": 512,
+    "patience": None,
+    "smoothing": 0.1,
+    "teacher_decay": 0.999,
+    "ordinary": "constant",
+    "growth": 0.8,
+    "threshold": 0.9,
+}
+#: Mirrored digits are other digits, or none.
+NOT_MIRRORED = {"mnist": {"flip": False}, "usps": {"flip": False}}
+
+
+@hookimpl
+def pubench_methods() -> list[MethodInfo]:
+    return [
+        MethodInfo(
+            key="holistic-pu",
+            name="Holistic-PU",
+            summary="pseudo-labels are where predictions rise over epochs, by a natural break; needs no class prior",
+            family="pseudo-labels and mixup",
+            reference=Reference(
+                authors="Wang, Wan, Geng, Li, Chen",
+                title="Beyond Myopia: Learning from Positive and Unlabeled Data through Holistic Predictive Trends",
+                venue="NeurIPS",
+                year=2023,
+                url="https://arxiv.org/abs/2310.04078",
+            ),
+            load="pubench_holistic_pu.method:HolisticPU",
+            setting="either",
+            follows="wxr99/HolisticPU: both stages, their losses, trends, breaks, schedule and views of color images; "
+            "strong views of U are forwarded in the first stage as well, for batch norm, and have no loss. Adapted: "
+            "all of U is scored, as it is, where the official loader drops the last rows and augments; pseudo-labels "
+            "go by row; the network stays in training mode after the first evaluation; the strong views of gray "
+            "images draw from their color operations one at a time; the epoch is chosen by the run's criterion, "
+            "officially by true labels. PU-Bench's schedule, which ends at 0.04 of the learning rate, its epochs that "
+            "count from 1 and its class index are not kept, nor is Wang et al.'s prediction by an average that starts "
+            "in the first stage",
+            presets={
+                "official": Preset(
+                    values=OFFICIAL,
+                    per_data={
+                        "cifar10": {"lr": 1.5e-3},
+                        "fashion-mnist": {"lr": 2e-3, "operations": "color"},
+                        "adni": {
+                            "lr": 5e-4,
+                            "batch_size": 16,
+                            "trend_epochs": 10,
+                            "trend_steps": 100,
+                            "epochs": 20,
+                            "steps_per_epoch": 100,
+                        },
+                        **NOT_MIRRORED,
+                    },
+                    note="the official run script, whose values are the defaults; CIFAR-10, Fashion-MNIST and MRI have "
+                    "their own. On tables it has no views, no smoothing, plain pseudo-labels, 10 and 30 epochs of 500 "
+                    "steps, batches of 50 and lr 1e-3: --set augment=false, smoothing=0, growth=0 and these numbers",
+                ),
+                "pubench": Preset(
+                    values={
+                        **OFFICIAL,
+                        "batch_size": 256,
+                        "trend_epochs": 10,
+                        "epochs": 100,
+                        "steps_per_epoch": None,
+                        "patience": 20,
+                        "smoothing": 0.05,
+                        "ordinary": "three-sigma",
+                    },
+                    per_data={"fashion-mnist": {"operations": "color"}, **NOT_MIRRORED},
+                    note="PU-Bench's paper code, all data sets: 10 epochs of 512 steps, then 100 passes over U with "
+                    "patience 20, with the official schedule and interpolation",
+                ),
+                "wang": Preset(
+                    values={
+                        **OFFICIAL,
+                        "lr": 1e-3,
+                        "trend_epochs": 16,
+                        "trend_steps": None,
+                        "epochs": 200,
+                        "steps_per_epoch": 100,
+                    },
+                    # 2,000 steps in passes over U (.7 x .9 of the rows) of 197, 60, 40, 128 steps:
+                    per_data={
+                        "cifar10": {"trend_epochs": 10},
+                        "imagenette": {"trend_epochs": 33},
+                        "usps": {"trend_epochs": 50, "flip": False},
+                        "letter": {"trend_epochs": 16},
+                    },
+                    note="Wang et al., Table 4: 2,000 iterations of warm-up, whose trends they follow pass by pass, "
+                    "then 20,000, evaluated every 100; batches of 64. The number of passes holds for r = .3 and their "
+                    "four data sets (any other has Letter's). Smoothing, threshold and filter are from their code, "
+                    "which interpolates per step and keeps the initial weights for the second stage",
+                ),
+                "quick": Preset(
+                    values={"trend_epochs": 5, "trend_steps": 20, "epochs": 5, "steps_per_epoch": 40},
+                    note="short, for a first try",
+                ),
+            },
+        )
+    ]

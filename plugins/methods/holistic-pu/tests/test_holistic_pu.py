@@ -1,0 +1,360 @@
+"""Holistic-PU in the engine: its stages, views and pseudo-labels, presets, and inputs at the edge of what is possible."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from pubench_holistic_pu import method as holistic
+from pubench_holistic_pu.method import (
+    Config,
+    HolisticPU,
+    natural_break,
+    pseudo_label_losses,
+    pseudo_labels,
+    trend,
+    trend_loss,
+)
+from torch import Tensor, nn
+
+from pubench.method import Backbone, Run
+from pubench_core.engine.building import build_problem
+from pubench_core.engine.train import Trained, train
+from pubench_core.plugins.info import MethodInfo
+from pubench_core.plugins.registry import registry
+from pubench_core.request import Layer, resolve
+from pubench_core.training.views import Features, PUData, PUPart
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+LAST = ("selection.criterion=last", "selection.criteria=[last]")
+SHORT = ("trend_epochs=3", "trend_steps=6", "epochs=3", "steps_per_epoch=6", "backbone.key=mlp-wang", *LAST)
+
+
+def trained(*sets: str) -> Trained:
+    plan = resolve([Layer.of("data.key=digits", "method.key=holistic-pu", *sets)], registry())
+    return train(plan, build_problem(plan))
+
+
+def last(*sets: str) -> np.ndarray:
+    """Test scores after the last epoch of a short run."""
+    return trained(*SHORT, *sets).scores["last"]["test"]
+
+
+def test_it_learns_and_no_epoch_of_the_first_stage_is_chosen() -> None:
+    result = trained("method.preset=quick", "mechanism.c=0.3", "backbone.key=mlp-wang")
+    assert [event.stage for event in result.epochs] == ["trends"] * 5 + ["pseudo-labels"] * 5
+    assert all(track.epoch is None or track.epoch > 5 for track in result.selection.tracks.values())
+    truth = result.evaluator.problem.truth_test
+    assert ((result.scores["last"]["test"] > 0) == truth).mean() > 0.75
+
+
+# -------------------------------------------------------------------- natural breaks
+
+
+def within(values: np.ndarray, at: float) -> float:
+    """Sum of squares within the values up to the break and those above it."""
+    parts = (values[values <= at], values[values > at])
+    return sum(float(((part - part.mean()) ** 2).sum()) for part in parts if len(part))
+
+
+@given(st.lists(st.integers(-50, 50), min_size=1, max_size=30), st.sampled_from([0.0, 1e6]))
+def test_no_other_break_leaves_less_within_the_classes(numbers: list[int], shift: float) -> None:
+    values = np.array(numbers, dtype=float) / 7
+    at = float(natural_break(torch.from_numpy(values + shift)))
+    assert at in values + shift
+    least = min(within(values, other) for other in values)
+    assert within(values + shift, at) == pytest.approx(least, rel=1e-5, abs=1e-6)
+
+
+def test_sixty_thousand_rows_take_one_sort() -> None:
+    """A quadratic search would fill a table of 3.6 x 10^9 numbers."""
+    generator = torch.Generator().manual_seed(0)
+    low, high = torch.randn(40_000, generator=generator) - 4, torch.randn(20_000, generator=generator) + 4
+    at = natural_break(torch.cat([low, high]))
+    assert low.max() <= at + 0.8
+    assert abs(float(at)) < 0.8
+
+
+@pytest.mark.parametrize("value", [-0.3, 0.0, 0.3])
+@pytest.mark.parametrize("n", [1, 2, 7])
+def test_equal_trends_make_all_rows_negative(value: float, n: int) -> None:
+    assert not pseudo_labels(torch.full((n,), value), "constant").any()
+
+
+def test_a_break_stays_where_too_few_ordinary_trends_are_left() -> None:
+    """One row is below 0.2 / 9: it has no break of its own."""
+    labels = pseudo_labels(torch.tensor([0.0, 0.1, 0.11, 0.5, 0.51]), "constant")
+    np.testing.assert_array_equal(labels, [False, False, False, True, True])
+
+
+def test_the_three_sigma_rule_leaves_out_what_is_far_from_the_mean() -> None:
+    trends = torch.cat([torch.linspace(0.01, 0.02, 50), torch.tensor([5.0])])
+    assert pseudo_labels(trends, "three-sigma").sum() == 26
+    np.testing.assert_array_equal(pseudo_labels(trends, "constant"), pseudo_labels(trends, "three-sigma"))
+    moderate = torch.tensor([0.0, 0.001, 0.1, 0.101])
+    assert pseudo_labels(moderate, "three-sigma").sum() == 2
+    assert pseudo_labels(moderate, "constant").sum() == 3
+
+
+@given(st.lists(st.lists(st.floats(0, 1), min_size=3, max_size=3), min_size=2, max_size=9))
+def test_trends_are_finite_for_all_probabilities(history: list[list[float]]) -> None:
+    found = trend(torch.tensor(history))
+    assert found.isfinite().all()
+    assert (found <= np.log(2.5) + 1e-9).all()
+    assert (found >= np.log(0.5) - 1e-9).all()
+
+
+# -------------------------------------------------------------------- the two stages
+
+FEATURES, ROWS, LABELED = 6, 40, 10
+
+
+def normed(outputs: int) -> Backbone:
+    stage = nn.Sequential(nn.Linear(FEATURES, 8), nn.BatchNorm1d(8), nn.ReLU())
+    return Backbone([stage], nn.Identity(), 8, outputs)
+
+
+def fitted(**options: Any) -> tuple[HolisticPU, PUData]:
+    """A short training on a small table, all of it in this test's hands."""
+    x = torch.randn(ROWS, FEATURES, generator=torch.Generator().manual_seed(0))
+    instance = torch.cat([torch.arange(LABELED), torch.arange(ROWS)])
+    labeled = torch.arange(len(instance)) < LABELED
+    part = PUPart(Features(x), instance, labeled, "case-control")
+    data = PUData(
+        Features(x), instance, labeled, "case-control", validation=part, granted=frozenset(), prior=None, truth=None
+    )
+    short: dict[str, Any] = {"trend_epochs": 3, "trend_steps": 4, "epochs": 4, "steps_per_epoch": 5, "batch_size": 8}
+    config = Config(**{**short, **options})
+    run = Run(config=config, data=data, seed=2, device=torch.device("cpu"), threads=1, build=normed)
+    method = HolisticPU(config)
+    method.fit(data, run)
+    return method, data
+
+
+def test_pseudo_labels_of_unlabeled_rows_are_those_of_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the order of the batches, each row brings the label that its own trend gave it."""
+    labels: list[Tensor] = []
+    used: list[tuple[Tensor, Tensor]] = []
+    rows: list[Tensor] = []
+    label, losses, batch = holistic.pseudo_labels, holistic.pseudo_label_losses, Run._batch
+
+    def kept(*args: Any) -> Tensor:
+        labels.append(label(*args))
+        return labels[-1]
+
+    def noted(p: Tensor, weak: Tensor, strong: Tensor | None, pseudo: Tensor, *args: Any) -> Any:
+        used.append((rows[-1], pseudo))
+        return losses(p, weak, strong, pseudo, *args)
+
+    def batched(run: Run[Config], of: Tensor) -> Any:
+        rows.append(of)
+        return batch(run, of)
+
+    monkeypatch.setattr(holistic, "pseudo_labels", kept)
+    monkeypatch.setattr(holistic, "pseudo_label_losses", noted)
+    monkeypatch.setattr(Run, "_batch", batched)
+    _, data = fitted()
+    assert len(labels) == 1
+    assert labels[0].shape == (data.n_unlabeled,)
+    assert 0 < labels[0].sum() < data.n_unlabeled
+    for of, pseudo in used:
+        assert not data.labeled[of].any()
+        np.testing.assert_array_equal(pseudo, labels[0][of - LABELED])
+
+
+def test_trends_are_of_the_average_network_after_each_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Tensor] = []
+    found = holistic.trend
+
+    def noted(history: Tensor) -> Tensor:
+        seen.append(history)
+        return found(history)
+
+    monkeypatch.setattr(holistic, "trend", noted)
+    _, data = fitted()
+    slow, _ = fitted(teacher_decay=1.0), None
+    assert seen[0].shape == (3, data.n_unlabeled)
+    assert ((seen[0] >= 0) & (seen[0] <= 1)).all()
+    assert not torch.equal(seen[0][0], seen[0][1])
+    # With a decay of 1 only the statistics of batch norm move: the parameters are the initial ones throughout.
+    assert slow is not None
+    assert (seen[1].diff(dim=0).abs().max()) < 0.5
+
+
+def test_pseudo_labels_count_from_nothing_upwards_by_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+    shares: list[float] = []
+    losses = holistic.pseudo_label_losses
+
+    def noted(*args: Any) -> Any:
+        shares.append(args[4])
+        return losses(*args)
+
+    monkeypatch.setattr(holistic, "pseudo_label_losses", noted)
+    fitted()
+    np.testing.assert_allclose(shares, np.repeat((np.arange(4) / 4) ** 0.8, 5))
+    shares.clear()
+    fitted(growth=0)
+    assert shares == [1.0] * 20
+
+
+def test_the_learning_rate_starts_anew_with_the_second_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, int]] = []
+    factor = holistic.lr_factor
+
+    def noted(step: int, steps: int) -> float:
+        asked.append((step, steps))
+        return factor(step, steps)
+
+    monkeypatch.setattr(holistic, "lr_factor", noted)
+    fitted()
+    assert asked == [(step, 20) for stage in (12, 20) for step in range(stage + 1)]
+
+
+def test_only_weights_decay(monkeypatch: pytest.MonkeyPatch) -> None:
+    groups: list[Any] = []
+    optimizer = Run.optimizer
+
+    def noted(run: Run[Config], parameters: Any, **options: Any) -> Any:
+        groups.append((parameters, options))
+        return optimizer(run, parameters, **options)
+
+    monkeypatch.setattr(Run, "optimizer", noted)
+    method, _ = fitted()
+    assert len(groups) == 2
+    (weights, rest), options = groups[1]
+    assert options == {"nesterov": True}
+    assert rest["weight_decay"] == 0
+    assert {id(p) for p in weights["params"]} == {id(method.net.stages[0][0].weight), id(method.net.head.weight)}
+    assert len(weights["params"]) + len(rest["params"]) == len(list(method.net.parameters()))
+
+
+def test_batch_norm_sees_one_batch_per_step_and_teachers_none_of_their_own() -> None:
+    method, _ = fitted()
+    assert int(method.net.state_dict()["stages.0.1.num_batches_tracked"]) == 20
+
+
+def test_both_stages_pass_over_u_where_no_steps_are_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[Any] = []
+    paired = Run.paired_batches
+
+    def noted(run: Run[Config], *args: Any, **options: Any) -> Any:
+        steps.append(options["steps"])
+        return paired(run, *args, **options)
+
+    monkeypatch.setattr(Run, "paired_batches", noted)
+    fitted(trend_steps=None, steps_per_epoch=None, batch_size=12)
+    assert steps == [4] * 7  # 40 rows of U
+    steps.clear()
+    fitted(trend_steps=None)
+    assert steps == [5] * 7
+
+
+def views_of(x: Tensor, **options: Any) -> list[tuple[str, dict[str, Any]]]:
+    """Which views a batch of these rows gets, and with what."""
+    asked: list[tuple[str, dict[str, Any]]] = []
+
+    class Looking:
+        def weak(self, rows: Tensor, **what: Any) -> Tensor:
+            asked.append(("weak", what))
+            return rows
+
+        def strong(self, rows: Tensor, **what: Any) -> Tensor:
+            asked.append(("strong", what))
+            return rows
+
+    views = HolisticPU(Config(**options))._views(x, x, Looking())  # type: ignore[arg-type]
+    assert len(views) == (4 if asked else 2)
+    return asked
+
+
+def test_views_are_those_of_the_card() -> None:
+    image, vector = torch.zeros(2, 1, 8, 8), torch.zeros(2, 5)
+    official = {"operations": "randaugment", "probability": 0.5, "magnitude": 0.9, "cutout": 0.5, "fill": 0.5}
+    assert views_of(image) == [("weak", {})] * 2 + [("strong", official)] * 2
+    unmirrored = [("weak", {"flip": False})] * 2 + [("strong", {"flip": False, **official})] * 2
+    assert views_of(image, flip=False) == unmirrored
+    assert views_of(image, operations="color")[2][1]["cutout"] == 0
+    noisy = {"noise": 0.05, "drop": 0.05, "sign": 0.05}
+    assert views_of(vector) == [("weak", {"noise": 0.01})] * 2 + [("strong", noisy)] * 2
+    assert views_of(vector, augment=False) == []
+
+
+OPTIONS = (
+    "smoothing=0",
+    "teacher_decay=0.5",
+    "growth=0",
+    "threshold=0.51",
+    "augment=false",
+    "trend_epochs=2",
+    "trend_steps=3",
+    "steps_per_epoch=none",
+)
+
+
+@pytest.mark.parametrize("setting", OPTIONS)
+def test_every_option_gives_another_result(setting: str) -> None:
+    plain, other = (last("teacher_decay=0.9", *sets) for sets in ((), (setting,)))
+    assert np.isfinite(other).all()
+    assert not np.allclose(plain, other)
+
+
+# -------------------------------------------------------------------- presets, edges
+
+
+def preset(name: str, data: str = "digits") -> dict[str, Any]:
+    (info,) = [info for info in registry().infos(MethodInfo) if info.key == "holistic-pu"]
+    return dict(info.presets[name].resolve(data))
+
+
+def test_the_official_values_are_the_defaults_and_no_prior_is_needed() -> None:
+    assert Config(**preset("official")) == Config()
+    assert HolisticPU.requires(Config()) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("data", "rows"), [("cifar10", 20_000), ("imagenette", 6_000), ("usps", 4_000), ("letter", 13_000)]
+)
+def test_wang_et_als_warm_up_is_two_thousand_steps_in_passes_over_u(data: str, rows: int) -> None:
+    values = preset("wang", data)
+    u = rows * 7 // 10  # r = .3 of the rows are P
+    one_pass = -(-(u - u // 10) // values["batch_size"])  # a tenth of U is for validation
+    assert values["trend_epochs"] == round(2_000 / one_pass)
+    assert values["trend_steps"] is None
+    assert values["epochs"] * values["steps_per_epoch"] == 20_000
+    Config(**values)
+
+
+@pytest.mark.parametrize("name", ["official", "pubench", "wang"])
+def test_digits_are_not_mirrored(name: str) -> None:
+    wherever = [data for data in ("mnist", "usps") if preset(name, data).get("flip") is not False]
+    assert wherever == (["mnist"] if name == "wang" else [])  # Wang et al. have no MNIST
+    assert "flip" not in preset(name, "cifar10")
+
+
+@pytest.mark.parametrize("name", ["official", "pubench", "wang", "quick"])
+def test_presets_run(name: str) -> None:
+    sets = ("trend_epochs=2", "trend_steps=2", "epochs=2", "steps_per_epoch=2", *LAST)
+    assert np.isfinite(trained(f"method.preset={name}", *sets).scores["last"]["test"]).all()
+
+
+def test_one_labeled_positive_has_a_result() -> None:
+    result = trained(*SHORT, "mechanism.c=0.002")
+    assert result.evaluator.problem.split.train.n_labeled == 1
+    assert np.isfinite(result.scores["last"]["test"]).all()
+
+
+@pytest.mark.parametrize("size", [1.0, 800.0])
+def test_losses_and_gradients_are_finite(size: float) -> None:
+    weak, strong, p = (torch.linspace(-size, size, 8).view(4, 2).roll(k).requires_grad_() for k in range(3))
+    losses = pseudo_label_losses(p, weak, strong, torch.tensor([True, False, True, False]), 0.7, 0.9)
+    total = torch.stack(losses).sum() + trend_loss([p, strong], weak, 0.1)
+    total.backward()
+    assert total.isfinite()
+    for logits in (p, weak, strong):
+        assert logits.grad is not None
+        assert logits.grad.isfinite().all()

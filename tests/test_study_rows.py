@@ -1,0 +1,186 @@
+"""Raw rows of studies: made from records, read beside the older ones, shown on the page of results."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from pubench_core.data.dataset import DataRoot
+from pubench_core.data.roots import data_root
+from pubench_core.execution.run import execute
+from pubench_core.plugins.registry import registry
+from pubench_core.records.store import RecordStore
+from pubench_core.request import Layer, resolve
+from pubench_core.specs import ExecutionSpec
+from pubench_core.study.files import StudyFolder, read_study
+from pubench_core.study.freeze import freeze
+from pubench_core.study.plan import write_plan
+
+ROOT = Path(__file__).parents[1]
+STUDY = """
+name: two-seeds
+methods: [{key: upu, preset: pubench, config: {epochs: 2}}]
+data: [digits]
+seeds: [2, 25]
+settings: {validation: {fraction: 0.05}, selection: {criterion: f1}}
+"""
+COMMAND = (
+    "pubench run --method upu --data digits --mech scar --c 0.1 --scheme case-control --preset pubench "
+    "--set validation.fraction=0.01 --select f1 --seed 2"
+)
+OLDER = "method,data,seed,prior,selected_by,accuracy,f1,accuracy_by_pa,run_id,commit,machine,command\n"
+COLUMNS = (
+    "method", "data", "mechanism", "c", "scheme", "prior", "seed", "preset", "settings", "criterion", "selected",
+    "epoch", "accuracy", "precision", "recall", "f1", "macro-f1", "auc", "run_id", "commit", "machine", "study",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def script() -> Iterator[object]:
+    """``script(name)``: a module of ``benchmarks/`` or ``docs/``."""
+    places = [str(ROOT / "benchmarks"), str(ROOT / "docs")]
+    sys.path[:0] = places
+    yield importlib.import_module
+    for place in places:
+        sys.path.remove(place)
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of records with a study of two runs, and one run that is not of it."""
+    results = tmp_path_factory.mktemp("study") / "results"
+    file = results.parent / "two.yaml"
+    file.write_text(STUDY)
+    study = read_study(file)
+    root: DataRoot = data_root(ExecutionSpec())
+    plan, _ = freeze(study, registry(), root)
+    write_plan(StudyFolder(results, plan.name), study, plan)
+    execution = {"results": str(results), "tracking": False, "device": "cpu"}
+    for run in (*plan.runs, plan.runs[0]):
+        spec = run.spec.model_dump(mode="json")
+        spec["seed"] = 42 if len(list(results.glob("*/result.json"))) == 2 else spec["seed"]
+        execute(resolve([Layer({**spec, "execution": execution})], registry()))
+    return results
+
+
+def test_rows_are_those_of_the_study_a_row_per_run_and_criterion(script: object, recorded: Path) -> None:
+    rows = script("study_rows").rows(recorded, None)  # type: ignore[operator]
+    results = {record.result.run_id: record.result for record in RecordStore(recorded).all().readable}
+    assert len(results) == 3
+    assert {row["seed"] for row in rows} == {2, 25}
+    for run_id in {row["run_id"] for row in rows}:
+        mine = {row["criterion"]: row for row in rows if row["run_id"] == run_id}
+        assert set(mine) == set(results[run_id].criteria)
+        assert [name for name, row in mine.items() if row["selected"]] == ["f1"]
+        for name, row in mine.items():
+            criterion = results[run_id].criteria[name]
+            value = criterion.measures["test"]["accuracy"].value if criterion.measures else None
+            assert row["accuracy"] == ("" if value is None else pytest.approx(100 * value, abs=5e-5))
+            assert (row["epoch"], row["criterion_oracle"]) == (criterion.epoch, criterion.oracle)
+
+
+def test_rows_say_what_was_set_beyond_preset_and_data_set(script: object, recorded: Path) -> None:
+    rows = script("study_rows").rows(recorded, "two-seeds")  # type: ignore[operator]
+    assert {row["settings"] for row in rows} == {"epochs=2 validation.fraction=0.05"}
+    assert {row["preset"] for row in rows} == {"pubench"}
+
+
+def test_rows_are_in_the_same_order_whenever_they_are_made(script: object, recorded: Path, tmp_path: Path) -> None:
+    command = ["study_rows.py", str(recorded), str(tmp_path / "a.csv")]
+    module: ModuleType = script("study_rows")  # type: ignore[operator]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", command)
+        module.main()
+    with (tmp_path / "a.csv").open(newline="") as file:
+        found = [(row["method"], int(row["seed"]), row["criterion"]) for row in csv.DictReader(file)]
+    assert found == sorted(found)
+    summary = script("summary")  # type: ignore[operator]
+    read = list(summary.read_accuracy([tmp_path / "a.csv"]))
+    assert [row.seed for row in read] == [2, 25]
+    assert read[0].protocol.sets == ("epochs=2", "validation.fraction=0.05")
+
+
+# -------------------------------------------------------------------- beside the older rows
+
+
+def study_row(seed: int, criterion: str, accuracy: str, f1: str, epoch: str = "1") -> str:
+    return (
+        f"upu,digits,scar,0.1,case-control,true,{seed},pubench,validation.fraction=0.01,{criterion},"
+        f"{criterion == 'f1'},{epoch},{accuracy},,,{f1},,,id{seed},abc,a machine,some\n"
+    )
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    """Seeds 2 and 42 of older rows, 2 and 25 of a study."""
+    older = [f"upu,digits,{seed},true,f1,{50 + seed},60,40,old{seed},old,a machine,{COMMAND}\n" for seed in (2, 42)]
+    (tmp_path / "older.csv").write_text(OLDER + "".join(older))
+    text = study_row(2, "f1", "80", "70") + study_row(2, "pa", "75", "65")
+    text += study_row(25, "f1", "90", "85") + study_row(25, "pa", "", "", epoch="")
+    (tmp_path / "a-study.csv").write_text(",".join(COLUMNS) + "\n" + text)
+    return tmp_path
+
+
+def test_the_row_of_a_study_counts_where_both_have_a_run(script: object, rows: Path) -> None:
+    summary = script("summary")  # type: ignore[operator]
+    found = {row.seed: row for row in summary.read_accuracy(sorted(rows.glob("*.csv")))}
+    assert {seed: (row.measures["accuracy"], row.file) for seed, row in found.items()} == {
+        2: (80.0, "a-study.csv"),
+        25: (90.0, "a-study.csv"),
+        42: (92.0, "older.csv"),
+    }
+    assert {row.protocol for row in found.values()} == {summary.CONVENTIONAL}
+    assert found[42].measures["f1_by_f1"] == 60
+    assert found[25].undefined == {"pa"}
+
+
+def test_the_page_of_results_has_means_numbers_of_seeds_and_what_is_missing(script: object, rows: Path) -> None:
+    page = script("results_page").conventional(rows)  # type: ignore[operator]
+    section = page.partition("### Digits")[2]
+    accuracy, f1, by_pa = [80, 90, 92], [70, 85, 60], [75, 40]
+    expected = [
+        "`upu`",
+        "3",
+        *(f"{np.mean(v):.2f} ± {np.std(v, ddof=1):.2f}" for v in (accuracy, f1)),
+        f"{np.mean(by_pa):.2f} ± {np.std(by_pa, ddof=1):.2f} (2)",
+        "65.00 (1)",
+    ]
+    assert "| " + " | ".join(expected) + " |" in section
+    assert "Raw rows: `a-study.csv`, `older.csv` in `benchmarks/results/`; commit `abc`, `old`; a machine." in section
+    assert "### MNIST\n\nMissing: no method was run." in page
+    assert "`nnpu`" in page.partition("Missing on every data set, since not run yet: ")[2]
+
+
+def test_a_criterion_without_a_value_in_any_run_is_undefined(script: object, rows: Path) -> None:
+    (rows / "older.csv").unlink()
+    text = (rows / "a-study.csv").read_text().replace(study_row(2, "pa", "75", "65"), study_row(2, "pa", "", "", ""))
+    (rows / "a-study.csv").write_text(text)
+    page = script("results_page").conventional(rows)  # type: ignore[operator]
+    assert "| `upu` | 2 | 85.00 ± 7.07 | 77.50 ± 10.61 | undefined | undefined |" in page
+
+
+def test_published_figures_are_of_methods_and_data_sets_by_their_keys(script: object) -> None:
+    published = script("summary").published()  # type: ignore[operator]
+    assert published["nnpu", "spambase"] == "81.66 ± 2.73"
+    assert len(published) == 19 * 8
+
+
+def test_the_page_of_results_has_a_place_for_the_tables(script: object) -> None:
+    marker = script("results_page").MARKER  # type: ignore[operator]
+    assert (ROOT / "docs" / "pages" / "results.md").read_text(encoding="utf-8").count(marker) == 1
+
+
+def test_every_study_file_of_the_benchmarks_can_be_read_and_says_what_it_is_for() -> None:
+    files = sorted((ROOT / "benchmarks" / "studies").glob("*.yaml"))
+    assert files
+    for path in files:
+        spec = read_study(path).spec
+        assert spec.name == path.stem
+        assert spec.description
