@@ -15,6 +15,8 @@ from pubench_core.results import RECORD_VERSION, Environment, Failure, Result
 from pubench_core.specs import RunSpec
 from pubench_core.specs.config import TrainingConfig
 from pubench_core.specs.fields import about
+from pubench_core.study.plan import FrozenPlan
+from pubench_core.study.spec import Axes, Draws, MechanismEntry, MethodEntry, StudySpec
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -42,10 +44,17 @@ record as a typed object.
 
 """
 
+STUDY = """# Fields of a study
+
+What a study file may hold ([Studies](studies.md) says what for), then the content of its frozen plan, `plan.json`. The
+models are `pubench_core.study.spec.StudySpec` and `pubench_core.study.plan.FrozenPlan`.
+
+"""
+
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds ``record-fields.md`` and ``run-fields.md``."""
-    add_pages(files, config, {"record-fields.md": page(), "run-fields.md": run_page()})
+    """Adds ``record-fields.md``, ``run-fields.md`` and ``study-fields.md``."""
+    add_pages(files, config, {"record-fields.md": page(), "run-fields.md": run_page(), "study-fields.md": study_page()})
     return files
 
 
@@ -62,6 +71,12 @@ def page() -> str:
 def run_page() -> str:
     """Every section of a run, and what every method that trains a network can be told."""
     return RUN + "\n".join(_section(model) for model in (*models(RunSpec), TrainingConfig))
+
+
+def study_page() -> str:
+    """A study file, its parts, and the plan that is made of it."""
+    parts: tuple[type[BaseModel], ...] = (StudySpec, MethodEntry, MechanismEntry, Draws, Axes)
+    return STUDY + "\n".join(_section(model) for model in (*parts, *models(FrozenPlan)))
 
 
 def models(*outer: type[BaseModel]) -> list[type[BaseModel]]:
@@ -99,15 +114,18 @@ def _meaning(field: FieldInfo) -> str:
 
 def _default(field: FieldInfo, model: type[BaseModel]) -> str:
     if field.is_required():
-        return "resolved" if _of_specs(model) else "always there"
+        return {"run": "resolved", "study": "to be given", "record": "always there"}[_page_of(model)]
     value = field.get_default(call_default_factory=True)
     if isinstance(value, BaseModel):
         return "its defaults"
     return "none" if value in (None, "", (), {}) else f"`{value}`"
 
 
-def _of_specs(model: type[BaseModel]) -> bool:
-    return model.__module__.startswith("pubench_core.specs")
+def _page_of(model: type[BaseModel]) -> str:
+    """Which of the pages has a model."""
+    if model.__module__.startswith("pubench_core.specs"):
+        return "run"
+    return "study" if model.__module__.startswith("pubench_core.study") else "record"
 
 
 def _words(annotation: Any) -> str:
@@ -129,7 +147,7 @@ def _words(annotation: Any) -> str:
     name = annotation.__name__
     if not issubclass(annotation, BaseModel):
         return f"`{name}`"
-    return f"[{name}]({'run' if _of_specs(annotation) else 'record'}-fields.md#{name.lower()})"
+    return f"[{name}]({_page_of(annotation)}-fields.md#{name.lower()})"
 
 
 if __name__ == "__main__":

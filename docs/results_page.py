@@ -65,6 +65,6 @@ def _cell(rows: list[Any], measure: str) -> str:
     """Mean and deviation, with their number where it is not that of all seeds; else why there is none."""
     values = [row.measures[measure] for row in rows if measure in row.measures]
     if values:
-        return summary_script().spread(values) + (f" ({len(values)})" if len(values) < len(rows) else "")
+        return f"{summary_script().spread(values)}{f' ({len(values)})' if len(values) < len(rows) else ''}"
     criterion = measure.rpartition("_by_")[2]
     return "undefined" if rows and all(criterion in row.undefined for row in rows) else "missing"

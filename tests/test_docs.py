@@ -36,18 +36,25 @@ NEVER = {"ui": "it serves a page until it is stopped", "check": "the tests of ev
 #: Comments before a block, read from its last line up.
 _SKIPPED = re.compile(r"<!-- not run in CI: (?P<why>.+) -->")
 _REFUSED = "<!-- refused in CI: exit code 2 -->"
-_FENCE = re.compile(r"(?P<before>[^\n]*)\n+```(?P<language>\w*)[^\n]*\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(
+    r"(?P<before>[^\n]*)\n+```(?P<language>\w*)(?P<more>[^\n]*)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE
+)
+_TITLE = re.compile(r'title="(?P<name>[\w.-]+)"')
 _RUN_ID = re.compile(r"results/([0-9a-f]{16})")
 
 
 @dataclass(frozen=True)
 class Block:
-    """One fenced block. ``skipped``: why CI does not run it; ``refused``: its command ends with exit code 2."""
+    """One fenced block. ``skipped``: why CI does not run it; ``refused``: its command ends with exit code 2.
+
+    ``title``: the file that it shows, if it shows one.
+    """
 
     language: str
     body: str
     skipped: str
     refused: bool
+    title: str
 
 
 def blocks(page: Path) -> list[Block]:
@@ -56,7 +63,9 @@ def blocks(page: Path) -> list[Block]:
     for fence in _FENCE.finditer("\n" + page.read_text(encoding="utf-8")):
         comment = _SKIPPED.search(fence["before"])
         refused = _REFUSED in fence["before"]
-        found.append(Block(fence["language"], fence["body"], comment["why"] if comment else "", refused))
+        titled = _TITLE.search(fence["more"])
+        why, title = comment["why"] if comment else "", titled["name"] if titled else ""
+        found.append(Block(fence["language"], fence["body"], why, refused, title))
     return found
 
 
@@ -108,6 +117,8 @@ def test_what_a_page_shows_can_be_done_in_its_order(page: Path, folder: Path, pu
     pubench, variables, said, last_run = pubench_in(folder), {"__name__": "__main__"}, "", ""
     extra = ["--threads", "1", *([] if page.stem == "tracking" else ["--no-tracking"])]  # MLflow takes seconds
     for block in blocks(page):
+        if block.title:
+            Path(block.title).write_text(block.body, encoding="utf-8")
         if block.language == "python":
             said = "" if block.skipped else carried_out(page, block, variables)
         elif block.language == "text" and said:
@@ -169,7 +180,7 @@ def test_every_skipped_block_says_why() -> None:
 
 def test_pages_are_found_that_have_commands_and_python() -> None:
     names = {page.stem for page in with_commands()}
-    assert {"README", "first-run", "settings", "failure-modes", "python", "user-tables"} <= names
+    assert {"README", "first-run", "settings", "failure-modes", "python", "user-tables", "studies"} <= names
 
 
 # -------------------------------------------------------------------- what pages say of the plugins
@@ -251,6 +262,66 @@ def test_every_field_of_a_run_is_on_its_page(hook: Callable[[str], ModuleType]) 
         assert f"| `{name}` |" in page
         for inner in getattr(field.annotation, "model_fields", {}):
             assert f"| `{inner}` |" in page
+
+
+def test_every_field_of_a_study_is_on_its_page(hook: Callable[[str], ModuleType]) -> None:
+    from pubench_core.study.plan import FrozenPlan, PlannedRun
+    from pubench_core.study.spec import Draws, MechanismEntry, MethodEntry, StudySpec
+
+    page = hook("record_pages").study_page()
+    for model in (StudySpec, MethodEntry, MechanismEntry, Draws, FrozenPlan, PlannedRun):
+        section = page.partition(f"## {model.__name__}\n")[2].partition("\n## ")[0]
+        for name, field in model.model_fields.items():
+            assert f"| `{name}` |" in section
+            assert field.description is not None
+            assert field.description in section
+
+
+def test_the_page_of_studies_has_every_field_protocol_and_cause() -> None:
+    from typing import get_args
+
+    from pubench_core.errors import Cause
+    from pubench_core.study.files import protocols
+    from pubench_core.study.spec import SEEDS, StudySpec
+
+    page = (DOCS / "pages" / "studies.md").read_text(encoding="utf-8")
+    fields = page.partition("| field | what it lists |")[2].partition("\n\n")[0]
+    named = re.findall(r"`([a-z]+)`", " ".join(line.split("|")[1] for line in fields.splitlines()[2:]))
+    assert sorted(named) == sorted(StudySpec.model_fields)
+    assert f"({', '.join(map(str, SEEDS))})" in fields
+    for name in protocols():
+        assert f"| `{name}` |" in page
+    for cause in get_args(Cause):
+        assert f"| `{cause}` |" in page
+
+
+def test_the_page_of_studies_counts_the_runs_of_every_protocol() -> None:
+    from pubench_core.study.files import protocols, read_study
+    from pubench_core.study.grid import cells_of
+    from pubench_core.study.spec import MethodEntry
+
+    page = (DOCS / "pages" / "studies.md").read_text(encoding="utf-8")
+    for name, path in protocols().items():
+        spec = read_study(path).spec
+        priors = None if spec.priors is None else tuple(p for p in spec.priors if p != "estimated:all")
+        one = spec.model_copy(update={"methods": (MethodEntry(key="upu"),)})
+        cells = cells_of(one.model_copy(update={"priors": priors}), registry())
+        row = next(line for line in page.splitlines() if line.startswith(f"| `{name}` |"))
+        assert row.split("|")[3].strip().partition(", and")[0] == f"{len(cells):,}"
+
+
+def test_the_page_of_formats_has_every_column_of_the_frame_with_its_type() -> None:
+    from pubench_core.records.frame import COLUMNS, FRAME_VERSION
+
+    page = (DOCS / "pages" / "record-formats.md").read_text(encoding="utf-8")
+    section = page.partition("## results.parquet\n")[2].partition("\n## ")[0]
+    found: dict[str, str] = {}
+    for line in section.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("| `"):
+            found |= dict.fromkeys(re.findall(r"`(\w+)`", cells[0]), cells[1])
+    assert found == dict(COLUMNS)
+    assert f'"version": {FRAME_VERSION}' in section
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
+from pubench_core.specs.config import TrainingConfig
 from pubench_core.training import optimizers
 
 CASES: list[tuple[str, dict[str, Any]]] = [
@@ -76,3 +77,17 @@ def test_a_group_can_be_added_and_is_refused_as_torch_refuses_it() -> None:
     assert [group["lr"] for group in optimizer.param_groups] == [0.1, 0.2]
     with pytest.raises(ValueError, match="some parameters appear in more than one parameter group"):
         optimizer.add_param_group({"params": [two]})
+
+
+@pytest.mark.parametrize(("kind", "expected"), [(None, "SGD"), ("adam", "Adam"), ("adamw", "AdamW"), ("sgd", "SGD")])
+def test_a_stage_may_have_another_kind_of_optimizer_than_the_configured_one(kind: Any, expected: str) -> None:
+    config = TrainingConfig(optimizer="sgd", lr=0.2, momentum=0.5, weight_decay=0.1)
+    options = {"betas": (0.5, 0.9), "nesterov": True}  # each family takes its own
+    optimizer = optimizers.new_optimizer(config, [nn.Parameter(torch.ones(1))], None, options, kind)
+    (group,) = optimizer.param_groups
+    assert type(optimizer).__name__ == expected
+    assert (group["lr"], group["weight_decay"]) == (0.2, 0.1)
+    if expected == "SGD":
+        assert (group["momentum"], group["nesterov"]) == (0.5, True)
+    else:
+        assert group["betas"] == (0.5, 0.9)

@@ -47,7 +47,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[StudyFolder, FrozenP
     write_plan(study, file, plan)
     orders = Orders(results=study.results)
     for run in plan.runs[:3]:
-        task = Task(run.run_id, run.spec.model_dump(mode="json"), orders.execution("cpu"), at_once=2)
+        task = Task(run.run_id, run.resolved, orders.execution("cpu"), at_once=2)
         assert carry_out(task, lambda event: None).status == "finished"
     pubench.run("upu", "digits", seed=99, config={"epochs": 1}, tracking=False, threads=1, results=study.results)
     return study, plan

@@ -103,7 +103,8 @@ def looked(request: Request, folder: StudyFolder, plan: FrozenPlan) -> Looked:
     chosen = plan.model_copy(update={"runs": tuple(chosen_runs(plan, request.only))})
     code = installed_code(plan, folder, registry(), say)
     digests = Digests(registry(), data_root(_execution(request)))
-    return Looked(folder, plan, code, states_of(chosen, code, RecordStore(folder.results), digests), digests)
+    known = folder.answering if not request.only else None  # what is kept is of whole plans
+    return Looked(folder, plan, code, states_of(chosen, code, RecordStore(folder.results), digests, known), digests)
 
 
 def _execution(request: Request) -> ExecutionSpec:
@@ -161,8 +162,8 @@ def print_plan(request: Request, *, replan: bool, jobs: int, as_json: bool) -> N
     console.print(f"expected: {expected_line(found, jobs)}", markup=False)
     for reason, count in Counter(cell.reason for cell in plan.excluded).items():
         console.print(f"left out: {counted(count, 'combination')}: {reason}", markup=False)
-    for key, reason in absent(found).items():
-        console.print(f"not here: {key}: {said(reason)}", markup=False)
+    for reason in absent(found).values():
+        console.print(f"not here: {said(reason)}", markup=False)
     console.print(f"plan: {folder.plan}{'' if frozen else f' (frozen {plan.made_at})'}", markup=False, soft_wrap=True)
 
 
@@ -260,7 +261,7 @@ def print_status(request: Request, *, as_json: bool) -> None:
     console.print(
         f"{plan.name}: {status_line(found)} of {counted(len(found.states), 'run')}", style="bold", markup=False
     )
-    data = list(dict.fromkeys(state.run.spec.data.key for state in found.states))
+    data = list(dict.fromkeys(state.run.data for state in found.states))
     columns = [Column("done / planned"), *(Column(key, right=True) for key in data)]
     rows = [
         [row, *(_cell(found.states, row, key) for key in data)]
@@ -271,15 +272,15 @@ def print_status(request: Request, *, as_json: bool) -> None:
         state.why for state in found.states if state.status == "missing" and state.why
     ).items():
         console.print(f"to run again: {counted(count, 'run')}: {said(reason)}", markup=False)
-    for key, reason in found.digests.absent.items():
-        console.print(f"not here to compare: {key}: {said(reason)}", markup=False)
+    for reason in found.digests.absent.values():
+        console.print(f"not here to compare: {said(reason)}", markup=False)
     for error in unreadable:
         console.print(f"not in the frame: {said(error)}", markup=False)
     console.print(f"frame: {frame}", markup=False, soft_wrap=True)
 
 
 def _cell(states: Sequence[RunState], row: str, data: str) -> str:
-    mine = [state for state in states if state.run.row == row and state.run.spec.data.key == data]
+    mine = [state for state in states if state.run.row == row and state.run.data == data]
     if not mine:
         return "-"
     done = sum(state.status in ("done", "to measure") for state in mine)
@@ -329,7 +330,9 @@ def export_study(request: Request, target: Path | None, *, with_scores: bool, as
     folder, plan = planned(request)
     found = looked(request, folder, plan)
     path = target or Path(f"{plan.name}.tar.gz")
-    records = [state.record for state in found.states if state.record is not None]
+    store = RecordStore(folder.results)
+    done = [store.find(state.run.run_id) for state in found.states if state.status in ("done", "to measure")]
+    records = [record for record in done if record is not None]
     packed = export(folder, plan, records, path, registry(), with_scores=with_scores)
     if as_json:
         print_json({"archive": str(path), "records": packed.records, "files": packed.files, "sha256": packed.sha256})

@@ -169,11 +169,11 @@ def _refuse_absent(found: Looked) -> None:
     """RequestError where files of a data set are not here: its runs could not even be refused."""
     missing = absent(found)
     if missing:
-        key, reason = next(iter(missing.items()))
+        reason = next(iter(missing.values()))
         here = [k for k in dict.fromkeys(str(s.run.facts.get("data")) for s in found.states) if k not in missing]
         others = f"; --only data={','.join(here)} runs the others" if here else ""
         names = ", ".join(missing)
-        raise RequestError(f"{names} {'is' if len(missing) == 1 else 'are'} not here{others}. {key}: {said(reason)}")
+        raise RequestError(f"{names} {'is' if len(missing) == 1 else 'are'} not here{others}. {said(reason)}")
 
 
 def _pool(request: Request, how: How, devices: Sequence[str], found: Looked) -> Pool:

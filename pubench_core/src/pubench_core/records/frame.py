@@ -157,7 +157,7 @@ def _stamp(results: Path) -> str:
     found = []
     for folder in os.scandir(results):
         try:
-            state = os.stat(os.path.join(folder.path, RESULT))
+            state = os.stat(f"{folder.path}/{RESULT}")
         except OSError:
             continue
         found.append([folder.name, state.st_mtime_ns, state.st_ino])

@@ -183,8 +183,7 @@ class _Conductor:
                 return
             run = self._queue.pop(place)
             at_once = min(self._study.pool.size, len(self._study.pool.in_work) + 1 + len(self._queue))
-            spec = run.spec.model_dump(mode="json")
-            self._study.pool.submit(Task(run.run_id, spec, {}, at_once))
+            self._study.pool.submit(Task(run.run_id, run.resolved, {}, at_once))
             self._study.audience.started(run)
 
     def _in_time(self, run: PlannedRun) -> bool:
@@ -258,9 +257,8 @@ class _Conductor:
             run = self._runs[run_id]
             failures = failures_in(self._study.store.root).get(run_id, ())
             state = state_of(run, self._study.code, self._study.store, self._study.digests, failures)
-            if state.status == "done" and state.record is not None:
-                result = state.record.result
-                self._ended(run, Ended(run_id, "found", "by another process", seconds=result.seconds.total))
+            if state.status == "done":
+                self._ended(run, Ended(run_id, "found", "by another process", seconds=state.seconds))
             elif state.status == "failed" and state.failure is not None:
                 self._ended(run, Ended(run_id, "failed", state.why, state.failure.cause))
             else:

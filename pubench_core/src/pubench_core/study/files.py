@@ -20,7 +20,9 @@ from ..request.explain import explain
 from ..request.layers import Layer, read_yaml
 from .spec import StudySpec
 
-STUDIES, STUDY, PLAN, CODE, LOGS = "studies", "study.yaml", "plan.json", "code.json", "logs"
+STUDIES, STUDY, PLAN, LOGS = "studies", "study.yaml", "plan.json", "logs"
+#: Caches, which may be deleted.
+CODE, ANSWERING = "code.json", "answering.json"
 _SUFFIXES = (".yaml", ".yml")
 
 
@@ -65,6 +67,11 @@ class StudyFolder:
     def code(self) -> Path:
         """The codes of the plan's runs, as they are installed."""
         return self.path / CODE
+
+    @property
+    def answering(self) -> Path:
+        """Which records were found to answer."""
+        return self.path / ANSWERING
 
     @property
     def logs(self) -> Path:

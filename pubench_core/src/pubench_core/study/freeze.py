@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +50,7 @@ def freeze(
             excluded.append(Excluded(cell=str(cell), reason=reason))
             continue
         run = PlannedRun(
-            run_id=plan.run_id, row=cell.row, facts=dict(cell.facts), draw=cell.draw, spec=plain(plan.spec)
+            run_id=plan.run_id, row=cell.row, facts=dict(cell.facts), draw=cell.draw, resolved=plain(plan.spec)
         )
         other = runs.setdefault(run.run_id, run)
         if other is not run:
@@ -87,10 +88,10 @@ def _below(origins: Mapping[tuple[str, ...], str], section: str) -> dict[tuple[s
     return {path[1:]: where for path, where in origins.items() if len(path) > 1 and path[0] == section}
 
 
-def plain(spec: RunSpec) -> RunSpec:
+def plain(spec: RunSpec) -> dict[str, Any]:
     """A spec without where and how it is carried out: what is to be kept of a run stays."""
     kept = {"artifacts": spec.execution.artifacts, "save_model": spec.execution.save_model}
-    return spec.model_copy(update={"execution": ExecutionSpec(**kept)})
+    return spec.model_copy(update={"execution": ExecutionSpec(**kept)}).model_dump(mode="json")
 
 
 def _beyond_one(plan: Plan, root: DataRoot, shares: dict[str, float | None]) -> str:

@@ -38,13 +38,13 @@ class InstalledCode(Stored):
         found = self.codes[self.of[run.run_id]]
         if not digest:
             return found
-        return Code.of({**found.parts, f"data {run.spec.data.key}": digest}, found.versions)
+        return Code.of({**found.parts, f"data {run.data}": digest}, found.versions)
 
     def asked(self, run: PlannedRun) -> Asked:
         """What a record must have to answer for a run."""
         criteria = {name: self.metrics.get(name, "") for name in run.spec.selection.criteria}
         metrics = {name: self.metrics.get(name, "") for name in run.spec.evaluation.metrics}
-        return Asked(run.spec, criteria, metrics, own_table=run.spec.data.own is not None)
+        return Asked(run.spec, criteria, metrics, own_table=run.own_table)
 
 
 def installed_code(
@@ -76,7 +76,7 @@ def _resolved(plan: FrozenPlan, registry: Registry, fingerprint: str) -> Install
 
     plans = []
     for run in plan.runs:
-        now = resolve([Layer(run.spec.model_dump(mode="json"))], registry)
+        now = resolve([Layer(run.resolved)], registry)
         if now.run_id != run.run_id:
             raise RequestError(
                 f"what is installed now understands '{run}' of the plan as another run ({now.run_id}, planned as "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError
@@ -23,7 +24,37 @@ class PlannedRun(Stored):
     row: str = Field(description="what its method is called in tables")
     facts: dict[str, Any] = Field(description="method, data, mechanism, c, scheme, prior, seed, preset as asked for")
     draw: int | None = Field(None, description="number of the hyper-parameter draw, from 0")
-    spec: RunSpec = Field(description="the resolved spec; where and how it is carried out is not part of the plan")
+    resolved: dict[str, Any] = Field(
+        description="the resolved spec; where and how it is carried out is not part of the plan"
+    )
+
+    @cached_property
+    def spec(self) -> RunSpec:
+        """The resolved spec. Raises RecordError if the plan was damaged there."""
+        try:
+            return RunSpec.model_validate(self.resolved)
+        except ValidationError as error:
+            raise RecordError(f"run {self.run_id} of the plan is damaged; freeze the plan again") from error
+
+    @property
+    def data(self) -> str:
+        """Key of the data set, name of the table; read without validating the whole spec, as the next two are."""
+        return str(self.resolved["data"]["key"])
+
+    @property
+    def preprocess(self) -> str:
+        """What is done to features."""
+        return str(self.resolved["data"]["preprocess"])
+
+    @property
+    def own_table(self) -> bool:
+        """Whether the data are a table of the user's own."""
+        return self.resolved["data"].get("own") is not None
+
+    @property
+    def method(self) -> str:
+        """Key of the method."""
+        return str(self.resolved["method"]["key"])
 
     def __str__(self) -> str:
         """``nnpu on digits, c 0.1, seed 2``: what tells it from its neighbors."""
@@ -33,7 +64,7 @@ class PlannedRun(Stored):
         if self.spec.mechanism.key not in ("scar", "given"):
             more = {"mechanism": self.spec.mechanism.key, **more}  # type: ignore[dict-item]
         listed = ", ".join(f"{name} {value}" for name, value in more.items() if value is not None)
-        return f"{self.row} on {self.spec.data.key}, {listed}"
+        return f"{self.row} on {self.data}, {listed}"
 
 
 class Excluded(Stored):

@@ -16,8 +16,10 @@ from ..plugins.info import DatasetInfo
 from ..plugins.registry import Registry
 from ..records.asked import lacks, unmeasured
 from ..records.files import FAILURE
-from ..records.store import Record, RecordStore
+from ..records.store import RecordStore
 from ..results import Failure
+from ..specs.canonical import short_hash
+from .answering import Answering, stamp_of
 from .installed import InstalledCode
 from .plan import FrozenPlan, PlannedRun
 
@@ -31,15 +33,15 @@ MOST_DEATHS = 2
 
 @dataclass(frozen=True)
 class RunState:
-    """``why``: why there is no result that answers. ``failure``: the latest by the code that would run now.
+    """``why``: why there is no result that answers. ``seconds``: that its record took, where one answers.
 
-    ``unreadable``: there is a record that cannot be read.
+    ``failure``: the latest by the code that would run now. ``unreadable``: there is a record that cannot be read.
     """
 
     run: PlannedRun
     status: Status
     why: str = ""
-    record: Record | None = None
+    seconds: float | None = None
     failure: Failure | None = None
     unreadable: bool = False
 
@@ -58,14 +60,13 @@ class Digests:
 
     def of(self, run: PlannedRun, stored: Mapping[str, str]) -> str:
         """Of the arrays that a run reads; where they are not here, as in ``stored``, the parts of a record's code."""
-        data = run.spec.data
-        if data.own is not None:
+        if run.own_table:
             return ""
-        key = (data.key, data.preprocess)
+        key = (run.data, run.preprocess)
         if key not in self._known:
             self._known[key] = self._now(*key)
         found = self._known[key]
-        return stored.get(f"data {data.key}", "") if found is None else found
+        return stored.get(f"data {run.data}", "") if found is None else found
 
     def _now(self, key: str, preprocess: str) -> str | None:
         source = source_of(self.registry.find(DatasetInfo, key))
@@ -78,7 +79,7 @@ class Digests:
     def check(self, runs: Sequence[PlannedRun]) -> dict[str, str]:
         """Data set -> why its files are not here, of all that these runs read."""
         found = {}
-        for key in dict.fromkeys(run.spec.data.key for run in runs if run.spec.data.own is None):
+        for key in dict.fromkeys(run.data for run in runs if not run.own_table):
             try:
                 located(source_of(self.registry.find(DatasetInfo, key)), self.root)
             except (RequestError, PluginError) as error:
@@ -86,10 +87,32 @@ class Digests:
         return found
 
 
-def states_of(plan: FrozenPlan, code: InstalledCode, store: RecordStore, digests: Digests) -> list[RunState]:
-    """The state of every run of a plan, in its order."""
+def states_of(
+    plan: FrozenPlan, code: InstalledCode, store: RecordStore, digests: Digests, known: Path | None = None
+) -> list[RunState]:
+    """The state of every run of a plan, in its order.
+
+    ``known``: file that keeps which records were found to answer; one whose files are as they were then is not read
+    again while code and data are the same.
+    """
     failures = failures_in(store.root)
-    return [state_of(run, code, store, digests, failures.get(run.run_id, ())) for run in plan.runs]
+    stamps = {run.run_id: stamp_of(store.folder(run.run_id)) for run in plan.runs}
+    here = {(r.data, r.preprocess): digests.of(r, {}) for r in plan.runs if stamps[r.run_id] and not r.own_table}
+    before = Answering.read(known, short_hash([code.fingerprint, code.plan, sorted(here.items())]))
+    now = before.model_copy(update={"runs": {}})
+    states = []
+    for run in plan.runs:
+        stamp = stamps[run.run_id]
+        if stamp and (found := before.runs.get(run.run_id)) is not None and found[0] == stamp:
+            state = RunState(run, "done", seconds=found[1])
+        else:
+            state = state_of(run, code, store, digests, failures.get(run.run_id, ()))
+        if state.status == "done" and state.seconds is not None and stamp:
+            now.runs[run.run_id] = (stamp, state.seconds)
+        states.append(state)
+    if known is not None and now != before:
+        now.write(known)
+    return states
 
 
 def state_of(
@@ -111,7 +134,7 @@ def state_of(
             why = f"the stored record has {', '.join(missing)}"
         else:
             todo = unmeasured(asked, record.result) or record.result.selected != run.spec.selection.criterion
-            return RunState(run, "to measure" if todo else "done", record=record)
+            return RunState(run, "to measure" if todo else "done", seconds=record.result.seconds.total)
     same = [failure for failure in map(failure_in, failures) if failure is not None and _same_code(failure, run, code)]
     if same and not _again(same):
         return RunState(run, "failed", f"{same[-1].cause}: {same[-1].reason}", failure=same[-1])
@@ -121,7 +144,7 @@ def state_of(
 
 def _same_code(failure: Failure, run: PlannedRun, code: InstalledCode) -> bool:
     """Whether what failed is what would run now; the data count as they were when it failed."""
-    return code.code(run, failure.code.parts.get(f"data {run.spec.data.key}", "")).hash == failure.code.hash
+    return code.code(run, failure.code.parts.get(f"data {run.data}", "")).hash == failure.code.hash
 
 
 def _again(failures: Sequence[Failure]) -> bool:
@@ -169,8 +192,8 @@ class Expected:
         """From what is done."""
         found = cls()
         for state in states:
-            if state.record is not None:
-                found.add(state.run, state.record.result.seconds.total)
+            if state.seconds is not None:
+                found.add(state.run, state.seconds)
         return found
 
     def add(self, run: PlannedRun, seconds: float) -> None:
@@ -188,7 +211,7 @@ class Expected:
 
 
 def _kinds(run: PlannedRun) -> list[tuple[str, ...]]:
-    return [("row", run.row, run.spec.data.key), ("data", run.spec.data.key), ("method", run.spec.method.key)]
+    return [("row", run.row, run.data), ("data", run.data), ("method", run.method)]
 
 
 def by_length(runs: Sequence[PlannedRun], expected: Expected) -> list[PlannedRun]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -52,18 +52,28 @@ class SGD(_Uncompiled, torch.optim.SGD):
     """See :class:`torch.optim.SGD`."""
 
 
-def new_optimizer(config: TrainingConfig, groups: list[Any], lr: float | None, options: dict[str, Any]) -> Optimizer:
-    """The configured optimizer over parameters or groups of them; options of the other family are left out."""
+def new_optimizer(
+    config: TrainingConfig,
+    groups: list[Any],
+    lr: float | None,
+    options: dict[str, Any],
+    kind: Literal["adam", "adamw", "sgd"] | None = None,
+) -> Optimizer:
+    """The configured optimizer, or another ``kind``, over parameters or groups of them.
+
+    Options of the other family are left out.
+    """
+    kind = config.optimizer if kind is None else kind
     if strange := sorted(set(options) - {*ADAM, *SGD_ONLY}):
         known = ", ".join(ADAM + SGD_ONLY)
         raise PluginError(f"run.optimizer has no option {', '.join(strange)}; options are {known}")
-    family = SGD_ONLY if config.optimizer == "sgd" else ADAM
+    family = SGD_ONLY if kind == "sgd" else ADAM
     chosen = {name: value for name, value in options.items() if name in family}
     rate, decay = config.lr if lr is None else lr, config.weight_decay
-    if config.optimizer == "sgd":
+    if kind == "sgd":
         return SGD(groups, lr=rate, momentum=config.momentum, weight_decay=decay, **chosen)
-    kind = Adam if config.optimizer == "adam" else AdamW
-    return kind(groups, lr=rate, weight_decay=decay, fused=True, **chosen)
+    adam = Adam if kind == "adam" else AdamW
+    return adam(groups, lr=rate, weight_decay=decay, fused=True, **chosen)
 
 
 def take_step(pairs: list[tuple[Tensor, Optimizer]], max_norm: float | None) -> None:

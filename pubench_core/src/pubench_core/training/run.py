@@ -139,13 +139,20 @@ class Run(Generic[ConfigT]):
             for m in tracking:
                 m.track_running_stats = True
 
-    def optimizer(self, parameters: Iterable[Any], *, lr: float | None = None, **options: Any) -> Optimizer:
-        """The configured optimizer over the parameters (or parameter groups).
+    def optimizer(
+        self,
+        parameters: Iterable[Any],
+        *,
+        lr: float | None = None,
+        kind: Literal["adam", "adamw", "sgd"] | None = None,
+        **options: Any,
+    ) -> Optimizer:
+        """The configured optimizer over the parameters (or parameter groups); ``kind``: another one, for one stage.
 
         ``options``: ``betas``, ``eps`` and ``amsgrad`` of the Adam family, ``nesterov`` and ``dampening`` of SGD; those
         of the family that is not configured are left out.
         """
-        return new_optimizer(self._training_config, list(parameters), lr, options)
+        return new_optimizer(self._training_config, list(parameters), lr, options, kind)
 
     @property
     def _training_config(self) -> TrainingConfig:

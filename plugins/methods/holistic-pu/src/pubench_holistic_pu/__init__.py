@@ -98,6 +98,7 @@ def pubench_methods() -> list[MethodInfo]:
                         "imagenette": {"trend_epochs": 33},
                         "usps": {"trend_epochs": 50, "flip": False},
                         "letter": {"trend_epochs": 16},
+                        "mnist": {"flip": False},
                     },
                     note="Wang et al., Table 4: 2,000 iterations of warm-up, whose trends they follow pass by pass, "
                     "then 20,000, evaluated every 100; batches of 64. The number of passes holds for r = .3 and their "
@@ -105,7 +106,7 @@ def pubench_methods() -> list[MethodInfo]:
                     "which interpolates per step and keeps the initial weights for the second stage",
                 ),
                 "quick": Preset(
-                    values={"trend_epochs": 5, "trend_steps": 20, "epochs": 5, "steps_per_epoch": 40},
+                    values={"trend_epochs": 5, "trend_steps": None, "epochs": 10, "steps_per_epoch": None},
                     note="short, for a first try",
                 ),
             },

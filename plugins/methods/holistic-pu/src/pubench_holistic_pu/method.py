@@ -42,7 +42,9 @@ STEEP = 0.2 / 9
 
 class Config(TrainingConfig):
     optimizer: Literal["adam", "adamw", "sgd"] = Field("sgd", description="optimizer; sgd uses Nesterov's momentum")
-    lr: float = Field(0.01, gt=0, description="learning rate at the start of a stage", search=LogUniform(1e-4, 10**-1.5))
+    lr: float = Field(
+        0.01, gt=0, description="learning rate at the start of a stage", search=LogUniform(1e-4, 10**-1.5)
+    )
     weight_decay: float = Field(5e-4, ge=0, description="L2 penalty of weights; biases and batch norm have none")
     batch_size: int = Field(64, ge=1, description="rows of P and of U per batch", search=PowerOfTwo(5, 8))
     trend_epochs: int = Field(15, ge=2, description="epochs over which the trend of every row of U is followed")
@@ -205,9 +207,9 @@ class HolisticPU(Method[Config]):
             weak, strong = WEAK_VECTOR, STRONG_VECTOR
         return [run.weak(p, **weak), run.weak(u, **weak), run.strong(u, **strong), run.strong(p, **strong)]
 
-    def _logits(self, views: list[Tensor]) -> tuple[Tensor, ...]:
+    def _logits(self, views: list[Tensor]) -> list[Tensor]:
         """(n, 2) logits of each view, from one forward pass: batch norm sees P and U together."""
-        return self.net(torch.cat(views)).split([len(view) for view in views])
+        return list(self.net(torch.cat(views)).split([len(view) for view in views]))
 
     def decision_function(self, x: Tensor) -> Tensor:
         negative, positive = self.net(x).unbind(dim=1)

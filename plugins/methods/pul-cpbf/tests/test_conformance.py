@@ -1,0 +1,6 @@
+from pubench_core.testing import MethodConformance
+
+
+class TestConformance(MethodConformance):
+    key = "pul-cpbf"
+    sets = ("fence=3", "fence_epochs=1")

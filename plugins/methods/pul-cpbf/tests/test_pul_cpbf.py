@@ -1,0 +1,390 @@
+"""PUL-CPBF in the engine: the fence, its labels, the final network, presets, and inputs at the edge."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from pubench_pul_cpbf import method as cpbf
+from pubench_pul_cpbf.method import (
+    PULCPBF,
+    Config,
+    boundaries,
+    fence_labels,
+    fence_risk,
+    final_losses,
+    opinion,
+    weight_of_u,
+)
+from torch import Tensor, nn
+
+from pubench.method import Backbone, Run, logistic_loss
+from pubench_core.engine.building import build_problem
+from pubench_core.engine.train import Trained, train
+from pubench_core.plugins.info import MethodInfo
+from pubench_core.plugins.registry import registry
+from pubench_core.request import Layer, resolve
+from pubench_core.training.views import Features, PUData, PUPart
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+LAST = ("selection.criterion=last", "selection.criteria=[last]")
+SHORT = ("fence=3", "fence_epochs=2", "epochs=2", "backbone.key=mlp-wang", *LAST)
+
+
+def trained(*sets: str) -> Trained:
+    plan = resolve([Layer.of("data.key=digits", "method.key=pul-cpbf", *sets)], registry())
+    return train(plan, build_problem(plan))
+
+
+def last(*sets: str) -> np.ndarray:
+    """Test scores after the last epoch of a short run."""
+    return trained(*SHORT, *sets).scores["last"]["test"]
+
+
+def test_it_ranks_and_no_epoch_of_the_fence_is_chosen() -> None:
+    result = trained("method.preset=quick", "mechanism.c=0.3", "backbone.key=mlp-wang")
+    assert [event.stage for event in result.epochs] == ["fence"] * 5 + ["mixed labels"] * 15
+    assert all(track.epoch is None or track.epoch > 5 for track in result.selection.tracks.values())
+    truth, scores = result.evaluator.problem.truth_test == 1, result.scores["last"]["test"]
+    above = scores[truth][:, None] > scores[~truth]
+    assert above.mean() > 0.85  # the area under the curve
+
+
+# -------------------------------------------------------------------- formulas
+
+
+@given(alpha=st.floats(0.01, 0.99), r=st.floats(1e-4, 0.9), prior=st.floats(1e-3, 1))
+def test_the_boundary_is_where_it_is_asked_for(alpha: float, r: float, prior: float) -> None:
+    beta = weight_of_u(alpha, r, prior)
+    assert 0 < beta < 1
+    assert beta * (1 - r) * prior / ((1 - beta) * r) == pytest.approx(alpha)
+
+
+@pytest.mark.parametrize("alpha", [0.2, 0.5, 0.8])
+def test_the_minimum_of_the_risk_changes_sign_at_the_boundary(alpha: float) -> None:
+    """Rows of nine kinds, whose posteriors are .1 to .9: a free logit for each is above 0 from alpha on."""
+    posterior = torch.linspace(0.1, 0.9, 9, dtype=torch.float64)
+    prior, r = float(posterior.mean()), 0.05
+    of_p = posterior / posterior.sum()
+    z = torch.zeros(9, dtype=torch.float64, requires_grad=True)
+    beta = weight_of_u(alpha, r, prior)
+    risk = (1 - beta) * r * (of_p * logistic_loss(z)).sum() + beta * (1 - r) * logistic_loss(-z).mean()
+    (slope,) = torch.autograd.grad(risk, z)
+    at = (posterior - alpha).abs() < 1e-9
+    assert (slope[(posterior > alpha) & ~at] < 0).all()
+    assert (slope[(posterior < alpha) & ~at] > 0).all()
+    torch.testing.assert_close(slope[at], torch.zeros_like(slope[at]), atol=1e-12, rtol=0)
+
+
+@given(st.integers(1, 12), st.integers(0, 2**31))
+def test_every_vote_has_a_label_between_0_and_1(n: int, seed: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    votes = torch.rand(n, 50, generator=generator) < 0.5
+    labels = fence_labels(votes, boundaries(n), torch.rand(50, generator=generator))
+    assert ((labels >= 0) & (labels <= 1)).all()
+    assert (labels[~votes[0]] <= boundaries(n)[0]).all()
+    assert (labels[votes.all(dim=0)] >= boundaries(n)[-1]).all()
+
+
+def test_sharpened_probabilities_are_those_of_the_definition() -> None:
+    z = torch.linspace(-8, 8, 33, dtype=torch.float64)
+    p = z.sigmoid()
+    for t in (0.5, 1.0, 1.5):
+        torch.testing.assert_close(opinion(z, t), p ** (1 / t) / (p ** (1 / t) + (1 - p) ** (1 / t)))
+    assert opinion(torch.tensor([-1e5, 1e5]), 0.5).tolist() == [0, 1]
+
+
+def test_a_constant_half_of_trust_lets_no_label_move_a_decision() -> None:
+    """Why trust rises by default: early targets are the labels, and a row's decision follows them."""
+    z, labels = torch.tensor([0.1, -0.1]), torch.tensor([0.02, 0.98])
+    for trust, follows in ((0.5, False), ((1 / 50) ** 0.8, True)):
+        logits = z.clone().requires_grad_()
+        losses = final_losses(z, logits, z, labels, trust, 0.5, 0.9)
+        for _ in range(200):
+            (slope,) = torch.autograd.grad(losses.weak, logits)
+            logits = (logits - slope).detach().requires_grad_()
+            losses = final_losses(z, logits, z, labels, trust, 0.5, 0.9)
+        assert ((logits > 0) == (labels > 0.5)).tolist() == [follows, follows]
+
+
+# -------------------------------------------------------------------- the two stages
+
+FEATURES, ROWS, LABELED = 6, 40, 10
+
+
+def normed(outputs: int) -> Backbone:
+    stage = nn.Sequential(nn.Linear(FEATURES, 8), nn.BatchNorm1d(8), nn.ReLU())
+    return Backbone([stage], nn.Identity(), 8, outputs)
+
+
+def table(prior: float) -> PUData:
+    x = torch.randn(ROWS, FEATURES, generator=torch.Generator().manual_seed(0))
+    x[: ROWS // 2] += 1
+    instance = torch.cat([torch.arange(LABELED), torch.arange(ROWS)])
+    labeled = torch.arange(len(instance)) < LABELED
+    part = PUPart(Features(x), instance, labeled, "case-control")
+    granted = frozenset({"prior"})
+    return PUData(
+        Features(x), instance, labeled, "case-control", validation=part, granted=granted, prior=prior, truth=None
+    )
+
+
+def fitted(**options: Any) -> tuple[PULCPBF, PUData]:
+    """A short training on a small table, all of it in this test's hands."""
+    data = table(0.5)
+    short: dict[str, Any] = {"fence": 4, "fence_epochs": 2, "epochs": 3, "steps_per_epoch": 4, "batch_size": 8}
+    config = Config(**{**short, **options})
+    run = Run(config=config, data=data, seed=2, device=torch.device("cpu"), threads=1, build=normed)
+    method = PULCPBF(config)
+    method.fit(data, run)
+    return method, data
+
+
+def test_the_weak_classifiers_see_the_same_batches_and_one_step_moves_them_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[float, float, float]] = []
+    batches: list[Tensor] = []
+    steps: list[str] = []
+    risk, batch, step = cpbf.fence_risk, Run._batch, Run.step
+
+    def noted(z_p: Tensor, z_u: Tensor, alpha: float, r: float, prior: float, surrogate: Any) -> Tensor:
+        calls.append((alpha, r, prior))
+        return risk(z_p, z_u, alpha, r, prior, surrogate)
+
+    def batched(run: Run[Config], rows: Tensor) -> Any:
+        batches.append(rows)
+        return batch(run, rows)
+
+    def stepped(run: Run[Config], *args: Any, **options: Any) -> None:
+        steps.append("final" if "report" in options else "fence")
+        step(run, *args, **options)
+
+    monkeypatch.setattr(cpbf, "fence_risk", noted)
+    monkeypatch.setattr(Run, "_batch", batched)
+    monkeypatch.setattr(Run, "step", stepped)
+    fitted()
+    share = LABELED / (LABELED + ROWS)
+    assert calls == [(alpha, share, 0.5) for _ in range(8) for alpha in boundaries(4)]
+    assert steps == ["fence"] * 8 + ["final"] * 12
+    assert len(batches) == 2 * len(steps)
+
+
+def test_training_together_is_training_each_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Adam moves each parameter by its own gradients: the sum of the risks is each classifier's own."""
+    votes: list[Tensor] = []
+    label = cpbf.fence_labels
+
+    def noted(given: Tensor, *args: Any) -> Tensor:
+        votes.append(given)
+        return label(given, *args)
+
+    monkeypatch.setattr(cpbf, "fence_labels", noted)
+    fitted(fence_lr=0.05)
+    together, backbone = votes.pop(), Run.backbone
+    for k, alpha in enumerate(boundaries(4)):
+        made: list[Backbone] = []
+
+        def the_kth(run: Run[Config], outputs: int = 1, k: int = k, made: list[Backbone] = made) -> Backbone:
+            """Its initialization is that of its place."""
+            while len(made) < k:
+                made.append(backbone(run, outputs))
+            made.append(backbone(run, outputs))
+            return made[-1]
+
+        with monkeypatch.context() as patch:
+            patch.setattr(cpbf, "boundaries", lambda n, alpha=alpha: [alpha])
+            patch.setattr(Run, "backbone", the_kth)
+            fitted(fence_lr=0.05, fence=1)
+        torch.testing.assert_close(votes.pop()[0], together[k])
+    assert 0 < together.float().mean() < 1
+
+
+def test_labels_are_drawn_once_and_go_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    labels: list[Tensor] = []
+    used: list[tuple[Tensor, Tensor]] = []
+    rows: list[Tensor] = []
+    label, losses, batch = cpbf.fence_labels, cpbf.final_losses, Run._batch
+
+    def kept(*args: Any) -> Tensor:
+        labels.append(label(*args))
+        return labels[-1]
+
+    def noted(*args: Any) -> Any:
+        used.append((rows[-1], args[3]))
+        return losses(*args)
+
+    def batched(run: Run[Config], of: Tensor) -> Any:
+        rows.append(of)
+        return batch(run, of)
+
+    monkeypatch.setattr(cpbf, "fence_labels", kept)
+    monkeypatch.setattr(cpbf, "final_losses", noted)
+    monkeypatch.setattr(Run, "_batch", batched)
+    _, data = fitted()
+    assert len(labels) == 1
+    assert labels[0].shape == (data.n_unlabeled,)
+    assert len(labels[0].unique()) > data.n_unlabeled // 2
+    for of, target in used:
+        assert not data.labeled[of].any()
+        torch.testing.assert_close(target, labels[0][of - LABELED], rtol=0, atol=0)
+    used.clear()
+    fitted(labels="rounded", fence_epochs=20, fence_lr=0.02)
+    assert {float(value) for _, target in used for value in target} == {0.0, 1.0}
+    for of, target in used:
+        np.testing.assert_array_equal(target == 1, labels[1][of - LABELED] >= 0.5)
+
+
+def test_what_is_annealed_follows_the_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[float, ...]] = []
+    losses = cpbf.final_losses
+
+    def noted(*args: Any) -> Any:
+        seen.append(args[4:])
+        return losses(*args)
+
+    monkeypatch.setattr(cpbf, "final_losses", noted)
+    fitted(trust=0.5)
+    assert set(seen) == {(0.5, 0.5, 0.9)}
+    seen.clear()
+    fitted(temperature_start=1.5, threshold_start=0.6)
+    expected = [((e / 3) ** 0.8, 1.5 - e / 3, 0.6 + 0.3 * e / 3) for e in (1, 2, 3)]
+    np.testing.assert_allclose(seen, np.repeat(expected, 4, axis=0))
+
+
+def test_the_fence_has_an_optimizer_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+    optimizer = Run.optimizer
+
+    def noted(run: Run[Config], *args: Any, **options: Any) -> Any:
+        made.append(optimizer(run, *args, **options))
+        return made[-1]
+
+    monkeypatch.setattr(Run, "optimizer", noted)
+    method, _ = fitted(optimizer="sgd", lr=0.1, schedule="cosine")
+    fence, final = made
+    assert isinstance(fence, torch.optim.Adam)
+    assert isinstance(final, torch.optim.SGD)
+    assert len(fence.param_groups[0]["params"]) == 4 * len(list(method.net.parameters()))
+    assert (fence.param_groups[0]["lr"], fence.param_groups[0]["weight_decay"]) == (2e-3, 5e-3)
+    assert [group["weight_decay"] for group in final.param_groups] == [5e-3, 0]
+    assert final.param_groups[0]["nesterov"]
+    assert final.param_groups[0]["lr"] == pytest.approx(0, abs=1e-12)  # the cosine has ended
+
+
+@pytest.mark.parametrize(("size", "rows"), [("equal", 8), ("proportional", 2)])
+def test_batches_of_p_are_as_large_as_those_of_u_or_in_proportion(
+    monkeypatch: pytest.MonkeyPatch, size: str, rows: int
+) -> None:
+    seen: set[int] = set()
+    losses = cpbf.final_losses
+
+    def noted(p: Tensor, *args: Any) -> Any:
+        seen.add(len(p))
+        return losses(p, *args)
+
+    monkeypatch.setattr(cpbf, "final_losses", noted)
+    fitted(labeled_batch=size)
+    assert seen == {rows}
+
+
+OPTIONS = (
+    "fence=5",
+    "fence_epochs=3",
+    "fence_lr=1e-2",
+    "fence_optimizer=sgd",
+    "surrogate=sigmoid",
+    "labels=rounded",
+    "schedule=cosine",
+    "labeled_batch=proportional",
+    "trust=0.5",
+    "temperature_start=5",
+    "threshold=0.51",
+    "weight_unlabeled=0.2",
+    "weight_entropy=1",
+)
+
+
+@pytest.mark.parametrize("setting", OPTIONS)
+def test_every_option_gives_another_result(setting: str) -> None:
+    plain, other = (last(*sets) for sets in ((), (setting,)))
+    assert np.isfinite(other).all()
+    assert not np.allclose(plain, other)
+
+
+# -------------------------------------------------------------------- presets, edges
+
+
+def preset(name: str, data: str = "digits") -> dict[str, Any]:
+    (info,) = [info for info in registry().infos(MethodInfo) if info.key == "pul-cpbf"]
+    return dict(info.presets[name].resolve(data))
+
+
+def test_the_revisions_values_are_the_defaults_but_for_a_trust_that_rises() -> None:
+    assert Config(**preset("revision")) == Config(trust=0.5)
+    assert PULCPBF.requires(Config()) == {"prior"}
+    assert {name for name, value in preset("pubench").items() if value != getattr(Config(), name)} == {
+        "optimizer",
+        "schedule",
+        "labeled_batch",
+        "temperature_start",
+        "threshold_start",
+    }
+
+
+@pytest.mark.parametrize("name", ["pubench", "revision"])
+def test_digits_are_not_mirrored(name: str) -> None:
+    assert all(preset(name, data)["flip"] is False for data in ("mnist", "usps"))
+    assert "flip" not in preset(name, "cifar10")
+
+
+@pytest.mark.parametrize(("shape", "flip"), [((2, 1, 8, 8), True), ((2, 1, 8, 8), False), ((2, 5), True)])
+def test_views_are_mirrored_only_where_they_may_be(shape: tuple[int, ...], flip: bool) -> None:
+    asked: list[dict[str, Any]] = []
+
+    class Looking:
+        def weak(self, rows: Tensor, **what: Any) -> Tensor:
+            asked.append(what)
+            return rows
+
+        strong = weak
+
+    method = PULCPBF(Config(flip=flip))
+    method.net = nn.Flatten()  # type: ignore[assignment]
+    views = method._logits(torch.zeros(shape), torch.zeros(shape), Looking())  # type: ignore[arg-type]
+    assert [len(view) for view in views] == [2, 2, 2]
+    assert [what.get("flip") for what in asked] == [None if flip else False] * 3
+    assert asked[2].get("operations") == ("randaugment" if len(shape) == 4 else None)
+
+
+@pytest.mark.parametrize("name", ["pubench", "revision", "quick"])
+def test_presets_run(name: str) -> None:
+    result = trained(f"method.preset={name}", "fence=2", "fence_epochs=1", "epochs=1", "steps_per_epoch=3", *LAST)
+    assert np.isfinite(result.scores["last"]["test"]).all()
+
+
+@pytest.mark.parametrize("prior", [0.01, 0.99])
+def test_an_extreme_prior_has_a_result(prior: float) -> None:
+    assert np.isfinite(last(f"prior={prior}")).all()
+
+
+def test_one_labeled_positive_has_a_result() -> None:
+    result = trained(*SHORT, "mechanism.c=0.002", "labeled_batch=proportional")
+    assert result.evaluator.problem.split.train.n_labeled == 1
+    assert np.isfinite(result.scores["last"]["test"]).all()
+
+
+@pytest.mark.parametrize("size", [1.0, 800.0])
+@pytest.mark.parametrize("surrogate", ["logistic", "sigmoid"])
+def test_losses_and_gradients_are_finite(surrogate: Any, size: float) -> None:
+    p, weak, strong = (torch.linspace(-size, size, 5).roll(k).requires_grad_() for k in range(3))
+    losses = final_losses(p, weak, strong, torch.rand(5), 0.5, 0.5, 0.9)
+    total = torch.stack(losses).sum() + fence_risk(p, weak, 0.1, 0.01, 0.4, surrogate)
+    total.backward()
+    assert total.isfinite()
+    for logits in (p, weak, strong):
+        assert logits.grad is not None
+        assert logits.grad.isfinite().all()
