@@ -39,6 +39,8 @@ SHORT = {
     "lbe-pu": ("pre_training=2", "pre_training_batch_size=64"),
     "p3mix-c": ("warm_up=1",),
     "p3mix-e": ("warm_up=1",),
+    "holistic-pu": ("trend_epochs=2", "trend_steps=3"),
+    "pul-cpbf": ("fence=2", "fence_epochs=1"),
 }
 #: How the waits of a method are counted: modality and scheme.
 PROBLEMS = (("image", "case-control"), ("tabular", "single-training-set"))

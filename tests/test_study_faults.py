@@ -220,6 +220,14 @@ def test_failures_end_nothing_are_listed_and_not_tried_again(place: Place) -> No
     assert len(place.trainings()) == 4
 
 
+def test_a_run_without_memory_is_tried_once_more_beside_fewer_others(place: Place) -> None:
+    place.write(seeds=2, does="out of memory")
+    code, said, err = place.run("-j", "2")
+    assert (code, said["failed"]) == (1, 2)
+    assert "out-of-memory: " in err
+    assert len(place.trainings()) == 3  # the first is tried again by one worker; then there are no fewer to try
+
+
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     folder = tmp_path / "small"

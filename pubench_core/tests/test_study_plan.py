@@ -141,6 +141,22 @@ def test_include_adds_lists_and_exclude_leaves_combinations_out(frozen: Freeze) 
     ]
 
 
+def test_lists_may_stand_in_include_alone(frozen: Freeze) -> None:
+    plan = frozen(data=None, include=[{"data": ["breast-cancer"]}, {"data": ["digits"], "seeds": [9]}], seeds=[2])
+    assert rows(plan, "data", "seed") == [
+        ("breast-cancer", 2),
+        ("breast-cancer", 2),
+        ("digits", 9),
+        ("digits", 9),
+    ]
+
+
+def test_a_bare_true_is_the_true_prior(frozen: Freeze) -> None:
+    assert [run.run_id for run in frozen(priors=[True, 0.4]).runs] == [
+        run.run_id for run in frozen(priors=["true", 0.4]).runs
+    ]
+
+
 def test_single_runs_are_written_as_run_files(frozen: Freeze) -> None:
     run = {"method": {"key": "nnpu", "config": {"epochs": 3}}, "data": "breast-cancer", "mechanism": {"c": 0.4}}
     plan = frozen(methods=None, data=None, mechanisms=None, c=None, seeds=None, runs=[run])
@@ -183,6 +199,8 @@ def test_every_installed_estimator_is_meant_by_all(frozen: Freeze) -> None:
     plan = frozen(priors=["true", "estimated:all"], methods=["nnpu"], seeds=[2])
     estimators = [f"estimated:{info.key}" for info in registry().infos(PriorInfo)]
     assert [prior for (prior,) in rows(plan, "prior")] == ["true", *estimators]
+    said = [cell.reason for cell in plan.excluded]
+    assert said == ([] if estimators else ["no estimator of the class prior is installed"])
 
 
 # -------------------------------------------------------------------- shipped protocols
@@ -242,6 +260,7 @@ def test_bad_input_is_one_line_before_anything_runs(frozen: Freeze, changes: dic
     with pytest.raises((RequestError, PluginError)) as raised:
         frozen(**changes)
     assert said in str(raised.value)
+    assert "study.yaml" in str(raised.value)
     assert "\n" not in str(raised.value)
 
 
@@ -317,7 +336,7 @@ def test_an_older_plan_is_kept(planned: Planned, file: Callable[..., Path], root
 def test_a_run_of_the_plan_that_would_now_be_another_is_refused(planned: Planned) -> None:
     folder, plan, _ = planned
     other = plan.runs[0].model_copy(update={"run_id": "0" * 16})
-    with pytest.raises(RequestError, match="understands 'nnpu on digits, c 0.1, seed 2' of the plan as another run"):
+    with pytest.raises(RequestError, match=r"understands 'nnpu on digits, c 0.1, seed 2' of the plan as another run"):
         installed_code(plan.model_copy(update={"runs": (other,)}), folder, registry())
 
 

@@ -293,14 +293,13 @@ def _carried_out() -> int:
         _complain(f"{error.format_message()}{where}", 2)
         return 2
     except (typer.Abort, KeyboardInterrupt):
-        code = 130
+        _complain("interrupted; nothing unfinished was recorded", 130)
+        return 130
     except SystemExit as stop:
         if "_PUBENCH_COMPLETE" in os.environ or {"--show-completion", "--install-completion"} & set(sys.argv):
             raise  # how typer ends when a shell asks it for completions
         _complain(f"a plugin tried to end the program (SystemExit: {stop.code}); 'pubench doctor' checks plugins")
         return 1
-    if code == 130:
-        _complain("interrupted; nothing unfinished was recorded", 130)
     return code if isinstance(code, int) else 0
 
 

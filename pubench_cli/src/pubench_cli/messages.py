@@ -16,6 +16,7 @@ _COMMANDS = {
     "fetch": "pubench data fetch {}",
     "prepare again": "pubench data remove {}",
     "run again": "--force runs it again",
+    "plan again": "--replan freezes the plan again; what is done stays",
 }
 _SECTIONS = "data|mechanism|validation|method|backbone|selection|evaluation|execution"
 #: A field's dotted path, or one of the two fields outside of sections where a value is given; not what the user typed.

@@ -64,7 +64,7 @@ def say(text: str) -> None:
 def planned(request: Request) -> tuple[StudyFolder, FrozenPlan]:
     """A study that has a plan. Raises RequestError if there is none."""
     results, given = request.results, request.study
-    if given is not None and isdir(given):
+    if given is not None and isdir(given) and not StudyFolder(results, given).plan.exists():
         path = Path(given)
         results, given = (path.parent.parent, path.name) if path.parent.name == STUDIES else (path, None)
     folder = folder_of(results, given)
@@ -195,7 +195,7 @@ def counts(found: Looked) -> dict[str, int]:
 def status_line(found: Looked) -> str:
     """How many runs are in which state, in words."""
     number = counts(found)
-    text = f"{number['done']} done, {number['missing']} to run"
+    text = f"{number['done']:,} done, {number['missing']:,} to run"
     if to_measure := found.count("to measure"):
         text += f", {to_measure} of the done ones to measure anew"
     return f"{text}, {number['failed']} failed" if number["failed"] else text
@@ -230,15 +230,26 @@ def expected_line(found: Looked, jobs: int) -> str:
     return f"{duration(seconds / jobs)} for {counted(missing, 'run')}, {at_once}{guess}"
 
 
+#: What is said of the lists of a plan: name, one, several.
+_AXES = (
+    ("method", "method", "methods"),
+    ("data", "data set", "data sets"),
+    ("mechanism", "mechanism", "mechanisms"),
+    ("c", "c", "values of c"),
+    ("prior", "prior", "priors"),
+    ("scheme", "scheme", "schemes"),
+    ("seed", "seed", "seeds"),
+)
+
+
 def _axes(states: Sequence[RunState]) -> str:
-    """``2 methods, 2 data sets (digits, breast-cancer), 2 seeds``."""
+    """``2 methods (nnpu, upu); data set digits; 2 seeds (2, 25)``."""
     parts = []
-    for name, what in (("method", "method"), ("data", "data set"), ("mechanism", "mechanism"), ("c", "c"),
-                       ("prior", "prior"), ("scheme", "scheme"), ("seed", "seed")):  # fmt: skip
+    for name, one, several in _AXES:
         values = list(dict.fromkeys(str(state.run.facts[name]) for state in states if name in state.run.facts))
         if values:
             shown = ", ".join(values[:6]) + (", ..." if len(values) > 6 else "")
-            parts.append(f"{what} {shown}" if len(values) == 1 else f"{counted(len(values), what)} ({shown})")
+            parts.append(f"{one} {shown}" if len(values) == 1 else f"{len(values)} {several} ({shown})")
     return "; ".join(parts)
 
 

@@ -60,7 +60,7 @@ def run_study(request: Request, how: How, *, as_json: bool) -> int:
     todo = [state for state in found.states if state.status in wanted]
     if todo:
         _refuse_absent(found)
-    say(f"{plan.name}: {counted(len(found.states), 'run')}, {counts(found)['done']} done, {len(todo)} to run")
+    say(f"{plan.name}: {counted(len(found.states), 'run')}, {counts(found)['done']:,} done, {len(todo):,} to run")
     summary = Summary()
     stop = Stop(lambda: say("no more runs are started; those in work are waited for (Ctrl-C again gives them up)"))
     if todo:

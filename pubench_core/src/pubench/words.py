@@ -52,6 +52,7 @@ _CALLS = {
     "fetch": "in a shell: pubench data fetch {}",
     "prepare again": "in a shell: pubench data remove {}",
     "run again": "force=True runs it again",
+    "plan again": "in a shell: pubench study plan FILE --replan",
 }
 _SECTIONS = "data|mechanism|validation|method|backbone|selection|evaluation|execution"
 _FIELD = re.compile(rf"(?<![\w.\[-])(?:{_SECTIONS})(?:\.[a-z][a-z0-9_]*)+")

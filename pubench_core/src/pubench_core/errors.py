@@ -40,10 +40,10 @@ class Hint:
 
     ``list``: see every plugin of the kind ``subject``. ``describe``, ``diagnose``: read about one plugin, or why it
     does not work. ``fetch``: download the data set ``subject``. ``prepare again``: remove its prepared copy. ``run
-    again``: although a result is stored.
+    again``: although a result is stored. ``plan again``: freeze the plan of a study anew.
     """
 
-    action: Literal["list", "describe", "diagnose", "fetch", "prepare again", "run again"]
+    action: Literal["list", "describe", "diagnose", "fetch", "prepare again", "run again", "plan again"]
     subject: str = ""
 
 

@@ -182,7 +182,7 @@ def network(case: Case) -> nn.Module:
 @pytest.mark.parametrize("sign", ["official", "paper_sign"])
 @pytest.mark.parametrize("name", STEPS)
 def test_weights_from_the_virtual_step(name: str, sign: str) -> None:
-    """The derivative along the meta gradient is that through the step; both branches of the official code have one result."""
+    """Derivatives along the meta gradient are those through the step; both official branches have one result."""
     case = GROUPS[name]
     net, x, meta = network(case), tensor(case["X"]), tensor(case["Xv"])
     labeled, prior = tensor(case["Y"]) == 1, float(case["pi"])

@@ -86,6 +86,7 @@ def execute(
                 stored(found)
                 return found
             plan = found
+        at_first = store.in_work()
         done = attempt(plan, root, device, environment, audience, interrupts.start, say)
         if isinstance(done, Failed):
             raised = _recorded(plan, done, store, audience)
@@ -93,7 +94,8 @@ def execute(
                 raise done.error
             raise raised from done.error
         if at_once is not None:
-            done = replace(done, result=done.result.model_copy(update={"at_once": at_once}))
+            most = max(at_once, at_first, store.in_work())  # others may work in this folder
+            done = replace(done, result=done.result.model_copy(update={"at_once": most}))
         record = publish(store, done)
         outcome = Outcome(record.result, record.folder, reused=False)
         stored(outcome)

@@ -162,6 +162,15 @@ class RecordStore:
             field="execution.results",
         )
 
+    def in_work(self) -> int:
+        """How many runs living processes of this host carry out here."""
+        try:
+            with self._locked():
+                found = (_OWNED.fullmatch(folder.name) for folder in self._settled())
+                return len({name["run"] for name in found if name is not None and name["host"] == _HOST})
+        except OSError:
+            return 0
+
     def taken(self, run_id: str) -> bool:
         """Whether a living process carries this run out, or writes its record."""
         try:

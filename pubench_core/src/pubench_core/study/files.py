@@ -89,6 +89,9 @@ def _validated(layer: Layer, text: str, origin: str) -> StudyFile:
     try:
         spec = StudySpec.model_validate(layer.values)
     except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        if not first["loc"]:  # of the whole file
+            raise RequestError(f"{origin}: {first['msg'].removeprefix('Value error, ')}") from None
         raise explain(error, StudySpec, (), layer.origins, owner="a study") from None
     return StudyFile(spec, text, origin, dict(layer.origins))
 

@@ -11,14 +11,16 @@ import numpy as np
 from ..data.dataset import DataRoot, binarize
 from ..data.store import open_dataset
 from ..errors import PluginError, RequestError, shortened
+from ..plugins.info import PriorInfo
 from ..plugins.registry import Registry
 from ..request import Layer, resolve
 from ..request.plan import Plan
 from ..specs import ExecutionSpec, RunSpec
 from .files import StudyFile
-from .grid import Cell, cells_of
+from .grid import EVERY_ESTIMATOR, Cell, cells_of
 from .installed import InstalledCode, code_of_plans, fingerprint_of
 from .plan import PLAN_VERSION, Excluded, FrozenPlan, PlannedRun
+from .spec import StudySpec
 
 Say = Callable[[str], None]
 
@@ -44,7 +46,13 @@ def freeze(
             say(text)
         warned.add(text)
 
-    for cell in cells_of(file.spec, registry):
+    try:
+        cells = cells_of(file.spec, registry)
+    except RequestError as error:
+        raise RequestError(f"{file.origin}: {error}", field=error.field, value=error.value, hint=error.hint) from None
+    if _every_estimator(file.spec) and not registry.infos(PriorInfo):
+        excluded.append(Excluded(cell=EVERY_ESTIMATOR, reason="no estimator of the class prior is installed"))
+    for cell in cells:
         plan = _resolved(cell, file, registry, warn)
         if reason := _beyond_one(plan, root, shares):
             excluded.append(Excluded(cell=str(cell), reason=reason))
@@ -73,6 +81,10 @@ def freeze(
         excluded=tuple(excluded),
     )
     return frozen, code_of_plans(plans, fingerprint)
+
+
+def _every_estimator(study: StudySpec) -> bool:
+    return any(EVERY_ESTIMATOR in (block.priors or ()) for block in (study, *study.include))
 
 
 def _resolved(cell: Cell, file: StudyFile, registry: Registry, warn: Say) -> Plan:

@@ -18,6 +18,8 @@ from .spec import ALL, Axes, Draws, MechanismEntry, MethodEntry, StudySpec
 
 #: A study that asks for more is a mistake.
 MOST_CELLS = 200_000
+#: A prior that stands for those of all installed estimators.
+EVERY_ESTIMATOR = f"estimated:{ALL}"
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,8 @@ class Cell:
     draw: int | None = None
 
     def __str__(self) -> str:
-        shown_facts = [f"{name} {value}" for name, value in self.facts.items() if name not in ("method", "data")]
+        left_out = ("method", "data")
+        shown_facts = [f"{k} {value}" for k, value in self.facts.items() if k not in left_out and value is not None]
         return f"{self.row} on {self.facts['data']} ({', '.join(shown_facts)})"
 
 
@@ -48,15 +51,15 @@ def cells_of(study: StudySpec, registry: Registry) -> list[Cell]:
         for cell in _cells_of_block(block, study, registry):
             cells.append(cell)
             if len(cells) > MOST_CELLS:
-                raise RequestError(f"study {study.name}: more than {MOST_CELLS:,} runs; shorten its lists")
+                raise RequestError(f"more than {MOST_CELLS:,} runs; shorten its lists")
     cells += [_listed(values, study) for values in study.runs]
     for condition in study.exclude:
         kept = [cell for cell in cells if not _fits(cell.facts, condition)]
         if len(kept) == len(cells):
-            raise RequestError(f"study {study.name}: exclude {shown(condition)} fits no run; leave it out or mend it")
+            raise RequestError(f"exclude {shown(condition)} fits no run; leave it out or mend it")
         cells = kept
     if not cells:
-        raise RequestError(f"study {study.name}: everything is excluded, no run is left")
+        raise RequestError("everything is excluded, no run is left")
     return cells
 
 
@@ -132,7 +135,7 @@ def _listed(values: Mapping[str, Any], study: StudySpec) -> Cell:
 
     facts = {"method": key("method"), "data": key("data"), "mechanism": key("mechanism"), "seed": values.get("seed", 2)}
     if not isinstance(facts["method"], str):
-        raise RequestError(f"study {study.name}: runs: each names its method, given {shown(values)}", field="runs")
+        raise RequestError(f"runs: each names its method, given {shown(values)}", field="runs")
     own = values["data"].get("own") if isinstance(values.get("data"), Mapping) else None
     if facts["data"] is None and isinstance(own, Mapping):
         facts["data"] = own.get("path")
@@ -140,7 +143,7 @@ def _listed(values: Mapping[str, Any], study: StudySpec) -> Cell:
 
 
 def _prior(given: float | str, registry: Registry) -> list[float | str]:
-    if given == f"estimated:{ALL}":
+    if given == EVERY_ESTIMATOR:
         return [f"estimated:{info.key}" for info in registry.infos(PriorInfo)]
     return [given]
 

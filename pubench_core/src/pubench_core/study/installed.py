@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field, ValidationError
 
-from ..errors import RequestError
+from ..errors import Hint, RequestError
 from ..plugins.registry import Registry
 from ..records.asked import Asked
 from ..records.files import replace_text
@@ -80,7 +80,8 @@ def _resolved(plan: FrozenPlan, registry: Registry, fingerprint: str) -> Install
         if now.run_id != run.run_id:
             raise RequestError(
                 f"what is installed now understands '{run}' of the plan as another run ({now.run_id}, planned as "
-                f"{run.run_id}); freeze the plan again, or install {_versions(plan)}"
+                f"{run.run_id}); freeze the plan again, or install {_versions(plan)}",
+                hint=Hint("plan again"),
             )
         plans.append(now)
     return code_of_plans(plans, fingerprint)

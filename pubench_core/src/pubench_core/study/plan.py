@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from ..errors import RecordError, RequestError, shortened
+from ..errors import Hint, RecordError, RequestError, shortened
 from ..records.files import replace_text
 from ..results.result import Stored
 from ..specs import RunSpec
@@ -34,7 +34,9 @@ class PlannedRun(Stored):
         try:
             return RunSpec.model_validate(self.resolved)
         except ValidationError as error:
-            raise RecordError(f"run {self.run_id} of the plan is damaged; freeze the plan again") from error
+            raise RecordError(
+                f"run {self.run_id} of the plan is damaged; freeze the plan again", hint=Hint("plan again")
+            ) from error
 
     @property
     def data(self) -> str:
@@ -131,16 +133,20 @@ def read_plan(folder: StudyFolder) -> FrozenPlan | None:
         if version is not None:
             raise RecordError(
                 f"{folder.plan} is of version {shortened(str(version))}; this version of pubench reads version "
-                f"{PLAN_VERSION}. Freeze the plan again, or use another folder of records"
+                f"{PLAN_VERSION}. Freeze the plan again, or use another folder of records",
+                hint=Hint("plan again"),
             ) from error
         reason = shortened(f"{where}: {first['msg']}")
-        raise RecordError(f"{folder.plan} is damaged ({reason}); freeze the plan again") from error
+        raise RecordError(
+            f"{folder.plan} is damaged ({reason}); freeze the plan again", hint=Hint("plan again")
+        ) from error
 
 
 def check_unchanged(plan: FrozenPlan, file: StudyFile, folder: StudyFolder) -> None:
     """Raises RequestError where the file is another than the plan was made of."""
     if plan.sha256 != file.sha256:
         raise RequestError(
-            f"{file.origin} changed since its plan was frozen in {folder.path} ({plan.made_at}); freeze it again (what "
-            "is done stays), give the changed study another name, or use the file that lies there"
+            f"{file.origin} changed since its plan was frozen in {folder.path} ({plan.made_at}); give the changed "
+            "study another name, use the file that lies there, or freeze the plan again",
+            hint=Hint("plan again"),
         )

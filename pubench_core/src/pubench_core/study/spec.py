@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import field_validator, model_validator
+from pydantic import ValidationInfo, field_validator, model_validator
 
 from ..errors import shown
 from ..specs.fields import Field, Strict
@@ -110,8 +110,11 @@ class Axes(Strict):
 
     @field_validator("c", "schemes", "priors", mode="before")
     @classmethod
-    def _listed(cls, given: Any) -> Any:
-        return given if given is None or isinstance(given, (list, tuple)) else [given]
+    def _listed(cls, given: Any, info: ValidationInfo) -> Any:
+        listed = given if given is None or isinstance(given, (list, tuple)) else [given]
+        if info.field_name == "priors" and listed is not None:
+            return ["true" if item is True else item for item in listed]  # what YAML reads as a truth value
+        return listed
 
     @field_validator("priors")
     @classmethod
@@ -184,11 +187,10 @@ class StudySpec(Axes):
 
     @model_validator(mode="after")
     def _something(self) -> StudySpec:
-        blocks = [(self.methods, self.data)] if self.methods is not None or self.data is not None else []
-        blocks += [(block.methods or self.methods, block.data or self.data) for block in self.include]
+        blocks = [(block.methods or self.methods, block.data or self.data) for block in self.include]
+        if (self.methods and self.data) or not (blocks or self.runs):
+            blocks.append((self.methods, self.data))
         for methods, data in blocks:
             if not methods or not data:
                 raise ValueError(f"{'methods' if not methods else 'data'}: no list is given, so there would be no run")
-        if not blocks and not self.runs:
-            raise ValueError("the study has no run: methods and data, or runs, are needed")
         return self

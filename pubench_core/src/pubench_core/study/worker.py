@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
@@ -29,15 +30,13 @@ def main(channel: int, alive: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is for the parent, which decides
     threading.Thread(target=_end_with_parent, args=(alive,), daemon=True).start()
     connection = Connection(channel)
-    connection.send(Ready(_prepared()))
-    while True:
-        try:
+    with suppress(EOFError, BrokenPipeError, ConnectionResetError):  # nobody is there any more
+        connection.send(Ready(_prepared()))
+        while True:
             task: Task = connection.recv()
-        except EOFError:
-            return
-        ended: Ended = carry_out(task, connection.send)
-        sys.stdout.flush()
-        connection.send(ended)
+            ended: Ended = carry_out(task, connection.send)
+            sys.stdout.flush()
+            connection.send(ended)
 
 
 def _end_with_parent(alive: int) -> None:

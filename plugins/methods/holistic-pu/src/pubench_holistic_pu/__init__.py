@@ -66,7 +66,7 @@ def pubench_methods() -> list[MethodInfo]:
                     },
                     note="the official run script, whose values are the defaults; CIFAR-10, Fashion-MNIST and MRI have "
                     "their own. On tables it has no views, no smoothing, plain pseudo-labels, 10 and 30 epochs of 500 "
-                    "steps, batches of 50 and lr 1e-3: --set augment=false, smoothing=0, growth=0 and these numbers",
+                    "steps, batches of 50 and lr 1e-3: augment=false, smoothing=0, growth=0 and these numbers",
                 ),
                 "pubench": Preset(
                     values={

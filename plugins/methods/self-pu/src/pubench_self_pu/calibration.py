@@ -28,8 +28,8 @@ def meta_loss(logits: Tensor) -> Tensor:
 def movements(net: nn.Module, logits: Tensor, meta: Tensor) -> Tensor:
     """(B,) derivatives of ``logits`` of the network along the gradient of the meta loss of rows ``meta``.
 
-    The product of gradients of (B,) logits with (B,) seeds is linear in the seeds: its derivative by them is the product
-    from the other side. The graph of the logits stays.
+    The gradients of (B,) logits, each times its seed, add up to what is linear in the seeds: its derivative by them is
+    the product from the other side. The graph of the logits stays.
     """
     parameters = list(net.parameters())
     slope = torch.autograd.grad(meta_loss(net(meta)), parameters)
@@ -61,5 +61,6 @@ def calibrated_weights(slopes: Tensor, labeled: Tensor, budget: float) -> Tensor
     gain = (-slopes).clamp(min=0)
     share = gain[:, 1] / (gain[:, 0] + OFFSET + gain[:, 1])
     share = share.masked_fill(labeled, 0)
-    share = share * (share.cumsum(0) - share < budget)
+    before = share @ torch.ones(len(share), len(share), dtype=share.dtype, device=share.device).triu(1)
+    share = share * (before < budget)  # a product, because a cumulative sum on CUDA differs from call to call
     return torch.stack([1 - share, share], dim=1)

@@ -1,0 +1,240 @@
+"""Self-PU in the engine: stages, candidates, what each student sees, presets, inputs at the edge of the possible."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from pubench_self_pu import method as self_pu
+from pubench_self_pu.calibration import calibrated_weights, meta_loss, movements, weight_slopes
+from pubench_self_pu.method import Config, SelfPU, interleaved, weighted_nnpu
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from pubench.method import Run, averaging, binary_entropy
+from pubench_core.engine.building import build_problem
+from pubench_core.engine.train import Trained, train
+from pubench_core.plugins.info import MethodInfo
+from pubench_core.plugins.registry import registry
+from pubench_core.request import Layer, resolve
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+LAST = ("selection.criterion=last", "selection.criteria=[last]")
+#: In the last two of four epochs everything is active.
+SHORT = (
+    *("epochs=4", "paced_from=1", "paced_until=4", "choose_every=1", "ramp_from=0", "ramp_epochs=2", "taught_from=2"),
+    *("backbone.key=mlp-wang", "batch_size=128"),
+)
+
+
+def trained(*sets: str) -> Trained:
+    plan = resolve([Layer.of("data.key=digits", "method.key=self-pu", *sets)], registry())
+    return train(plan, build_problem(plan))
+
+
+def last(*sets: str) -> np.ndarray:
+    """Test scores after the last epoch of a short run."""
+    return trained(*SHORT, *LAST, *sets).scores["last"]["test"]
+
+
+def test_it_learns() -> None:
+    result = trained("method.preset=quick", "mechanism.c=0.3", "backbone.key=mlp-wang")
+    truth = result.evaluator.problem.truth_test
+    assert ((result.scores["pa"]["test"] > 0) == truth).mean() > 0.85
+
+
+def test_teachers_are_there_from_the_start_and_candidates_when_they_teach() -> None:
+    result = trained(*SHORT, *LAST)
+    method = result.method
+    assert isinstance(method, SelfPU)
+    everyone = ["student-0", "student-1", "teacher-0", "teacher-1"]
+    assert list(method.candidates()) == everyone
+    untaught = trained(*SHORT, *LAST, "taught_from=9").method
+    assert isinstance(untaught, SelfPU)
+    assert list(untaught.candidates()) == everyone[:2]
+    assert len(untaught.teachers) == 2
+
+
+def test_teachers_are_even_averages_over_two_passes_per_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+    decays: list[float] = []
+    states: list[list[Tensor]] = []
+    teachers: list[list[Tensor]] = []
+    update = averaging.update
+
+    def noted(teacher: nn.Module, student: nn.Module, decay: float, **options: Any) -> None:
+        update(teacher, student, decay, **options)
+        decays.append(decay)
+        assert options == {"buffers": "leave"}
+        states.append([p.detach().clone() for p in student.parameters()])
+        teachers.append([p.detach().clone() for p in teacher.parameters()])
+
+    monkeypatch.setattr(averaging, "update", noted)
+    trained(*SHORT, *LAST)
+    assert decays == pytest.approx([0, 1 / 2, 2 / 3, 3 / 4])
+    for mean, history in zip(teachers[-1], zip(*states, strict=True), strict=True):
+        torch.testing.assert_close(mean, torch.stack(history).mean(dim=0), atol=1e-6, rtol=0)
+
+
+def test_clean_rows_are_unlabeled_and_noisy_rows_are_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    clean: list[Tensor] = []
+    noisy: list[Tensor] = []
+    joint, ordered = Run.joint_batches, Run.batches
+
+    def of_clean(run: Run[Config], rows: Tensor | None = None, size: int | None = None) -> Any:
+        assert rows is not None
+        clean.append(rows)
+        return joint(run, rows, size)
+
+    def of_noisy(run: Run[Config], rows: Tensor, *args: Any, **options: Any) -> Any:
+        noisy.append(rows)
+        return ordered(run, rows, *args, **options)
+
+    monkeypatch.setattr(Run, "joint_batches", of_clean)
+    monkeypatch.setattr(Run, "batches", of_noisy)
+    data = trained(*SHORT, *LAST).evaluator.problem.view(frozenset({"prior"}))
+    n = data.n_unlabeled
+    assert [len(rows) for rows in clean] == [0, 0, 0, 0, *(2 * int(n * 0.5 * 0.5 * s) for s in (0.1, 0.2))] + [
+        2 * int(n * 0.5 * s) for s in (0.1, 0.2)
+    ]
+    for of_one, of_other in zip(clean, noisy, strict=True):
+        assert not data.labeled[of_one].any()
+        assert not torch.isin(of_other, of_one).any()
+        assert set(data.labeled_rows.tolist()) <= set(of_other.tolist())
+        assert len(of_other.unique()) == len(of_other)
+
+
+def test_weights_are_calibrated_while_rows_are_chosen_on_validation_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Tensor] = []
+    move = self_pu.movements
+
+    def noted(net: nn.Module, logits: Tensor, meta: Tensor) -> Tensor:
+        before = copy.deepcopy(net.state_dict())
+        found = move(net, logits, meta)
+        assert all(torch.equal(before[name], value) for name, value in net.state_dict().items())
+        seen.append(meta)
+        return found
+
+    monkeypatch.setattr(self_pu, "movements", noted)
+    data = trained(*SHORT, *LAST, "paced_until=2").evaluator.problem.view(frozenset({"prior"}))
+    x = data.validation.take(data.validation.unlabeled_rows)
+    per_epoch = 2 * -(-len(interleaved(data.labeled_rows, data.unlabeled_rows)) // 128)
+    assert len(seen) == per_epoch  # of one epoch: the second
+    for meta in seen[:3]:
+        assert meta.shape == (128, *data.shape)
+        assert (torch.cdist(meta, x).min(dim=1).values < 1e-3).all()
+
+
+def test_without_a_validation_part_the_meta_batch_is_of_training_rows() -> None:
+    result = trained(*SHORT, *LAST, "validation.fraction=0")
+    assert len(result.evaluator.problem.view(frozenset()).validation) == 0
+    assert np.isfinite(result.scores["last"]["test"]).all()
+
+
+def test_weights_are_those_of_a_derivative_through_the_virtual_step() -> None:
+    """With batch norm, by which every row's logit depends on all rows."""
+    torch.manual_seed(0)
+    layers = (nn.Linear(5, 8), nn.BatchNorm1d(8, track_running_stats=False), nn.ReLU(), nn.Linear(8, 1), nn.Flatten(0))
+    net = nn.Sequential(*layers).double()
+    x, meta = torch.randn(24, 5, dtype=torch.float64), torch.randn(20, 5, dtype=torch.float64)
+    labeled, prior, rate = torch.arange(24) % 5 == 0, 0.4, 1e-3
+    weights = torch.zeros(24, 2, dtype=torch.float64, requires_grad=True)
+    z, parameters = net(x), dict(net.named_parameters())
+    inner = weighted_nnpu(z, labeled, prior, weights[:, 0]).value - (weights[:, 1] * binary_entropy(z)).mean()
+    steps = torch.autograd.grad(inner, list(parameters.values()), create_graph=True)
+    virtual = {name: p - rate * step for (name, p), step in zip(parameters.items(), steps, strict=True)}
+    (slope,) = torch.autograd.grad(meta_loss(functional_call(net, virtual, (meta,))), weights)
+    z = net(x)
+    ours = weight_slopes(z.detach(), labeled, movements(net, z, meta), prior, rate=rate, entropy_sign=-1.0)
+    torch.testing.assert_close(ours, slope, rtol=1e-8, atol=1e-16)
+    z.sum().backward()  # the graph is still there
+
+
+OPTIONS = (
+    "schedule=cosine",
+    "choose_every=3",
+    "ramp_epochs=8",
+    "clean_share_second=0.9",
+    "clean_loss=pseudo-labels",
+    "calibrate_weights=false",
+    "virtual_entropy=derived",
+    "entropy_budget=0",
+    "taught_from=1",
+    "weight_consistency=50",
+    "mutual_gate=0",
+    "steps_per_epoch=3",
+)
+
+
+@pytest.mark.parametrize("setting", OPTIONS)
+def test_every_option_gives_another_result(setting: str) -> None:
+    plain, other = (last("lr=5e-3", "mutual_gate=10", *sets) for sets in ((), (setting,)))
+    assert np.isfinite(other).all()
+    assert not np.array_equal(plain, other)
+
+
+def preset(name: str) -> dict[str, Any]:
+    (info,) = [info for info in registry().infos(MethodInfo) if info.key == "self-pu"]
+    return dict(info.presets[name].resolve("digits"))
+
+
+def test_pu_benchs_values_are_the_defaults() -> None:
+    assert Config(**preset("pubench")) == Config()
+    assert SelfPU.requires(Config()) == {"prior"}
+
+
+def test_officially_rows_are_chosen_four_times_and_teachers_start_when_that_is_over() -> None:
+    c = Config(**preset("official"))
+    assert [e for e in range(c.paced_from, c.paced_until) if (e - c.paced_from) % c.choose_every == 0] == [
+        10,
+        20,
+        30,
+        40,
+    ]
+    assert c.taught_from == c.paced_until == 50
+
+
+@pytest.mark.parametrize("name", ["pubench", "official", "quick"])
+def test_presets_run(name: str) -> None:
+    sets = ("epochs=2", "paced_from=0", "taught_from=1", "steps_per_epoch=3", "backbone.key=mlp-wang", *LAST)
+    assert np.isfinite(trained(f"method.preset={name}", *sets).scores["last"]["test"]).all()
+
+
+@pytest.mark.parametrize("setting", ["prior=0.01", "prior=0.99", "mechanism.c=0.002", "batch_size=2"])
+def test_what_is_extreme_has_a_result(setting: str) -> None:
+    steps = ("steps_per_epoch=4",) if setting == "batch_size=2" else ()
+    assert np.isfinite(last(setting, *steps)).all()
+
+
+def test_more_labeled_than_unlabeled_rows_are_interleaved_too() -> None:
+    stream = interleaved(torch.arange(7), torch.arange(100, 103))
+    assert stream[::2].tolist() == list(range(7))
+    assert stream[1::2].tolist() == [100, 101, 102, 100, 101, 102, 100]
+
+
+@pytest.mark.parametrize("labeled", [True, False], ids=["only P", "only U"])
+def test_rows_of_one_kind_have_finite_weights_losses_and_gradients(labeled: bool) -> None:
+    z = torch.tensor([-800.0, -1.0, 0.0, 1.0, 800.0], requires_grad=True)
+    mask, moved = torch.full((5,), labeled), torch.tensor([1.0, -1.0, 0.0, 1e3, -1e3])
+    weights = calibrated_weights(weight_slopes(z.detach(), mask, moved, 0.4, rate=1e-3, entropy_sign=-1.0), mask, 2.0)
+    torch.testing.assert_close(weights.sum(dim=1), torch.ones(5))
+    assert ((weights >= 0) & (weights <= 1)).all()
+    if labeled:
+        assert (weights[:, 1] == 0).all()
+    loss = weighted_nnpu(z, mask, 0.4, weights[:, 0]).objective + (weights[:, 1] * binary_entropy(z)).mean()
+    loss.backward()
+    assert loss.isfinite()
+    assert z.grad is not None
+    assert z.grad.isfinite().all()
+
+
+def test_the_budget_of_entropy_is_passed_by_one_row_at_most() -> None:
+    slopes = -torch.rand(100, 2, generator=torch.Generator().manual_seed(0))
+    weights = calibrated_weights(slopes, torch.arange(100) % 7 == 0, 5.0)
+    assert 5 <= float(weights[:, 1].sum()) < 6
+    spent = int(torch.nonzero(weights[:, 1]).max())
+    assert (weights[spent + 1 :] == torch.tensor([1.0, 0.0])).all()
+    assert (calibrated_weights(slopes, torch.zeros(100).bool(), 0.0)[:, 1] == 0).all()
