@@ -58,7 +58,8 @@ def pubench_methods() -> list[MethodInfo]:
                 "wang": Preset(
                     values=WANG,
                     per_data=WANG_PER_DATA,
-                    note="Wang et al., Table 4: 20,000 iterations, evaluated every 100; no augmentation",
+                    note="Wang et al., Table 4: 20,000 iterations, evaluated every 100; correction and batching are "
+                    "from their code (wu-dd/PUBench); no augmentation",
                 ),
                 "quick": Preset(values={"epochs": 5, "patience": None}, note="short, for a first try"),
             },

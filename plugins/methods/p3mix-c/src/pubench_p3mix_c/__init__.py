@@ -71,7 +71,8 @@ def pubench_methods() -> list[MethodInfo]:
                     note="Wang et al., Table 4: 20,000 iterations, evaluated every 100; no augmentation. warm_up and "
                     "milestones come from their code, where they are passes over U: heuristic mixup after 5, halvings "
                     "after 19, 39, 59, 79, 99. In our epochs of 100 steps they hold for r = .3 and their four data "
-                    "sets (any other has those of Letter)",
+                    "sets (any other has those of Letter). The pool is renewed after 100 steps, in their code after a "
+                    "pass",
                 ),
                 "quick": Preset(values={"epochs": 8, "warm_up": 3, "patience": None}, note="short, for a first try"),
             },

@@ -1,0 +1,312 @@
+"""LaGAM in the engine: who judges labels, what accumulates, presets, and inputs at the edge of the possible."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from pubench_lagam_pu import method as lagam
+from pubench_lagam_pu.disambiguation import (
+    better_labels,
+    clean_outer,
+    columns,
+    inner_gradient,
+    meta_gradient,
+    pu_outer,
+)
+from pubench_lagam_pu.method import Config, LaGAM, balanced_bce, contrast
+from torch import Tensor
+from torch.nn import functional as F
+
+from pubench.method import Run, pu_risk, sigmoid_loss
+from pubench_core.engine.building import build_problem
+from pubench_core.engine.train import Trained, train
+from pubench_core.errors import RequestError
+from pubench_core.plugins.info import MethodInfo
+from pubench_core.plugins.registry import registry
+from pubench_core.request import Layer, resolve
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+LAST = ("selection.criterion=last", "selection.criteria=[last]")
+#: One epoch of warm-up, two of labels; the last has neighbors.
+SHORT = ("epochs=3", "clusters=5", "restarts=2", "iterations=3", "steps_per_epoch=5", "backbone.key=mlp-wang", *LAST)
+
+
+def trained(*sets: str) -> Trained:
+    plan = resolve([Layer.of("data.key=digits", "method.key=lagam-pu", *sets)], registry())
+    return train(plan, build_problem(plan))
+
+
+def last(*sets: str) -> np.ndarray:
+    """Test scores after the last epoch of a short run."""
+    return trained(*SHORT, *sets).scores["last"]["test"]
+
+
+def test_it_learns() -> None:
+    result = trained("method.preset=quick", "mechanism.c=0.3", "backbone.key=mlp-wang")
+    truth = result.evaluator.problem.truth_test
+    assert ((result.scores["pa"]["test"] > 0) == truth).mean() > 0.8
+
+
+# -------------------------------------------------------------------- who judges labels
+
+
+def blobs(n: int, share: float) -> tuple[Tensor, Tensor]:
+    """Rows with 8 features around two centers, and which are positive."""
+    generator = torch.Generator().manual_seed(4)
+    positive = torch.arange(n) < share * n
+    center = 0.7 * torch.where(positive, 1.0, -1.0)[:, None]
+    return (center + torch.randn(n, 8, generator=generator, dtype=torch.float64)), positive
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
+def test_the_gradient_from_p_and_u_has_the_direction_of_that_from_true_labels(share: float) -> None:
+    """Where U is made of rows of P and of negatives in their shares, without any prior."""
+    x, positive = blobs(2000, share)
+    z = x.sum(dim=1) / 3 + 0.2
+    p, u = x[positive], x
+    rows, in_p = torch.cat([p, u]), torch.arange(len(p) + len(u)) < len(p)
+    ours = pu_outer(rows, torch.cat([z[positive], z]), in_p)
+    theirs = pu_outer(x, z, positive)  # negatives in place of U
+    torch.testing.assert_close(ours, (1 - share) * theirs, rtol=1e-9, atol=1e-12)
+
+
+def test_the_outer_gradient_is_that_of_its_loss() -> None:
+    x, positive = blobs(60, 0.4)
+    weight = torch.linspace(-1, 1, 8, dtype=torch.float64, requires_grad=True)
+    z = x @ weight + 0.3
+    loss = sigmoid_loss(z[positive]).mean() + sigmoid_loss(-z[~positive]).mean()
+    torch.testing.assert_close(pu_outer(x, z.detach(), positive), torch.autograd.grad(loss, weight)[0])
+    balanced = balanced_bce(x @ weight + 0.3, columns(positive.double()))
+    torch.testing.assert_close(clean_outer(x, z.detach(), positive), torch.autograd.grad(balanced, weight)[0])
+
+
+def labels_by(outer: Tensor, x: Tensor, z: Tensor, labeled: Tensor) -> Tensor:
+    return better_labels(meta_gradient(x, z, columns(labeled.double()), outer, 1e-3), labeled)
+
+
+def test_few_held_out_rows_label_better_by_the_sigmoid_loss_than_by_the_unbiased_logistic_risk() -> None:
+    """Of a head that is sure of what it says: the sure rows of U hide the others in the logistic risk."""
+    x, positive = blobs(2000, 0.4)
+    generator = torch.Generator().manual_seed(0)
+    weight = torch.full((8,), 1.0, dtype=torch.float64, requires_grad=True)
+    labeled = positive & (torch.rand(2000, generator=generator) < 0.1)
+    right: dict[str, list[float]] = {"sigmoid": [], "logistic": []}
+    for _ in range(30):
+        drawn_p = torch.nonzero(positive).flatten()[torch.randint(int(positive.sum()), (32,), generator=generator)]
+        rows = torch.cat([drawn_p, torch.randint(2000, (32,), generator=generator)])
+        in_p = torch.arange(64) < 32
+        z = x[rows] @ weight
+        (logistic,) = torch.autograd.grad(pu_risk(z, in_p, 0.4, surrogate="logistic").value, weight)
+        for name, outer in (("sigmoid", pu_outer(x[rows], z.detach(), in_p)), ("logistic", logistic)):
+            found = labels_by(outer, x, (x @ weight).detach(), labeled)
+            right[name].append(float((found == positive)[~labeled].double().mean()))
+    assert np.mean(right["sigmoid"]) > np.mean(right["logistic"]) + 0.05
+
+
+def test_the_meta_gradient_is_that_through_the_step() -> None:
+    x, positive = blobs(40, 0.4)
+    held, of_p = blobs(30, 0.5)
+    weight, bias, rate = torch.linspace(-1, 1, 8, dtype=torch.float64), 0.1, 0.3
+    soft = torch.where(positive, 0.9, 0.2).double()
+    shift = torch.zeros(40, 2, dtype=torch.float64, requires_grad=True)
+    moving = weight.clone().requires_grad_()
+    inner = balanced_bce(x @ moving + bias, columns(soft) + shift)
+    (step,) = torch.autograd.grad(inner, moving, create_graph=True)
+    after = held @ (moving - rate * step) + bias
+    loss = sigmoid_loss(after[of_p]).mean() + sigmoid_loss(-after[~of_p]).mean()
+    z = x @ weight + bias
+    torch.testing.assert_close(inner_gradient(x, z, columns(soft)), step.detach(), rtol=1e-6, atol=1e-9)
+    ours = meta_gradient(x, z, columns(soft), pu_outer(held, after.detach(), of_p), rate)
+    torch.testing.assert_close(ours, torch.autograd.grad(loss, shift)[0], rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
+def test_held_out_instances_are_trained_on_in_no_copy(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[tuple[Tensor, tuple[Tensor, Tensor]]] = []
+    hold_out = LaGAM._hold_out
+
+    def noted(method: LaGAM, data: Any, run: Any) -> Any:
+        found.append(hold_out(method, data, run))
+        return found[-1]
+
+    monkeypatch.setattr(LaGAM, "_hold_out", noted)
+    data = trained(*SHORT, f"data.scheme={scheme}").evaluator.problem.view(frozenset())
+    rows, (p, u) = found[0]
+    assert data.labeled[p].all()
+    assert not data.labeled[u].any()
+    assert len(p) == int(0.2 * data.n_labeled)
+    assert not torch.isin(data.instance[rows], data.instance[torch.cat([p, u])]).any()
+    assert not torch.isin(data.instance[u], data.instance[data.labeled_rows]).any()
+    assert len(torch.cat([data.instance[rows], data.instance[torch.cat([p, u])]]).unique()) == len(
+        data.instance.unique()
+    )
+
+
+def test_with_true_labels_it_is_an_oracle() -> None:
+    assert LaGAM.requires(Config()) == frozenset()
+    assert LaGAM.requires(Config(oracle_support=True)) == {"truth"}
+    result = trained(*SHORT, "oracle_support=true")
+    assert np.isfinite(result.scores["last"]["test"]).all()
+    assert not np.array_equal(result.scores["last"]["test"], last())
+
+
+def test_a_single_labeled_positive_is_refused() -> None:
+    with pytest.raises(RequestError, match="needs 2 of them, given 1"):
+        trained(*SHORT, "mechanism.c=0.002")
+
+
+def test_labels_accumulate_and_those_of_p_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After n epochs of labels, a row's is at most what n steps towards 1 give, and above what one gives."""
+    seen: list[tuple[Tensor, Tensor]] = []
+    better = LaGAM._better
+
+    def noted(method: LaGAM, features: Any, logits: Any, label: Tensor, labeled: Tensor, *rest: Any) -> Tensor:
+        seen.append((label.clone(), labeled))
+        return better(method, features, logits, label, labeled, *rest)
+
+    monkeypatch.setattr(LaGAM, "_better", noted)
+    trained(*SHORT, "epochs=6", "warm_up=0", "steps_per_epoch=null", "batch_size=128")
+    assert all((label[labeled] == 1).all() for label, labeled in seen)
+    of_u = torch.stack([label[~labeled].max() for label, labeled in seen])
+    per_epoch = of_u.view(6, -1).max(dim=1).values
+    assert per_epoch[0] == 0
+    assert (per_epoch.diff() > 0).all()
+    assert 0.2 < per_epoch[-1] < 1
+
+
+def test_neither_the_batch_norm_of_the_held_out_rows_nor_a_gradient_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    states: list[bool] = []
+    better = LaGAM._better
+
+    def noted(method: LaGAM, *args: Any) -> Tensor:
+        before = {name: value.clone() for name, value in method.net.state_dict().items()}
+        found = better(method, *args)
+        states.append(all(torch.equal(before[name], value) for name, value in method.net.state_dict().items()))
+        assert not found.requires_grad
+        return found
+
+    monkeypatch.setattr(LaGAM, "_better", noted)
+    trained(*SHORT, "warm_up=0", "epochs=1")
+    assert states == [True] * 5
+
+
+def test_clusters_are_found_after_the_warm_up_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[tuple[int, ...]] = []
+    k_means, groups = lagam.k_means, []
+    contrasted = lagam.contrast
+
+    def noted(points: Tensor, *args: Any, **options: Any) -> Any:
+        sizes.append(tuple(points.shape))
+        torch.testing.assert_close(points.norm(dim=1), torch.ones(len(points)))
+        return k_means(points, *args, **options)
+
+    def of_groups(*args: Any) -> Tensor:
+        groups.append(args[3] is not None)
+        return contrasted(*args)
+
+    monkeypatch.setattr(lagam, "k_means", noted)
+    monkeypatch.setattr(lagam, "contrast", of_groups)
+    data = trained(*SHORT).evaluator.problem.view(frozenset())
+    assert sizes == [(len(data), 128)] * 2
+    assert groups == [False] * groups.count(False) + [True] * 10
+
+
+def test_digits_are_not_mirrored(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert preset("pubench", "mnist")["flip"] is False
+    flips: list[Any] = []
+    for name in ("weak", "strong"):
+        view = getattr(Run, name)
+
+        def noted(run: Any, x: Tensor, *, view: Any = view, **options: Any) -> Tensor:
+            flips.append(options.get("flip"))
+            found: Tensor = view(run, x, **options)
+            return found
+
+        monkeypatch.setattr(Run, name, noted)
+    trained(*SHORT)
+    assert set(flips) == {None}  # vectors have nothing to mirror
+
+
+OPTIONS = (
+    "schedule=cosine",
+    "schedule=steps",
+    "warm_up=0.7",
+    "held_out_labeled=0.5",
+    "held_out=0.2",
+    "keep_end=0.1",
+    "clusters=9",
+    "restarts=1",
+    "iterations=1",
+    "points_per_cluster=10",
+    "temperature=0.5",
+    "neighbors=3",
+    "neighbors_from=1",
+    "mixup_alpha=1",
+    "weight_mixed=0",
+    "weight_entropy=0.1",
+)
+
+
+@pytest.mark.parametrize("setting", OPTIONS)
+def test_every_option_gives_another_result(setting: str) -> None:
+    plain, other = (last("lr=5e-3", *sets) for sets in ((), (setting,)))
+    assert np.isfinite(other).all()
+    assert not np.array_equal(plain, other)
+
+
+# -------------------------------------------------------------------- presets, edges
+
+
+def preset(name: str, data: str = "digits") -> dict[str, Any]:
+    (info,) = [info for info in registry().infos(MethodInfo) if info.key == "lagam-pu"]
+    return dict(info.presets[name].resolve(data))
+
+
+def test_pu_benchs_values_are_the_defaults() -> None:
+    c = Config(**preset("pubench"))
+    assert c == Config()
+    assert c.warm_up * c.epochs == 15
+
+
+def test_official_lengths_are_those_of_400_epochs() -> None:
+    c = Config(**preset("official"))
+    assert (c.warm_up * c.epochs, c.neighbors_from * c.epochs) == (20, 50)
+    assert preset("official", "cifar10")["clusters"] == 5
+
+
+@pytest.mark.parametrize("name", ["pubench", "official", "quick"])
+def test_presets_run(name: str) -> None:
+    assert np.isfinite(trained(f"method.preset={name}", *SHORT).scores["last"]["test"]).all()
+
+
+@pytest.mark.parametrize("setting", ["batch_size=2", "mechanism.c=0.01", "clusters=100000", "warm_up=1"])
+def test_what_is_extreme_has_a_result(setting: str) -> None:
+    assert np.isfinite(last(setting)).all()
+
+
+@pytest.mark.parametrize("size", [1.0, 800.0])
+@pytest.mark.parametrize("positive", [0.0, 1.0])
+def test_rows_of_one_class_have_finite_losses_and_gradients(positive: float, size: float) -> None:
+    z = torch.linspace(-size, size, 5, requires_grad=True)
+    labels = columns(torch.full((5,), positive))
+    loss = balanced_bce(z, labels)
+    loss.backward()
+    assert loss.isfinite()
+    assert z.grad is not None
+    assert z.grad.isfinite().all()
+    features = torch.linspace(-1, 1, 15).view(5, 3)
+    found = meta_gradient(features, z.detach(), labels, torch.ones(3), 1e-3)
+    assert found.isfinite().all()
+
+
+def test_equal_rows_have_a_finite_contrast() -> None:
+    q = F.normalize(torch.ones(4, 3), dim=1).requires_grad_()
+    loss = contrast(q, q, 0.07, torch.zeros(4), 10)
+    loss.backward()
+    assert loss.isfinite()
+    assert q.grad is not None
+    assert q.grad.isfinite().all()
