@@ -97,8 +97,12 @@ def page(method: Mapping[str, Any], results: Path = BENCHMARKS / "results") -> s
 # -------------------------------------------------------------------- measured scores and costs
 
 
+#: What a page says where there is no row yet.
+UNMEASURED = "Nothing yet: no row of this method lies in `benchmarks/results/`."
+
+
 def measured(key: str, files: Iterable[Path]) -> list[str]:
-    """The section of what was measured: a table per protocol, that of most rows first, and the cost. May be empty."""
+    """The section of what was measured: a table per protocol, that of most rows first, and the cost."""
     files, summary = list(files), summary_script()
     groups: dict[Any, list[Any]] = {}
     for row in summary.read_accuracy(files):
@@ -108,7 +112,7 @@ def measured(key: str, files: Iterable[Path]) -> list[str]:
     for protocol, rows in sorted(groups.items(), key=lambda group: -len(group[1])):
         parts += [_protocol(protocol), _scores(rows), origin(rows)]
     parts += _costs(row for row in summary.read_costs(files) if row.method == key)
-    return ["## Measured", *parts] if parts else []
+    return ["## Measured", *(parts or [UNMEASURED])]
 
 
 def _protocol(protocol: Any) -> str:
