@@ -55,7 +55,7 @@ def subject(plugins: Registry, name: str, *sets: str) -> Subject:
 # ---------------------------------------------------------------- the doubles
 
 
-@pytest.mark.parametrize("name", DOUBLES)
+@pytest.mark.parametrize("name", ["CGenPU"])  # the others are packages by now, whose own tests do this
 def test_it_passes_every_check(plugins: Registry, name: str) -> None:
     found = {}
     for check in CHECKS:

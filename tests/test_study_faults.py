@@ -31,9 +31,10 @@ def site(tmp_path_factory: pytest.TempPathFactory, make_distribution: Callable[.
 class Place:
     """A folder with a study of a method that does as it is told; what it trained is counted in a file."""
 
-    def __init__(self, folder: Path, site: str) -> None:
+    def __init__(self, folder: Path, site: str, pubench: Run) -> None:
         self.folder, self.results, self._mark = folder, folder / "results", folder / "trained"
-        self.env = clean_environment(PYTHONPATH=site, OMP_NUM_THREADS="1")
+        self._site, self._pubench = {"PYTHONPATH": site, "OMP_NUM_THREADS": "1"}, pubench
+        self.env = clean_environment(**self._site)
 
     def write(self, seeds: int = 4, seconds: float = 0.0, does: str = "nothing") -> None:
         config = {"seconds": seconds, "mark": str(self._mark), "does": does}
@@ -41,16 +42,22 @@ class Place:
         study = {"name": "faults", "methods": methods, "data": ["digits"], "seeds": list(range(1, seeds + 1))}
         (self.folder / "faults.yaml").write_text(yaml.safe_dump(study))
 
-    def command(self, *more: str) -> list[str]:
-        return [str(SCRIPT), "study", "run", "faults.yaml", "--results", str(self.results), "--format", "json", *more]
+    def words(self, *more: str) -> list[str]:
+        return ["study", "run", "faults.yaml", "--results", str(self.results), "--format", "json", *more]
+
+    def plan(self) -> None:
+        assert self.say("study", "plan", "faults.yaml", "--results", str(self.results)).returncode == 0
+
+    def say(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return self._pubench(*words, env=self._site)
 
     def start(self, *more: str, **env: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            self.command(*more), cwd=self.folder, env=self.env | env, stdout=-1, stderr=-1, text=True
+            [str(SCRIPT), *self.words(*more)], cwd=self.folder, env=self.env | env, stdout=-1, stderr=-1, text=True
         )
 
     def run(self, *more: str) -> tuple[int, dict[str, Any], str]:
-        done = subprocess.run(self.command(*more), cwd=self.folder, env=self.env, capture_output=True, text=True)
+        done = self.say(*self.words(*more))
         return done.returncode, json.loads(done.stdout), done.stderr
 
     def trainings(self) -> list[int]:
@@ -68,8 +75,8 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path: Path, site: str) -> Place:
-    return Place(tmp_path, site)
+def place(tmp_path: Path, site: str, pubench: Run) -> Place:
+    return Place(tmp_path, site, pubench)
 
 
 def kill(process: int) -> None:
@@ -174,10 +181,7 @@ def test_two_commands_share_the_work_also_under_another_host_name(place: Place, 
     elsewhere.mkdir()
     (elsewhere / "sitecustomize.py").write_text(ELSEWHERE)
     path = os.pathsep.join([str(elsewhere), place.env["PYTHONPATH"]])
-    subprocess.run(
-        [str(SCRIPT), "study", "plan", "faults.yaml", "--results", str(place.results)],
-        cwd=place.folder, env=place.env, check=True, capture_output=True,
-    )  # fmt: skip
+    place.plan()
     both = [place.start("-j", "2"), place.start("-j", "2", PYTHONPATH=path)]
     said = [json.loads(process.communicate()[0]) for process in both]
 
@@ -211,10 +215,7 @@ def test_failures_end_nothing_are_listed_and_not_tried_again(place: Place) -> No
     code, again, _ = place.run()
     assert (code, again["failed"], again["trained"]) == (1, 2, 0)
     assert len(place.trainings()) == 2
-    listed = subprocess.run(
-        [str(SCRIPT), "study", "failures", str(place.results), "--format", "json"],
-        cwd=place.folder, env=place.env, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+    listed = place.say("study", "failures", str(place.results), "--format", "json")
     assert {row["cause"] for row in json.loads(listed.stdout)} == {"error"}
     place.run("--retry-failed")
     assert len(place.trainings()) == 4
@@ -244,17 +245,14 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def test_a_full_disk_stops_the_study_and_the_same_command_completes_it(place: Place, small_disk: Path) -> None:
     place.write(seeds=3)
     place.results = small_disk / "results"
-    subprocess.run(
-        [str(SCRIPT), "study", "plan", "faults.yaml", "--results", str(place.results)],
-        cwd=place.folder, env=place.env, check=True, capture_output=True,
-    )  # fmt: skip
+    place.plan()
     ballast = os.open(small_disk / "ballast", os.O_WRONLY | os.O_CREAT)
     with suppress(OSError):
         while True:
             os.write(ballast, b"0" * 4096)
     os.ftruncate(ballast, os.fstat(ballast).st_size - 3 * 4096)  # room for locks, and for no record
     os.close(ballast)
-    done = subprocess.run(place.command(), cwd=place.folder, env=place.env, capture_output=True, text=True)
+    done = place.say(*place.words())
     assert done.returncode in (1, 2)
     assert "No space left on device" in done.stderr
     assert "Traceback" not in done.stderr

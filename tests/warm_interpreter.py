@@ -62,7 +62,11 @@ def become(request: dict) -> None:
     os.environ.update(request["env"])
     sys.argv = [request["script"], *request["arguments"]]
     sys.path[0] = os.path.dirname(request["script"])
-    sys.path[1:1] = [p for p in request["env"].get("PYTHONPATH", "").split(os.pathsep) if p]
+    places = [p for p in request["env"].get("PYTHONPATH", "").split(os.pathsep) if p]
+    sys.path[1:1] = places
+    for name in list(sys.modules):  # what the request has a version of its own of is not what was imported here
+        if any(os.path.exists(os.path.join(place, name.partition(".")[0])) for place in places):
+            del sys.modules[name]
 
 
 def run_script(path: str) -> int:

@@ -359,7 +359,9 @@ class TestExcel:
     ) -> None:
         path = excel([["a", "b"], [1, 2]])
         monkeypatch.setattr(tables, "EXCEL_BYTES", 1000)
-        assert "bytes unpacked, more than 1000; save the table as CSV" in refused(lambda: read_table(path))
+        assert "takes more than 1,000 bytes unpacked, which is the most that is read; save the table as CSV" in refused(
+            lambda: read_table(path)
+        )
 
     def test_no_damage_is_ever_a_traceback(self, excel: Callable[..., Path]) -> None:
         path = excel([["a", "b"], *([k, f"t{k}"] for k in range(20))])

@@ -32,7 +32,7 @@ from .choices import (
 )
 from .data_app import data_app
 from .options import MACHINE, RUN, Given, takes
-from .study_app import study_app
+from .study_app import Over, study_app
 from .visible import guard, visible
 
 app = typer.Typer(
@@ -292,14 +292,17 @@ def _carried_out() -> int:
         where = f" ({context.command_path} --help)" if context is not None else ""
         _complain(f"{error.format_message()}{where}", 2)
         return 2
+    except Over as over:
+        return over.code
     except (typer.Abort, KeyboardInterrupt):
-        _complain("interrupted; nothing unfinished was recorded", 130)
-        return 130
+        code = 130
     except SystemExit as stop:
         if "_PUBENCH_COMPLETE" in os.environ or {"--show-completion", "--install-completion"} & set(sys.argv):
             raise  # how typer ends when a shell asks it for completions
         _complain(f"a plugin tried to end the program (SystemExit: {stop.code}); 'pubench doctor' checks plugins")
         return 1
+    if code == 130:
+        _complain("interrupted; nothing unfinished was recorded", 130)
     return code if isinstance(code, int) else 0
 
 

@@ -19,6 +19,14 @@ study_app = typer.Typer(
 )
 
 
+class Over(Exception):
+    """A command has ended with this exit code, and has said all that there is to say."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
 class Executor(StrEnum):
     """Who carries runs out."""
 
@@ -126,9 +134,7 @@ def run(
         encoder=encoder,
         offline=offline,
     )
-    raise typer.Exit(
-        run_study(Request(study, results, tuple(only or ()), data_root), how, as_json=format is Format.json)
-    )
+    raise Over(run_study(Request(study, results, tuple(only or ()), data_root), how, as_json=format is Format.json))
 
 
 @study_app.command(epilog="Example: pubench study status quick --results results")

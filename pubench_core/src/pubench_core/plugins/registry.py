@@ -290,6 +290,8 @@ def _metadata(distribution: Distribution) -> Any:
 
 def _name_and_version(distribution: Distribution) -> tuple[str, str]:
     """As its metadata say; the folder and an empty version where they do not."""
+    if all(distribution.read_text(name) is None for name in ("METADATA", "PKG-INFO")):
+        return _folder_of(distribution), ""  # importlib_metadata, where it was imported, raises an error of its own
     facts = _metadata(distribution)
     name, version = (str(facts[field]).strip() if field in facts else "" for field in ("Name", "Version"))
     return (name, version) if name and version else (_folder_of(distribution), "")
