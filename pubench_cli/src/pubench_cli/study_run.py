@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -124,7 +125,7 @@ def _told(
     if how.track:
         _track(request.results)
     if stop.starting and summary.left:
-        return 130
+        return 128 + (stop.signal or signal.SIGINT)
     return 1 if failed or summary.left or summary.unstored else 0
 
 

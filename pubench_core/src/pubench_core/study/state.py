@@ -215,7 +215,7 @@ def _kinds(run: PlannedRun) -> list[tuple[str, ...]]:
 
 
 def by_length(runs: Sequence[PlannedRun], expected: Expected) -> list[PlannedRun]:
-    """Longest first, those of which nothing is known before them; runs on the same split stay together."""
+    """Longest first, those of which nothing is known before them."""
     unknown = float("inf")
 
     def seconds(run: PlannedRun) -> float:

@@ -47,9 +47,9 @@ class Progressed:
 
 @dataclass(frozen=True)
 class Ended:
-    """What became of a run. ``text``: why it has no result; ``seconds``, ``measures``: of its result.
+    """What became of a run.
 
-    ``folder``: of its record.
+    ``text``: why it has no result. ``seconds``, ``measures``: of its result, chosen by the criterion ``selected``.
     """
 
     run_id: str
