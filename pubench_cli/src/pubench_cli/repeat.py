@@ -46,7 +46,7 @@ def seeds_of(text: str) -> list[int]:
     >>> seeds_of("3"), seeds_of("7,1")
     ([2, 25, 42], [7, 1])
     """
-    from pubench.comparing import SEEDS
+    from pubench_core.study.spec import SEEDS
 
     try:
         given = [int(part) for part in text.split(",")]

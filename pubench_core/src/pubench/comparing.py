@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pubench_core.errors import PubenchError, RequestError, unknown
+from pubench_core.study.spec import SEEDS
 
 from .grouping import FailedRun
 from .results import Results
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from pubench_core.request import Plan
     from pubench_core.request.plan import DataChoice
 
-#: Seeds of the PU-Bench protocol, in its order. Where more are asked for, 2027, 2028 ... follow.
-SEEDS = (2, 25, 42, 52, 99, 103, 250, 666, 777, 2026)
 _MOST_SEEDS = 10_000
 #: What one method of a comparison may have for itself; everything else is the same for all.
 _OWN = ("method", "config", "preset", "calibrate", "backbone", "prior")
