@@ -1,20 +1,19 @@
-"""Four methods of PU-Bench as released, in plain PyTorch, without pubench: what do they give?
+"""Seven methods of PU-Bench as released, in plain PyTorch, without pubench: what do they give?
 
     python benchmarks/released.py --method nnpu --root ../shared/data --data spambase
     python benchmarks/released.py --method lbe --root ../shared/data --data 20news --seeds 2 25 42
     python benchmarks/released.py --method nnpu --root ../shared/data --data connect-4 --seeds 2 --trace [--standardize]
 
-Case-control, c = 0.1, validation 1 %; the prior of P and U together; the classifier's output bias at its logit; Adam,
-weight decay 1e-4; the epoch of best validation F1. A model that decides every row alike is measured with the threshold
-moved to the prior's quantile. Spambase is standardized with all its rows, text vectors have unit length, Connect-4 is
-0/1, as released. Prints accuracy and AUC on the test rows per seed, then the mean.
+Case-control, c = 0.1, validation 1 %; the prior of P and U together; the classifier's output bias at its logit; the
+recipes of :mod:`released_recipes`; the epoch of best validation F1. A model that decides every row alike is measured
+with the threshold moved to the prior's quantile. Spambase is standardized with all its rows, text vectors have unit
+length, Connect-4 is 0/1, as released. Prints accuracy and AUC on the test rows per seed, then the mean.
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
-import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -22,13 +21,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import raw_rows
+import released_recipes as recipes
 import torch
 from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.model_selection import train_test_split
-from torch import Tensor, nn
-from torch.nn import functional as F
+from torch import nn
 
-C, WEIGHT_DECAY, LEAST_GAIN = 0.1, 1e-4, 1e-4
+C, LEAST_GAIN = 0.1, 1e-4
 SEEDS = (2, 25, 42, 52, 99, 103, 250, 666, 777, 2026)
 
 
@@ -40,11 +39,9 @@ class Part(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """``x``, ``labeled``: the training table, P before U; ``prior``: the share of positives in it, as released."""
+    """What is trained on, and what it is measured on."""
 
-    x: Tensor
-    labeled: Tensor
-    prior: float
+    train: recipes.Table
     validation: Part
     test: Part
 
@@ -82,23 +79,10 @@ def problem_of(pool: Part, test: Part, seed: int) -> Problem:
     chosen = np.random.default_rng(seed).choice(positives, int(C * len(positives)), replace=False)
     table = torch.from_numpy(np.concatenate([x[chosen], x]))
     prior = (len(chosen) + len(positives)) / len(table)
-    return Problem(table, torch.arange(len(table)) < len(chosen), prior, Part(val_x, val_y), test)
+    return Problem(recipes.Table(table, torch.arange(len(table)) < len(chosen), prior), Part(val_x, val_y), test)
 
 
-# ---------------------------------------------------------------- networks and evaluation
-
-
-def network(inputs: int, prior: float | None) -> nn.Sequential:
-    """The published network of vectors, its output bias at the logit of the prior."""
-    layers: list[nn.Module] = []
-    for width, dropout in ((512, 0.3), (256, 0.3), (128, 0.2)):
-        layers += [nn.Linear(inputs, width), nn.ReLU(), nn.Dropout(dropout)]
-        inputs = width
-    last = nn.Linear(64, 1)
-    if prior is not None:
-        with torch.no_grad():
-            last.bias.fill_(math.log(prior / (1 - prior)))
-    return nn.Sequential(*layers, nn.Linear(inputs, 64), nn.ReLU(), last, nn.Flatten(0))
+# ---------------------------------------------------------------- evaluation
 
 
 class Measured(NamedTuple):
@@ -119,7 +103,7 @@ class Measured(NamedTuple):
         )
 
 
-def measure(net: nn.Module, part: Part, prior: float) -> Measured:
+def measure(net: nn.Module, part: Part, prior: float, average: str = "binary") -> Measured:
     """The released evaluation."""
     net.eval()
     with torch.no_grad():
@@ -129,119 +113,41 @@ def measure(net: nn.Module, part: Part, prior: float) -> Measured:
     if alike:
         k, ordered = round(prior * len(z)), np.sort(z)
         decided = z >= (ordered[len(z) - k] + ordered[len(z) - k - 1]) / 2
-    accuracy, f1 = float(np.mean(decided == part.y)), float(f1_score(part.y, decided))
+    accuracy, f1 = float(np.mean(decided == part.y)), float(f1_score(part.y, decided, average=average))
     return Measured(accuracy, f1, float(roc_auc_score(part.y, z)), alike, float(z.min()), float(z.max()))
 
 
-# ---------------------------------------------------------------- methods: each yields its classifier after an epoch
+class Recipe(NamedTuple):
+    """Epochs, how many of them may pass without a better one, and whose F1 chooses: of positives or of both classes."""
+
+    epochs: Callable[[recipes.Table], Iterator[nn.Module]]
+    patience: int
+    average: str = "binary"
 
 
-def adam(net: nn.Module, lr: float) -> torch.optim.Optimizer:
-    return torch.optim.Adam(net.parameters(), lr=lr, weight_decay=WEIGHT_DECAY)
-
-
-def nnpu(data: Problem, loss: Callable[[Tensor], Tensor] = torch.sigmoid) -> Iterator[nn.Module]:
-    """The negative part of the risk is ascended where it is below 0; batches of 256, 40 epochs. ``loss``: of -yz."""
-    net = network(data.x.shape[1], data.prior)
-    optimizer = adam(net, 3e-4)
-    for _ in range(40):
-        net.train()
-        for rows in torch.randperm(len(data.x)).split(256):
-            z, labeled = net(data.x[rows]), data.labeled[rows]
-            n_p, n_u = labeled.sum().clamp(min=1), (~labeled).sum().clamp(min=1)
-            positive = data.prior * loss(-z[labeled]).sum() / n_p
-            negative = loss(z[~labeled]).sum() / n_u - data.prior * loss(z[labeled]).sum() / n_p
-            optimizer.zero_grad()
-            (-negative if negative < 0 else positive + negative).backward()
-            optimizer.step()
-        yield net
-
-
-def pusb(data: Problem) -> Iterator[nn.Module]:
-    """nnPU with the logistic loss; the threshold stays at 0, as released."""
-    return nnpu(data, F.softplus)
-
-
-def vpu(data: Problem) -> Iterator[nn.Module]:
-    """X is the joint batch, P its labeled rows; the regularizer's weight is the mixup coefficient; threshold at 0."""
-    net = network(data.x.shape[1], data.prior)
-    optimizer = adam(net, 3e-4)
-    for _ in range(40):
-        net.train()
-        for rows in torch.randperm(len(data.x)).split(256):
-            x, labeled = data.x[rows], data.labeled[rows]
-            if not labeled.any():
-                continue
-            g = float(np.random.beta(0.3, 0.3))
-            partners = x[labeled][torch.randint(int(labeled.sum()), (len(x),))]
-            z = F.logsigmoid(net(x))
-            with torch.no_grad():
-                target = (g * net(x).sigmoid() + 1 - g).log()
-            variational = z.logsumexp(0) - math.log(len(z)) - z[labeled].mean()
-            regularizer = (target - F.logsigmoid(net(g * x + (1 - g) * partners))).square().mean()
-            optimizer.zero_grad()
-            (variational + g * regularizer).backward()
-            optimizer.step()
-        yield net
-
-
-def lbe(data: Problem) -> Iterator[nn.Module]:
-    """20 passes of pre-training in batches of 64, then 20 EM epochs of 20 steps; one pair of optimizers throughout."""
-    net, eta = network(data.x.shape[1], data.prior), network(data.x.shape[1], None)
-    on_net, on_eta = adam(net, 5e-4), adam(eta, 5e-4)
-    observed = data.labeled.float()
-    rows_p, rows_u = data.labeled.nonzero().flatten(), (~data.labeled).nonzero().flatten()
-
-    def balanced(z: Tensor, target: Tensor, s: Tensor) -> Tensor:
-        weight = torch.where(s > 0, (1 - s).sum().clamp(min=1) / s.sum().clamp(min=1), 1.0)
-        return (F.binary_cross_entropy_with_logits(z, target, reduction="none") * weight).sum() / weight.sum()
-
-    for _ in range(20):
-        net.train(), eta.train()
-        for rows in torch.randperm(len(data.x)).split(64):
-            on_net.zero_grad(), on_eta.zero_grad()
-            balanced(net(data.x[rows]), observed[rows], observed[rows]).backward()
-            F.binary_cross_entropy_with_logits(eta(data.x[rows]), observed[rows]).backward()
-            on_net.step(), on_eta.step()
-    for _ in range(20):
-        net.eval(), eta.eval()
-        with torch.no_grad():
-            p, h = net(data.x).sigmoid(), eta(data.x).sigmoid()
-            positive = p * torch.where(data.labeled, h, 1 - h)
-            q = positive / (positive + (1 - p) * (1 - observed) + 1e-8)
-        net.train(), eta.train()
-        for _ in range(20):
-            subset = rows_u[torch.randperm(len(rows_u))[: int(0.1 * len(data.x))]]
-            with torch.no_grad():
-                losses = F.binary_cross_entropy_with_logits(net(data.x[subset]), q[subset], reduction="none")
-            kept = torch.cat([rows_p, subset[losses.topk(int(0.8 * len(subset)), largest=False).indices]])
-            kept = kept[torch.randperm(len(kept))]
-            on_net.zero_grad(), on_eta.zero_grad()
-            for rows in kept.split(512):
-                s = observed[rows]
-                weight = torch.where(s > 0, 1.0, q[rows])
-                on_label = F.binary_cross_entropy_with_logits(eta(data.x[rows]), s, reduction="none")
-                loss = balanced(net(data.x[rows]), q[rows], s) + (on_label * weight).mean()
-                (loss * len(rows) / len(kept)).backward()
-            on_net.step(), on_eta.step()
-        yield net
-
-
-#: Method -> its epochs and its patience.
-METHODS = {"nnpu": (nnpu, 10), "pusb": (pusb, 10), "vpu": (vpu, 10), "lbe": (lbe, 5)}
+METHODS = {
+    "nnpu": Recipe(recipes.nnpu, 10),
+    "pusb": Recipe(recipes.pusb, 10),
+    "vpu": Recipe(recipes.vpu, 10),
+    "lbe": Recipe(recipes.lbe, 5),
+    "p3mix-e": Recipe(recipes.p3mix_e, 10, "macro"),
+    "robust-pu": Recipe(recipes.robust_pu, 20, "macro"),
+    "pan": Recipe(recipes.pan, 25),
+}
 
 
 def trained(method: str, data: Problem, trace: bool) -> tuple[int, Measured]:
     """The epoch of best validation F1 and its test measures."""
-    epochs, patience = METHODS[method]
+    recipe, prior = METHODS[method], data.train.prior
     best, best_f1 = None, -1.0
-    for epoch, net in enumerate(epochs(data), start=1):
-        f1, found = measure(net, data.validation, data.prior).f1, measure(net, data.test, data.prior)
+    for epoch, net in enumerate(recipe.epochs(data.train), start=1):
+        f1 = measure(net, data.validation, prior, recipe.average).f1
+        found = measure(net, data.test, prior)
         if trace:
             print(f"  epoch {epoch:2}: validation F1 {f1:.3f}; {found}", flush=True)
         if f1 > best_f1 + LEAST_GAIN:
             best, best_f1 = (epoch, found), f1
-        elif best is not None and epoch - best[0] >= patience:
+        elif best is not None and epoch - best[0] >= recipe.patience:
             break
     assert best is not None
     return best
