@@ -344,6 +344,17 @@ def test_the_pictures_are_those_that_their_scripts_draw(tmp_path: Path) -> None:
         assert drawn.read_text() == (DOCS / "pages" / "images" / picture).read_text(), f"python docs/{script} again"
 
 
+def test_the_contact_sheets_are_those_that_their_script_draws(tmp_path: Path) -> None:
+    from matplotlib.image import imread
+
+    subprocess.run([sys.executable, DOCS / "contact_sheets.py", tmp_path], check=True)
+    for drawn in sorted(tmp_path.glob("*.png")):
+        kept = imread(DOCS / "pages" / "images" / drawn.name)
+        assert imread(drawn).shape == kept.shape, "python docs/contact_sheets.py docs/pages/images again"
+        assert abs(imread(drawn) - kept).mean() < 0.02, "python docs/contact_sheets.py docs/pages/images again"
+    assert len(list(tmp_path.iterdir())) == 4
+
+
 # -------------------------------------------------------------------- the site
 
 

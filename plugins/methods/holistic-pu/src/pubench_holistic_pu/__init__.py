@@ -20,7 +20,7 @@ OFFICIAL = {
     "threshold": 0.9,
 }
 #: Mirrored digits are other digits, or none.
-NOT_MIRRORED = {"mnist": {"flip": False}, "usps": {"flip": False}}
+NOT_MIRRORED = {key: {"flip": False} for key in ("digits", "mnist", "usps")}
 
 
 @hookimpl
@@ -107,6 +107,7 @@ def pubench_methods() -> list[MethodInfo]:
                 ),
                 "quick": Preset(
                     values={"trend_epochs": 5, "trend_steps": None, "epochs": 10, "steps_per_epoch": None},
+                    per_data=NOT_MIRRORED,
                     note="short, for a first try",
                 ),
             },

@@ -3,7 +3,7 @@
 from pubench_core import MethodInfo, Preset, Reference, hookimpl
 
 #: Mirrored digits are other digits, or none.
-NOT_MIRRORED = {"mnist": {"flip": False}, "usps": {"flip": False}}
+NOT_MIRRORED = {key: {"flip": False} for key in ("digits", "mnist", "usps")}
 
 
 @hookimpl
@@ -81,6 +81,7 @@ def pubench_methods() -> list[MethodInfo]:
                 ),
                 "quick": Preset(
                     values={"fence": 5, "fence_epochs": 5, "epochs": 15, "labeled_batch": "proportional"},
+                    per_data=NOT_MIRRORED,
                     note="short, for a first try",
                 ),
             },
