@@ -41,6 +41,7 @@ SHORT = {
     "p3mix-e": ("warm_up=1",),
     "holistic-pu": ("trend_epochs=2", "trend_steps=3"),
     "pul-cpbf": ("fence=2", "fence_epochs=1"),
+    "vae-pu": ("pretraining_epochs=1", "epochs=8"),
 }
 #: How the waits of a method are counted: modality and scheme.
 PROBLEMS = (("image", "case-control"), ("tabular", "single-training-set"))

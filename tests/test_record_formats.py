@@ -95,7 +95,8 @@ def test_columns_of_trace_and_predictions_are_those_of_the_page(records: list[Pa
     fixed = ["stage", "epoch", "in_stage", "seconds", "evaluation_seconds", "loss"]
     assert [head[: len(fixed)] for head in heads] == [fixed, fixed]
     assert {"test-accuracy", "criterion-pa", "criterion-f1"} <= set(heads[0])
-    for name in (*fixed, "PART-METRIC", "criterion-NAME"):
+    assert all("positive_decisions" in head for head in heads)
+    for name in (*fixed, "positive_decisions", "PART-METRIC", "criterion-NAME"):
         assert f"`{name}`" in section("trace.csv"), name
     head = next(csv.reader((own / files.PREDICTIONS).read_text().splitlines()))
     assert head == ["row", "score (of the table)", "score", "rank", "decision"]

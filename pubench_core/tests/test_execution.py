@@ -5,6 +5,7 @@ This module is also the plugin that offers methods which fail.
 
 from __future__ import annotations
 
+import csv
 import json
 import pickle
 from collections.abc import Callable
@@ -380,6 +381,16 @@ def test_a_listener_that_draws_random_numbers_changes_no_score(ask: Ask, tmp_pat
         snapshot = outcome.result.criteria["last"].snapshot
         scores.append(read_scores(outcome.folder)[f"test_scores_{snapshot}"])
     assert np.array_equal(*scores)
+
+
+def test_the_trace_has_the_share_of_validation_rows_called_positive_and_listeners_hear_it(ask: Ask) -> None:
+    heard = Events()
+    outcome = execute(ask("epochs=2", "selection.criteria=[pa, last]", method="nnpu"), listeners=[heard])
+    assert outcome.result is not None
+    scores = read_scores(outcome.folder)[f"validation_scores_{outcome.result.criteria['last'].snapshot}"]
+    last = list(csv.DictReader((outcome.folder / TRACE).read_text().splitlines()))[-1]
+    assert float(last["positive_decisions"]) == (scores > 0).mean()
+    assert heard.events[-2].positive_decisions == (scores > 0).mean()
 
 
 def test_every_file_of_a_record_is_read_back_by_what_it_is(ask: Ask) -> None:

@@ -105,9 +105,15 @@ class Monitor:
             criteria=criteria,
             values={**values, **traced},
             needs_truth=frozenset(traced) | self._oracle_criteria,
+            positive_decisions=self._positive_decisions(),
         )
         self.epochs.append(event)
         self._report(event)
+
+    def _positive_decisions(self) -> float | None:
+        """Share of validation rows called positive by scores that selection needed; none are computed for it."""
+        scores = self._validation_scores
+        return None if scores is None or not len(scores) else float((scores > 0).mean())
 
     def refresh(self) -> None:
         """Lets the method refresh stored numbers before it is scored."""

@@ -220,6 +220,7 @@ def _trace_row(event: EpochFinished) -> dict[str, Any]:
         "seconds": round(event.seconds, 4),
         "evaluation_seconds": round(event.evaluation_seconds, 4),
         **event.values,
+        "positive_decisions": event.positive_decisions,
         **{f"criterion-{name}": value for name, value in event.criteria.items()},
     }
 

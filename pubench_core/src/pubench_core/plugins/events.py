@@ -41,7 +41,8 @@ class EpochFinished:
 
     ``seconds``: training only; ``evaluation_seconds``: scoring for selection and tracing. ``values``: reported
     losses (means over the epoch) and traced measures. ``needs_truth``: names of criteria and values that were measured
-    against true labels.
+    against true labels. ``positive_decisions``: share in [0, 1] of the validation rows that the method, by its first
+    candidate, calls positive; 0 or 1 where it has collapsed; None where this epoch scored no validation row.
     """
 
     run_id: str
@@ -55,6 +56,7 @@ class EpochFinished:
     criteria: Mapping[str, float | None] = field(default_factory=dict)
     values: Mapping[str, float] = field(default_factory=dict)
     needs_truth: frozenset[str] = frozenset()
+    positive_decisions: float | None = None
 
     def without_truth(self) -> EpochFinished:
         """The event as listeners get it: what was measured against true labels is left out."""

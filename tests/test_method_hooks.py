@@ -1,4 +1,4 @@
-"""What methods to come will use is there: doubles of seven of them conform, and every hook does what it promises."""
+"""Every hook that methods train with does what it promises."""
 
 from __future__ import annotations
 
@@ -7,27 +7,23 @@ import copy
 import gc
 import weakref
 from collections.abc import Callable
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pubench_to_come
 import pytest
 import torch
+from pubench_cgenpu.method import CGenPU
 from torch import Tensor, nn
+from torch.func import functional_call
 
-from pubench.method import Backbone, Batch, averaging
-from pubench_core.conformance import CHECKS, Subject
+from pubench.method import Backbone, averaging, binary_entropy
+from pubench_core.conformance import Subject
 from pubench_core.conformance.pretended import pretended_device
-from pubench_core.conformance.report import check_one
-from pubench_core.conformance.subject import SAMPLES
 from pubench_core.engine.building import build_problem
 from pubench_core.engine.train import train
-from pubench_core.errors import RequestError, RunFailed
+from pubench_core.errors import RunFailed
 from pubench_core.execution.run import execute
-from pubench_core.plugins.info import MethodInfo
-from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.records import files
 from pubench_core.specs.config import TrainingConfig
 from pubench_core.training.run import Run
@@ -35,72 +31,28 @@ from pubench_core.training.views import Features, PUData, PUPart
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-DOUBLES = {info.name: info for info in pubench_to_come.pubench_methods()}
-#: The third epoch of Self-PU is the first that has clean rows.
-SETS = {"SelfPU": ("epochs=3",)}
-#: Of the check that has batches of 4,096 rows: a network of one layer shows as much, one epoch of meta steps too.
-SMALL = {"LaGAM": ("epochs=1", "warm_up=0")}
-LINES = 35
+METHODS = Path(__file__).parents[1] / "plugins" / "methods"
+#: Most lines of a method's file, and of its ``fit``.
+LINES, FIT_LINES = 250, 40
 
 
-@pytest.fixture(scope="module")
-def plugins() -> Registry:
-    return Registry([*entry_points(group=GROUP), SAMPLES, EntryPoint("to-come", "pubench_to_come", GROUP)])
+# ---------------------------------------------------------------- the methods that use them
 
 
-def subject(plugins: Registry, name: str, *sets: str) -> Subject:
-    return Subject(plugins.find(MethodInfo, DOUBLES[name].key), plugins, sets=(*SETS.get(name, ()), *sets))
+def test_every_method_says_how_it_trains_in_few_lines() -> None:
+    found: dict[str, tuple[int, int]] = {}
+    for path in sorted(METHODS.glob("*/src/*/method.py")):
+        text = path.read_text(encoding="utf-8")
+        for part in ast.parse(text).body:
+            for function in part.body if isinstance(part, ast.ClassDef) else ():
+                if isinstance(function, ast.FunctionDef) and function.name == "fit":
+                    assert function.end_lineno is not None
+                    found[path.parent.name] = len(text.splitlines()), function.end_lineno - function.lineno + 1
+    assert len(found) == len(list(METHODS.glob("*/pyproject.toml")))
+    assert {name: lines for name, lines in found.items() if lines[0] > LINES or lines[1] > FIT_LINES} == {}
 
 
-# ---------------------------------------------------------------- the doubles
-
-
-@pytest.mark.parametrize("name", ["CGenPU"])  # the others are packages by now, whose own tests do this
-def test_it_passes_every_check(plugins: Registry, name: str) -> None:
-    found = {}
-    for check in CHECKS:
-        if check == "light-info":
-            continue  # one module holds all doubles and what they say of themselves
-        short = ("backbone.key=mlp-wang", *SMALL.get(name, ())) if check == "small-batches" else ()
-        found[check] = check_one(subject(plugins, name, *short), check)
-    assert not {check: finding.reason for check, finding in found.items() if not finding.ok}
-
-
-def test_each_says_how_it_trains_in_few_lines() -> None:
-    lines = {}
-    for part in ast.parse(Path(pubench_to_come.__file__).read_text(encoding="utf-8")).body:
-        for function in part.body if isinstance(part, ast.ClassDef) else ():
-            if isinstance(function, ast.FunctionDef) and function.name == "fit":
-                assert function.end_lineno is not None
-                lines[part.name] = function.end_lineno - function.lineno + 1
-    assert lines.keys() == DOUBLES.keys()
-    assert {name: n for name, n in lines.items() if n > LINES} == {}
-
-
-def test_what_a_split_lacks_is_refused_before_the_run_is_announced(plugins: Registry) -> None:
-    plan = subject(plugins, "LaGAM").plan("mechanism.c=0.03", "validation.fraction=0.4")
-    problem = build_problem(plan)
-    assert problem.split.train.n_labeled == 1
-    announced: list[bool] = []
-    with pytest.raises(RequestError, match="needs 2 of them, given 1"):
-        train(plan, problem, started=lambda: announced.append(True))
-    assert not announced
-
-
-@pytest.mark.parametrize("modality", ["image", "tabular"])
-def test_what_is_generated_has_the_shape_of_the_rows(plugins: Registry, modality: str) -> None:
-    plan = subject(plugins, "CGenPU").plan("execution.artifacts=[samples]", modality=modality)
-    problem = build_problem(plan)
-    samples = train(plan, problem).samples
-    assert samples.keys() == {"positive", "negative"}
-    for rows in samples.values():
-        assert rows.shape[1:] == problem.data.shape
-        assert len({row.tobytes() for row in rows}) == len(rows)
-        if modality == "image":
-            assert 0 <= rows.min() <= rows.max() <= 1
-
-
-def test_the_network_of_a_finished_phase_is_freed(plugins: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_network_of_a_finished_phase_is_freed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Holistic-PU drops the network that it observed for three epochs, and trains another for two."""
     made: list[weakref.ref[nn.Module]] = []
     alive: list[list[bool]] = []
@@ -117,15 +69,9 @@ def test_the_network_of_a_finished_phase_is_freed(plugins: Registry, monkeypatch
         gc.collect()
         alive.append([reference() is not None for reference in made])
 
-    train(plan := subject(plugins, "HolisticPU").plan(), build_problem(plan), report=look)
+    plan = Subject.of("holistic-pu", ("trend_epochs=3", "trend_steps=4")).plan()
+    train(plan, build_problem(plan), report=look)
     assert alive == [[True]] * 3 + [[False, True]] * 2
-
-
-def test_teachers_are_candidates_from_the_epoch_in_which_they_are_made(plugins: Registry) -> None:
-    trained = train(plan := subject(plugins, "SelfPU").plan(), build_problem(plan))
-    assert list(trained.method.candidates()) == ["student-0", "student-1", "teacher-0", "teacher-1"]
-    trained.method.taught = False
-    assert list(trained.method.candidates()) == ["student-0", "student-1"]
 
 
 # ---------------------------------------------------------------- what the hooks promise
@@ -218,18 +164,21 @@ def test_statistics_are_frozen_while_any_of_nested_blocks_wants_it(x: Tensor) ->
     assert changed(before, net.state_dict()) == []
 
 
-def test_weights_that_a_virtual_step_gives_are_of_second_order_and_change_nothing(x: Tensor) -> None:
-    """Self-PU: the gradient of an entropy after the step, in weights that are 0 within it."""
+def test_a_virtual_step_has_second_order_gradients_and_changes_nothing(x: Tensor) -> None:
+    """The gradient of an entropy after the step, in weights of the rows that are 0 within it."""
     run = run_of()
     student = run.backbone()
     student.stages[0][3].p = 0.0
     before = copied(student.state_dict())
-    batch = Batch(x, torch.arange(len(x)) < 4, torch.arange(len(x)))
+    weights = torch.zeros(len(x), requires_grad=True)
     with run.frozen_statistics(student):
-        on_risk, on_entropy = pubench_to_come.calibrated_weights(student, batch, x.flip(0) + 0.3, 0.4, budget=100)
-    assert torch.allclose(on_risk + on_entropy, torch.ones(len(x)))
-    assert (on_entropy[batch.labeled] == 0).all()
-    assert len(on_entropy[~batch.labeled].unique()) > 2
+        parameters = dict(student.named_parameters())
+        inner = (weights * binary_entropy(student(x))).mean()
+        steps = torch.autograd.grad(inner, list(parameters.values()), create_graph=True)
+        virtual = {name: p - 0.1 * step for (name, p), step in zip(parameters.items(), steps, strict=True)}
+        outer = binary_entropy(functional_call(student, virtual, (x.flip(0) + 0.3,))).mean()
+        (slope,) = torch.autograd.grad(outer, weights)
+    assert len(slope.unique()) > 2
     assert changed(before, student.state_dict()) == []
     assert all(parameter.grad is None for parameter in student.parameters())
 
@@ -275,12 +224,12 @@ def test_what_is_inferred_may_be_a_target_in_a_graph(x: Tensor) -> None:
 
 
 def test_two_objectives_of_one_forward_pass_both_take_their_gradient_before_any_step(x: Tensor) -> None:
-    """PAN: the classifier lowers the value that the discriminator raises."""
+    """One network lowers the value that the other raises."""
     run = run_of(optimizer="sgd", lr=0.05, momentum=0.0)
     net, discriminator = run.backbone(), run.backbone()
     on_net, on_discriminator = (run.optimizer(network.parameters()) for network in (net, discriminator))
     d_p, d_u = discriminator(x).sigmoid().split([4, 12])
-    value = pubench_to_come.pan_value(d_p, d_u, net(x[4:]).sigmoid(), balance=0.5)
+    value = d_p.log().sum() + (0.5 * net(x[4:]) * (2 * d_u - 1)).sum()
     expected = [p - 0.05 * g for p, g in zip(net.parameters(), gradients(value, net), strict=True)]
     of_discriminator = gradients(value, discriminator)
     expected += [p + 0.05 * g for p, g in zip(discriminator.parameters(), of_discriminator, strict=True)]
@@ -384,27 +333,6 @@ def test_an_average_of_parameters_leaves_the_teachers_buffers_alone(x: Tensor) -
     assert set(changed(of_student, teacher.state_dict())).isdisjoint(parameters)
 
 
-def test_p3mix_e_s_teacher_is_the_student_after_one_epoch_with_statistics_of_its_own(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    seen: list[tuple[nn.Module, nn.Module, float]] = []
-    update = averaging.update
-
-    def noted(teacher: nn.Module, student: nn.Module, decay: float, **options: Any) -> None:
-        update(teacher, student, decay, **options)
-        seen.append((copy.deepcopy(teacher), copy.deepcopy(student), decay))
-
-    monkeypatch.setattr(pubench_to_come.averaging, "update", noted)
-    config = pubench_to_come.P3MixEConfig(epochs=3, steps_per_epoch=4, batch_size=8, heuristic_from=1)
-    method = pubench_to_come.P3MixE(config)
-    run = run_of(config=config)
-    method.fit(table(run.device), run)
-    assert [decay for _, _, decay in seen] == pytest.approx([0, 1 / 2, 2 / 3])
-    teacher, student, _ = seen[0]
-    buffers = {name for name, _ in student.named_buffers()} - {"stages.0.1.num_batches_tracked"}
-    assert set(changed(student.state_dict(), teacher.state_dict())) == buffers
-
-
 DRAWS: dict[str, Callable[[Run[Any]], Tensor]] = {
     "permutation": lambda run: run.permutation(20),
     "integers": lambda run: run.integers(1000, 20),
@@ -455,35 +383,37 @@ def test_draws_change_no_batch_and_no_network() -> None:
 # ---------------------------------------------------------------- generated rows
 
 
-def carried_out(plugins: Registry, name: str, artifacts: str, results: Path) -> tuple[Any, dict[str, Any]]:
-    """The outcome of a run, and what ``samples.npz`` of its record holds."""
-    plan = subject(plugins, name).plan(f"execution.artifacts={artifacts}", f"execution.results={results}")
-    outcome = execute(plan)
-    file = outcome.folder / files.SAMPLES
-    with np.load(file) as stored:
-        return outcome, dict(stored)
+def carried_out(method: str, artifacts: str, results: Path) -> Any:
+    """The outcome of a short run."""
+    plan = Subject.of(method).plan(f"execution.artifacts={artifacts}", f"execution.results={results}")
+    return execute(plan)
 
 
-def test_rows_of_a_generator_are_kept_where_they_are_asked_for(plugins: Registry, tmp_path: Path) -> None:
-    _, found = carried_out(plugins, "CGenPU", "[samples]", tmp_path)
+def samples(outcome: Any) -> dict[str, Any]:
+    """What ``samples.npz`` of its record holds."""
+    with np.load(outcome.folder / files.SAMPLES) as stored:
+        return dict(stored)
+
+
+def test_rows_of_a_generator_are_kept_where_they_are_asked_for(tmp_path: Path) -> None:
+    outcome = carried_out("cgenpu", "[samples]", tmp_path)
+    found = samples(outcome)
     assert {name: rows.shape for name, rows in found.items()} == {"positive": (64, 64), "negative": (64, 64)}
     assert all(np.isfinite(rows).all() for rows in found.values())
-    again, same = carried_out(plugins, "CGenPU", "[samples]", tmp_path)
+    again = carried_out("cgenpu", "[samples]", tmp_path)
     assert again.reused
+    same = samples(again)
     assert all(np.array_equal(found[name], same[name]) for name in found)
 
 
-def test_a_record_without_them_does_not_answer_a_request_for_them(plugins: Registry, tmp_path: Path) -> None:
-    plan = subject(plugins, "CountLoss").plan("execution.artifacts=[]", f"execution.results={tmp_path}")
-    assert not (execute(plan).folder / files.SAMPLES).exists()
-    outcome, found = carried_out(plugins, "CountLoss", "[samples]", tmp_path)
+def test_a_record_without_them_does_not_answer_a_request_for_them(tmp_path: Path) -> None:
+    assert not (carried_out("count-loss", "[]", tmp_path).folder / files.SAMPLES).exists()
+    outcome = carried_out("count-loss", "[samples]", tmp_path)
     assert not outcome.reused
-    assert found == {}  # it generates nothing, and the file says so
+    assert samples(outcome) == {}  # it generates nothing, and the file says so
 
 
-def test_samples_of_another_shape_than_the_data_are_refused(
-    plugins: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pubench_to_come.CGenPU, "samples", lambda self, n, run: {"positive": torch.zeros(n, 3)})
+def test_samples_of_another_shape_than_the_data_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CGenPU, "samples", lambda self, n, run: {"positive": torch.zeros(n, 3)})
     with pytest.raises(RunFailed, match=r"samples gave positive of shape \(64, 3\), not \(64, 64\)"):
-        carried_out(plugins, "CGenPU", "[samples]", tmp_path)
+        carried_out("cgenpu", "[samples]", tmp_path)

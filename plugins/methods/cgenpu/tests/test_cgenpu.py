@@ -1,0 +1,260 @@
+"""CGenPU in the engine: its batches, the order and modes of its steps, its rows, and how a collapse is seen."""
+
+from __future__ import annotations
+
+import csv
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from pubench_cgenpu.method import CGenPU, Config, agreement, classifier_loss, discriminator_loss, divergence
+from torch import Tensor, nn
+from torch.nn.modules.module import register_module_forward_pre_hook
+
+from pubench_core.conformance import Subject
+from pubench_core.engine.building import build_problem
+from pubench_core.engine.train import Trained, train
+from pubench_core.errors import PluginError
+from pubench_core.execution.run import execute
+from pubench_core.plugins.info import MethodInfo
+from pubench_core.plugins.registry import registry
+from pubench_core.records import files
+from pubench_core.request import Layer, Plan, resolve
+from pubench_core.training.run import Run
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+SHORT = ("epochs=2", "steps_per_epoch=5", "mechanism.c=0.3")
+
+
+def planned(*sets: str) -> Plan:
+    return resolve([Layer.of("data.key=digits", "method.key=cgenpu", *sets)], registry())
+
+
+def trained(*sets: str) -> Trained:
+    plan = planned(*sets)
+    return train(plan, build_problem(plan))
+
+
+def scores(*sets: str) -> Any:
+    return trained(*sets).scores["last"]["test"]
+
+
+def test_it_learns() -> None:
+    """It goes up and down from epoch to epoch: the best of ten by true validation labels."""
+    result = trained("method.preset=quick", "mechanism.c=0.3", "selection.criterion=oa", "selection.criteria=[oa]")
+    truth = result.evaluator.problem.truth_test
+    assert ((result.scores["oa"]["test"] > 0) == truth).mean() > 0.6
+
+
+# -------------------------------------------------------------------- the prior
+
+
+def test_it_needs_no_prior() -> None:
+    assert CGenPU.requires(Config()) == frozenset()
+    one, two = (scores(*SHORT, f"prior={prior}") for prior in (0.01, 0.99))
+    np.testing.assert_array_equal(one, two)
+
+
+def test_pu_benchs_term_needs_one() -> None:
+    assert CGenPU.requires(Config(weight_prior=3)) == {"prior"}
+    one, two = (scores(*SHORT, "weight_prior=3", f"prior={prior}") for prior in (0.1, 0.9))
+    assert not np.array_equal(one, two)
+
+
+# -------------------------------------------------------------------- batches and steps
+
+
+def classifier_batches(monkeypatch: pytest.MonkeyPatch, *sets: str) -> tuple[Trained, list[tuple[int, ...]]]:
+    """A run, and the rows of P and of both generated classes in each of the classifier's steps."""
+    sizes: list[tuple[int, ...]] = []
+    original = CGenPU._classifier_loss
+
+    def watched(self: CGenPU, p: Tensor, g_p: Tensor, g_n: Tensor, data: Any) -> Tensor:
+        sizes.append((len(p), len(g_p), len(g_n)))
+        return original(self, p, g_p, g_n, data)
+
+    monkeypatch.setattr(CGenPU, "_classifier_loss", watched)
+    return trained(*sets), sizes
+
+
+@pytest.mark.parametrize("size", [2, 100, 9999])
+def test_batches_are_equal_no_larger_than_u_and_an_epoch_drops_the_incomplete_one(
+    size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = ("steps_per_epoch=3",) if size == 2 else ()
+    result, sizes = classifier_batches(monkeypatch, f"batch_size={size}", "epochs=2", "mechanism.c=0.3", *short)
+    n_unlabeled = result.evaluator.problem.view(frozenset()).n_unlabeled
+    used = min(size, n_unlabeled)
+    assert set(sizes) == {(used, used, used)}
+    assert len(sizes) == 2 * (3 if short else n_unlabeled // used)
+
+
+def test_every_network_steps_in_its_turn_and_in_its_mode(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch passes alone, so that batch norm sees rows of one kind."""
+    plan = Subject.of("cgenpu").plan("epochs=1", "steps_per_epoch=2", "batch_size=16", modality="image")
+    events: list[Any] = []
+    step = Run.step
+
+    def stepped(self: Run[Any], *pairs: Any, **options: Any) -> None:
+        step(self, *pairs, **options)
+        events.append(options.get("name", "loss"))
+
+    def called(module: nn.Module, arguments: tuple[Tensor, ...]) -> None:
+        events.append((module, module.training, torch.is_grad_enabled(), len(arguments[0])))
+
+    monkeypatch.setattr(Run, "step", stepped)
+    hook = register_module_forward_pre_hook(called)
+    try:
+        method: Any = train(plan, build_problem(plan)).method
+    finally:
+        hook.remove()
+    names = {method.net: "net", method.discriminator: "discriminator", method.generator: "generator"}
+    seen = [e if isinstance(e, str) else (names[e[0]], *e[1:]) for e in events if isinstance(e, str) or e[0] in names]
+    batch = [
+        *[("generator", False, False, 16)] * 2,
+        *[("discriminator", True, True, 16)] * 4,
+        "discriminator",
+        *[("net", True, True, 16)] * 3,
+        "loss",
+        *[("generator", True, True, 16)] * 2,
+        *[("net", False, True, 16)] * 3,
+        *[("discriminator", False, True, 16)] * 2,
+        "generator",
+    ]
+    assert seen[: 2 * len(batch)] == 2 * batch
+    assert not [event for event in seen[2 * len(batch) :] if isinstance(event, str)]  # the rest is scoring
+
+
+def test_a_step_of_the_generator_has_new_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Tensor] = []
+    uniform = Run.uniform
+
+    def noted(self: Run[Any], *shape: int) -> Tensor:
+        drawn.append(uniform(self, *shape))
+        return drawn[-1]
+
+    monkeypatch.setattr(Run, "uniform", noted)
+    trained("epochs=1", "steps_per_epoch=1", "latent=5", "batch_size=8")
+    assert [tuple(noise.shape) for noise in drawn] == [(8, 5)] * 4
+    assert len({noise.numpy().tobytes() for noise in drawn}) == 4
+
+
+@cache
+def plain() -> Any:
+    """Scores of a short run with the defaults."""
+    return scores(*SHORT)
+
+
+def test_losses_of_all_three_are_reported() -> None:
+    for event in trained(*SHORT).epochs:
+        assert event.values.keys() == {"discriminator", "loss", "generator"}
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        *("lr=1e-3", "discriminator_lr=1e-3", "generator_lr=1e-3", "betas=[0.9,0.999]", "latent=5", "noise=normal"),
+        *("weight_auxiliary=0.5", "reduction=sum", "weight_prior=1", "optimizer=sgd", "weight_decay=0.1"),
+    ],
+)
+def test_every_option_gives_another_result(setting: str) -> None:
+    other = scores(*SHORT, setting)
+    assert np.isfinite(other).all()
+    assert not np.array_equal(plain(), other)
+
+
+@pytest.mark.parametrize("preset", ["official", "pubench", "quick"])
+def test_presets_run(preset: str) -> None:
+    assert np.isfinite(scores(f"method.preset={preset}", "epochs=1", "steps_per_epoch=3")).all()
+
+
+def test_the_official_preset_differs_from_the_defaults_in_what_its_toy_problem_decides() -> None:
+    (info,) = [info for info in registry().infos(MethodInfo) if info.key == "cgenpu"]
+    official, defaults = (
+        Config.model_validate(v).model_dump() for v in (info.presets["official"].resolve("digits"), {})
+    )
+    assert {name for name in defaults if official[name] != defaults[name]} == {"epochs", "latent"}
+
+
+# -------------------------------------------------------------------- losses
+
+
+def test_a_divergence_without_the_other_class_may_be_below_0() -> None:
+    assert divergence(torch.tensor([0.3]), torch.tensor([0.9])) < 0
+
+
+@pytest.mark.parametrize("logit", [-200.0, 0.0, 200.0])
+def test_saturated_networks_have_finite_losses_and_gradients(logit: float) -> None:
+    z = torch.full((4, 6), logit, requires_grad=True)
+    for loss in (discriminator_loss(*z), classifier_loss(*z[:3].sigmoid()), agreement(*z[:3].sigmoid())):
+        (gradient,) = torch.autograd.grad(loss, z)
+        assert loss.isfinite()
+        assert gradient.isfinite().all()
+
+
+def test_all_rows_positive_for_certain_is_a_stationary_point() -> None:
+    """The clipped range ends there: what is lost, -log 1e-7 per row, has no gradient."""
+    z = torch.full((3, 6), 200.0, requires_grad=True)
+    loss = classifier_loss(*z.sigmoid())
+    assert loss.item() == pytest.approx(-np.log(1e-7), rel=1e-5)
+    (gradient,) = torch.autograd.grad(loss, z)
+    assert (gradient == 0).all()
+
+
+# -------------------------------------------------------------------- outputs
+
+
+def test_the_discriminator_is_a_further_score_and_a_probability() -> None:
+    result = trained(*SHORT)
+    x = result.evaluator.problem.view(frozenset()).take(torch.arange(50))
+    with torch.inference_mode():
+        ((name, real),) = result.method.auxiliary_scores(x).items()
+    assert name == "real"
+    assert ((real >= 0) & (real <= 1)).all()
+
+
+def range_of_samples(modality: str, *sets: str) -> tuple[float, float]:
+    """Least and largest number of what is generated; every row has the shape of the data, and no two are the same."""
+    plan = Subject.of("cgenpu").plan("execution.artifacts=[samples]", *sets, modality=modality)
+    problem = build_problem(plan)
+    samples = train(plan, problem).samples
+    assert samples.keys() == {"positive", "negative"}
+    for rows in samples.values():
+        assert rows.shape[1:] == problem.data.shape
+        assert len({row.tobytes() for row in rows}) == len(rows)
+    together = np.concatenate(list(samples.values()))
+    return float(together.min()), float(together.max())
+
+
+def test_rows_are_generated_in_the_range_of_the_data() -> None:
+    low, high = range_of_samples("image")
+    assert 0 <= low < high <= 1
+    for modality, sets in (("image", ("data.preprocess=standardize",)), ("tabular", ())):
+        assert range_of_samples(modality, *sets)[0] < 0
+
+
+def test_a_prior_is_no_business_of_the_official_form() -> None:
+    data = build_problem(planned()).view(CGenPU.requires(Config()))
+    with pytest.raises(PluginError):
+        _ = data.unlabeled_prior
+
+
+# -------------------------------------------------------------------- collapse
+
+
+def traced(tmp_path: Path, *sets: str) -> list[dict[str, str]]:
+    outcome = execute(planned(*sets, f"execution.results={tmp_path}", "execution.artifacts=[trace]"))
+    return list(csv.DictReader((outcome.folder / files.TRACE).read_text(encoding="utf-8").splitlines()))
+
+
+def test_a_collapse_is_seen_in_the_trace(tmp_path: Path) -> None:
+    """A rate far too high makes the classifier certain of one class for good."""
+    rows = traced(tmp_path, "epochs=3", "mechanism.c=0.3", "lr=1", "selection.criteria=[pa, last]")
+    assert all({"discriminator", "loss", "generator"} <= row.keys() for row in rows)
+    for row in rows[1:]:
+        assert row["positive_decisions"] == "1.0"
+        assert float(row["loss"]) == pytest.approx(-np.log(1e-7), rel=1e-5)

@@ -1,0 +1,75 @@
+"""Generator and discriminator: PU-Bench's where it has them, and of the shape of the rows everywhere."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from pubench_cgenpu.networks import Shape, new_discriminator, new_generator
+from torch import nn
+
+SHAPES: tuple[Shape, ...] = (
+    *((1, 8, 8), (1, 28, 28), (3, 32, 32), (3, 64, 64), (1, 128, 128)),
+    *((1, 1, 1), (3, 5, 7), (1, 45, 37), (2, 8, 32)),
+    *((1,), (57,), (384,), (3000,)),
+)
+#: Channels in and out, and the side of the kernel, of every convolution; the discriminator's, then the generator's.
+PU_BENCH: dict[Shape, tuple[list[tuple[int, int, int]], list[tuple[int, int, int]]]] = {
+    (3, 32, 32): (
+        [(3, 64, 4), (64, 128, 4), (128, 256, 4), (256, 1, 4)],
+        [(256, 128, 4), (128, 64, 4), (64, 3, 4)],
+    ),
+    (1, 28, 28): (
+        [(1, 64, 4), (64, 128, 4), (128, 256, 3), (256, 1, 4)],
+        [(256, 128, 4), (128, 64, 4), (64, 1, 3)],
+    ),
+    (1, 128, 128): (
+        [(1, 64, 4), (64, 128, 4), (128, 256, 4), (256, 512, 4), (512, 512, 4), (512, 1, 4)],
+        [(512, 512, 4), (512, 256, 4), (256, 128, 4), (128, 64, 4), (64, 1, 4)],
+    ),
+}
+#: What the generator's linear layer makes.
+STARTS: dict[Shape, int] = {(3, 32, 32): 256 * 4 * 4, (1, 28, 28): 256 * 7 * 7, (1, 128, 128): 512 * 4 * 4}
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_rows_are_made_and_judged_whatever_their_shape(shape: Shape) -> None:
+    rows = new_generator(shape, 6, bounded=True)(torch.randn(4, 6))
+    assert rows.shape == (4, *shape)
+    assert new_discriminator(shape)(rows).shape == (4,)
+
+
+@pytest.mark.parametrize("shape", [(1, 8, 8), (5,)], ids=str)
+def test_bounded_rows_lie_between_0_and_1_and_others_anywhere(shape: Shape) -> None:
+    noise = 1e3 * torch.randn(64, 6, generator=torch.Generator().manual_seed(0))
+    bounded, free = (new_generator(shape, 6, bounded=bounded).eval()(noise) for bounded in (True, False))
+    assert 0 <= bounded.min() <= bounded.max() <= 1
+    assert free.min() < 0
+    assert free.max() > 1
+
+
+@pytest.mark.parametrize("shape", PU_BENCH, ids=str)
+def test_networks_of_images_are_pu_benchs(shape: Shape) -> None:
+    networks = new_discriminator(shape), new_generator(shape, 6, bounded=True)
+    for network, expected in zip(networks, PU_BENCH[shape], strict=True):
+        layers = [m for m in network.modules() if isinstance(m, (nn.Conv2d, nn.ConvTranspose2d))]
+        assert [(m.in_channels, m.out_channels, m.kernel_size[0]) for m in layers] == expected
+    discriminator, generator = (
+        [m.num_features for m in network.modules() if isinstance(m, nn.BatchNorm2d)] for network in networks
+    )
+    of_discriminator, of_generator = PU_BENCH[shape]
+    assert discriminator == [channels for _, channels, _ in of_discriminator[1:-1]]  # none behind the first
+    assert generator == [channels for channels, _, _ in of_generator]
+    (start,) = [m.out_features for m in networks[1].modules() if isinstance(m, nn.Linear)]
+    assert start == STARTS[shape]
+
+
+@pytest.mark.parametrize(
+    ("features", "hidden"),
+    [(2, [256, 128, 64]), (513, [512, 256, 128]), (768, [512, 256, 128]), (9000, [1024, 512, 256])],
+)
+def test_networks_of_vectors_are_pu_benchs(features: int, hidden: list[int]) -> None:
+    """The first layer: the power of two from half the features on, within [256, 1024]."""
+    networks = (new_discriminator((features,)), 1), (new_generator((features,), 6, bounded=False), features)
+    for network, outputs in networks:
+        layers = [m for m in network.modules() if isinstance(m, nn.Linear)]
+        assert [m.out_features for m in layers] == [*hidden, outputs]

@@ -1,0 +1,115 @@
+"""The sizes of VAE-PU's networks: those of the published codes at their shapes, and any other shape of row."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+import torch
+from pubench_vae_pu.networks import CLIP, Design, Generator, _averages, _narrowing, new_discriminator
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+PUBLISHED = ((1, 28, 28), (3, 32, 32), (1, 128, 128))
+OTHERS = ((1, 8, 8), (3, 64, 64), (1, 9, 30), (2, 5, 5), (1,), (57,), (384,))
+
+
+def generator(shape: tuple[int, ...], design: Design = "by-shape", sizes: tuple[int, int] = (6, 3)) -> Generator:
+    return Generator(shape, design, *sizes, bernoulli=False)
+
+
+def widths(network: nn.Module, *kinds: type[nn.Module]) -> list[tuple[int, int]]:
+    """(inputs, outputs) of the layers of these kinds."""
+    return [
+        (m.in_features, m.out_features) if isinstance(m, nn.Linear) else (m.in_channels, m.out_channels)
+        for m in network.modules()
+        if isinstance(m, (nn.Linear, nn.Conv2d, nn.ConvTranspose2d)) and isinstance(m, kinds or nn.Module)
+    ]
+
+
+@pytest.mark.parametrize("design", ["by-shape", "mlp"])
+@pytest.mark.parametrize("shape", [*PUBLISHED[:2], *OTHERS], ids=str)
+def test_every_shape_of_row_is_encoded_decoded_and_told_from_others(shape: tuple[int, ...], design: Design) -> None:
+    torch.manual_seed(0)
+    made, discriminator = generator(shape, design), new_discriminator(shape, design)
+    x = torch.rand(3, *shape)
+    encoded = made(x, torch.tensor([1.0, 0.0, 0.0]))
+    assert [tuple(code.shape) for code in encoded] == [(3, 6), (3, 6), (3, 3), (3, 3)]
+    decoded = made.decoder(torch.randn(3, 9))
+    assert decoded.shape == x.shape
+    found = discriminator(decoded)
+    assert found.shape == (3,)
+    found.sum().backward()
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in made.decoder.parameters())
+
+
+@pytest.mark.parametrize(
+    ("shape", "transposed"),
+    [
+        ((1, 28, 28), [(256, 128), (128, 64), (64, 1)]),
+        ((3, 32, 32), [(256, 128), (128, 64), (64, 3)]),
+        ((1, 128, 128), [(512, 512), (512, 256), (256, 128), (128, 64), (64, 1)]),
+        ((1, 8, 8), [(64, 1)]),
+        ((3, 64, 64), [(512, 256), (256, 128), (128, 64), (64, 3)]),
+    ],
+    ids=str,
+)
+def test_images_have_the_convolutions_of_pu_bench(shape: tuple[int, ...], transposed: list[tuple[int, int]]) -> None:
+    made = generator(shape, sizes=(128, 128))
+    down = [(shape[0], 64), (64, 128), (128, 256)]
+    assert widths(made.encoder, nn.Conv2d) == down
+    assert widths(made.encoder, nn.Linear) == [(256 * 4 * 4, 512), (512, 256), (512 + 2, 256)]
+    assert widths(made.decoder, nn.Linear) == [(256, transposed[0][0] * 4 * 4)]
+    assert widths(made.decoder, nn.ConvTranspose2d) == transposed
+    discriminator = new_discriminator(shape, "by-shape")
+    assert widths(discriminator, nn.Conv2d) == down
+    assert widths(discriminator, nn.Linear) == [(256, 1)]
+
+
+@pytest.mark.parametrize(
+    ("d", "hidden"),
+    [(57, [256, 128, 64]), (384, [256, 128, 64]), (784, [512, 256, 128]), (9000, [1024, 512, 256])],
+)
+def test_vectors_have_the_widths_of_pu_bench(d: int, hidden: list[int]) -> None:
+    assert _narrowing(d) == hidden
+    made = generator((d,), sizes=(64, 64))
+    down = [*itertools.pairwise([d, *hidden])]
+    assert widths(made.encoder.trunk) == down  # type: ignore[arg-type]
+    assert widths(made.decoder) == [*itertools.pairwise([128, *hidden[::-1], d])]
+    assert widths(new_discriminator((d,), "by-shape")) == [*down, (hidden[-1], 1)]
+
+
+def test_the_official_networks_have_two_layers_of_500_for_each_code() -> None:
+    made = generator((1, 28, 28), "mlp", (10, 2))
+    assert widths(made.encoder) == [(784, 500), (500, 500), (500, 20), (786, 500), (500, 500), (500, 4)]
+    assert widths(made.decoder) == [(12, 500), (500, 500), (500, 784)]
+    assert widths(made.observer) == [(2, 1)]
+    assert widths(new_discriminator((1, 28, 28), "mlp")) == [(784, 256), (256, 1)]
+
+
+@pytest.mark.parametrize("side", [1, 2, 3, 4, 8, 16])
+def test_pooling_by_products_is_adaptive_pooling(side: int) -> None:
+    x = torch.rand(2, 3, side, side, dtype=torch.float64)
+    weights = _averages(side).double()
+    torch.testing.assert_close(weights @ x @ weights.T, F.adaptive_avg_pool2d(x, 4), atol=1e-6, rtol=1e-6)
+
+
+@pytest.mark.parametrize("design", ["by-shape", "mlp"])
+@pytest.mark.parametrize("shape", [(1, 8, 8), (57,)], ids=str)
+def test_the_class_code_does_not_read_the_label_and_the_observation_code_does(
+    shape: tuple[int, ...], design: Design
+) -> None:
+    made, x = generator(shape, design).eval(), torch.rand(4, *shape)
+    labeled, unlabeled = made(x, torch.ones(4)), made(x, torch.zeros(4))
+    assert torch.equal(labeled.y_mean, unlabeled.y_mean)
+    assert torch.equal(labeled.y_log_variance, unlabeled.y_log_variance)
+    assert not torch.equal(labeled.o_mean, unlabeled.o_mean)
+    assert not torch.equal(labeled.o_log_variance, unlabeled.o_log_variance)
+
+
+def test_log_variances_are_cut_so_that_their_exponential_is_finite() -> None:
+    encoded = generator((5,))(1e6 * torch.randn(8, 5), torch.ones(8))
+    found: Tensor = torch.cat([encoded.y_log_variance.flatten(), encoded.o_log_variance.flatten()])
+    assert found.abs().max() == CLIP
+    assert math.isfinite(float(found.detach().exp().sum()))

@@ -1,0 +1,252 @@
+"""VAE-PU in the engine: its stages, its masses, what is traced, what is generated, and inputs at the edge."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from pubench_vae_pu.course import Masses, masses_of, schedule
+from pubench_vae_pu.method import VAEPU, Config
+from pubench_vae_pu.variational import LEAST_VARIANCE, bound, ordered, responsibility
+
+from pubench_core.engine.building import build_problem
+from pubench_core.engine.train import Trained, train
+from pubench_core.errors import RequestError, RunFailed
+from pubench_core.execution.run import execute
+from pubench_core.plugins.registry import registry
+from pubench_core.request import Layer, Plan, resolve
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+#: Every stage has an epoch.
+SHORT = ("pretraining_epochs=1", "epochs=8", "mechanism.c=0.3", "steps_per_epoch=2")
+BLIND = ("selection.criterion=pa", "selection.criteria=[pa, last]")
+
+
+def planned(*sets: str, data: str = "digits") -> Plan:
+    return resolve([Layer.of(f"data.key={data}", "method.key=vae-pu", *sets)], registry())
+
+
+def trained(*sets: str, data: str = "digits") -> Trained:
+    plan = planned(*sets, data=data)
+    return train(plan, build_problem(plan))
+
+
+def method_of(result: Trained) -> VAEPU:
+    assert isinstance(result.method, VAEPU)
+    return result.method
+
+
+def trace_of(folder: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader((folder / "trace.csv").read_text().splitlines()))
+
+
+# ---------------------------------------------------------------- the order of training
+
+
+def test_the_official_schedule_is_that_of_the_paper() -> None:
+    stages = schedule(800)
+    assert [stage.epochs for stage in stages] == [400, 100, 100, 100, 100]
+    ends = np.cumsum([stage.epochs for stage in stages])
+    for epoch in range(1, 801):
+        stage = stages[int(np.searchsorted(ends, epoch))]
+        assert stage.generator == (epoch <= 400 or 500 < epoch <= 700)
+        assert stage.classifier == (epoch > 400 and not 500 < epoch <= 600)
+
+
+@pytest.mark.parametrize("epochs", [1, 2, 3, 5, 7, 8, 9, 100, 300])
+def test_the_classifier_trains_in_the_last_epoch_however_few_there_are(epochs: int) -> None:
+    stages = schedule(epochs)
+    assert sum(stage.epochs for stage in stages) == epochs
+    assert stages[-1].classifier
+    assert stages[-1].epochs >= 1
+    assert all(stage.epochs for stage in stages) == (epochs >= 7)
+
+
+def test_only_epochs_that_train_the_classifier_are_chosen_and_the_opinion_of_virtual_rows_comes_after_it_trained() -> (
+    None
+):
+    epochs = trained(*SHORT, *BLIND).epochs
+    stages = [event.stage for event in epochs]
+    assert stages == [
+        *("reconstruction", *["generation"] * 4, "classification", "consistency", "both", "classification")
+    ]
+    for event in epochs:
+        trains = event.stage in ("classification", "both")
+        assert ("pa" in event.criteria) == ("classifier" in event.values) == trains
+        assert (event.positive_decisions is not None) == trains
+        generates = event.stage in ("generation", "consistency", "both")
+        assert {"generator", "discriminator"} <= event.values.keys() or not generates
+        assert ("consistency" in event.values) == (event.stage in ("consistency", "both"))
+
+
+def test_patience_counts_in_the_last_two_stages(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The classifier moves by nothing, so that no epoch is better than the first one that is scored.
+    stuck = ("lr=1e-30", "patience=1", "selection.criterion=pa", "selection.criteria=[pa]", "steps_per_epoch=1")
+    stages = [event.stage for event in trained("pretraining_epochs=0", "epochs=16", "mechanism.c=0.3", *stuck).epochs]
+    assert stages == [*["generation"] * 8, *["classification"] * 2, *["consistency"] * 2, "both"]
+
+
+def test_both_opinions_of_virtual_rows_reach_the_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the bound, encoder and decoder move by the two opinions alone; discriminator and classifier stay."""
+    monkeypatch.setattr(
+        "pubench_vae_pu.method.bound", lambda *given: type(b := bound(*given))(*(0 * term for term in b))
+    )
+    moved: dict[tuple[str, str], bool] = {}
+    step = VAEPU._train_generator
+
+    def watched(self: VAEPU, *given: Any, consistency: bool) -> None:
+        parts = {"encoder": self.generator.encoder, "decoder": self.generator.decoder, "net": self.net}
+        before = {name: [p.detach().clone() for p in part.parameters()] for name, part in parts.items()}
+        step(self, *given, consistency=consistency)
+        for name, part in parts.items():
+            changed = any(not torch.equal(p, q) for p, q in zip(part.parameters(), before[name], strict=True))
+            moved[str(consistency), name] = moved.get((str(consistency), name), False) or changed
+
+    monkeypatch.setattr(VAEPU, "_train_generator", watched)
+    alone = (*SHORT, *BLIND, "pretraining_epochs=0")  # Adam has no momentum of other gradients
+    trained(*alone, "weight_adversarial=0", "weight_consistency=1")
+    assert moved == {
+        **{("False", part): False for part in ("encoder", "decoder", "net")},
+        **{("True", part): part != "net" for part in ("encoder", "decoder", "net")},
+    }
+    moved.clear()
+    trained(*alone, "weight_adversarial=1", "weight_consistency=0")
+    assert all(moved["False", part] for part in ("encoder", "decoder"))
+    assert not moved["False", "net"]
+
+
+# ---------------------------------------------------------------- masses
+
+
+def test_masses_are_shares_of_all_rows_and_unlabeled_positives_are_what_the_prior_leaves() -> None:
+    for scheme in ("case-control", "single-training-set"):
+        plan = planned("mechanism.c=0.3", f"data.scheme={scheme}")
+        problem = build_problem(plan)
+        data = problem.view(frozenset({"prior"}))
+        u_rows = data.unlabeled_rows[~torch.isin(data.instance[data.unlabeled_rows], data.instance[data.labeled_rows])]
+        n = len(torch.unique(data.instance))
+        found = masses_of(data, u_rows)
+        assert found.labeled == pytest.approx(data.n_labeled / n)
+        assert found.labeled + found.unlabeled == pytest.approx(1)
+        assert found.prior == pytest.approx(data.prior)
+        truth = problem.truth_train
+        assert truth is not None
+        assert found.unlabeled_positive == pytest.approx((truth.sum() - data.n_labeled) / n)
+
+
+def test_both_schemes_train_on_the_same_rows_with_the_same_masses() -> None:
+    found = [
+        method_of(trained(*SHORT, *BLIND, f"data.scheme={scheme}"))
+        for scheme in ("case-control", "single-training-set")
+    ]
+    one, other = ((m.masses, m.table.instance[m.u_rows].sort().values) for m in found)
+    assert one[0] == pytest.approx(other[0])
+    assert torch.equal(one[1], other[1])
+
+
+@pytest.mark.parametrize("prior", [0.001, 0.999])
+def test_a_prior_that_the_labels_contradict_leaves_no_unlabeled_positive(prior: float) -> None:
+    method = method_of(trained(*SHORT, *BLIND, f"prior={prior}"))
+    assert 0 < method.masses.prior < 1
+    assert method.masses.unlabeled_positive >= 0
+    assert (method.masses.unlabeled_positive == 0) == (prior == 0.001)
+
+
+def test_without_a_size_of_their_own_batches_of_p_have_the_proportion_of_the_sets(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sizes = set()
+    step = VAEPU._train_classifier
+
+    def watched(self: VAEPU, x: torch.Tensor, labeled: torch.Tensor, n: int, *rest: Any) -> None:
+        sizes.add((n, len(x) - n, int(labeled.sum())))
+        step(self, x, labeled, n, *rest)
+
+    monkeypatch.setattr(VAEPU, "_train_classifier", watched)
+    method = method_of(trained(*SHORT, *BLIND, "p_batch_size=null", "batch_size=99"))
+    expected = round(99 * method.masses.labeled / method.masses.unlabeled)
+    assert sizes == {(expected, 99, expected)}
+
+
+# ---------------------------------------------------------------- learning, collapse, samples
+
+
+def test_it_learns() -> None:
+    result = trained("method.preset=quick", "mechanism.c=0.3", *BLIND)
+    truth = result.evaluator.problem.truth_test
+    assert ((result.scores["last"]["test"] > 0) == truth).mean() > 0.7
+    decisions = result.epochs[-1].positive_decisions
+    assert decisions is not None
+    assert 0.2 < decisions < 0.8
+
+
+def test_a_collapse_is_seen_in_the_trace(tmp_path: Path) -> None:
+    """A generator that follows the classifier's opinion alone, at an absurd rate: all rows are decided alike."""
+    absurd = ("weight_consistency=1e6", "generator_lr=1", "lr=1e-2", "epochs=16", "steps_per_epoch=4")
+    rows = trace_of(execute(planned(*SHORT, *absurd, *BLIND, f"execution.results={tmp_path}")).folder)
+    columns = ("generator", "discriminator", "classifier", "reconstruction", "positive_decisions")
+    found = {name: [float(row[name]) for row in rows if row[name]] for name in columns}
+    assert all(found.values())
+    assert set(found["positive_decisions"][-3:]) <= {0.0, 1.0}
+    assert min(found["reconstruction"]) > 1e6  # a sound one: 27 and less
+
+
+def test_a_generator_that_diverges_ends_the_run_and_says_where() -> None:
+    with pytest.raises(RunFailed, match=r"is (nan|inf)") as failed:
+        trained(*SHORT, *BLIND, "optimizer=sgd", "generator_lr=1e12")
+    assert failed.value.cause == "non-finite"
+
+
+def test_samples_are_virtual_rows_and_rows_of_either_component(tmp_path: Path) -> None:
+    plan = planned(*SHORT, *BLIND, "execution.artifacts=[samples]", f"execution.results={tmp_path}")
+    with np.load(execute(plan).folder / "samples.npz") as samples:
+        assert set(samples) == {"virtual", "positive", "negative"}
+        for rows in samples.values():
+            assert rows.shape == (64, 64)
+            assert np.isfinite(rows).all()
+
+
+# ---------------------------------------------------------------- inputs at the edge
+
+
+@pytest.mark.parametrize(
+    ("data", "likelihood", "bernoulli"),
+    [("digits", "auto", True), ("breast-cancer", "auto", False), ("digits", "gaussian", False)],
+)
+def test_rows_of_values_from_0_to_1_have_the_bernoulli_likelihood_and_are_generated_there(
+    data: str, likelihood: str, bernoulli: bool
+) -> None:
+    method = method_of(trained(*SHORT, *BLIND, f"likelihood={likelihood}", data=data))
+    assert method.generator.bernoulli == bernoulli
+    rows = method.generator.rows(torch.tensor([-9.0, 9.0]))
+    assert bool((rows >= 0).all() and (rows <= 1).all()) == bernoulli
+
+
+def test_values_beyond_0_and_1_have_no_bernoulli_likelihood() -> None:
+    with pytest.raises(RequestError, match="use likelihood=gaussian"):
+        trained(*SHORT, *BLIND, "likelihood=bernoulli", data="breast-cancer")
+
+
+def test_a_component_without_variance_has_a_density() -> None:
+    means, variances = torch.tensor([[0.0], [1.0]]), torch.tensor([[0.0], [1.0]])
+    mixture = ordered(torch.tensor([[1.0], [2.0]]), means, variances, torch.tensor([0.25, 0.75]))
+    assert mixture.variances.min() == pytest.approx(LEAST_VARIANCE)
+    assert mixture.positive_share == 0.75
+    assert responsibility(torch.tensor([[0.0], [1.0]]), mixture, 0.5, "once").isfinite().all()
+
+
+def test_the_prior_counts_once_whatever_the_dimension() -> None:
+    mixture = ordered(torch.zeros(1, 3), torch.zeros(2, 3), torch.ones(2, 3), torch.tensor([0.5, 0.5]))
+    h = torch.randn(5, 3)
+    assert responsibility(h, mixture, 0.2, "once").tolist() == pytest.approx([0.2] * 5)
+    assert responsibility(h, mixture, 0.2, "per-dimension").tolist() == pytest.approx([0.2**3 / (0.2**3 + 0.8**3)] * 5)
+
+
+def test_masses_have_a_prior() -> None:
+    assert Masses(0.01, 0.49, 0.99).prior == 0.5
+    assert VAEPU.requires(Config()) == {"prior"}
