@@ -21,7 +21,7 @@ INSTALLED = {
     "mechanisms": {"scar"},
     "metrics": {"accuracy", "precision", "recall", "f1", "macro-f1", "auc", "average-precision", "mcc"}
     | {"balanced-accuracy", "pa", "pauc", "oa"},
-    "priors": set(),
+    "priors": {"bbe", "alphamax", "alphamax-two-sided", "km2", "km1", "elkan-noto", "tice", "dedpul"},
     "backbones": {"mlp", "mlp-wang", "lenet", "cnn-cifar", "cnn-mri", "resnet18", "cnn"},
 }
 KINDS = list(INSTALLED)

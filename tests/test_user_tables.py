@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from pubench_metrics_evaluation import pubench_metrics
 from sklearn.datasets import load_breast_cancer
 
 from pubench_core.execution.run import Outcome, execute
@@ -39,6 +40,8 @@ PLAIN = ("run", "--label-col", "labeled", "--no-tracking")
 NNPU = (*PLAIN, "--method", "nnpu", *QUICK)
 SOUND = (*NNPU, "--data", "my.csv", "--prior", "0.5")
 DOCUMENTED = {"spec.yaml", "result.json", "trace.csv", "environment.json", "scores.npz", "predictions.csv"}
+#: Metrics for which no true label is needed.
+PU_ONLY = {"pa", "pauc"} | {info.key for info in pubench_metrics()}
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -134,6 +137,10 @@ class TestRun:
         assert "no true labels, so nothing is measured on them" in rows[3]
         assert "accuracy" not in first.stdout
 
+    def test_what_held_out_rows_imply_of_the_truth_is_said(self, first: subprocess.CompletedProcess[str]) -> None:
+        (line,) = [line for line in first.stdout.splitlines() if line.startswith("from 20 held-out labeled rows, if ")]
+        assert re.search(r"the prior holds: recovered AUC [01]\.\d\d \([01]\.\d\d to [01]\.\d\d\), recovered ", line)
+
     def test_the_record_has_the_documented_files(self, folder: Path) -> None:
         assert {path.name for path in folder.iterdir()} == DOCUMENTED | {"model.safetensors"}
 
@@ -175,12 +182,10 @@ class TestWithoutTruth:
     def test_what_needs_true_labels_is_absent(self, record: Result, folder: Path) -> None:
         assert list(record.criteria) == ["pa", "pauc", "last"]
         assert record.test == {}
-        assert set(record.metrics) == set(record.spec.evaluation.metrics) == {"pa", "pauc"}
+        assert set(record.metrics) == set(record.spec.evaluation.metrics) == PU_ONLY
         for criterion in record.criteria.values():
             assert not criterion.oracle
-            assert {part: set(measures) for part, measures in criterion.measures.items()} == {
-                "validation": {"pa", "pauc"}
-            }
+            assert {part: set(measures) for part, measures in criterion.measures.items()} == {"validation": PU_ONLY}
         assert (record.data.prior.given, record.data.prior.true, record.data.test) == (0.5, None, None)
         written = json.loads((folder / "result.json").read_text())
         names = {name for path, _ in keys_of(written["data"]) for name in path.split(".")}
@@ -402,7 +407,7 @@ class TestTruth:
         assert set(both.criteria) == {"pa", "pauc", "f1", "macro-f1", "oa", "last"}
         assert alone.test == both.test
         assert (alone.test["accuracy"] or 0) > 0.8
-        assert set(alone.chosen.measures["validation"]) == {"pa", "pauc"}
+        assert set(alone.chosen.measures["validation"]) == PU_ONLY
         assert both.data.test is not None
         positive = both.data.test.positive or 0
         assert alone.data.test == both.data.test == PartFacts(rows=80, positive=positive, negative=80 - positive)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pubench_metrics_evaluation
 import pytest
 
 from pubench_core import MetricInfo, hookimpl
@@ -25,7 +26,7 @@ from pubench_core.records.scores import knowledge_of, scores_name
 from pubench_core.records.store import read_record
 from pubench_core.request import Layer, resolve
 from pubench_core.request.metrics import Installed
-from pubench_core.results import Measure
+from pubench_core.results import Estimate, Measure
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -207,6 +208,65 @@ def test_a_score_of_zero_is_a_negative_decision() -> None:
     assert Scored.of(np.array([-1.0, 0.0, 1e-300])).decisions.tolist() == [False, False, True]
 
 
+def view_of(**known: Any) -> MetricView:
+    known = {"labeled": np.arange(20), "unlabeled": np.arange(20, 100), "prior": 0.4, **known}
+    info = plugin(nobody, needs=frozenset({"labeled", "prior", "scheme"}), assumes=frozenset({"prior"})).info
+    return MetricView(Scored.of(np.linspace(-1, 1, 100), **known), info)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "purity", "share"),
+    [
+        ("case-control", 1.0, 0.4),
+        ("two-sample", 0.5, 0.4),
+        ("one-sample", 1.0, 0.25),  # (40 - 20) of 80
+        ("single-training-set", 0.5, 0.375),  # (40 - 10) of 80
+    ],
+)
+def test_the_share_of_positives_in_u_follows_from_the_prior_and_the_counts(
+    scheme: Any, purity: float, share: float
+) -> None:
+    view = view_of(scheme=scheme, positive_purity=purity, prior_interval=(0.1, 0.6))
+    assert view.unlabeled_prior == pytest.approx(share)
+    assert view.prior_interval == (0.1, 0.6)
+    ends = view.unlabeled_prior_interval
+    expected = (
+        (0.1, 0.6) if scheme in ("case-control", "two-sample") else ((10 - 20 * purity) / 80, (60 - 20 * purity) / 80)
+    )
+    assert ends == pytest.approx((max(expected[0], 0), expected[1]))
+    assert view_of(scheme=scheme).unlabeled_prior_interval is None
+
+
+def test_a_prior_that_the_counts_contradict_leaves_no_share() -> None:
+    assert view_of(scheme="one-sample", prior=0.2).unlabeled_prior == pytest.approx(0, abs=1e-12)
+    with pytest.raises(Undefined, match=r"prior 0\.1 and 20 labeled of 100 rows contradict each other"):
+        _ = view_of(scheme="one-sample", prior=0.1).unlabeled_prior
+    with pytest.raises(Undefined, match="no unlabeled row"):
+        _ = view_of(scheme="one-sample", unlabeled=np.array([], dtype=np.int64)).unlabeled_prior
+
+
+def test_what_was_not_said_of_a_part_is_neutral() -> None:
+    view = view_of(scheme="case-control")
+    assert (view.positive_purity, view.threshold, view.thorough, view.prior_interval) == (1.0, 0.0, False, None)
+    asked = view_of(scheme="case-control", threshold=0.5, thorough=True)
+    assert (asked.threshold, asked.thorough) == (0.5, True)
+    assert asked.decisions.tolist() == (asked.scores > 0.5).tolist()
+
+
+@pytest.mark.parametrize("name", ["positive_purity", "prior_interval", "unlabeled_prior", "unlabeled_prior_interval"])
+def test_what_follows_from_a_need_must_be_declared_as_well(name: str) -> None:
+    scored = view_of(scheme="case-control", prior_interval=(0.1, 0.2))._scored
+    with pytest.raises(PluginError, match="without declaring it in needs"):
+        getattr(MetricView(scored, plugin(nobody).info), name)
+
+
+@pytest.mark.parametrize(("scheme", "interval"), [("case-control", (0.1, 0.3)), ("one-sample", (0.28, 0.44))])
+def test_the_interval_of_an_estimated_prior_is_of_the_population(scheme: Any, interval: tuple[float, float]) -> None:
+    estimate = Estimate(estimator="e", share=0.2, interval=(0.1, 0.3), seconds=0.0)
+    assert estimate.prior_interval(20, 100, scheme) == pytest.approx(interval)
+    assert Estimate(estimator="e", share=0.2, seconds=0.0).prior_interval(20, 100, scheme) is None
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), MetricValue(float("-inf"))])
 def test_a_value_that_is_not_finite_is_the_metric_s_fault(value: Any) -> None:
     info = plugin(nobody).info
@@ -313,6 +373,7 @@ def test_without_true_labels_what_needs_them_is_measured_nowhere(do: Do, tmp_pat
         assert not criterion.oracle
         assert set(criterion.measures) == {"validation"}
         expected = {"pa", "pauc", "bounded", "broken", "nobody", "curious", "missing", "fragile", "labeled-share"}
+        expected |= {info.key for info in pubench_metrics_evaluation.pubench_metrics()}
         assert set(criterion.measures["validation"]) == expected
     assert result.test == {}
 

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from pubench_core import PriorInfo
+from pubench_core.engine import bagged_nets
 from pubench_core.engine.priors import FOLDS, Samples, folds_of_instances, given_prior, held_out_scores
 from pubench_core.errors import RequestError
 from pubench_core.formulas.bbe import best_bin
@@ -58,6 +59,45 @@ class TestScores:
         assert [len(part) for part in scores] == [len(samples.positive), len(samples.unlabeled)]
         assert all(np.array_equal(a, b) for a, b in zip(scores, again, strict=True))
         assert not np.array_equal(scores[1], other[1])
+
+
+class TestBaggedNets:
+    """Scores out of the bags of small networks; fewer epochs than in a run."""
+
+    @pytest.fixture(autouse=True)
+    def few_epochs(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(bagged_nets, "EPOCHS", 60)
+
+    @staticmethod
+    def scores(samples: Samples, seed: int = 0) -> tuple[Array, Array]:
+        torch.manual_seed(0)
+        return held_out_scores(samples, np.random.default_rng(seed), "bagged-nets")
+
+    def test_a_labeled_positive_and_its_copy_in_u_get_one_score(self) -> None:
+        samples, _ = case_control(n=300, d=8)
+        positive, unlabeled = self.scores(samples)
+        np.testing.assert_allclose(positive, unlabeled[samples.positive_instance], rtol=1e-5)
+
+    def test_labeled_and_other_positives_are_scored_alike(self) -> None:
+        samples, y = case_control(d=8)
+        positive, unlabeled = self.scores(samples)
+        y[samples.positive_instance] = False
+        assert positive.mean() == pytest.approx(unlabeled[y].mean(), abs=0.02)
+
+    def test_the_share_of_a_known_mixture_is_found(self) -> None:
+        samples, _ = case_control(d=8)
+        assert best_bin(*self.scores(samples), inclusive=True).share == pytest.approx(0.5, abs=0.05)
+
+    def test_a_bag_has_rows_of_both_kinds_and_every_instance_is_outside_of_some_bag(self) -> None:
+        is_labeled = np.arange(200) < 15
+        bags = bagged_nets.draw_bags(is_labeled, np.random.default_rng(0))
+        assert bags.outside.any(0).all()
+        assert not ((bags.training > 0) & (bags.validation > 0)).any()
+        for part in (bags.training, bags.validation):
+            assert (part[:, is_labeled].sum(1) > 0).all()
+            assert (part[:, ~is_labeled].sum(1) > 0).all()
+        inside = (~bags.outside).mean()
+        assert inside == pytest.approx((1 - np.exp(-1)) * (1 - 1 / bagged_nets.NETWORKS), abs=0.03)
 
 
 class TestFolds:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pytest
 
 from pubench_core import PriorInfo, hookimpl
+from pubench_core.engine import bagged_nets
 from pubench_core.errors import PluginError, RequestError, RunFailed
 from pubench_core.execution.run import Outcome, execute
 from pubench_core.plugins.registry import GROUP, Registry
@@ -131,7 +132,7 @@ def test_share_interval_diagnostics_and_seconds_are_in_the_record(do: Do) -> Non
     written = json.loads((outcome.folder / RESULT).read_text())["data"]["prior"]
     assert written["given"] == 0.3
     assert written["true"] == prior.true
-    assert set(written["estimate"]) == {"estimator", "share", "interval", "diagnostics", "seconds"}
+    assert set(written["estimate"]) == {"estimator", "share", "interval", "true_share", "diagnostics", "seconds"}
     assert read_record(outcome.folder).result.data.prior == prior
 
 
@@ -149,7 +150,7 @@ def test_what_an_estimator_does_not_say_is_not_in_the_record(do: Do) -> None:
     assert estimate is not None
     assert (estimate.interval, estimate.diagnostics) == (None, {})
     written = json.loads((outcome.folder / RESULT).read_text())["data"]["prior"]["estimate"]
-    assert set(written) == {"estimator", "share", "seconds"}
+    assert set(written) == {"estimator", "share", "true_share", "seconds"}
 
 
 def test_numpy_values_in_diagnostics_become_plain(do: Do) -> None:
@@ -159,6 +160,32 @@ def test_numpy_values_in_diagnostics_become_plain(do: Do) -> None:
     assert estimate.interval == (0.2, 0.4)
     assert estimate.diagnostics == {"curve": [0.5, None], "n": 3, "best": 0.5}
     assert read_record(outcome.folder).result == outcome.result
+
+
+def test_estimate_interval_and_truth_stand_side_by_side(do: Do) -> None:
+    """In case-control, U is the pool: its share of positives is π."""
+    estimate = do("prior=estimated:bbe").result.data.prior.estimate
+    assert estimate is not None
+    assert estimate.interval is not None
+    assert estimate.interval[0] <= estimate.share <= estimate.interval[1]
+    assert estimate.true_share == do().result.data.prior.true
+    assert estimate.diagnostics["warnings"] == []
+
+
+def test_an_estimator_reads_the_scores_of_the_scorer_that_is_named(do: Do, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bagged_nets, "EPOCHS", 20)
+    logistic, nets = do("prior=estimated:bbe"), do("prior=estimated:bbe", "prior_scorer=bagged-nets")
+    one, other = (outcome.result.data.prior.estimate for outcome in (logistic, nets))
+    assert one is not None
+    assert other is not None
+    assert one.share != other.share
+    assert ("scorer" in one.diagnostics, other.diagnostics["scorer"]) == (False, "bagged-nets")
+    assert logistic.result.run_id != nets.result.run_id
+
+
+def test_the_logistic_scorer_is_in_no_run_id(do: Do) -> None:
+    ids = [do("prior=estimated:silent", *sets).result.run_id for sets in ((), ("prior_scorer=logistic",))]
+    assert ids[0] == ids[1]
 
 
 @pytest.mark.parametrize("prior", ["true", "0.4", "scaled:1.1"])
@@ -177,6 +204,8 @@ def test_in_a_single_training_set_the_share_is_of_u_and_the_prior_of_the_pool(do
     assert facts.labeled is not None
     assert facts.unlabeled is not None
     assert estimate.share == 0.25
+    assert facts.unlabeled_positive is not None
+    assert estimate.true_share == facts.unlabeled_positive / facts.unlabeled
     expected = (facts.labeled + 0.25 * facts.unlabeled) / (facts.labeled + facts.unlabeled)
     assert result.data.prior.given == pytest.approx(expected)
 

@@ -14,6 +14,8 @@ from .console import out
 
 #: Order of the columns that every result table has; further headline metrics follow.
 FIRST = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc")
+#: What is said of a result without true labels, where there is nothing else to go by.
+WITHOUT_TRUTH = ("recovered-auc", "recovered-precision", "recovered-recall")
 
 
 def print_result(
@@ -25,7 +27,8 @@ def print_result(
     """
     console = out()
     console.print(_title(result), style="bold", markup=False)
-    _print_criteria(result, {m.key: m for m in registry.infos(MetricInfo)})
+    infos = {m.key: m for m in registry.infos(MetricInfo)}
+    _print_criteria(result, infos)
     seconds, memory = result.seconds, result.peak_memory
     test = "test measures in percent" if result.test else "no true labels, so nothing is measured on them"
     console.print(
@@ -33,6 +36,8 @@ def print_result(
         f"{seconds.per_epoch:.2f} s per epoch ({seconds.per_epoch_training:.2f} s training)\n"
         f"{memory.bytes / 2**20:.0f} MiB {memory.what}; {result.device}, {result.threads} threads"
     )
+    if not result.test and (line := recovered_line(result, infos)):
+        console.print(line, markup=False)
     if result.oracle:
         console.print("oracle: this method was granted the true labels", style="yellow")
     more()
@@ -64,6 +69,24 @@ def _print_criteria(result: Result, infos: dict[str, MetricInfo]) -> None:
     for name, criterion in result.criteria.items():
         if criterion.undefined:
             out().print(f"{name} is undefined: {criterion.undefined}", style="dim", markup=False)
+
+
+def recovered_line(result: Result, infos: dict[str, MetricInfo]) -> str:
+    """What the held-out labeled and unlabeled rows imply about the true labels; empty where nothing was recovered."""
+    measured = result.chosen.measures.get("validation", {})
+    parts = []
+    for key in WITHOUT_TRUTH:
+        measure = measured.get(key)
+        if measure is None or measure.value is None or key not in infos:
+            continue
+        interval = f" ({measure.interval[0]:.2f} to {measure.interval[1]:.2f})" if measure.interval is not None else ""
+        parts.append(f"{infos[key].name} {measure.value:.2f}{interval}")
+    if not parts:
+        return ""
+    return (
+        f"from {result.data.validation.labeled} held-out labeled rows, if they are a random draw of all positives and "
+        f"the prior holds: {', '.join(parts)}"
+    )
 
 
 def _title(result: Result) -> str:

@@ -34,7 +34,10 @@ class Knowledge:
     """What is known of the rows of one part, beside their scores. Absent knowledge is None.
 
     ``truth``: (n,) 0/1 true labels. ``labeled``/``unlabeled``: positions of P' and U' among the n rows; in case-control
-    U' contains P'. ``prior``: π as the method was given it.
+    U' contains P'. ``prior``: π as the method was given it; ``prior_interval``: where it lies, if it was estimated.
+    ``positive_purity``: share of true positives in P' (β), in (0, 1]. ``threshold``: a row is decided positive iff its
+    score is above it. ``thorough``: somebody reads a report; without it, a metric says what every run's record keeps,
+    in few resamples and without curves.
     """
 
     truth: npt.NDArray[np.int8] | None = None
@@ -42,6 +45,10 @@ class Knowledge:
     unlabeled: npt.NDArray[np.int64] | None = None
     prior: float | None = None
     scheme: Scheme | None = None
+    prior_interval: tuple[float, float] | None = None
+    positive_purity: float = 1.0
+    threshold: float = 0.0
+    thorough: bool = False
 
     def __post_init__(self) -> None:
         for name in ("truth", "labeled", "unlabeled"):
@@ -75,7 +82,7 @@ class Curve(NamedTuple):
 
 @dataclass(frozen=True)
 class Scored:
-    """``scores``: (n,) one per instance; ``decisions``: (n,) True iff score > 0 (decided by the engine, once).
+    """``scores``: (n,) one per instance; ``decisions``: (n,) True iff score > threshold (decided by the engine, once).
 
     What several metrics need of both is computed once, when the first of them asks.
     """
@@ -90,7 +97,8 @@ class Scored:
 
         Metrics share the arrays, which they can therefore only read.
         """
-        return cls(_read_only(scores), _read_only(scores > 0), knowledge or Knowledge(**known))
+        knowledge = knowledge or Knowledge(**known)
+        return cls(_read_only(scores), _read_only(scores > knowledge.threshold), knowledge)
 
     @cached_property
     def counts(self) -> Counts:
@@ -176,9 +184,63 @@ class MetricView:
         return float(self._declared("prior", self._scored.knowledge.prior))
 
     @property
+    def prior_interval(self) -> tuple[float, float] | None:
+        """Lower and upper end of where π lies; None where it is taken as known. Needs the prior."""
+        self._declared("prior", self._scored.knowledge.prior)
+        return self._scored.knowledge.prior_interval
+
+    @property
     def one_sample(self) -> bool:
         """P' and U' together are one draw from the population (rather than U' alone)."""
         return is_one_sample(self._declared("scheme", self._scored.knowledge.scheme))
+
+    @property
+    def positive_purity(self) -> float:
+        """Share of true positives in P' (β), in (0, 1]; 1 unless it was given. Needs labeled."""
+        self._declared("labeled", self._scored.knowledge.labeled)
+        return self._scored.knowledge.positive_purity
+
+    @property
+    def unlabeled_prior(self) -> float:
+        """Share of positives in U' (α): π, or in one-sample data what π and the counts of this part leave there.
+
+        Needs labeled, prior and scheme. Raises Undefined where π and the counts contradict each other.
+        """
+        share = self._in_unlabeled(self.prior)
+        if share < -1e-12:
+            raise Undefined(
+                f"prior {self.prior:g} and {len(self.labeled)} labeled of "
+                f"{len(self.labeled) + len(self.unlabeled)} rows "
+                "contradict each other: no positive would be left to be unlabeled"
+            )
+        return max(share, 0.0)
+
+    @property
+    def unlabeled_prior_interval(self) -> tuple[float, float] | None:
+        """What :attr:`prior_interval` means for the share of positives in U'; ends outside [0, 1] are moved there."""
+        if self.prior_interval is None:
+            return None
+        low, high = (min(max(self._in_unlabeled(end), 0.0), 1.0) for end in self.prior_interval)
+        return low, high
+
+    def _in_unlabeled(self, prior: float) -> float:
+        """(π n - β N_l) / N_u in one-sample data: the π-bar of Wang et al., with a share β of P' truly positive."""
+        n_labeled, n_unlabeled = len(self.labeled), len(self.unlabeled)
+        if not self.one_sample:
+            return prior
+        if not n_unlabeled:
+            raise Undefined("no unlabeled row")
+        return (prior * (n_labeled + n_unlabeled) - self.positive_purity * n_labeled) / n_unlabeled
+
+    @property
+    def threshold(self) -> float:
+        """Rows whose score is above it are decided positive."""
+        return self._scored.knowledge.threshold
+
+    @property
+    def thorough(self) -> bool:
+        """Whether somebody reads a report: full resampling, and curves in the details."""
+        return self._scored.knowledge.thorough
 
 
 @dataclass(frozen=True)

@@ -121,6 +121,7 @@ def _prior(
         samples=samples,
         one_sample=is_one_sample(spec.data.scheme),
         seed=spec.seed,
+        scorer=spec.prior_scorer,
         kept=Kept(cache, _code_of(plan.estimator, plan)) if plan.estimator is not None else None,
     )
     if "prior" in plan.method.requires and found[0] is not None:

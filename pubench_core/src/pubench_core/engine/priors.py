@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -20,7 +20,8 @@ from ..prior import PriorEstimate
 from ..randomness import stream, torch_seed
 from ..request.plan import EstimatorChoice
 from ..results import Estimate, plain_data
-from ..specs.run import UNKNOWN
+from ..specs.run import UNKNOWN, PriorScorer
+from .bagged_nets import out_of_bag_scores
 from .kept_estimates import Kept
 
 FOLDS = 5
@@ -48,11 +49,13 @@ def given_prior(
     samples: Callable[[], Samples],
     one_sample: bool,
     seed: int,
+    scorer: PriorScorer = "logistic",
     kept: Kept | None = None,
 ) -> tuple[float | None, Estimate | None]:
     """π in (0, 1), and the estimate behind it, if there is one; None where the prior is unknown and nobody needs it.
 
-    ``samples`` is called for estimators only. ``kept``: where estimates are kept for other runs on the same samples.
+    ``samples`` is called for estimators only. ``scorer``: whose held-out scores an estimator reads that reads scores.
+    ``kept``: where estimates are kept for other runs on the same samples.
 
     ``true``: None where it is not known; then neither it nor a multiple of it may be wanted.
 
@@ -65,7 +68,7 @@ def given_prior(
     word, _, rest = wanted.partition(":")
     estimate = None
     if estimator is not None:
-        estimate, prior = _estimated(wanted, estimator, samples(), one_sample, seed, kept)
+        estimate, prior = _estimated(wanted, estimator, samples(), one_sample, seed, scorer, kept)
         how = f"estimated by {estimator.info.key}"
     else:
         assert true is not None  # resolve refuses the true prior where there is no truth
@@ -82,7 +85,13 @@ def given_prior(
 
 
 def _estimated(
-    wanted: str, choice: EstimatorChoice, samples: Samples, one_sample: bool, seed: int, kept: Kept | None
+    wanted: str,
+    choice: EstimatorChoice,
+    samples: Samples,
+    one_sample: bool,
+    seed: int,
+    scorer: PriorScorer,
+    kept: Kept | None,
 ) -> tuple[Estimate, float]:
     """What the estimator says, and π: its share of U in case-control, (N_l + share n_U) / n otherwise."""
     n_positive, n_unlabeled = len(samples.positive), len(samples.unlabeled)
@@ -97,7 +106,7 @@ def _estimated(
     def make() -> Estimate:
         started = time.perf_counter()
         with isolated(torch_seed(seed, "prior"), torch.device("cpu")):  # whatever the estimator draws from
-            found = _asked(choice, samples, stream(seed, "prior"))
+            found = _asked(choice, samples, stream(seed, "prior"), scorer)
         return Estimate(
             estimator=choice.info.key,
             share=found.share,
@@ -106,36 +115,42 @@ def _estimated(
             seconds=round(time.perf_counter() - started, 4),
         )
 
-    estimate = make() if kept is None else kept.of(_content(samples, seed), make)
+    estimate = make() if kept is None else kept.of(_content(samples, seed, scorer), make)
     if not one_sample:
         return estimate, estimate.share
     return estimate, (n_positive + estimate.share * n_unlabeled) / (n_positive + n_unlabeled)
 
 
-def _content(samples: Samples, seed: int) -> str:
+def _content(samples: Samples, seed: int, scorer: PriorScorer) -> str:
     """Of everything that an estimator is given."""
     digest = hashlib.sha256(f"{seed} {FOLDS} {version('scikit-learn')} {np.__version__}".encode())
+    if scorer != "logistic":
+        digest.update(f" {scorer} {torch.__version__}".encode())
     for array in (samples.positive, samples.unlabeled, samples.positive_instance, samples.unlabeled_instance):
         digest.update(f" {array.dtype} {array.shape} ".encode())
         digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
 
 
-def _asked(choice: EstimatorChoice, samples: Samples, rng: np.random.Generator) -> PriorEstimate:
+def _asked(choice: EstimatorChoice, samples: Samples, rng: np.random.Generator, scorer: PriorScorer) -> PriorEstimate:
     """The estimator's answer to scores or features, as its info says."""
     positive, unlabeled = samples.positive, samples.unlabeled
     if choice.info.inputs == "scores":
-        positive, unlabeled = held_out_scores(samples, rng)
-    return choice.estimator.estimate(positive, unlabeled, rng)
+        positive, unlabeled = held_out_scores(samples, rng, scorer)
+    found = choice.estimator.estimate(positive, unlabeled, rng)
+    if choice.info.inputs == "features" or scorer == "logistic":
+        return found
+    return replace(found, diagnostics={**found.diagnostics, "scorer": scorer})
 
 
 def held_out_scores(
-    samples: Samples, rng: np.random.Generator
+    samples: Samples, rng: np.random.Generator, scorer: PriorScorer = "logistic"
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """(n_P,) and (n_U,) out-of-fold probabilities of 'labeled': a logistic regression of P against U, standardized.
+    """(n_P,) and (n_U,) held-out probabilities of 'labeled', P against U, features standardized.
 
-    An instance is in one fold with all its rows. Were a labeled positive's unlabeled copy in another fold, the
-    regression would have seen the very row that it scores, with the opposite label.
+    ``scorer``: a logistic regression in folds, or bagged networks, out of their bags. An instance is in one fold or
+    bag with all its rows. Were a labeled positive's unlabeled copy in another one, the classifier would have seen the
+    very row that it scores, with the opposite label.
     """
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import PredefinedSplit, cross_val_predict
@@ -146,6 +161,10 @@ def held_out_scores(
     rows = np.concatenate([samples.positive, samples.unlabeled])
     x = rows.reshape(len(rows), -1).astype(np.float64)
     y = np.r_[np.ones(n_positive), np.zeros(n_unlabeled)]
+    if scorer == "bagged-nets":
+        both = np.concatenate([samples.positive_instance, samples.unlabeled_instance])
+        scores = out_of_bag_scores(x, y, np.unique(both, return_inverse=True)[1], rng)
+        return scores[:n_positive], scores[n_positive:]
     folds = folds_of_instances(samples.positive_instance, samples.unlabeled_instance, rng)
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     scores = cross_val_predict(model, x, y, cv=PredefinedSplit(np.concatenate(folds)), method="predict_proba")[:, 1]

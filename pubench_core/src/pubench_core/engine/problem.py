@@ -108,13 +108,16 @@ class Problem:
         truth = self.part(name)[2]
         if name == "test":
             return Knowledge(truth=truth)
-        part = self.split.train if name == "train" else self.split.validation
+        train = self.split.train
+        part = train if name == "train" else self.split.validation
+        estimate = self.estimate
         return Knowledge(
             truth=truth,
             labeled=np.flatnonzero(part.labeled),
             unlabeled=part.unlabeled(self.scheme),
             prior=self.prior,
             scheme=self.scheme,
+            prior_interval=estimate.prior_interval(train.n_labeled, len(train.rows), self.scheme) if estimate else None,
         )
 
     @property
@@ -159,6 +162,9 @@ class Problem:
         train, validation = self.split.train, self.split.validation
         unlabeled = train.unlabeled(self.scheme)
         hidden = self.truth_train[unlabeled] if self.truth_train is not None else None
+        estimate = self.estimate
+        if estimate is not None and hidden is not None and len(hidden):
+            estimate = estimate.model_copy(update={"true_share": float(hidden.mean())})
         return DataFacts(
             modality=self.data.modality,
             shape=self.data.shape,
@@ -182,7 +188,7 @@ class Problem:
                 given=self.prior,
                 given_unlabeled=self.unlabeled_prior,
                 true=self.prior_true,
-                estimate=self.estimate,
+                estimate=estimate,
             ),
             calibrated=self.calibrated,
             digest=self.opened.digest,

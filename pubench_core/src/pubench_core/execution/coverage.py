@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from ..metric import Measurer
+from ..metric import Knowledge, Measurer
 from ..records.asked import Asked, lacks, unmeasured
-from ..records.files import read_scores
+from ..records.files import Arrays, read_scores
 from ..records.measures import Measures, measures_of
 from ..records.scores import knowledge_of, scores_of
 from ..records.store import OtherFormat, Record, RecordStore
@@ -92,7 +92,7 @@ def answer(plan: Plan, record: Record) -> Result:
     if not names:
         return result if result.selected == selected else result.model_copy(update={"selected": selected})
     arrays, measurer = read_scores(record.folder), Measurer(plan.metrics)
-    knowledge = knowledge_of(arrays, prior=result.data.prior.given, scheme=result.spec.data.scheme)
+    knowledge = _knowledge(arrays, result)
     criteria = {}
     for name, criterion in result.criteria.items():
         measured = measures_of(scores_of(arrays, criterion.snapshot), knowledge, names, measurer)
@@ -107,6 +107,13 @@ def answer(plan: Plan, record: Record) -> Result:
             "warnings": tuple(dict.fromkeys([*warnings, *measurer.failed.values()])),
         }
     )
+
+
+def _knowledge(arrays: Arrays, result: Result) -> dict[str, Knowledge]:
+    data, scheme = result.data, result.spec.data.scheme
+    estimate, train = data.prior.estimate, data.train
+    interval = estimate.prior_interval(train.labeled or 0, train.rows, scheme) if estimate else None
+    return knowledge_of(arrays, prior=data.prior.given, scheme=scheme, prior_interval=interval)
 
 
 def _without(measures: Mapping[str, Measure], names: Collection[str]) -> dict[str, Measure]:

@@ -29,7 +29,12 @@ class BestBin(NamedTuple):
 
 
 def best_bin(
-    positive: npt.NDArray[Any], unlabeled: npt.NDArray[Any], *, delta: float = 0.1, gamma: float = 0.01
+    positive: npt.NDArray[Any],
+    unlabeled: npt.NDArray[Any],
+    *,
+    delta: float = 0.1,
+    gamma: float = 0.01,
+    inclusive: bool = False,
 ) -> BestBin:
     """The share of positives in U: that of the top bin whose upper confidence bound is smallest.
 
@@ -40,17 +45,20 @@ def best_bin(
     ``positive``, ``unlabeled``: (n_P,) and (n_U,) scores of held-out rows, higher for positives; only their order
     matters, and logits keep it where probabilities saturate. ``delta``: 1 - confidence; ``gamma``: relaxation. As in
     the official code, i counts the rows of U before position i, a bin ends where scores differ, and it needs i > 1
-    and two positives.
+    and two positives. ``inclusive``: as the paper has it, all rows of U in the bin are counted, the bin of all of them
+    is one, and a bin needs one positive.
     """
     u = np.sort(unlabeled)[::-1]
     position = np.flatnonzero(u[:-1] > u[1:])
+    if inclusive:
+        position = np.append(position, len(u) - 1)
     in_p = len(positive) - np.searchsorted(np.sort(positive), u[position], side="left")
-    admissible = (position > 1) & (in_p > 1)
+    admissible = in_p > 0 if inclusive else (position > 1) & (in_p > 1)
     position, in_p = position[admissible], in_p[admissible]
     if not len(position):
         return BestBin(0.0, position, np.empty(0), np.empty(0), -1)
     inverse = len(positive) / in_p
-    estimate = position / len(u) * inverse
+    estimate = (position + inclusive) / len(u) * inverse
     noise = math.log(4 / delta) / 2
     width = (math.sqrt(noise / len(positive)) + math.sqrt(noise / len(u))) * (1 + gamma) * inverse
     best = int(np.argmin(estimate + width))

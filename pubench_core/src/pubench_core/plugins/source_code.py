@@ -13,9 +13,10 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib.util
+import io
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -23,7 +24,7 @@ from typing import Generic, TypeVar
 
 from ..errors import PluginError
 from .kept import PerFile
-from .tokens import source_text, token_hash
+from .tokens import source_text, statements, token_hash
 
 #: Files of a package that compute nothing.
 _NO_CODE = (".pyi", ".md", ".rst", "py.typed")
@@ -234,6 +235,7 @@ def _definitions_in(file: str, module: str) -> _Definitions:
     tree = ast.parse(text)
     package = module if os.path.basename(file) == "__init__.py" else module.rpartition(".")[0]
     imported = dict(_imported_names(tree, package))
+    lines = [line.encode() for line in io.StringIO(text).readlines()]
     # A name that is imported is what it is elsewhere; its own text is nothing.
     found: dict[str, list[tuple[str, frozenset[_Reference]]]] = {
         name: [("", frozenset({place}))] for name, place in imported.items()
@@ -242,15 +244,25 @@ def _definitions_in(file: str, module: str) -> _Definitions:
         names = _bound(node)
         if not names:
             continue
-        inside = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+        nodes = list(ast.walk(node))
+        inside = {n.id for n in nodes if isinstance(n, ast.Name)}
         references = {(module, name) for name in inside} | {imported[name] for name in inside if name in imported}
-        references |= {place for n in ast.walk(node) if (place := _attribute(n, imported)) is not None}
-        segment = ast.get_source_segment(text, node) or ""
+        references |= {place for n in nodes if (place := _attribute(n, imported)) is not None}
         decorators = getattr(node, "decorator_list", [])
-        written = "\n".join([*(f"@{ast.get_source_segment(text, d)}" for d in decorators), segment])
+        written = "\n".join([*(f"@{_segment(lines, d)}" for d in decorators), _segment(lines, node)])
         for name in names:
             found.setdefault(name, []).append((token_hash(written), frozenset(references)))
     return found
+
+
+def _segment(lines: Sequence[bytes], node: ast.stmt | ast.expr) -> str:
+    """The source of a node. :func:`ast.get_source_segment` splits the whole text again for each of them."""
+    assert node.end_lineno is not None
+    assert node.end_col_offset is not None
+    found = [*lines[node.lineno - 1 : node.end_lineno]]
+    found[-1] = found[-1][: node.end_col_offset]
+    found[0] = found[0][node.col_offset :]
+    return b"".join(found).decode()
 
 
 _defined = _PerModule(_definitions_in)
@@ -301,7 +313,7 @@ def _root(node: ast.AST) -> str:
 
 def _imported_names(tree: ast.Module, package: str) -> Iterator[tuple[str, _Reference]]:
     """Local name -> (module, name) of everything that a module imports; a module itself is (module, "")."""
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield (

@@ -6,6 +6,7 @@ import ast
 import hashlib
 import io
 import tokenize
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -53,10 +54,19 @@ def tokens_of(text: str) -> Iterator[str]:
             yield name if token.type in (tokenize.INDENT, tokenize.DEDENT) else token.string
 
 
+def statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """A tree's nodes in the order of :func:`ast.walk`, expressions apart: most nodes, and no statement is in them."""
+    pending = deque([tree])
+    while pending:
+        node = pending.popleft()
+        pending.extend(child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr))
+        yield node
+
+
 def _docstrings(tree: ast.AST, lines: list[str]) -> list[tuple[Position, Position]]:
     """(start, end) of every docstring, as (line from 1, column in characters)."""
     found = []
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if not isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) or not node.body:
             continue
         first = node.body[0]

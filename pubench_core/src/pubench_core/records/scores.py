@@ -30,8 +30,14 @@ def scores_of(arrays: Arrays, state: str) -> dict[str, FloatArray]:
     return {part: np.asarray(scores, dtype=np.float64) for part, scores in found.items() if scores is not None}
 
 
-def knowledge_of(arrays: Arrays, *, prior: float | None, scheme: Scheme) -> dict[str, Knowledge]:
-    """What is known of the rows of the test and of the validation part."""
+def knowledge_of(
+    arrays: Arrays,
+    *,
+    prior: float | None,
+    scheme: Scheme,
+    prior_interval: tuple[float, float] | None = None,
+) -> dict[str, Knowledge]:
+    """What is known of the rows of the test and of the validation part. ``prior_interval``: of an estimated prior."""
     validation = Part(arrays["validation_rows"], arrays["validation_labeled"])
     return {
         "test": Knowledge(truth=arrays.get("test_labels")),
@@ -41,5 +47,6 @@ def knowledge_of(arrays: Arrays, *, prior: float | None, scheme: Scheme) -> dict
             unlabeled=validation.unlabeled(scheme),
             prior=prior,
             scheme=scheme,
+            prior_interval=prior_interval,
         ),
     }

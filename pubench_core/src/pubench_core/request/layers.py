@@ -52,7 +52,7 @@ class Layer:
 
 
 def parse_assignment(text: str, prefix: str = "") -> tuple[FieldPath, Any]:
-    """``name=value`` (a method's field; ``seed`` and ``prior``: the run's) or ``section.name=value``.
+    """``name=value`` (a method's field; ``seed``, ``prior`` and ``prior_scorer``: the run's) or ``section.name=value``.
 
     The value is read as YAML.
     """
@@ -66,7 +66,7 @@ def parse_assignment(text: str, prefix: str = "") -> tuple[FieldPath, Any]:
         _record_lines(node, path, said, {}, ())
     except yaml.YAMLError as error:
         raise RequestError(f"{said}: the value is not valid YAML: {_problem(error)}") from error
-    return (path if len(path) > 1 or name in ("seed", "prior") else ("method", "config", *path)), value
+    return (path if len(path) > 1 or name in ("seed", "prior", "prior_scorer") else ("method", "config", *path)), value
 
 
 def read_yaml(path: Path, *, what: str = "a run file", fields: Iterable[str] = RunSpec.model_fields) -> Layer:

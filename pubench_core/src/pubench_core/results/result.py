@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_serializer, model_validator
 
-from ..specs import RunSpec
+from ..specs import RunSpec, Scheme, is_one_sample
 from ..specs.canonical import short_hash
 
 #: Raised when the meaning of a field of ``result.json`` changes or one goes; a record of another version is not read.
@@ -102,8 +102,16 @@ class Estimate(_Compact):
     estimator: str = Field(description="its key")
     share: float = Field(description="estimated share of positives in U")
     interval: tuple[float, float] | None = Field(None, description="of the share, where the estimator gives one")
+    true_share: float | None = Field(None, description="true share of positives in U, where the truth is known")
     diagnostics: dict[str, Any] = Field(default_factory=dict, description="whatever else it says, as plain data")
     seconds: float = Field(description="time it took")
+
+    def prior_interval(self, n_labeled: int, n: int, scheme: Scheme) -> tuple[float, float] | None:
+        """What the interval means for π, if there is one. ``n``: rows of the training pool, ``n_labeled`` labeled."""
+        if self.interval is None or not is_one_sample(scheme):
+            return self.interval
+        low, high = ((n_labeled + share * (n - n_labeled)) / n for share in self.interval)
+        return low, high
 
 
 class PriorFacts(_Compact):

@@ -20,6 +20,7 @@ from .secrets import without_password
 
 Artifact = Literal["scores", "trace", "samples"]
 Preprocess = Literal["none", "standardize", "l2"]
+PriorScorer = Literal["logistic", "bagged-nets"]
 
 #: Key of the mechanism of a user's own file: its labels are taken as they are.
 GIVEN = "given"
@@ -200,6 +201,11 @@ class RunSpec(Strict):
     mechanism: MechanismSpec = Field(description="who gets a label")
     prior: float | str = Field(
         "true", description="class prior that the method is given; unknown, where it needs none and none is known"
+    )
+    prior_scorer: PriorScorer = Field(
+        "logistic",
+        description="classifier of labeled against unlabeled rows whose held-out scores a prior estimator reads",
+        neutral="logistic",
     )
     validation: ValidationSpec = Field(ValidationSpec(), description="the validation part")
     method: MethodSpec = Field(description="the method")

@@ -1,0 +1,333 @@
+"""What the measures are by their definition: enumerations, limits, and what is said where they mislead."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations, permutations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pubench_metrics_evaluation import pubench_metrics, recovery, resampling
+from pubench_metrics_evaluation import pulp as pulp_module
+from pubench_metrics_evaluation.hypergeometric import Hypergeometric
+from pubench_metrics_evaluation.pulp import pulp, random_value
+from pubench_metrics_evaluation.recovered import Mixture, auc, indirect_curve, pu_points
+from scipy.stats import norm
+
+from pubench_core.errors import Undefined
+from pubench_core.metric import MetricValue, Scored, measure
+from pubench_core.plugins.registry import load
+from pubench_core.results import plain_data
+
+INFOS = {info.key: info for info in pubench_metrics()}
+RECOVERED = [key for key in INFOS if key.startswith("recovered-")]
+
+
+def value(key: str, scored: Scored) -> MetricValue:
+    return measure(load(INFOS[key]), INFOS[key], scored)
+
+
+def part(f: np.ndarray, labeled: np.ndarray, scheme: Any, prior: float, **more: Any) -> Scored:
+    """A validation part as the engine builds it: in case-control the labeled positives stay in U'."""
+    everything = np.arange(len(f))
+    unlabeled = everything if scheme == "case-control" else np.setdiff1d(everything, labeled)
+    return Scored.of(f, labeled=labeled, unlabeled=unlabeled, prior=prior, scheme=scheme, **more)
+
+
+def gaussians(n: int, *, scheme: Any = "case-control", purity: float = 1.0, seed: int = 0, **more: Any) -> Scored:
+    """Scores N(+1, 1) of positives, N(-1, 1) of negatives, π = 0.3, a fifth of the rows labeled, shuffled."""
+    rng = np.random.default_rng(seed)
+    y = rng.random(n) < 0.3
+    f = rng.normal(np.where(y, 1.0, -1.0))
+    positive, negative = np.flatnonzero(y), np.flatnonzero(~y)
+    n_labeled = len(positive) // 5
+    n_pure = round(n_labeled * purity)
+    labeled = np.concatenate([positive[:n_pure], negative[: n_labeled - n_pure]])
+    return part(f, labeled, scheme, 0.3, positive_purity=n_pure / n_labeled, **more)
+
+
+# -------------------------------------------------------------------- PULP
+
+
+@pytest.mark.parametrize(("n", "t"), [(6, 1), (7, 3), (8, 6)])
+def test_pulp_over_every_ranking_of_a_few_rows(n: int, t: int) -> None:
+    values = {}
+    for chosen in combinations(range(n), t):
+        values[chosen] = pulp(-np.arange(float(n)), np.isin(np.arange(n), chosen)).value
+    assert max(values, key=values.__getitem__) == tuple(range(t))  # the perfect ranking, and no other is as good
+    assert values[tuple(range(n - t, n))] == pytest.approx(0, abs=1e-15)  # the worst one
+    assert max(values.values()) <= (n - 1) / (n + 1)
+    assert np.mean(list(values.values())) == pytest.approx(random_value(n, t), abs=1e-14)
+
+
+@pytest.mark.parametrize(("n", "t"), [(100, 1), (400, 30), (1000, 999)])
+def test_constant_scores_get_the_expectation_of_a_random_ranking_in_closed_form(n: int, t: int) -> None:
+    law = Hypergeometric.of(n, t)
+    same = [np.square(law.pmf(np.full(t + 1, b), np.arange(t + 1))).sum() for b in range(n + 1)]
+    assert random_value(n, t) == pytest.approx(np.mean((1 - np.array(same)) / 2), abs=1e-12)
+
+
+rankings = st.lists(st.tuples(st.integers(0, 3), st.booleans()), min_size=2, max_size=6)
+
+
+@settings(deadline=None, max_examples=20)
+@given(rows=rankings)
+def test_ties_are_the_mean_over_every_order_within_them(rows: list[tuple[int, bool]]) -> None:
+    scores, labeled = np.array([float(s) for s, _ in rows]), np.array([hit for _, hit in rows])
+    orders = [np.array(order) for order in permutations(range(len(rows)))]
+    every = [pulp(scores[order], labeled[order], "stable").value for order in orders]
+    assert pulp(scores, labeled).value == pytest.approx(np.mean(every), abs=1e-13)
+    assert pulp(scores, labeled, "optimistic").value == pytest.approx(max(every), abs=1e-13)
+    assert pulp(scores, labeled, "pessimistic").value == pytest.approx(min(every), abs=1e-13)
+
+
+@settings(deadline=None, max_examples=40)
+@given(rows=rankings, seed=st.integers(0, 99))
+def test_pulp_knows_neither_units_nor_the_order_of_rows(rows: list[tuple[int, bool]], seed: int) -> None:
+    scores, labeled = np.array([float(s) for s, _ in rows]), np.array([hit for _, hit in rows])
+    order = np.random.default_rng(seed).permutation(len(rows))
+    expected = pulp(scores, labeled).value
+    assert pulp(np.exp(scores) - 7, labeled).value == expected
+    assert pulp(scores[order], labeled[order]).value == pytest.approx(expected, abs=1e-14)
+
+
+def test_between_knots_of_large_groups_the_error_is_far_below_what_is_stated(monkeypatch: pytest.MonkeyPatch) -> None:
+    scores, labeled = np.repeat([1.0, 0.0], [9000, 3000]), np.arange(12_000) % 40 == 0
+    rough = pulp(scores, labeled)
+    monkeypatch.setattr(pulp_module, "KNOTS", 10**6)
+    exact = pulp(scores, labeled)
+    assert exact.approximated == 0 < rough.approximated
+    assert rough.value == pytest.approx(exact.value, abs=1e-10)
+    np.testing.assert_allclose(rough.terms, exact.terms, rtol=0, atol=1e-8)
+
+
+def test_the_metric_counts_rows_once_in_both_kinds_of_sampling() -> None:
+    f, labeled = np.array([3.0, 2.0, 1.0, 0.0, -1.0]), np.array([0, 2])
+    for scheme in ("case-control", "single-training-set"):
+        found = value("pulp", part(f, labeled, scheme, 0.4))
+        assert found.value == pulp(f, np.isin(np.arange(5), labeled)).value
+
+
+# -------------------------------------------------------------------- recovered performance
+
+
+def truth_of(f: np.ndarray, y: np.ndarray) -> float:
+    return auc(f[y == 1], f[y == 0])
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    positive=st.lists(st.integers(-3, 3).map(float), min_size=2, max_size=5),
+    negative=st.lists(st.integers(-3, 3).map(float), min_size=1, max_size=5),
+    data=st.data(),
+)
+@pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
+def test_over_every_labeling_the_direct_auc_is_the_true_one_in_expectation(
+    scheme: str, positive: list[float], negative: list[float], data: Any
+) -> None:
+    f, y = np.array(positive + negative), np.repeat([1, 0], [len(positive), len(negative)])
+    n = data.draw(st.integers(1, len(positive) - 1))
+    every = [
+        value("recovered-auc", part(f, np.array(chosen), scheme, float(y.mean()))).details["direct"]
+        for chosen in combinations(range(len(positive)), n)
+    ]
+    assert np.mean(every) == pytest.approx(truth_of(f, y), abs=1e-12)
+
+
+@pytest.mark.parametrize("scheme", ["case-control", "single-training-set", "two-sample", "one-sample"])
+@pytest.mark.parametrize("purity", [1.0, 0.8])
+def test_with_the_true_shares_recovered_values_converge_to_the_true_ones(scheme: Any, purity: float) -> None:
+    """N(+1, 1) against N(-1, 1) at threshold 0: AUC Φ(√2), recall Φ(1), false positive rate Φ(-1)."""
+    scored = gaussians(300_000, scheme=scheme, purity=purity)
+    recall, fpr = norm.cdf(1), norm.cdf(-1)
+    knowledge = scored.knowledge
+    assert knowledge.labeled is not None
+    assert knowledge.unlabeled is not None
+    if scheme in ("single-training-set", "one-sample"):
+        alpha = (0.3 * 300_000 - knowledge.positive_purity * len(knowledge.labeled)) / len(knowledge.unlabeled)
+    elif scheme == "case-control":
+        alpha = 0.3
+    else:  # the labeled rows were taken out of what is now U', which is then no draw from the population
+        scored = gaussians(300_000, purity=purity)
+        alpha = 0.3
+    found = {key: value(key, scored) for key in RECOVERED}
+    assert found["recovered-auc"].details["unlabeled_prior"] == pytest.approx(alpha)
+    assert found["recovered-auc"].value == pytest.approx(norm.cdf(np.sqrt(2)), abs=0.01)
+    assert found["recovered-auc"].details["indirect"] == pytest.approx(norm.cdf(np.sqrt(2)), abs=0.01)
+    assert found["recovered-recall"].value == pytest.approx(recall, abs=0.01)
+    assert found["recovered-fpr"].value == pytest.approx(fpr, abs=0.01)
+    precision = alpha * recall / (alpha * recall + (1 - alpha) * fpr)
+    assert found["recovered-precision"].value == pytest.approx(precision, abs=0.015)
+
+
+def test_the_recovered_average_precision_is_that_of_the_hidden_labels() -> None:
+    rng = np.random.default_rng(2)
+    y = rng.random(60_000) < 0.25
+    f = rng.normal(np.where(y, 1.0, -1.0))
+    fresh = rng.normal(1.0, size=20_000)
+    curve = indirect_curve(pu_points(fresh, f), Mixture(0.25))
+    scored = Scored.of(
+        np.concatenate([fresh, f]),
+        labeled=np.arange(20_000),
+        unlabeled=np.arange(20_000, 80_000),
+        prior=0.25,
+        scheme="two-sample",
+    )
+    order = np.argsort(-f)
+    hits = np.cumsum(y[order])
+    truth = (hits / np.arange(1, len(f) + 1))[y[order]].mean()
+    assert value("recovered-ap", scored).value == pytest.approx(truth, abs=0.02)
+    assert curve.auc == pytest.approx(truth_of(f, y), abs=0.01)
+
+
+# -------------------------------------------------------------------- intervals
+
+
+def test_intervals_without_resampling_cover_the_true_values() -> None:
+    """200 samples of 1,500 rows: the share of 95 % intervals that hold the truth (binomial error 1.5 %)."""
+    truth = {
+        "recovered-auc": norm.cdf(np.sqrt(2)),
+        "recovered-recall": norm.cdf(1),
+        "recovered-fpr": norm.cdf(-1),
+    }
+    held = dict.fromkeys(truth, 0)
+    for seed in range(200):
+        scored = gaussians(1500, scheme="single-training-set", seed=seed)
+        for key, expected in truth.items():
+            low, high = value(key, scored).interval or (np.nan, np.nan)
+            held[key] += low <= expected <= high
+    assert {key: count >= 180 for key, count in held.items()} == dict.fromkeys(truth, True), held
+
+
+def test_a_report_has_resampled_intervals_and_curves_and_a_record_stays_small() -> None:
+    record, report = gaussians(300), gaussians(300, thorough=True)
+    for key in INFOS:
+        short, long = value(key, record), value(key, report)
+        assert long.value == short.value
+        assert long.interval is not None
+        assert long.interval[0] <= long.value <= long.interval[1]
+        assert len(json.dumps(plain_data(short.details))) < 350
+    details = value("recovered-auc", report).details
+    assert set(details) >= {"direct", "indirect", "direct_interval", "indirect_interval", "infeasible", "removed"}
+    assert set(details["curve"]) == set(details["raw_curve"]) == {"fpr", "recall"}
+    assert set(details["band"]) == {"fpr", "low", "high"}
+    for curve in (details["curve"], details["raw_curve"], value("recovered-ap", report).details["curve"]):
+        assert {len(column) for column in curve.values()} <= set(range(2, 201))
+    assert value("pulp", report).details["curve"]["probability"][0] == 0
+
+
+def test_the_interval_covers_wherever_in_its_own_interval_the_prior_may_lie() -> None:
+    for thorough in (False, True):
+        known = gaussians(400, thorough=thorough)
+        unsure = gaussians(400, thorough=thorough, prior_interval=(0.2, 0.4))
+        for key in RECOVERED:
+            narrow, wide = value(key, known).interval, value(key, unsure).interval
+            if narrow is None or wide is None:
+                assert narrow is wide is None
+                continue
+            assert wide[0] <= narrow[0] <= narrow[1] <= wide[1]
+    table = value("recovered-auc", unsure).details["sensitivity"]
+    assert [row["prior"] for row in table] == pytest.approx(np.linspace(0.2, 0.4, 11))
+    assert np.all(np.diff([row["auc"] for row in table]) > 0)
+
+
+def test_a_measure_draws_from_a_stream_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    scored = gaussians(200, thorough=True)
+    first = {key: value(key, scored).interval for key in INFOS}
+    for kept in (resampling.redrawn_counts, resampling.redrawn_pu, recovery._redrawn):
+        kept.cache_clear()
+    monkeypatch.setattr(np.random, "default_rng", _only_seeded(np.random.default_rng))
+    assert {key: value(key, scored).interval for key in INFOS} == first
+
+
+def _only_seeded(make: Any) -> Any:
+    def seeded(seed: list[int]) -> Any:
+        return make(seed)
+
+    return seeded
+
+
+# -------------------------------------------------------------------- where there is no value, or a flag
+
+
+ONE = np.array([0])
+
+
+@pytest.mark.parametrize("key", INFOS)
+def test_without_a_row_that_it_needs_a_measure_is_undefined(key: str) -> None:
+    f, nobody = np.array([1.0, -1.0]), np.array([], dtype=np.int64)
+    with pytest.raises(Undefined, match="no labeled positive"):
+        value(key, part(f, nobody, "case-control", 0.5))
+    with pytest.raises(Undefined, match="no unlabeled row"):
+        value(key, part(f[:1], ONE, "single-training-set", 0.5))
+    with pytest.raises(Undefined, match="the score of row 1 is nan"):
+        value(key, part(np.array([1.0, np.nan]), ONE, "case-control", 0.5))
+
+
+def test_where_every_row_is_labeled_there_is_no_pulp() -> None:
+    with pytest.raises(Undefined, match="every row is labeled"):
+        value("pulp", part(np.array([1.0, 0.0]), np.array([0, 1]), "case-control", 0.5))
+
+
+@pytest.mark.parametrize("key", RECOVERED)
+def test_shares_that_allow_no_recovery(key: str) -> None:
+    f = np.array([2.0, 1.0, 0.5, -1.0])
+    with pytest.raises(Undefined, match=r"among unlabeled rows, 0.6, is not below .* labeled ones, 0.6"):
+        value(key, part(f, ONE, "case-control", 0.6, positive_purity=0.6))
+    with pytest.raises(Undefined, match="contradict each other"):
+        value(key, part(f, np.array([0, 1]), "single-training-set", 0.4))
+    with pytest.raises(Undefined, match=r"the purity of the labeled rows is 1\.5"):
+        value(key, part(f, ONE, "case-control", 0.6, positive_purity=1.5))
+
+
+def test_what_must_be_known_of_a_value_is_said() -> None:
+    f = np.concatenate([np.ones(30), np.zeros(70)])
+    best = part(f + np.arange(100) / 1e6, np.arange(30), "case-control", 0.6)
+    assert any("infeasible: the recovered AUC is" in line for line in value("recovered-auc", best).warnings)
+    assert value("recovered-auc", best).details["infeasible"]
+    assert value("recovered-auc", best).value == 1.0
+    few = part(np.arange(50.0), np.array([3, 30]), "case-control", 0.1)
+    assert any("2 labeled positives" in line for line in value("recovered-recall", few).warnings)
+    constant = part(np.zeros(50), np.arange(25), "case-control", 0.3)
+    assert value("pulp", constant).value == pytest.approx(random_value(50, 25), abs=1e-15)
+    assert any("every score is the same" in line for line in value("pulp", constant).warnings)
+    close = part(f, np.arange(30), "case-control", 0.95)
+    assert any("errors are multiplied" in line for line in value("recovered-auc", close).warnings)
+
+
+def test_no_row_above_the_threshold_has_no_precision_and_all_else_is_known() -> None:
+    low = part(np.arange(-50.0, 0), np.arange(25), "case-control", 0.3)
+    with pytest.raises(Undefined, match="no unlabeled row is above the threshold"):
+        value("recovered-precision", low)
+    assert value("recovered-recall", low).value == value("recovered-fpr", low).value == 0
+    assert value("lee-liu", low).value == value("pseudo-f", low).value == 0
+
+
+def test_the_threshold_that_was_asked_for_decides() -> None:
+    scored = gaussians(2000)
+    moved = gaussians(2000, threshold=1.0)
+    assert value("recovered-recall", moved).value < value("recovered-recall", scored).value
+    assert value("recovered-recall", gaussians(200, threshold=1.0, thorough=True)).details["threshold"] == 1.0
+    assert value("recovered-auc", moved).value == value("recovered-auc", scored).value
+
+
+def test_pseudo_f_with_the_labeled_share_for_the_prior_is_f1_against_labels() -> None:
+    scored = gaussians(1000, thorough=True)
+    details = value("pseudo-f", scored).details
+    n, b, k = 1000, details["decided"], details["labeled_decided"]
+    assert scored.knowledge.labeled is not None
+    t = len(scored.knowledge.labeled)
+    assert details["labeled_share"] == pytest.approx(n / t * 2 * k / (b + t))
+    assert details["prior"] == 0.3
+
+
+def test_each_says_what_must_hold_for_it() -> None:
+    assumed = {key: info.assumes for key, info in INFOS.items()}
+    assert assumed.pop("pulp") == frozenset()
+    assert {key for key, what in assumed.items() if what == {"SCAR"}} == {"lee-liu", "pu-auc", "pu-ap"}
+    assert {key for key, what in assumed.items() if what == {"SCAR", "prior"}} == {"pseudo-f", *RECOVERED}
+    assert not any(info.oracle or info.criterion or info.headline for info in INFOS.values())
+    assert {key for key, info in INFOS.items() if not info.higher_is_better} == {"recovered-fpr"}
