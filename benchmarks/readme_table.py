@@ -1,0 +1,51 @@
+"""Writes the README's table of methods: what each is, and what was measured of it, from the rows in ``results/``.
+
+python benchmarks/readme_table.py            # writes
+python benchmarks/readme_table.py --check    # exit code 1 where the README has another table
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import summary
+
+from pubench_core.plugins.info import DatasetInfo, MethodInfo
+from pubench_core.plugins.registry import registry
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+START, END = "<!-- written by benchmarks/readme_table.py -->\n", "<!-- end -->\n"
+PRESETS = {"pubench", "wang"}
+
+
+def table() -> str:
+    """Markdown; a data set stands with the number of seeds that one protocol has on it."""
+    names = {info.key: info.name for info in registry().infos(DatasetInfo)}
+    seeds: dict[tuple[str, str, summary.Protocol], set[int]] = defaultdict(set)
+    for row in summary.read_accuracy(sorted((ROOT / "benchmarks" / "results").glob("*.csv"))):
+        if row.protocol.preset in PRESETS:
+            seeds[row.method, row.data, row.protocol].add(row.seed)
+    most: dict[str, dict[str, int]] = defaultdict(dict)
+    for (method, data, _), found in seeds.items():
+        most[method][data] = max(most[method].get(data, 0), len(found))
+    lines = [summary.line(["method", "paper", "measured on (seeds)"]), summary.line(["---"] * 3)]
+    for info in sorted(registry().infos(MethodInfo), key=lambda info: (info.family, info.key)):
+        paper = f"{info.name}, {info.reference.venue} {info.reference.year}" if info.reference else info.name
+        data = ", ".join(f"{names.get(key, key)} ({n})" for key, n in sorted(most[info.key].items()))
+        lines.append(summary.line([f"`{info.key}`", paper, data or "not yet"]))
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    before, rest = README.read_text(encoding="utf-8").split(START)
+    written, after = rest.split(END)
+    if sys.argv[1:] == ["--check"]:
+        sys.exit(written.strip() != table().strip() and "README.md: run python benchmarks/readme_table.py")
+    README.write_text(f"{before}{START}\n{table()}\n{END}{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
