@@ -16,15 +16,23 @@ from typing import TYPE_CHECKING, Any
 
 #: Public name -> module of this package.
 _HOMES = {
+    "AuditResult": "audit",
+    "AuditSample": "audit",
+    "Evaluation": "evaluation",
     "InvalidRequest": "words",
     "PUClassifier": "estimator",
     "PUKFold": "model_selection",
     "PUTable": "tables",
+    "PriorEstimates": "prior_estimates",
     "PubenchWarning": "words",
     "Results": "results",
     "RunResult": "running",
+    "audit_answers": "audit",
+    "audit_sample": "audit",
     "compare": "comparing",
     "data": "tables",
+    "estimate_prior": "prior_estimates",
+    "evaluate": "evaluation",
     "list_backbones": "listing",
     "list_datasets": "listing",
     "list_mechanisms": "listing",
@@ -34,29 +42,42 @@ _HOMES = {
     "load_results": "results",
     "pa_scorer": "model_selection",
     "pauc_scorer": "model_selection",
+    "pulp_scorer": "model_selection",
+    "recovered_auc_scorer": "model_selection",
     "run": "running",
 }
 
 if TYPE_CHECKING:
+    from .audit import AuditResult, AuditSample, audit_answers, audit_sample
     from .comparing import compare
     from .estimator import PUClassifier
+    from .evaluation import Evaluation, evaluate
     from .listing import list_backbones, list_datasets, list_mechanisms, list_methods, list_metrics, list_priors
-    from .model_selection import PUKFold, pa_scorer, pauc_scorer
+    from .model_selection import PUKFold, pa_scorer, pauc_scorer, pulp_scorer, recovered_auc_scorer
+    from .prior_estimates import PriorEstimates, estimate_prior
     from .results import Results, load_results
     from .running import RunResult, run
     from .tables import PUTable, data
     from .words import InvalidRequest, PubenchWarning
 
 __all__ = [
+    "AuditResult",
+    "AuditSample",
+    "Evaluation",
     "InvalidRequest",
     "PUClassifier",
     "PUKFold",
     "PUTable",
+    "PriorEstimates",
     "PubenchWarning",
     "Results",
     "RunResult",
+    "audit_answers",
+    "audit_sample",
     "compare",
     "data",
+    "estimate_prior",
+    "evaluate",
     "list_backbones",
     "list_datasets",
     "list_mechanisms",
@@ -66,6 +87,8 @@ __all__ = [
     "load_results",
     "pa_scorer",
     "pauc_scorer",
+    "pulp_scorer",
+    "recovered_auc_scorer",
     "run",
 ]
 

@@ -20,13 +20,15 @@ from .words import in_words
 class PUScorer:
     """A scorer of scikit-learn, ``scorer(estimator, X, y)``, from labeled positives and unlabeled rows.
 
-    ``metric``: key of a PU-only metric. ``prior``, ``scheme``: what it is told of the rows, where it needs that.
+    ``metric``: key of a PU-only metric. ``prior``, ``scheme``, ``purity``: what it is told of the rows, where it needs
+    that (``purity``: share of true positives among the labeled ones).
     """
 
     metric: str
     prior: float | None = None
     scheme: Scheme = "one-sample"
     pos_label: Any = None
+    purity: float = 1.0
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
         """The metric on rows ``X`` whose PU labels are ``y``. Raises ValueError where it has no value on them."""
@@ -48,6 +50,7 @@ class PUScorer:
             unlabeled=np.flatnonzero(~labeled),
             prior=self.prior,
             scheme=self.scheme,
+            positive_purity=self.purity,
         )
         try:
             return measure(function, info, Scored.of(scores, known)).value
@@ -69,16 +72,42 @@ def pa_scorer(prior: float, *, scheme: Scheme = "one-sample", pos_label: Any = N
     >>> round(pa_scorer(0.5)(model, x, y), 3)
     1.375
     """
-    if not 0 < prior < 1:
-        raise ValueError(f"prior={prior!r}: a number in (0, 1) is right")
-    if scheme not in get_args(Scheme):
-        raise ValueError(f"scheme={scheme!r}: one of {', '.join(get_args(Scheme))} is right")
+    _check(prior, scheme)
     return PUScorer("pa", prior, scheme, pos_label)
 
 
 def pauc_scorer(*, pos_label: Any = None) -> PUScorer:
     """A scorer for the proxy AUC: labeled against unlabeled rows. It orders models as AUC does, under SCAR."""
     return PUScorer("pauc", pos_label=pos_label)
+
+
+def pulp_scorer(*, pos_label: Any = None) -> PUScorer:
+    """A scorer for PULP (needs ``pubench-metrics-evaluation``): how improbable it is that chance ranks the labeled rows
+    as high. It assumes neither a prior nor SCAR, and compares models on one set of rows.
+    """
+    return PUScorer("pulp", pos_label=pos_label)
+
+
+def recovered_auc_scorer(
+    prior: float, *, scheme: Scheme = "one-sample", purity: float = 1.0, pos_label: Any = None
+) -> PUScorer:
+    """A scorer for the AUC against true labels, recovered from labeled and unlabeled rows (Jain et al. 2017).
+
+    Needs ``pubench-metrics-evaluation``. ``prior``, ``scheme``: as for :func:`pa_scorer`. ``purity``: share of true
+    positives among the labeled rows, above the share among the unlabeled ones. It orders models as
+    :func:`pauc_scorer` does; its value reads as an AUC, cut off at 0 and 1.
+    """
+    _check(prior, scheme)
+    if not 0 < purity <= 1:
+        raise ValueError(f"purity={purity!r}: a number in (0, 1] is right")
+    return PUScorer("recovered-auc", prior, scheme, pos_label, purity)
+
+
+def _check(prior: float, scheme: str) -> None:
+    if not 0 < prior < 1:
+        raise ValueError(f"prior={prior!r}: a number in (0, 1) is right")
+    if scheme not in get_args(Scheme):
+        raise ValueError(f"scheme={scheme!r}: one of {', '.join(get_args(Scheme))} is right")
 
 
 class PUKFold:

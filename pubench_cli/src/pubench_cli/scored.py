@@ -1,0 +1,180 @@
+"""Scores to be evaluated or audited: from a table of the user's own, or from the record of a run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pubench_core.data.labels import LABEL, TRUTH, two_valued
+from pubench_core.data.tables import SUFFIXES, as_written, read_table
+from pubench_core.errors import RecordError, RequestError, unknown
+
+from .console import err
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+#: Argument of the Python functions -> flag.
+_FLAGS = {
+    "answers": "--answers",
+    "budget": "--budget",
+    "compare": "--compare",
+    "design": "--design",
+    "estimators": "--estimators",
+    "labeled": "--label-col",
+    "n": "--n",
+    "prior": "--prior",
+    "purity": "--beta",
+    "recall": "--recall",
+    "scheme": "--scheme",
+    "scores": "--score-col",
+    "threshold": "--threshold",
+    "truth": "--truth-col",
+    "seed": "--seed",
+}
+_GIVEN = re.compile(rf"(?<![\w.-])(?P<argument>{'|'.join(_FLAGS)})=")
+_NAMED = re.compile(rf"(?P<argument>{'|'.join(_FLAGS)})(?=:)")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which column of a table is what. ``ids``: columns that name the rows."""
+
+    score: str | None = None
+    label: str | None = None
+    truth: str | None = None
+    positive_value: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+
+    @property
+    def given(self) -> dict[str, object]:
+        """Flags that were given."""
+        flags = {
+            "--score-col": self.score,
+            "--label-col": self.label,
+            "--truth-col": self.truth,
+            "--positive-value": self.positive_value,
+            "--ids": self.ids,
+        }
+        return {flag: value for flag, value in flags.items() if value}
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is evaluated. ``name``: as reports call it; ``rows``: (n,) numbers of the rows, counted from 0.
+
+    ``ids``: name of a column -> (n,) texts that name the rows. ``prior``, ``scheme``: what a run says; None where
+    a table is meant.
+    """
+
+    name: str
+    scores: npt.NDArray[np.float64]
+    labeled: npt.NDArray[np.bool_]
+    truth: npt.NDArray[np.bool_] | None
+    rows: npt.NDArray[np.int64]
+    ids: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    prior: float | None = None
+    scheme: str | None = None
+
+
+@contextmanager
+def flags_for_arguments() -> Iterator[None]:
+    """A block whose errors name flags where the Python functions name arguments."""
+    try:
+        yield
+    except RequestError as error:
+        text = _GIVEN.sub(lambda found: f"{_FLAGS[found['argument']]} ", str(error))
+        text = _NAMED.sub(lambda found: _FLAGS[found["argument"]], text, count=1) if _NAMED.match(text) else text
+        raise RequestError(text, field=error.field, value=error.value, hint=error.hint) from None
+
+
+def is_table(given: str) -> bool:
+    """Whether a file of rows is meant and not a run."""
+    return given.lower().endswith(SUFFIXES)
+
+
+def subject_of(given: str, columns: Columns, results: Path) -> Subject:
+    """Scores of a table or of a run. Raises RequestError, RecordError."""
+    if is_table(given):
+        return subject_of_table(Path(given), columns)
+    if columns.given:
+        flag = next(iter(columns.given))
+        raise RequestError(f"{flag}: {given} is a run, which has no columns to name (a table ends in .csv or .parquet)")
+    return _subject_of_run(given, results)
+
+
+def subject_of_table(path: Path, columns: Columns) -> Subject:
+    """The named columns of a file. Raises RequestError for what is not there or not readable as numbers or labels."""
+    frame = read_table(path, say=lambda text: err().print(text, markup=False))
+    known = list(frame.columns)
+    score = _column(columns.score or ("score" if "score" in known else None), "--score-col", path, known)
+    label = _column(columns.label, "--label-col", path, known)
+    labels = two_valued(frame, label, LABEL, columns.positive_value, path.name)
+    truth = None
+    if columns.truth is not None:
+        name = _column(columns.truth, "--truth-col", path, known)
+        truth = two_valued(frame, name, TRUTH, columns.positive_value, path.name).positive
+    for name in columns.ids:
+        _column(name, "--ids", path, known)
+    return Subject(
+        name=path.name,
+        scores=_numbers(frame, score, path),
+        labeled=labels.positive,
+        truth=truth,
+        rows=np.arange(len(frame)),
+        ids=as_written(path, frame, columns.ids),
+    )
+
+
+def _column(given: str | None, flag: str, path: Path, known: list[str]) -> str:
+    if given is None:
+        shown = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
+        raise RequestError(f"{flag} is missing: which column of {path.name}? There is {shown}")
+    if given not in known:
+        raise unknown(f"column of {path.name} ({flag})", given, known)
+    return given
+
+
+def _numbers(frame: DataFrame, column: str, path: Path) -> npt.NDArray[np.float64]:
+    values = frame[column]
+    if values.dtype.kind not in "iuf":
+        raise RequestError(
+            f"{path.name}: column '{column}' (--score-col) holds {values.iloc[0]!r}; numbers are right, higher "
+            "means more positive"
+        )
+    return np.asarray(values, dtype=np.float64)
+
+
+def _subject_of_run(run: str, results: Path) -> Subject:
+    """The validation part of a run, in the state that names its result: rows that it was not trained on."""
+    from pubench_core.records.files import read_scores
+    from pubench_core.records.scores import scores_of
+    from pubench_core.records.store import RecordStore, read_record
+
+    folder = RecordStore(results).locate(run)
+    result, arrays = read_record(folder).result, read_scores(folder)
+    scores = scores_of(arrays, result.chosen.snapshot).get("validation")
+    labeled = arrays["validation_labeled"].astype(bool)
+    if scores is None or not labeled.any():
+        raise RecordError(
+            f"run {result.run_id} has no labeled row that was held out of training; one with a validation part has "
+            "(validation.fraction)"
+        )
+    truth = arrays.get("validation_labels")
+    spec = result.spec
+    return Subject(
+        name=f"{spec.method.key} on {spec.data.key}, run {result.run_id}, validation part",
+        scores=scores,
+        labeled=labeled,
+        truth=None if truth is None else truth == 1,
+        rows=arrays["validation_rows"].astype(np.int64),
+        prior=result.data.prior.given,
+        scheme=spec.data.scheme,
+    )
