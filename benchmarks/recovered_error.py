@@ -36,8 +36,8 @@ from pubench_core.plugins.info import PriorInfo
 from pubench_core.plugins.registry import load, registry
 from pubench_core.request import Layer, resolve
 
-SETS = ("bank", "concrete", "gas", "housing", "landsat", "mushroom", "pageblock", "pendigit", "pima", "shuttle")
-SETS += ("spambase", "wine")
+SETS: tuple[str, ...] = ("bank", "concrete", "gas", "housing", "landsat", "mushroom", "pageblock", "pendigit", "pima")
+SETS += ("shuttle", "spambase", "wine")
 SMALL = frozenset({"concrete", "housing", "pageblock", "pima"})
 PURITIES = (1.0, 0.95, 0.75)
 HIDDEN, BAGS, EPOCHS, PATIENCE = 5, 25, 300, 25

@@ -58,6 +58,25 @@ class PredictFormat(StrEnum):
     json = "json"
 
 
+class ReportFormat(StrEnum):
+    """How a report is written."""
+
+    table = "table"
+    md = "md"
+    csv = "csv"
+    latex = "latex"
+    html = "html"
+
+
+class CompareFormat(StrEnum):
+    """How a comparison with others' figures is printed."""
+
+    table = "table"
+    md = "md"
+    csv = "csv"
+    json = "json"
+
+
 def keys(kind: str) -> Callable[[str], list[str]]:
     """Completion of a plugin's key."""
 
@@ -116,6 +135,13 @@ def studies(incomplete: str) -> list[str]:
     here = [str(path) for suffix in ("yaml", "yml") for path in Path().glob(f"*.{suffix}")]
     names = {*protocols(), *here, *(folder.name for folder in studies_in(Path("results")))}
     return sorted(name for name in names if name.startswith(incomplete))
+
+
+def published(incomplete: str) -> list[str]:
+    """Completion of a publication whose tables are here."""
+    from pubench.published import names
+
+    return sorted(name for name in names() if name.startswith(incomplete))
 
 
 def _usable(kind: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from .choices import Format, studies
+from .choices import CompareFormat, Format, ReportFormat, criteria, published, studies
 from .options import option
 
 study_app = typer.Typer(
@@ -182,3 +182,86 @@ def export(
     export_study(
         Request(study, results, (), data_root), out, with_scores=not without_scores, as_json=format is Format.json
     )
+
+
+@study_app.command(epilog="Example: pubench study report results --study quick --format html")
+def report(
+    folder: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[DIR]",
+            help="Folder of records, or the name of a study in --results. (default: --results)",
+            autocompletion=studies,
+        ),
+    ] = None,
+    study: Annotated[
+        str | None, typer.Option(help="A study of the folder. (default: all its records)", autocompletion=studies)
+    ] = None,
+    results: Results = Path("results"),
+    measure: Annotated[str, typer.Option(help="Measure on test rows.")] = "accuracy",
+    criterion: Annotated[
+        str | None,
+        typer.Option(help="Selection criterion. (default: the one that names the results)", autocompletion=criteria),
+    ] = None,
+    baseline: Annotated[
+        str | None, typer.Option(help="Method that others are tested against. (default: nnpu, where it is there)")
+    ] = None,
+    format: Annotated[ReportFormat, typer.Option("--format", help="How to write it.")] = ReportFormat.table,
+    out: Annotated[
+        Path | None, typer.Option(help="File to write. (default: stdout; for html NAME-report.html)", dir_okay=False)
+    ] = None,
+    figures: Annotated[
+        Path | None, typer.Option(help="Folder that gets every figure as PNG and SVG.", file_okay=False)
+    ] = None,
+) -> None:
+    """Tables, paired tests, ranks and figures of a study or of any folder of records. Trains nothing."""
+    from .report.write import Asked, write_report
+
+    write_report(
+        Asked(
+            given=folder,
+            results=results,
+            study=study,
+            form=format.value,
+            out=out,
+            figures=figures,
+            baseline=baseline,
+            criterion=criterion,
+            measure=measure,
+        )
+    )
+
+
+@study_app.command(epilog="Example: pubench study compare results --with pubench2026")
+def compare(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of records.")],
+    other: Annotated[
+        str,
+        typer.Option(
+            "--with",
+            metavar="NAME|DIR",
+            help="pubench2026, wang2026 (published tables), or another folder of records.",
+            autocompletion=published,
+        ),
+    ],
+    study: Annotated[
+        str | None, typer.Option(help="A study of the folder. (default: all its records)", autocompletion=studies)
+    ] = None,
+    criterion: Annotated[
+        str | None,
+        typer.Option(
+            help="Selection criterion. (default: that of the published table, else the one that names the results)",
+            autocompletion=criteria,
+        ),
+    ] = None,
+    measure: Annotated[str | None, typer.Option(help="Measure on test rows. (default: accuracy)")] = None,
+    format: Annotated[CompareFormat, typer.Option("--format", help="How to print it.")] = CompareFormat.table,
+) -> None:
+    """Set results beside published figures or another folder: difference, whether within two standard deviations, why.
+
+    Only cells of the same protocol are compared; what is left out, and what is missing, is said. Trains nothing.
+    """
+    from .compare import Asked
+    from .compare import compare as beside
+
+    beside(Asked(folder, other, study, criterion, measure, format.value))

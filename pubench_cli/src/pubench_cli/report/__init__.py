@@ -1,0 +1,7 @@
+"""``pubench study report``: tables, tests, figures and one HTML page of finished runs. No torch.
+
+Nothing is trained.
+
+``gather`` reads records, ``model`` makes cells of them, ``statistics`` tests them, ``tables`` says them as tables,
+``text`` and ``page`` write these, ``figures`` draws.
+"""

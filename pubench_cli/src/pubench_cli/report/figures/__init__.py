@@ -1,0 +1,208 @@
+"""The figures of a report: which of them apply, and what is in them."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from pubench_core.errors import RequestError
+
+from ..model import Column, Measure, Model, Setting
+from ..statistics import ALPHA, Comparison
+from ..tables import upper
+from .diagram import critical_difference, rank_figure
+from .dots import Panel, dots
+from .lines import Cost, Curve, costs, curves
+from .style import Drawn, inline_svg, plain_style, png, svg
+
+__all__ = ["Drawn", "all_figures", "inline_svg", "write_figures"]
+
+#: Measures that the radar plots of the published benchmark have.
+RADAR = ("accuracy", "precision", "recall", "f1", "auc")
+ONE = "value"
+#: Label frequencies from which on a measure is drawn as a curve.
+CURVE = 3
+#: Settings up to which each has figures of its own.
+MOST_SETTINGS = 4
+
+
+def all_figures(model: Model, tests: Sequence[Comparison]) -> list[Drawn]:
+    """Every figure for which there are values; of many settings, only those that show all of them."""
+    with plain_style():
+        return [*_per_setting(model, tests), *_across_settings(model)]
+
+
+def write_figures(figures: Sequence[Drawn], folder: Path) -> list[Path]:
+    """Each as PNG and SVG. Raises RequestError if they cannot be written."""
+    written = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for drawn in figures:
+            for path, content in ((folder / f"{drawn.key}.png", png(drawn)), (folder / f"{drawn.key}.svg", svg(drawn))):
+                path.write_bytes(content if isinstance(content, bytes) else content.encode())
+                written.append(path)
+    except OSError as error:
+        raise RequestError(f"cannot write figures in {folder}: {error.strerror or error}") from error
+    return written
+
+
+def _per_setting(model: Model, tests: Sequence[Comparison]) -> Iterator[Drawn]:
+    measure = model.measure
+    if len(model.settings) > MOST_SETTINGS:  # curves and mechanisms show them together
+        return
+    for setting, test in zip(model.settings, tests, strict=True):
+        columns = [c for c in setting.columns if any((row, c.label) in model.ids() for row in model.rows)]
+        if not columns:
+            continue
+        rows = [row for row in model.rows_of(setting) if any((row, c.label) in model.ids() for c in columns)]
+        names = _names(model, rows)
+        words = f" ({setting.varying})" if setting.varying else ""
+        yield Drawn(
+            f"methods-{setting.key}",
+            f"{upper(measure.name)} of every method{words}",
+            "Mean and sample standard deviation over seeds, epochs selected by "
+            f"{model.criterion_name(model.criterion)}.",
+            dots(
+                [Panel(c.name, measure.label, _values(model, rows, c, [measure], ONE)) for c in columns], names, [ONE]
+            ),
+        )
+        radar = [one for one in model.measures if one.key in RADAR]
+        if len(radar) > 1:
+            yield Drawn(
+                f"measures-{setting.key}",
+                f"Measures side by side{words}",
+                "What a radar plot shows, one marker per measure, readable with many methods.",
+                dots(
+                    [Panel(c.name, "%", _values(model, rows, c, radar)) for c in columns],
+                    names,
+                    [m.name for m in radar],
+                ),
+            )
+        if len(model.criteria) > 1:
+            chosen = [model.criterion_name(criterion) for criterion in model.criteria]
+            panels = [Panel(c.name, measure.label, _by_criterion(model, rows, c)) for c in columns]
+            yield Drawn(
+                f"criteria-{setting.key}",
+                f"{upper(measure.name)} by selection criterion{words}",
+                "Mean over seeds at the epoch that each criterion chose; oracle criteria read true labels.",
+                dots(panels, names, chosen),
+            )
+        if len(test.ranks) > 1:
+            yield Drawn(
+                f"ranks-{setting.key}",
+                f"Average ranks{words}",
+                f"By {measure.name} over {', '.join(test.part.data)}; 95 % intervals from resampled seeds.",
+                rank_figure(test.ranks),
+            )
+        if test.friedman is not None:
+            yield Drawn(
+                f"difference-{setting.key}",
+                f"Critical-difference diagram{words}",
+                "Average ranks; a bar joins methods that Nemenyi's test does not tell apart.",
+                critical_difference(test.ranks, test.friedman.critical_difference, test.groups, ALPHA),
+            )
+        alone = {c.name: found for c in columns if (found := _costs(model, rows, c))}
+        if alone:
+            yield Drawn(
+                f"cost-{setting.key}",
+                f"{upper(measure.name)} against training time{words}",
+                "Means over runs that were alone on the machine; the area of a bubble is peak memory.",
+                costs(alone, measure.label),
+            )
+
+
+def _names(model: Model, rows: Sequence[str]) -> list[str]:
+    return [model.row_name(row) for row in rows]
+
+
+def _values(
+    model: Model, rows: Sequence[str], column: Column, measures: Sequence[Measure], name: str = ""
+) -> dict[tuple[str, str], tuple[float, float | None]]:
+    """By row and measure (or the name given); the spread only where there is one measure."""
+    found: dict[tuple[str, str], tuple[float, float | None]] = {}
+    for one in measures:
+        cells = model.cells(one, model.criterion)
+        for row in rows:
+            cell = cells[row, column.label]
+            if cell.mean is not None:
+                spread = cell.std * one.scale if cell.std is not None and len(measures) == 1 else None
+                found[model.row_name(row), name or one.name] = (cell.mean * one.scale, spread)
+    return found
+
+
+def _by_criterion(
+    model: Model, rows: Sequence[str], column: Column
+) -> dict[tuple[str, str], tuple[float, float | None]]:
+    found: dict[tuple[str, str], tuple[float, float | None]] = {}
+    for criterion in model.criteria:
+        cells = model.cells(model.measure, criterion)
+        for row in rows:
+            mean = cells[row, column.label].mean
+            if mean is not None:
+                found[model.row_name(row), model.criterion_name(criterion)] = (mean * model.measure.scale, None)
+    return found
+
+
+def _costs(model: Model, rows: Sequence[str], column: Column) -> list[Cost]:
+    """Only runs that a study carried out alone: seconds and memory are no method's own otherwise."""
+    found = []
+    cells = model.cells(model.measure, model.criterion)
+    for row in rows:
+        values = cells[row, column.label].values
+        runs = model.gathered.grid.cell(row, column.label).runs
+        alone = [(seed, run.result) for seed, run in runs.items() if run.result.at_once == 1 and seed in values]
+        if alone:
+            found.append(
+                Cost(
+                    model.row_name(row),
+                    statistics.fmean(result.seconds.training for _, result in alone),
+                    statistics.fmean(result.peak_memory.bytes for _, result in alone),
+                    statistics.fmean(values[seed] for seed, _ in alone) * model.measure.scale,
+                )
+            )
+    return found
+
+
+def _across_settings(model: Model) -> Iterator[Drawn]:
+    """Curves over c, and mechanisms side by side, where settings differ in these."""
+    placed = [(s, c) for s in model.settings for c in s.columns if any((r, c.label) in model.ids() for r in model.rows)]
+    measure, cells = model.measure, model.cells(model.measure, model.criterion)
+    panels: dict[str, list[Curve]] = {}
+    for data, mechanism, row in dict.fromkeys((c.name, c.mechanism, r) for _, c in placed for r in model.rows):
+        mine = [c for _, c in placed if (c.name, c.mechanism) == (data, mechanism) and c.c is not None]
+        points = [(c.c, cells[row, c.label].mean) for c in mine]
+        known = sorted((c, mean * measure.scale) for c, mean in points if mean is not None and c is not None)
+        if len({c for c, _ in known}) >= CURVE and len({c for c, _ in known}) == len(known):
+            family = model.families.get(row, "") or "other methods"
+            panels.setdefault(f"{data}, {mechanism}, {family}", []).append(Curve(model.row_name(row), tuple(known)))
+    if panels:
+        yield Drawn(
+            "frequency",
+            f"{upper(measure.name)} against the label frequency",
+            "Mean over seeds; one panel per data set, mechanism and family of methods.",
+            curves(panels, measure.label),
+        )
+    mechanisms = list(dict.fromkeys(c.mechanism for _, c in placed))
+    if len(mechanisms) > 1:
+        yield _mechanisms(model, placed, mechanisms)
+
+
+def _mechanisms(model: Model, placed: Sequence[tuple[Setting, Column]], mechanisms: Sequence[str]) -> Drawn:
+    measure, cells = model.measure, model.cells(model.measure, model.criterion)
+    found: dict[str, dict[tuple[str, str], tuple[float, float | None]]] = {}
+    rows = [row for row in model.rows if any((row, c.label) in model.ids() for _, c in placed)]
+    for _, column in placed:
+        title = column.name if column.c is None else f"{column.name}, c {column.c:g}"
+        for row in rows:
+            cell = cells[row, column.label]
+            if cell.mean is not None:
+                spread = None if cell.std is None else cell.std * measure.scale
+                found.setdefault(title, {})[model.row_name(row), column.mechanism] = (cell.mean * measure.scale, spread)
+    panels = [Panel(title, measure.label, values) for title, values in found.items()]
+    return Drawn(
+        "mechanisms",
+        f"{upper(measure.name)} under labeling mechanisms",
+        "Mean and sample standard deviation over seeds.",
+        dots(panels, _names(model, rows), mechanisms),
+    )

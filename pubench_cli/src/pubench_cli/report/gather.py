@@ -1,0 +1,140 @@
+"""The runs of a report: those of a study, with what is missing of it, or all records of a folder."""
+
+from __future__ import annotations
+
+import gc
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from os.path import isdir
+from pathlib import Path
+
+from pubench.grouping import FailedRun, Grid, grid_of
+from pubench.results import load_results
+from pubench.running import RunResult
+from pubench.words import PubenchWarning
+from pubench_core.errors import RequestError, shortened
+from pubench_core.study.files import STUDIES, StudyFolder, folder_of, studies_in
+from pubench_core.study.plan import read_plan
+
+#: Cause of a planned run that has neither a result nor a failure.
+MISSING = "missing"
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """``runs``: with the names of their rows, in order; a run without a result is a FailedRun, whose cause is
+    ``missing`` if it was never carried out. ``study``: its name; empty for a folder of records.
+    """
+
+    results: Path
+    study: str
+    runs: tuple[tuple[str, RunResult | FailedRun], ...]
+    grid: Grid
+    notes: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """The study's name, or the folder's."""
+        return self.study or self.results.resolve().name
+
+    @property
+    def done(self) -> list[RunResult]:
+        """Runs that have a result."""
+        return [run for _, run in self.runs if isinstance(run, RunResult)]
+
+    @property
+    def missing(self) -> int:
+        """Planned runs that were never carried out."""
+        return sum(isinstance(run, FailedRun) and run.cause == MISSING for _, run in self.runs)
+
+    @property
+    def failed(self) -> list[FailedRun]:
+        """Runs that failed or were refused."""
+        return [run for _, run in self.runs if isinstance(run, FailedRun) and run.cause != MISSING]
+
+
+def gather(given: str | None, results: Path, study: str | None) -> Gathered:
+    """The runs that a command names.
+
+    ``given``: a folder of records, a study's own folder in it, or the name of a study in ``results``; None means the
+    folder ``results``. ``study``: one of a folder's studies.
+
+    Raises RequestError (InvalidRequest) if there is no such folder or study, or nothing in it has a result.
+    """
+    folder, named = _place(given, results, study)
+    with warnings.catch_warnings(record=True) as heard, _no_collection():
+        warnings.simplefilter("always")
+        loaded = load_results(folder, study=named or None)
+        runs = _planned(folder, named, loaded.failures, loaded) if named else _in_order(loaded)
+        grid = grid_of(runs)
+    notes = [str(one.message) for one in heard if issubclass(one.category, PubenchWarning)]
+    found = Gathered(folder, named, tuple(runs), grid, (*notes, *grid.notes))
+    if not found.done:
+        what = f"study {named}" if named else shortened(str(folder))
+        failed = f"{len(found.failed)} failed, {found.missing} are to be run" if named else "it holds no records"
+        raise RequestError(f"{what} has no finished run to report: {failed}")
+    return found
+
+
+def _place(given: str | None, results: Path, study: str | None) -> tuple[Path, str]:
+    """(folder of records, name of a study or nothing)."""
+    if given is None:
+        return results, study or ""
+    if isdir(given):
+        path = Path(given)
+        if (
+            path.resolve().parent.name == STUDIES
+            and StudyFolder(path.resolve().parent.parent, path.resolve().name).plan.exists()
+        ):
+            return path.resolve().parent.parent, study or path.resolve().name
+        return path, study or ""
+    if not isdir(results) or given not in [folder.name for folder in studies_in(results)]:
+        raise RequestError(
+            f"no folder of records and no study in {results} is called '{shortened(given)}'; "
+            "pubench study report DIR [--study NAME] is right"
+        )
+    return results, given
+
+
+def _in_order(loaded: Sequence[RunResult]) -> list[tuple[str, RunResult | FailedRun]]:
+    """The runs of a folder, in an order that does not depend on when they were carried out."""
+    named: list[tuple[str, RunResult | FailedRun]] = [(run.result.spec.method.key, run) for run in loaded]
+    specs = {run.run_id: run.result.spec for run in loaded}
+
+    def place(one: tuple[str, RunResult | FailedRun]) -> tuple[str, str, float, str, int, str]:
+        spec = specs[one[1].run_id]
+        return spec.data.key, spec.mechanism.key, spec.mechanism.c or 0.0, spec.method.key, spec.seed, one[1].run_id
+
+    return sorted(named, key=place)
+
+
+def _planned(
+    folder: Path, name: str, failures: Sequence[FailedRun], done: Sequence[RunResult]
+) -> list[tuple[str, RunResult | FailedRun]]:
+    """Every run of a plan, in its order and under the names of its rows."""
+    plan = read_plan(folder_of(folder, name))
+    assert plan is not None  # load_results has read it
+    known: dict[str, RunResult | FailedRun] = {failure.run_id: failure for failure in failures}
+    known |= {run.run_id: run for run in done}
+    return [
+        (
+            run.row,
+            known.get(run.run_id) or FailedRun(run.row, run.run_id, run.spec, MISSING, "it was not carried out yet"),
+        )
+        for run in plan.runs
+    ]
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Thousands of records are millions of objects that stay: looking for garbage among them doubles the time."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if before:
+            gc.enable()

@@ -1,0 +1,99 @@
+"use strict";
+// What is sorted and filtered stands in the address (#filter=nnpu&sort=results-s1:2:descending), so that a view can be
+// linked to. An address without "=" is the place of a cell, whose runs are opened.
+const filter = document.getElementById("filter"), count = document.getElementById("count");
+const tables = [...document.querySelectorAll("table[id]")];
+const firstOrder = new Map(tables.map((table) => [table, [...table.tBodies[0].rows]]));
+const sorted = new Map();
+
+const plain = (cell) => cell.textContent.trim();
+const numberIn = (text) => { const found = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?/i.exec(text); return found ? Number(found[0]) : NaN; };
+
+function compare(one, other, direction) {
+  const a = numberIn(one), b = numberIn(other);
+  if (isNaN(a) && isNaN(b)) {
+    if ((one[0] === "-" || one === "·") !== (other[0] === "-" || other === "·")) return one[0] === "-" || one === "·" ? 1 : -1;
+    return direction * one.localeCompare(other);
+  }
+  if (isNaN(a) || isNaN(b)) return isNaN(a) ? 1 : -1; // what has no number stands last, however it is sorted
+  return direction * (a - b);
+}
+
+function sort(table, column, way) {
+  const head = table.tHead.rows[0].cells, body = table.tBodies[0];
+  for (const cell of head) cell.removeAttribute("aria-sort");
+  let rows = firstOrder.get(table);
+  if (way && head[column]) {
+    head[column].setAttribute("aria-sort", way);
+    const direction = way === "ascending" ? 1 : -1;
+    rows = [...rows].sort((a, b) => compare(plain(a.cells[column]), plain(b.cells[column]), direction));
+    sorted.set(table.id, [column, way]);
+  } else sorted.delete(table.id);
+  body.append(...rows);
+}
+
+function show(text) {
+  const words = text.toLowerCase().split(/[\s,]+/).filter(Boolean);
+  let shown = 0, all = 0;
+  for (const table of tables) for (const row of table.tBodies[0].rows) {
+    const names = [...row.querySelectorAll(".n")].map(plain).join(" ").toLowerCase();
+    row.hidden = words.length > 0 && !words.some((word) => names.includes(word));
+    all += 1; shown += row.hidden ? 0 : 1;
+  }
+  count.textContent = words.length ? `${shown} of ${all} rows` : "";
+}
+
+function remember() {
+  const parts = [];
+  if (filter.value) parts.push("filter=" + encodeURIComponent(filter.value));
+  for (const [id, [column, way]] of sorted) parts.push(`sort=${id}:${column}:${way}`);
+  history.replaceState(null, "", parts.length ? "#" + parts.join("&") : location.pathname + location.search);
+}
+
+function choose(button) {
+  const place = button.closest(".recipe");
+  for (const other of place.querySelectorAll("button")) other.setAttribute("aria-pressed", String(other === button));
+  for (const seed of place.querySelectorAll(".seed")) seed.textContent = button.dataset.seed;
+}
+
+function arrive() {
+  const hash = decodeURIComponent(location.hash.slice(1));
+  if (hash.includes("=")) {
+    filter.value = "";
+    for (const table of tables) sort(table, 0, "");
+    for (const part of location.hash.slice(1).split("&")) {
+      const [name, value] = part.split(/=(.*)/s).map(decodeURIComponent);
+      if (name === "filter") filter.value = value;
+      if (name === "sort") {
+        const [id, column, way] = value.split(":"), table = tables.find((one) => one.id === id);
+        if (table && ["ascending", "descending"].includes(way)) sort(table, Number(column), way);
+      }
+    }
+    show(filter.value);
+    return;
+  }
+  const target = hash && document.getElementById(hash);
+  if (!target) return;
+  const details = target.closest("details");
+  if (details) details.open = true;
+  if (target.matches("button")) choose(target);
+  target.scrollIntoView();
+  (target.querySelector("summary") || target).focus({ preventScroll: true });
+}
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button");
+  if (!button) return;
+  if (button.dataset.seed) choose(button);
+  const cell = button.closest("thead th");
+  if (cell) {
+    const now = cell.getAttribute("aria-sort"), first = cell.classList.contains("n") ? "ascending" : "descending";
+    const second = first === "ascending" ? "descending" : "ascending";
+    sort(cell.closest("table"), cell.cellIndex, now === first ? second : now === second ? "" : first);
+    remember();
+  }
+});
+filter.addEventListener("input", () => { show(filter.value); remember(); });
+window.addEventListener("hashchange", arrive);
+for (const one of document.querySelectorAll("[data-script]")) one.hidden = false;
+arrive();

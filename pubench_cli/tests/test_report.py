@@ -1,0 +1,235 @@
+"""What a report says: marks, gaps, collapsed results, tests against scipy, and how each run is repeated."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_studies import made_run, made_study, stored
+from scipy import stats
+
+from pubench.significance import holm
+from pubench_cli.report.gather import Gathered, gather
+from pubench_cli.report.model import Cell, Model, decided_alike, model_of
+from pubench_cli.report.page import page
+from pubench_cli.report.statistics import Comparison, check_baseline, comparisons_of
+from pubench_cli.report.tables import sections
+from pubench_cli.report.text import csv_text, latex, markdown
+from pubench_cli.report.write import title_lines
+from pubench_core.engine.train import State
+from pubench_core.errors import RequestError
+from pubench_core.execution.warnings import _one_sided
+from pubench_core.results import CriterionResult
+
+METHODS = ["nnpu", "pn", "vpu", "upu", "cvir"]
+DATA = ["spambase", "20news", "imdb"]
+
+
+@pytest.fixture(scope="module")
+def gathered(tmp_path_factory: pytest.TempPathFactory) -> Gathered:
+    """Five methods on three data sets with four seeds, two runs of upu missing on imdb."""
+    results = made_study(METHODS, DATA, [2, 25, 42, 52])
+    lacking = {("upu", "imdb", 42), ("upu", "imdb", 52)}
+    kept = [r for r in results if (r.spec.method.key, r.spec.data.key, r.spec.seed) not in lacking]
+    return gather(str(stored(tmp_path_factory.mktemp("report") / "records", kept)), Path("results"), None)
+
+
+@pytest.fixture(scope="module")
+def model(gathered: Gathered) -> Model:
+    return model_of(gathered, "accuracy", None)
+
+
+@pytest.fixture(scope="module")
+def compared(model: Model) -> list[Comparison]:
+    return comparisons_of(model, "nnpu")
+
+
+def cell(model: Model, row: str, data: str) -> Cell:
+    column = next(c for s in model.settings for c in s.columns if c.name == data)
+    return model.cells(model.measure, model.criterion)[row, column.label]
+
+
+# ---------------------------------------------------------------- cells
+
+
+def test_cells_are_means_and_sample_deviations(model: Model, gathered: Gathered) -> None:
+    runs = [r.result for r in gathered.done if (r.result.spec.method.key, r.result.spec.data.key) == ("vpu", "imdb")]
+    values = [r.criteria["f1"].measures["test"]["accuracy"].value for r in runs]
+    found = cell(model, "vpu", "imdb")
+    assert found.mean == pytest.approx(np.mean(np.array(values, dtype=float)))
+    assert found.std == pytest.approx(np.std(np.array(values, dtype=float), ddof=1))
+
+
+def test_best_and_second_are_marked_and_oracles_are_not(model: Model) -> None:
+    for data in ("spambase", "20news"):
+        means = {row: cell(model, row, data).mean or 0.0 for row in METHODS if row != "pn"}
+        best, second, *_ = sorted(means, key=lambda row: -means[row])
+        marks = {row: cell(model, row, data).mark for row in METHODS}
+        assert marks == {row: {best: "best", second: "second"}.get(row, "") for row in METHODS}
+    assert model.oracles == {"pn"}
+
+
+def test_a_method_that_lacks_seeds_is_not_compared_and_its_cell_says_how_many_it_has(model: Model) -> None:
+    found = cell(model, "upu", "imdb")
+    assert (len(found.values), found.mark) == (2, "")
+    table = sections(model, comparisons_of(model, "nnpu"))[0].tables[0]
+    texts = [entry.text for row in table.rows for entry in row]
+    assert any(text.endswith("(2 of 4)") for text in texts)
+    assert any("not compared for best and second, as seeds are missing: upu" in note for note in table.notes)
+
+
+def test_collapsed_runs_are_counted_in_their_cell(model: Model) -> None:
+    assert {row: cell(model, row, "20news").alike for row in METHODS} == {
+        "nnpu": 1, "pn": 0, "vpu": 0, "upu": 1, "cvir": 0
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("scores", "alike"), [([-1.0, -0.5], True), ([0.5, 1.0], True), ([-1.0, 1.0], False)])
+def test_what_the_engine_says_of_a_collapsed_state_is_understood(scores: list[float], alike: bool) -> None:
+    state = State.__new__(State)
+    object.__setattr__(state, "scores", {"test": np.array(scores)})
+    found = CriterionResult(oracle=False, epoch=1, warnings=tuple(_one_sided(state)))
+    assert decided_alike(found) is alike
+
+
+# ---------------------------------------------------------------- tests
+
+
+def test_p_values_are_those_of_scipy_with_holms_adjustment(model: Model, compared: list[Comparison]) -> None:
+    (test,) = compared
+    others = ["cvir", "upu", "vpu"]
+    raw = []
+    for row in others:
+        x, y = cell(model, row, "spambase").values, cell(model, "nnpu", "spambase").values
+        raw.append(float(stats.ttest_rel([x[s] for s in sorted(x)], [y[s] for s in sorted(x)]).pvalue))
+    assert [test.pairs["spambase", row].p for row in others] == pytest.approx(raw, rel=1e-10)
+    assert [test.pairs["spambase", row].adjusted for row in others] == pytest.approx(holm(raw), rel=1e-10)
+    assert ("spambase", "pn") not in test.pairs
+    assert test.pairs["imdb", "upu"].n == 2
+
+
+def test_friedmans_test_is_scipys_over_the_means(model: Model, compared: list[Comparison]) -> None:
+    (test,) = compared
+    assert test.friedman is not None
+    shared = {"imdb": {2, 25}, "spambase": {2, 25, 42, 52}, "20news": {2, 25, 42, 52}}
+    columns = [
+        [np.mean([cell(model, row, data).values[seed] for seed in shared[data]]) for data in test.friedman.data]
+        for row in test.friedman.methods
+    ]
+    expected = stats.friedmanchisquare(*columns)
+    assert (test.friedman.chi2, test.friedman.p) == pytest.approx((expected.statistic, expected.pvalue))
+
+
+def test_groups_are_those_that_nemenyis_test_does_not_tell_apart(tmp_path: Path) -> None:
+    methods = [f"m{k}" for k in range(5)]
+    results = [
+        made_run(method, f"d{d}", 2, {"f1": 0.5 + 0.05 * k + 0.001 * d})
+        for k, method in enumerate(methods)
+        for d in range(6)
+    ]
+    (test,) = comparisons_of(model_of(gather(str(stored(tmp_path, results)), Path("r"), None), "accuracy", None), "m0")
+    assert test.friedman is not None
+    for group in test.groups:
+        assert not test.friedman.differ(group[0], group[-1])
+    together = {frozenset((a, b)) for group in test.groups for a in group for b in group if a != b}
+    apart = {frozenset((a, b)) for a in methods for b in methods if a != b and test.friedman.differ(a, b)}
+    assert not together & apart
+    assert len(together | apart) == 10
+    assert apart
+
+
+def test_what_is_not_there_is_refused_in_one_line(gathered: Gathered, model: Model, tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match=r"unknown baseline 'nnpuu'; did you mean 'nnpu'\?"):
+        check_baseline(model, "nnpuu", "nnpu")
+    with pytest.raises(RequestError, match="unknown criterion 'f2'"):
+        model_of(gathered, "accuracy", "f2")
+    with pytest.raises(RequestError, match="unknown measure on test rows 'acc'"):
+        model_of(gathered, "acc", None)
+    with pytest.raises(RequestError, match="has no finished run to report: it holds no records"):
+        gather(str(tmp_path), Path("results"), None)
+    with pytest.raises(RequestError, match=r"no folder of records and no study in .* is called 'nowhere'"):
+        gather("nowhere", tmp_path, None)
+    assert check_baseline(model, None, "not-there") == ""
+
+
+# ---------------------------------------------------------------- formats
+
+
+def test_text_formats_mark_best_and_second(model: Model, compared: list[Comparison]) -> None:
+    parts, title = sections(model, compared), title_lines(model.gathered)
+    best = next(row for row in METHODS if cell(model, row, "spambase").mark == "best")
+    value = model.measure.text(cell(model, best, "spambase").mean or 0.0)
+    assert f"**{value} ± " in markdown(title, parts)
+    assert rf"\textbf{{{value} $\pm$ " in latex(title, parts)
+    assert latex(title, parts).count(r"\begin{tabular}") == sum(bool(t.rows) for part in parts for t in part.tables)
+    assert "pn (oracle)" in markdown(title, parts)
+
+
+def test_the_csv_has_every_cell_under_every_criterion_with_its_runs(model: Model, compared: list[Comparison]) -> None:
+    rows = list(csv.DictReader(io.StringIO(csv_text(model, compared))))
+    assert len(rows) == len(METHODS) * len(DATA) * len(model.criteria)
+    one = next(r for r in rows if (r["method"], r["data"], r["criterion"]) == ("vpu", "spambase", "f1"))
+    assert float(one["mean"]) == cell(model, "vpu", "spambase").mean
+    assert len(one["run_ids"].split()) == 4
+    assert one["baseline"] == "nnpu"
+    assert float(one["adjusted_p"]) == compared[0].pairs["spambase", "vpu"].adjusted
+
+
+# ---------------------------------------------------------------- the page
+
+
+@pytest.fixture(scope="module")
+def html(model: Model, compared: list[Comparison]) -> str:
+    return page(model, compared, title_lines(model.gathered))
+
+
+def test_every_number_leads_to_its_runs_in_the_page(html: str, model: Model) -> None:
+    places = re.findall(r'\bid="?([\w.-]+)', html)
+    assert len(places) == len(set(places))
+    targets = set(re.findall(r'href="?#([\w-]+)', html))
+    assert targets <= set(places)
+    for run in model.gathered.done:
+        assert f"r-{run.run_id}" in places
+    numbers = re.findall(r"<td[^>]*>(.*?)</td>", html)
+    assert all("<a href=#c" in text for text in numbers if "±" in text)
+
+
+def test_the_page_needs_nothing_but_itself(html: str) -> None:
+    assert not re.findall(r'(?:src|href)="?(?!#|data:,)[^">\s]', html)
+    assert "url(" not in re.sub(r"url\(#", "", html)
+    assert "@import" not in html
+    assert "default-src 'none'" in html
+
+
+def test_names_that_are_markup_are_shown_as_text(tmp_path: Path) -> None:
+    results = [made_run(m, d, 2, {"f1": 0.5}) for m in ("nnpu", "vpu") for d in ("<b>bold</b>", "$x_1$&amp;")]
+    made = model_of(gather(str(stored(tmp_path, results)), Path("r"), None), "accuracy", None)
+    text = page(made, comparisons_of(made, "nnpu"), ["<script>alert(1)</script>"])
+    assert "<b>bold" not in text
+    assert "<script>alert" not in text
+    assert "&lt;b&gt;bold&lt;/b&gt;" in text
+    assert r"\$x\_1\$\&" in latex(["x"], sections(made, comparisons_of(made, "nnpu")))
+
+
+def luminance(color: str) -> float:
+    digits = color.lstrip("#")
+    digits = "".join(2 * d for d in digits) if len(digits) == 3 else digits
+    parts = [int(digits[k : k + 2], 16) / 255 for k in (0, 2, 4)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_colors_of_text_have_the_contrast_of_wcag_aa(html: str) -> None:
+    """4.5 to 1 at least, on paper and on a table's head, light and dark."""
+    schemes = re.findall(r":root \{([^}]+)\}", html)
+    assert len(schemes) == 2
+    for scheme in schemes:
+        colors = dict(re.findall(r"--(\w+): (#\w+);", scheme))
+        for text in ("ink", "soft", "link", "alike"):
+            for ground in ("paper", "band"):
+                pair = sorted((luminance(colors[text]), luminance(colors[ground])))
+                assert (pair[1] + 0.05) / (pair[0] + 0.05) >= 4.5, (text, ground, scheme)

@@ -1,0 +1,76 @@
+"""The command and the call that a report gives for a run describe that run, and no other."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_results import made_result
+
+import pubench
+from pubench_cli.report.reproduce import Known, Recipe, recipe
+from pubench_core.plugins.registry import registry
+from pubench_core.request import Layer, Plan, resolve
+from pubench_core.specs import RunSpec
+
+RUNS: dict[str, dict[str, Any]] = {
+    "defaults": {"method": {"key": "nnpu"}, "data": {"key": "digits"}, "seed": 2},
+    "a preset, and a value over it": {
+        "method": {"key": "nnpu", "preset": "pubench", "config": {"epochs": 3, "surrogate": "logistic"}},
+        "data": {"key": "breast-cancer", "scheme": "single-training-set"},
+        "mechanism": {"key": "sar-pusb", "c": 0.3},
+        "prior": "scaled:1.2",
+        "validation": {"fraction": 0.05},
+        "selection": {"criterion": "f1"},
+        "seed": 25,
+    },
+    "other classes, features and test part": {
+        "method": {"key": "vpu"},
+        "data": {"key": "digits", "positive": [1, 3], "negative": [2, 4], "preprocess": "l2", "test_fraction": 0.3},
+        "prior": 0.4,
+        "seed": 42,
+    },
+}
+
+
+def planned(name: str) -> Plan:
+    return resolve([Layer(json.loads(json.dumps(RUNS[name])))], registry())
+
+
+def recipe_of(spec: RunSpec) -> Recipe:
+    return recipe(made_result("0" * 16, spec=spec), Known()).of_seed(spec.seed)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_command_is_that_of_the_run(name: str, pubench_in: Callable[..., Any], tmp_path: Path) -> None:
+    plan = planned(name)
+    words = shlex.split(recipe_of(plan.spec).command)
+    assert words[:2] == ["pubench", "run"]
+    done = pubench_in(tmp_path)(*words[1:], "--dry-run", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    assert resolve([Layer(json.loads(done.stdout))], registry()).run_id == plan.run_id
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_call_is_that_of_the_run(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = planned(name)
+    monkeypatch.setattr("pubench.running.carry_out", lambda found, **how: found)
+    found = eval(recipe_of(plan.spec).python, {"pubench": pubench})
+    assert found.run_id == plan.run_id
+    assert found.spec.selection.criterion == plan.spec.selection.criterion
+
+
+def test_a_table_of_ones_own_is_named_with_its_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = tmp_path / "my table.csv"
+    table.write_text("a,b,who,id\n" + "".join(f"{k},{k % 7},{int(k % 4 == 0)},{k}\n" for k in range(60)))
+    own = {"path": str(table), "label_col": "who", "drop": ["id"]}
+    layer = Layer({"method": {"key": "nnpu"}, "data": {"own": own}, "prior": 0.4, "seed": 2})
+    plan = resolve([layer], registry())
+    made = recipe_of(plan.spec)
+    assert f"--data '{table}' --label-col who --drop id" in made.command
+    monkeypatch.setattr("pubench.running.carry_out", lambda found, **how: found)
+    assert eval(made.python, {"pubench": pubench}).run_id == plan.run_id
