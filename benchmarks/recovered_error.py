@@ -77,7 +77,7 @@ def out_of_bag(x: Array, labeled: Array, rng: np.random.Generator) -> Array:
     counts = np.zeros((n, BAGS), dtype=np.float32)
     held_out = np.zeros_like(counts)
     for bag in range(BAGS):
-        rows = rng.integers(0, n, n)
+        rows = rng.integers(n, size=n)
         quarter = n // 4
         np.add.at(held_out[:, bag], rows[:quarter], 1)
         np.add.at(counts[:, bag], rows[quarter:], 1)

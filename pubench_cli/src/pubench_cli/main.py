@@ -19,6 +19,7 @@ from typer.exceptions import TyperException
 from pubench.waiting import wait_briefly
 from pubench_core.errors import PubenchError
 
+from . import scored_commands
 from .choices import (
     Family,
     Format,
@@ -198,6 +199,10 @@ def predict(
     from .predict import predict as score
 
     score(run, file, out, results, form=format.value if format is not None else None)
+
+
+for command, example in scored_commands.COMMANDS.items():
+    app.command(epilog=f"Example: {example}")(command)
 
 
 @app.command(epilog="Example: pubench track --results results")
