@@ -1,0 +1,113 @@
+"""mkdocs hook: how far off measures and estimators are, from ``benchmarks/results/``, into the pages about them."""
+
+from __future__ import annotations
+
+import csv
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from page_parts import BENCHMARKS, table
+
+if TYPE_CHECKING:
+    from mkdocs.structure.pages import Page
+
+RESULTS = BENCHMARKS / "results"
+ERRORS = {
+    "PU": "pu_auc",
+    "IR": "real_indirect",
+    "DR": "real_direct",
+    "IE": "estimated_indirect",
+    "DE": "estimated_direct",
+}
+Row = dict[str, str]
+
+
+def on_page_markdown(markdown: str, *, page: Page, **_: Any) -> str:
+    """The page, with its tables."""
+    for name, make in TABLES.items():
+        marker = f"<!-- here the site has the table of {name}.csv -->"
+        if marker in markdown:
+            markdown = markdown.replace(marker, make(read(RESULTS / f"{name}.csv")))
+    return markdown
+
+
+def read(path: Path) -> list[Row]:
+    """The rows of a CSV file; none where it is not there."""
+    if not path.exists():
+        return []
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def recovered(rows: list[Row]) -> str:
+    """Mean absolute error of the AUC per data set and β, the published one in brackets."""
+    published = {
+        (row["dataset"].lower(), float(row["beta"])): row
+        for row in read(BENCHMARKS / "jain-tables.csv")
+        if row["table"] == "1"
+    }
+    lines = []
+    for (data, beta), mine in _groups(rows, lambda row: (row["data"], float(row["beta"]))):
+        theirs = published.get((data, beta), {})
+        cells = []
+        for name, column in ERRORS.items():
+            errors = [abs(float(row[column]) - float(row["auc"])) for row in mine if row[column]]
+            beside = theirs.get(f"err_{name}")
+            count = f"; {len(errors)} of {len(mine)}" if errors and len(errors) < len(mine) else ""
+            cells.append(_of(errors, f"{beside}{count}" if beside else count.lstrip("; ")))
+        lines.append((data, f"{beta:g}", len(mine), *cells))
+    return table(("data", "β", "repetitions", *ERRORS), lines)
+
+
+def priors(rows: list[Row]) -> str:
+    """Mean absolute and mean error of every estimator, and how often its interval holds the true share."""
+    lines = []
+    for (estimator, c), mine in _groups(rows, lambda row: (row["estimator"], float(row["c"]))):
+        errors = [float(row["error"]) for row in mine if row["error"]]
+        covered = [int(row["covered"]) for row in mine if row["covered"]]
+        held = f"{sum(covered)} of {len(covered)}" if covered else "no interval"
+        mean = f"{statistics.mean(errors):+.3f}" if errors else "-"
+        lines.append(
+            (f"`{estimator}`", f"{c:g}", f"{len(errors)} of {len(mine)}", _of(map(abs, errors), ""), mean, held)
+        )
+    return table(
+        ("estimator", "c", "estimates", "mean absolute error", "mean error", "true share in the interval"), lines
+    )
+
+
+def ranks(rows: list[Row]) -> str:
+    """Mean rank correlation over the shares of labeled positives, the published one in brackets."""
+    published = {
+        row["scenario"]: row for row in read(BENCHMARKS / "pulp-table-1.csv") if row["statistic"] == "rank_correlation"
+    }
+    names = list(dict.fromkeys(row["measure"] for row in rows))
+    lines = []
+    for scenario in dict.fromkeys(row["scenario"] for row in rows):
+        mine = {name: [row for row in rows if (row["scenario"], row["measure"]) == (scenario, name)] for name in names}
+        pooled = [
+            _of((float(row["rank_correlation"]) for row in mine[name]), published.get(scenario, {}).get(name, ""))
+            for name in names
+        ]
+        within = [_of((float(row["within_data_sets"]) for row in mine[name]), "") for name in names]
+        lines += [(f"{scenario}, all", *pooled), (f"{scenario}, within a data set", *within)]
+    return table(("labels", *names), lines)
+
+
+def _groups(rows: Iterable[Row], key: Any) -> Iterator[tuple[Any, list[Row]]]:
+    found: dict[Any, list[Row]] = defaultdict(list)
+    for row in rows:
+        found[key(row)].append(row)
+    yield from sorted(found.items())
+
+
+def _of(values: Iterable[float], beside: str) -> str:
+    values = list(values)
+    if not values:
+        return "-"
+    return f"{statistics.mean(values):.3f}{f' ({beside})' if beside else ''}"
+
+
+TABLES = {"recovered-error": recovered, "prior-error": priors, "pulp-rank": ranks}
