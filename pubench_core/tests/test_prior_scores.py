@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from sklearn.metrics import roc_auc_score
 
 from pubench_core import PriorInfo
-from pubench_core.engine import bagged_nets
+from pubench_core.backbones.networks import mlp_wang
+from pubench_core.engine import bagged_nets, priors
+from pubench_core.engine.backbone_scores import held_out_by_backbone
+from pubench_core.engine.building import build_problem
 from pubench_core.engine.priors import FOLDS, Samples, folds_of_instances, given_prior, held_out_scores
 from pubench_core.errors import RequestError
 from pubench_core.formulas.bbe import best_bin
+from pubench_core.plugins.registry import registry
 from pubench_core.prior import PriorEstimate, PriorEstimator
+from pubench_core.request import Layer, resolve
 from pubench_core.request.plan import EstimatorChoice
+from pubench_core.training.networks import NetworkBuilder
 
 Array = np.ndarray[Any, Any]
 
@@ -196,3 +204,44 @@ def test_one_row_of_a_kind_cannot_be_held_out_which_is_a_refusal(counts: tuple[i
 @pytest.mark.parametrize("counts", [(2, 50), (50, 2), (2, 2)])
 def test_two_of_each_can(counts: tuple[int, int]) -> None:
     assert asked(rows(*counts), "scores")["rows"] == list(counts)
+
+
+class TestBackbone:
+    def test_copies_of_labeled_rows_are_not_trained_on_beside_them(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Every row has a fold; a row and its copy have the same one, whichever sample they are in."""
+        seen: list[Array] = []
+
+        def watched(rows: Array, labeled: Array, folds: Array, network: object) -> Array:
+            seen.append(folds)
+            return np.zeros(len(rows))
+
+        monkeypatch.setattr(priors, "held_out_by_backbone", watched)
+        rng = np.random.default_rng(0)
+        x = rng.normal(size=(60, 3)).astype(np.float32)
+        instances = np.arange(60)
+        samples = Samples(x[:20], x, instances[:20], instances)
+        held_out_scores(samples, rng, "backbone", NetworkBuilder("mlp-wang", mlp_wang, (3,)))
+        (folds,) = seen
+        assert np.array_equal(folds[:20], folds[20:40])
+        assert set(folds) == {0, 1, 2, 3, 4}
+
+    def test_it_tells_labeled_from_other_rows_that_it_was_not_trained_on(self) -> None:
+        rng = np.random.default_rng(0)
+        y = np.arange(400) % 4 == 0
+        x = (rng.normal(size=(400, 3)) + 2 * y[:, None]).astype(np.float32)
+        torch.manual_seed(0)
+        scores = held_out_by_backbone(x, y.astype(float), np.arange(400) % 5, lambda: mlp_wang((3,), 1))
+        assert roc_auc_score(y, scores) > 0.9
+        assert ((scores > 0) & (scores < 1)).all()
+
+    @pytest.mark.parametrize("method", ["nnpu", "puet"])
+    def test_a_run_says_which_scorer_it_had_and_has_an_id_of_its_own(self, method: str, tmp_path: Path) -> None:
+        ids = set()
+        for scorer in ("logistic", "backbone"):
+            wanted = ("data.key=breast-cancer", f"method.key={method}", "method.preset=quick", "prior=estimated:bbe")
+            plan = resolve([Layer.of(*wanted, f"prior_scorer={scorer}", f"execution.results={tmp_path}")], registry())
+            ids.add(plan.run_id)
+            estimate = build_problem(plan).facts().prior.estimate
+            assert estimate is not None
+            assert estimate.diagnostics.get("scorer", "logistic") == scorer
+        assert len(ids) == 2

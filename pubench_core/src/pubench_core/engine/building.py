@@ -24,6 +24,7 @@ from ..request.plan import EstimatorChoice, MechanismChoice, Plan
 from ..results import Estimate
 from ..specs import RunSpec, is_one_sample, unlabeled_prior
 from ..specs.canonical import short_hash
+from ..training.networks import NetworkBuilder
 from ..training.views import Features
 from .kept_estimates import Kept
 from .priors import Samples, given_prior
@@ -69,7 +70,8 @@ def build_problem(
     test = preprocessing.apply(_gathered(data.x if data.x_test is None else data.x_test, split.test_rows))
     truth = data.y[split.train.rows] if data.y is not None else None
     prior_true = _true_prior(spec, split, truth)
-    prior, estimate = _prior(plan, split, pool, prior_true, root.cache / "estimates")
+    network = NetworkBuilder(plan.backbone.info.key, plan.backbone.factory, tuple(pool.shape[1:]), data.mean, data.std)
+    prior, estimate = _prior(plan, split, pool, prior_true, network, root.cache / "estimates")
     one_sample = is_one_sample(spec.data.scheme)
     y_test = data.y if data.x_test is None else data.y_test
     return Problem(
@@ -100,11 +102,11 @@ def _gathered(x: npt.NDArray[Any], rows: IntArray) -> npt.NDArray[Any]:
 
 
 def _prior(
-    plan: Plan, split: Split, x: npt.NDArray[Any], true: float | None, cache: Path
+    plan: Plan, split: Split, x: npt.NDArray[Any], true: float | None, network: NetworkBuilder, cache: Path
 ) -> tuple[float | None, Estimate | None]:
     """The prior that the method is given; ``x``: features of the pool, in the split's order.
 
-    ``cache``: folder of estimates.
+    ``network``: makes the run's network. ``cache``: folder of estimates.
 
     RequestError where a method that reads it is given one below the labels.
     """
@@ -122,6 +124,7 @@ def _prior(
         one_sample=is_one_sample(spec.data.scheme),
         seed=spec.seed,
         scorer=spec.prior_scorer,
+        network=network,
         kept=Kept(cache, _code_of(plan.estimator, plan)) if plan.estimator is not None else None,
     )
     if "prior" in plan.method.requires and found[0] is not None:
@@ -130,9 +133,12 @@ def _prior(
 
 
 def _code_of(estimator: EstimatorChoice, plan: Plan) -> str:
-    """One package may have several estimators."""
+    """One package may have several estimators; the run's network counts where it scores."""
     info, parts = estimator.info, plan.code.parts
-    return short_hash([info.key, parts[f"{info.kind} {info.key}"], parts["engine"]])
+    code = [info.key, parts[f"{info.kind} {info.key}"], parts["engine"]]
+    if plan.spec.prior_scorer == "backbone":
+        code += [plan.backbone.info.key, parts[f"{plan.backbone.info.kind} {plan.backbone.info.key}"]]
+    return short_hash(code)
 
 
 def _true_prior(spec: RunSpec, split: Split, truth: Truth | None) -> float | None:

@@ -21,6 +21,8 @@ from ..randomness import stream, torch_seed
 from ..request.plan import EstimatorChoice
 from ..results import Estimate, plain_data
 from ..specs.run import UNKNOWN, PriorScorer
+from ..training.networks import NetworkBuilder
+from .backbone_scores import held_out_by_backbone
 from .bagged_nets import out_of_bag_scores
 from .kept_estimates import Kept
 
@@ -50,12 +52,13 @@ def given_prior(
     one_sample: bool,
     seed: int,
     scorer: PriorScorer = "logistic",
+    network: NetworkBuilder | None = None,
     kept: Kept | None = None,
 ) -> tuple[float | None, Estimate | None]:
     """π in (0, 1), and the estimate behind it, if there is one; None where the prior is unknown and nobody needs it.
 
     ``samples`` is called for estimators only. ``scorer``: whose held-out scores an estimator reads that reads scores.
-    ``kept``: where estimates are kept for other runs on the same samples.
+    ``network``: for the scorer ``backbone``. ``kept``: where estimates are kept for other runs on the same samples.
 
     ``true``: None where it is not known; then neither it nor a multiple of it may be wanted.
 
@@ -68,7 +71,7 @@ def given_prior(
     word, _, rest = wanted.partition(":")
     estimate = None
     if estimator is not None:
-        estimate, prior = _estimated(wanted, estimator, samples(), one_sample, seed, scorer, kept)
+        estimate, prior = _estimated(wanted, estimator, samples(), one_sample, seed, scorer, network, kept)
         how = f"estimated by {estimator.info.key}"
     else:
         assert true is not None  # resolve refuses the true prior where there is no truth
@@ -91,6 +94,7 @@ def _estimated(
     one_sample: bool,
     seed: int,
     scorer: PriorScorer,
+    network: NetworkBuilder | None,
     kept: Kept | None,
 ) -> tuple[Estimate, float]:
     """What the estimator says, and π: its share of U in case-control, (N_l + share n_U) / n otherwise."""
@@ -106,7 +110,7 @@ def _estimated(
     def make() -> Estimate:
         started = time.perf_counter()
         with isolated(torch_seed(seed, "prior"), torch.device("cpu")):  # whatever the estimator draws from
-            found = _asked(choice, samples, stream(seed, "prior"), scorer)
+            found = _asked(choice, samples, stream(seed, "prior"), scorer, network)
         return Estimate(
             estimator=choice.info.key,
             share=found.share,
@@ -132,11 +136,17 @@ def _content(samples: Samples, seed: int, scorer: PriorScorer) -> str:
     return digest.hexdigest()
 
 
-def _asked(choice: EstimatorChoice, samples: Samples, rng: np.random.Generator, scorer: PriorScorer) -> PriorEstimate:
+def _asked(
+    choice: EstimatorChoice,
+    samples: Samples,
+    rng: np.random.Generator,
+    scorer: PriorScorer,
+    network: NetworkBuilder | None,
+) -> PriorEstimate:
     """The estimator's answer to scores or features, as its info says."""
     positive, unlabeled = samples.positive, samples.unlabeled
     if choice.info.inputs == "scores":
-        positive, unlabeled = held_out_scores(samples, rng, scorer)
+        positive, unlabeled = held_out_scores(samples, rng, scorer, network)
     found = choice.estimator.estimate(positive, unlabeled, rng)
     if choice.info.inputs == "features" or scorer == "logistic":
         return found
@@ -144,13 +154,17 @@ def _asked(choice: EstimatorChoice, samples: Samples, rng: np.random.Generator, 
 
 
 def held_out_scores(
-    samples: Samples, rng: np.random.Generator, scorer: PriorScorer = "logistic"
+    samples: Samples,
+    rng: np.random.Generator,
+    scorer: PriorScorer = "logistic",
+    network: NetworkBuilder | None = None,
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """(n_P,) and (n_U,) held-out probabilities of 'labeled', P against U, features standardized.
 
-    ``scorer``: a logistic regression in folds, or bagged networks, out of their bags. An instance is in one fold or
-    bag with all its rows. Were a labeled positive's unlabeled copy in another one, the classifier would have seen the
-    very row that it scores, with the opposite label.
+    ``scorer``: a logistic regression in folds, bagged networks out of their bags, or the run's own network (``network``
+    makes it) in folds, its features as the run has them. An instance is in one fold or bag with all its rows. Were a
+    labeled positive's unlabeled copy in another one, the classifier would have seen the very row that it scores, with
+    the opposite label.
     """
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import PredefinedSplit, cross_val_predict
@@ -166,6 +180,11 @@ def held_out_scores(
         scores = out_of_bag_scores(x, y, np.unique(both, return_inverse=True)[1], rng)
         return scores[:n_positive], scores[n_positive:]
     folds = folds_of_instances(samples.positive_instance, samples.unlabeled_instance, rng)
+    if scorer == "backbone":
+        assert network is not None  # what builds a problem has one
+        build = network
+        scores = held_out_by_backbone(rows, y, np.concatenate(folds), lambda: build(1))
+        return scores[:n_positive], scores[n_positive:]
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     scores = cross_val_predict(model, x, y, cv=PredefinedSplit(np.concatenate(folds)), method="predict_proba")[:, 1]
     return scores[:n_positive], scores[n_positive:]

@@ -20,7 +20,7 @@ from .secrets import without_password
 
 Artifact = Literal["scores", "trace", "samples"]
 Preprocess = Literal["none", "standardize", "l2"]
-PriorScorer = Literal["logistic", "bagged-nets"]
+PriorScorer = Literal["logistic", "bagged-nets", "backbone"]
 
 #: Key of the mechanism of a user's own file: its labels are taken as they are.
 GIVEN = "given"
