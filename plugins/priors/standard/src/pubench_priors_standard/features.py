@@ -24,7 +24,7 @@ class KernelMeans(PriorEstimator):
     Assumes that no part of the negatives is distributed as the positives are; overlap moves the estimate up. It cannot
     exceed .875, and λ = 1 / (1 - share) is found to .03. At most 2,000 labeled and 2,000 unlabeled rows are read, drawn
     at random, and of more than 50 features the first 50 principal components. There is no interval: a bootstrap would
-    take as many times the minutes that one estimate takes.
+    take as many times the half minute that one estimate takes.
     """
 
     key = "km2"
@@ -62,7 +62,7 @@ class KernelMeans(PriorEstimator):
             "distance_of_means": embedding.distance,
             "thresholds": thresholds._asdict(),
         }
-        return answer(share, facts, warnings, None, "nothing: one estimate takes minutes, so there is no interval")
+        return answer(share, facts, warnings, None, "nothing: one estimate is too slow to be repeated, so there is no interval")
 
 
 class KernelMeansGradient(KernelMeans):

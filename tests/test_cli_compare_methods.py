@@ -1,0 +1,105 @@
+"""``pubench compare-methods``: a table with tests of differences in one command, from what ``pubench.compare`` gives."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import pubench
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+SHORT = ("--set", "epochs=1", "--no-tracking", "--threads", "1")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("compared")
+
+
+@pytest.fixture(scope="module")
+def command(home: Path, pubench_in: Callable[[Path], Run]) -> Run:
+    return pubench_in(home)
+
+
+@pytest.fixture(scope="module")
+def done(command: Run) -> subprocess.CompletedProcess[str]:
+    """Two methods, two data sets, two seeds."""
+    return command("compare-methods", "vpu", "nnpu", "--data", "digits,breast-cancer", "--seeds", "2", *SHORT)
+
+
+def test_one_command_gives_the_table_and_the_tests(done: subprocess.CompletedProcess[str]) -> None:
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("accuracy (test, percent), mean ± std over seeds, selected by pa; ")
+    assert lines[1].split() == ["method", "digits", "breast-cancer"]
+    assert [line.split()[0] for line in lines[2:4]] == ["vpu", "nnpu"]
+    (head,) = [line for line in lines if line.startswith("accuracy, selected by pa: difference to vpu over seeds; ")]
+    assert "paired t-test" in head
+    assert len([line for line in lines if line.startswith(("digits ", "breast-cancer "))]) == 2
+    assert len(lines) == len(set(lines) - {""}) + lines.count("")  # no note is said twice
+    assert "[8/8] nnpu on breast-cancer, seed 25: accuracy" in done.stderr
+    assert "to_frame" not in done.stdout
+
+
+def test_stored_runs_are_reused_and_the_figures_are_those_of_the_records(
+    done: subprocess.CompletedProcess[str], command: Run, home: Path
+) -> None:
+    again = command(
+        *("compare-methods", "vpu", "nnpu", "--data", "digits,breast-cancer", "--seeds", "2,25", *SHORT),
+        *("--baseline", "nnpu", "--test", "wilcoxon", "--measure", "auc", "--format", "json"),
+    )
+    assert again.returncode == 0, again.stderr
+    found = json.loads(again.stdout)
+    assert all(run["reused"] for run in found["runs"])
+    assert len(found["runs"]) == 8
+    results = pubench.load_results(home / "results")
+    tests = results.significance("auc", reference="nnpu", test="wilcoxon").to_frame().set_index("data")
+    for pair in found["tests"]["pairs"]:
+        assert (pair["reference"], pair["method"], pair["decision"]) == ("nnpu", "vpu", "too few pairs")
+        assert pair["difference"] == pytest.approx(tests.loc[pair["data"], "difference"])
+    assert found["no_ranks"] == "there are 2 methods, and 3 are needed"
+    means = results.table("auc").to_frame().set_index(["method", "data"])["mean"]
+    for cell in found["cells"]:
+        assert cell["mean"] == pytest.approx(means[cell["method"], cell["data"]])
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (("nnpu", "vpuu", "--data", "digits"), "unknown method 'vpuu'; did you mean 'vpu'? (pubench list methods)"),
+        (("nnpu", "--data", "digits"), "two methods at least are compared"),
+        (("nnpu", "nnpu", "--data", "digits"), "nnpu: nnpu is there twice"),
+        (("nnpu", "vpu", "--data", "digits,digitz"), "unknown data set 'digitz'; did you mean 'digits'?"),
+        (("nnpu", "vpu", "--data", "my.csv"), "--data my.csv: a data set is right"),
+        (("nnpu", "vpu", "--data", ","), "--data: keys of data sets are right"),
+        (("nnpu", "vpu", "--data", "digits", "--seeds", "x"), "--seeds x: a number of seeds from 1 to 10"),
+        (("nnpu", "vpu", "--data", "digits", "--baseline", "upu"), "--baseline upu: one of the methods is right"),
+        (("nnpu", "vpu", "--data", "digits", "--measure", "acuracy"), "unknown measure 'acuracy'; did you mean"),
+        (("nnpu", "vpu", "--data", "digits", "--c", "3"), "--c: given '3'"),
+        (("nnpu", "vpu", "--data", "digits", "--set", "bogus=1"), "--set bogus=1"),
+    ],
+)
+def test_a_wrong_request_is_refused_before_anything_is_trained(
+    words: tuple[str, ...], error: str, tmp_path: Path, pubench_in: Callable[[Path], Run]
+) -> None:
+    refused = pubench_in(tmp_path)("compare-methods", *words, "--no-tracking")
+    assert refused.returncode == 2
+    assert error in refused.stderr
+    assert refused.stderr.startswith("error: ")
+    assert refused.stdout == ""
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_run_that_fails_is_said_and_the_exit_code_is_1(tmp_path: Path, pubench_in: Callable[[Path], Run]) -> None:
+    """A step that large makes the scores overflow."""
+    broken = pubench_in(tmp_path)(
+        *("compare-methods", "upu", "puet", "--data", "digits", "--seeds", "2,25", "--no-tracking", "--threads", "1"),
+        *("--set", "validation.fraction=0.2", "--prior", "unknown"),
+    )
+    assert broken.returncode == 2
+    assert "needs the class prior" in broken.stderr
