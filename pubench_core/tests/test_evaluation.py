@@ -14,9 +14,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 
 import pubench
-from pubench.cutting import Shares, cut_at, recall_of, threshold_of_budget, threshold_of_recall
-from pubench.paired import Difference, _contradictions
-from pubench.scored_rows import ScoredRows, scored_rows
+from pubench.scored.cutting import Shares, cut_at, recall_of, threshold_of_budget, threshold_of_recall
+from pubench.scored.paired import Difference, _contradictions
+from pubench.scored.rows import ScoredRows, scored_rows
 
 N, PRIOR, FREQUENCY = 1500, 0.3, 0.4
 
@@ -354,7 +354,7 @@ def test_an_estimator_without_an_answer_says_why_and_the_others_stand() -> None:
 
 
 def test_estimators_that_are_far_apart_are_said_to_disagree() -> None:
-    from pubench.estimates import EstimatedPrior, disagreement
+    from pubench.scored.estimates import EstimatedPrior, disagreement
 
     near, far = EstimatedPrior("a", "A", share=0.2), EstimatedPrior("b", "B", share=0.5)
     assert disagreement([near, EstimatedPrior("c", "C", share=0.25)]) == ""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pubench.audit import AuditResult, AuditSample, audit_answers, audit_sample
-from pubench.audit_statistics import Estimate, ScarTest
+from pubench.scored.audit import AuditResult, AuditSample, audit_answers, audit_sample
+from pubench.scored.audit_statistics import Estimate, ScarTest
 from pubench_core.data.tables import read_table
 from pubench_core.errors import RequestError, nearest
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pubench.card import assumed, belief_line, between, count_of, headline
-from pubench.evaluation import Evaluation, evaluate
+from pubench.scored.card import assumed, belief_line, between, count_of, headline
+from pubench.scored.evaluation import Evaluation, evaluate
 from pubench_core.errors import RequestError
 
 from .columns import Column, print_table
@@ -20,9 +20,9 @@ from .messages import in_flags
 from .scored import Columns, Subject, flags_for_arguments, is_table, subject_of
 
 if TYPE_CHECKING:
-    from pubench.cutting import Cut
-    from pubench.estimates import EstimatedPrior
-    from pubench.paired import Comparison
+    from pubench.scored.cutting import Cut
+    from pubench.scored.estimates import EstimatedPrior
+    from pubench.scored.paired import Comparison
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pubench.prior_estimates import PriorEstimates, estimate_prior
+from pubench.scored.prior_estimates import PriorEstimates, estimate_prior
 from pubench_core.data.tables import sha256_of
 from pubench_core.data.user_table import read_user_table
 from pubench_core.errors import RequestError

@@ -16,23 +16,23 @@ from typing import TYPE_CHECKING, Any
 
 #: Public name -> module of this package.
 _HOMES = {
-    "AuditResult": "audit",
-    "AuditSample": "audit",
-    "Evaluation": "evaluation",
+    "AuditResult": "scored.audit",
+    "AuditSample": "scored.audit",
+    "Evaluation": "scored.evaluation",
     "InvalidRequest": "words",
     "PUClassifier": "estimator",
     "PUKFold": "model_selection",
     "PUTable": "tables",
-    "PriorEstimates": "prior_estimates",
+    "PriorEstimates": "scored.prior_estimates",
     "PubenchWarning": "words",
     "Results": "results",
     "RunResult": "running",
-    "audit_answers": "audit",
-    "audit_sample": "audit",
+    "audit_answers": "scored.audit",
+    "audit_sample": "scored.audit",
     "compare": "comparing",
     "data": "tables",
-    "estimate_prior": "prior_estimates",
-    "evaluate": "evaluation",
+    "estimate_prior": "scored.prior_estimates",
+    "evaluate": "scored.evaluation",
     "list_backbones": "listing",
     "list_datasets": "listing",
     "list_mechanisms": "listing",
@@ -48,15 +48,15 @@ _HOMES = {
 }
 
 if TYPE_CHECKING:
-    from .audit import AuditResult, AuditSample, audit_answers, audit_sample
     from .comparing import compare
     from .estimator import PUClassifier
-    from .evaluation import Evaluation, evaluate
     from .listing import list_backbones, list_datasets, list_mechanisms, list_methods, list_metrics, list_priors
     from .model_selection import PUKFold, pa_scorer, pauc_scorer, pulp_scorer, recovered_auc_scorer
-    from .prior_estimates import PriorEstimates, estimate_prior
     from .results import Results, load_results
     from .running import RunResult, run
+    from .scored.audit import AuditResult, AuditSample, audit_answers, audit_sample
+    from .scored.evaluation import Evaluation, evaluate
+    from .scored.prior_estimates import PriorEstimates, estimate_prior
     from .tables import PUTable, data
     from .words import InvalidRequest, PubenchWarning
 

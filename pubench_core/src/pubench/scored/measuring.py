@@ -15,7 +15,7 @@ from pubench_core.results import Measure
 
 from .beliefs import Belief
 from .resampling import COMPARED, Resampling, interval_of, resampled
-from .scored_rows import ScoredRows
+from .rows import ScoredRows
 
 #: Order in which measures are shown; others follow.
 _ORDER = (

@@ -5,22 +5,24 @@ Measures come from the installed metrics, class priors from the installed estima
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from pubench_core.plugins.info import PriorInfo
 from pubench_core.results import plain_data
 from pubench_core.specs import is_one_sample
 
+from ..words import in_words
 from .beliefs import Belief, belief_in, shares_of, wanted_estimator
+from .card import framed, page_of
 from .cutting import Cut, Cuts
 from .estimates import EstimatedPrior, asked, disagreement, infos_of
+from .facts import CardFacts
 from .measuring import Curve, Measured, curves_of, installed_metrics, knowledge_of, measured
 from .paired import Comparison, compared, other_model
 from .resampling import Resampling, resamples_for
-from .scored_rows import ScoredRows, scored_rows
-from .words import in_words
+from .rows import ScoredRows, scored_rows
 
 #: Details of measures that are under ``curves`` and ``band``.
 _CURVES = frozenset({"curve", "raw_curve", "band"})
@@ -29,28 +31,12 @@ FEW = 30
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(CardFacts):
     """A report card. ``rows``: counts; ``measures`` by key; ``curves``: raw and recovered, those that there are.
 
     ``decision``: what lies above the threshold; ``budgets``, ``recalls``: what would lie above others. ``warnings``:
     what a reader must know, in words. ``notes``: what every number here assumes.
     """
-
-    name: str
-    rows: Mapping[str, int]
-    scheme: str
-    purity: float
-    belief: Belief
-    estimates: tuple[EstimatedPrior, ...]
-    measures: Mapping[str, Measured]
-    decision: Cut
-    budgets: tuple[Cut, ...]
-    recalls: tuple[Cut, ...]
-    curves: Mapping[str, Curve] = field(default_factory=dict)
-    band: Mapping[str, tuple[float, ...]] | None = None
-    comparison: Comparison | None = None
-    warnings: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
 
     def __getitem__(self, key: str) -> float | None:
         """The value of a measure; None where it is undefined. Raises KeyError for one that was not measured."""
@@ -80,13 +66,9 @@ class Evaluation:
 
     def html(self) -> str:
         """A page of its own: one file, no scripts, light and dark."""
-        from .card import page_of
-
         return page_of(self)
 
     def _repr_html_(self) -> str:
-        from .card import framed
-
         return framed(self.html())
 
     def __repr__(self) -> str:

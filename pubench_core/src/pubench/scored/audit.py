@@ -19,10 +19,10 @@ from pubench_core.randomness import stream
 from pubench_core.results import plain_data
 from pubench_core.specs import is_one_sample
 
+from ..words import in_words
 from .audit_statistics import Estimate, Melded, ScarTest, Side, clopper_pearson, scar_test
 from .cutting import Cuts, Shares
-from .scored_rows import BoolArray, IntArray, ScoredRows, scored_rows
-from .words import in_words
+from .rows import BoolArray, IntArray, ScoredRows, scored_rows
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -300,7 +300,7 @@ def audit_answers(sample: AuditSample, answers: Any, *, level: float = 0.95) -> 
     person could not tell. Raises InvalidRequest (a ValueError) for other answers, or where a side has none at all.
 
     Intervals: exact binomial on either side of the threshold (Clopper and Pearson 1934), melded where both sides count
-    (Fay, Proschan and Brittain 2015); see :mod:`pubench.audit_statistics`.
+    (Fay, Proschan and Brittain 2015); see :mod:`pubench.scored.audit_statistics`.
     """
     with in_words():
         given = _answers(sample, answers)

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
 from .card_figures import curves_svg, estimates_svg
 from .cutting import DRAWS, Cut
+from .estimates import EstimatedPrior
+from .facts import CardFacts, PriorFacts
 from .measuring import Measured
 from .paired import Comparison
-
-if TYPE_CHECKING:
-    from .estimates import EstimatedPrior
-    from .evaluation import Evaluation
-    from .prior_estimates import PriorEstimates
 
 _STYLE = """
 :root { color-scheme: light dark; --page: #ffffff; --panel: #f5f6f8; --ink: #1a1d21; --soft: #50565e; --line: #d5d9de;
@@ -65,12 +61,12 @@ th.number + th:not(.number), td.number + td:not(.number) { padding-left: 16px; }
 """
 
 
-def page_of(card: Evaluation) -> str:
+def page_of(card: CardFacts) -> str:
     """The whole page."""
     return _page(f"{card.name}: evaluation without negatives", _sections(card))
 
 
-def page_of_priors(found: PriorEstimates) -> str:
+def page_of_priors(found: PriorFacts) -> str:
     """A page of the estimators alone."""
     believed = None if found.true is None else (found.true, None)
     figure = estimates_svg(found.estimates, believed, "true")
@@ -108,7 +104,7 @@ def framed(page: str) -> str:
     return f'<iframe srcdoc="{escape(page, quote=True)}" style="width:100%;height:900px;border:0"></iframe>'
 
 
-def _sections(card: Evaluation) -> Iterator[str]:
+def _sections(card: CardFacts) -> Iterator[str]:
     rows = card.rows
     yield f"<h1>{escape(card.name)}</h1>"
     yield (
@@ -128,7 +124,7 @@ def _sections(card: Evaluation) -> Iterator[str]:
 # -------------------------------------------------------------------- sentences that the terminal prints, too
 
 
-def belief_line(card: Evaluation) -> str:
+def belief_line(card: CardFacts) -> str:
     """What is believed of the prior."""
     belief = card.belief
     if belief.prior is None:
@@ -137,7 +133,7 @@ def belief_line(card: Evaluation) -> str:
     return f"class prior {belief.prior:.3g}{where}, {belief.source}; share of positives in U {belief.share:.3g}"
 
 
-def headline(card: Evaluation) -> str:
+def headline(card: CardFacts) -> str:
     """What somebody who reviews the rows above the threshold will find."""
     cut = card.decision
     if cut.budget is not None:
@@ -213,7 +209,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence
     return f"<table>{said}<thead><tr>{top}</tr></thead><tbody><tr>{'</tr><tr>'.join(lines)}</tr></tbody></table>"
 
 
-def _reviews(card: Evaluation) -> str:
+def _reviews(card: CardFacts) -> str:
     head = ("review", "positives to expect", "of all positives", "threshold")
     rows = [
         [
@@ -234,7 +230,7 @@ def _reviews(card: Evaluation) -> str:
     return f'<h2>What a review would find</h2>{_table(head, rows, (1, 2, 3))}<p class="soft">{escape(how)}</p>'
 
 
-def _figures(card: Evaluation) -> str:
+def _figures(card: CardFacts) -> str:
     curves = card.curves
     key = '<span class="key recovered">recovered</span><span class="key raw">raw: unlabeled counts as negative</span>'
     roc = curves_svg(
@@ -258,7 +254,7 @@ def _figures(card: Evaluation) -> str:
     return f'<h2>Curves</h2>{grid}<p class="soft">{escape((band + missing).strip())}</p>'
 
 
-def _measures(card: Evaluation) -> str:
+def _measures(card: CardFacts) -> str:
     head = ("measure", "value", "95 % interval", "assumes", "note")
     rows = [
         [
@@ -275,7 +271,7 @@ def _measures(card: Evaluation) -> str:
     return f"<h2>Measures</h2>{_table(head, rows, (1, 2))}"
 
 
-def _priors(card: Evaluation) -> str:
+def _priors(card: CardFacts) -> str:
     if not card.estimates and card.belief.prior is None:
         return "<h2>Class prior</h2><p>None is given, and no estimator that reads scores is installed.</p>"
     believed = None if card.belief.prior is None else (card.belief.prior, card.belief.interval)

@@ -12,7 +12,7 @@ from pubench_core.specs import is_one_sample
 
 from .cutting import Shares
 from .estimates import EstimatedPrior
-from .scored_rows import ScoredRows
+from .rows import ScoredRows
 
 _RANGE = re.compile(r"(?P<low>[^.]*(?:\.\d*)?)\.\.(?P<high>.+)")
 

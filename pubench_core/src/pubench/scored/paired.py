@@ -15,7 +15,7 @@ from pubench_core.results import Measure
 
 from .cutting import Cut, Cuts
 from .resampling import COMPARED, Resampling, interval_of, resampled
-from .scored_rows import ScoredRows, scored_rows
+from .rows import ScoredRows, scored_rows
 
 #: Oracle metrics by which two models are compared where the truth is known.
 _COMPARED_ORACLE = ("auc", "f1")

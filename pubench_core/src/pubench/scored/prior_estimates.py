@@ -13,31 +13,23 @@ from pubench_core.errors import RequestError
 from pubench_core.plugins.info import PriorInfo
 from pubench_core.results import plain_data
 
+from ..tables import frame_of
+from ..words import in_words
+from .card import framed, page_of_priors
 from .estimates import EstimatedPrior, asked, disagreement, infos_of
-from .scored_rows import BoolArray, FloatArray, ScoredRows, scored_rows
-from .tables import frame_of
-from .words import in_words
+from .facts import PriorFacts
+from .rows import BoolArray, FloatArray, ScoredRows, scored_rows
 
 #: Folds of the classifier whose scores estimators read.
 FOLDS = 5
 
 
 @dataclass(frozen=True)
-class PriorEstimates:
+class PriorEstimates(PriorFacts):
     """What the estimators say of one table. ``read``: what they were given, in words; ``true``: π, where it is known.
 
     ``warnings``: where they disagree.
     """
-
-    name: str
-    rows: int
-    labeled: int
-    scheme: str
-    purity: float
-    read: str
-    estimates: tuple[EstimatedPrior, ...]
-    true: float | None = None
-    warnings: tuple[str, ...] = ()
 
     def __getitem__(self, key: str) -> EstimatedPrior:
         """What one estimator says. Raises KeyError for one that was not asked."""
@@ -49,13 +41,9 @@ class PriorEstimates:
 
     def html(self) -> str:
         """A page of its own, with a figure."""
-        from .card import page_of_priors
-
         return page_of_priors(self)
 
     def _repr_html_(self) -> str:
-        from .card import framed
-
         return framed(self.html())
 
     def __repr__(self) -> str:
@@ -152,7 +140,7 @@ def held_out_scores(features: FloatArray, labeled: BoolArray, seed: int) -> Floa
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import cross_val_predict
 
-    from .model_selection import PUKFold
+    from ..model_selection import PUKFold
 
     fewest = min(len(np.unique(features[labeled], axis=0)), len(np.unique(features[~labeled], axis=0)))
     if fewest < 2:

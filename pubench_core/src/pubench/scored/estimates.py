@@ -18,7 +18,7 @@ from pubench_core.prior import PriorEstimate, PriorEstimator
 from pubench_core.randomness import stream
 from pubench_core.results import plain_data
 
-from .scored_rows import ScoredRows
+from .rows import ScoredRows
 
 #: Estimators are said to disagree where their shares lie further apart than this.
 APART = 0.1
