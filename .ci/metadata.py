@@ -59,6 +59,7 @@ FLOORS = {
     "mlflow": "3.9",
     "numpy": "2.2",
     "pandas": "2.2.3",
+    "pillow": "11",
     "pyarrow": "16",
     "pydantic": "2.10.6",
     "pyyaml": "6",

@@ -28,6 +28,7 @@ from ..records.files import (
     write_rows,
     write_yaml,
 )
+from ..records.pictures import write_pictures
 from ..records.scores import scores_name
 from ..records.store import Record, RecordStore, result_text
 from ..request.plan import Plan
@@ -61,6 +62,7 @@ def _fill(folder: Path, done: Finished) -> Result:
         np.savez_compressed(folder / SCORES, allow_pickle=False, **done.arrays)
     if done.samples is not None:
         np.savez_compressed(folder / SAMPLES, allow_pickle=False, **done.samples)
+        write_pictures(folder, done.samples)
     if done.predictions is not None:
         write_predictions(folder / PREDICTIONS, *done.predictions, done.ids)
     if done.model is not None:

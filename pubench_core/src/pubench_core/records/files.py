@@ -24,6 +24,8 @@ ENVIRONMENT = "environment.json"
 TRACE = "trace.csv"
 SCORES = "scores.npz"
 SAMPLES = "samples.npz"
+#: A picture per generator of images.
+SAMPLES_PICTURE = "samples-{}.png"
 PREDICTIONS = "predictions.csv"
 MODEL = "model.safetensors"
 FAILURE = "failure.json"

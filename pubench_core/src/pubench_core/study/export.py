@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..errors import RecordError
 from ..plugins.registry import Registry
-from ..records.files import MODEL, PREDICTIONS, SAMPLES, SCORES
+from ..records.files import MODEL, PREDICTIONS, SAMPLES, SAMPLES_PICTURE, SCORES
 from ..records.frame import FRAME, frame_bytes
 from ..records.store import Record
 from .files import PLAN, STUDY, StudyFolder
@@ -73,11 +73,15 @@ def export(
 def _files(folder: StudyFolder, plan: FrozenPlan, records: Sequence[Record], *, with_scores: bool) -> Iterator[Path]:
     yield from (folder.path / STUDY, folder.path / PLAN)
     for record in records:
-        yield from (p for p in sorted(record.folder.iterdir()) if p.is_file() and (with_scores or p.name not in LARGE))
+        yield from (p for p in sorted(record.folder.iterdir()) if p.is_file() and (with_scores or not _is_large(p)))
     failures = failures_in(folder.results)
     for run in plan.runs:
         for failed in failures.get(run.run_id, ()):
             yield from (p for p in sorted(failed.iterdir()) if p.is_file())
+
+
+def _is_large(path: Path) -> bool:
+    return path.name in LARGE or path.match(SAMPLES_PICTURE.format("*"))
 
 
 def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:

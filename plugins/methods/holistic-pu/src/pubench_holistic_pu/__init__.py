@@ -20,7 +20,7 @@ OFFICIAL = {
     "threshold": 0.9,
 }
 #: Mirrored digits are other digits, or none.
-NOT_MIRRORED = {key: {"flip": False} for key in ("digits", "mnist", "usps")}
+NOT_MIRRORED = {key: {"flip": False} for key in ("mnist", "usps")}
 
 
 @hookimpl

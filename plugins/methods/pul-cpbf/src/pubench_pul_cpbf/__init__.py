@@ -3,7 +3,7 @@
 from pubench_core import MethodInfo, Preset, Reference, hookimpl
 
 #: Mirrored digits are other digits, or none.
-NOT_MIRRORED = {key: {"flip": False} for key in ("digits", "mnist", "usps")}
+NOT_MIRRORED = {key: {"flip": False} for key in ("mnist", "usps")}
 
 
 @hookimpl
