@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from page_parts import BENCHMARKS, listed, origin, summary_script, table
 
-from pubench.published import STANDINGS, PublishedCell, Reason, Verdict, source, standing_of, verdict_of
+from pubench.published import STANDINGS, PublishedCell, Verdict, source, standing_of, verdict_of
 from pubench_core.plugins.info import DatasetInfo
 from pubench_core.plugins.registry import registry
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mkdocs.structure.pages import Page
 
 MARKER = "<!-- here the site has Table 1 of PU-Bench beside benchmarks/results -->"
-COLUMNS = ("method", "seeds", "here", "PU-Bench prints", "difference", "verdict", "why, and how it is known")
+COLUMNS = ("method", "seeds", "here", "PU-Bench prints", "difference", "verdict")
 
 
 def on_page_markdown(markdown: str, *, page: Page, **_: Any) -> str:
@@ -71,6 +71,8 @@ def _section(
         yield "Missing: no method was run."
         return
     yield table(COLUMNS, [_cells(cell, lines[cell]) for cell in run])
+    if reasons := [f"- `{cell.method}`: {why}" for cell in run if (why := _why(cell, lines[cell]))]:
+        yield "\n".join(reasons)
     if missing := [cell.method for cell in cells if cell not in lines]:
         yield f"Missing, since not run yet: {listed(missing)}."
     yield origin(row for cell in run for row in runs[cell.method, cell.data])
@@ -78,11 +80,11 @@ def _section(
 
 def _cells(cell: PublishedCell, line: _Line) -> tuple[str, ...]:
     seeds, ours, difference, verdict, standing = line
-    reason = source("pubench2026").reason_of(cell.method, cell.data, verdict)
     place = standing if verdict == "matched" else f"{verdict}, {standing}"
     printed = f"{cell.mean:.2f} ± {cell.printed:.2f}"
-    return (f"`{cell.method}`", str(seeds), ours, printed, f"{difference:+.2f}", place, _why(reason))
+    return (f"`{cell.method}`", str(seeds), ours, printed, f"{difference:+.2f}", place)
 
 
-def _why(reason: Reason | None) -> str:
-    return "" if reason is None else f"{reason.reason} (*{reason.known}*: {reason.evidence})"
+def _why(cell: PublishedCell, line: _Line) -> str:
+    reason = source("pubench2026").reason_of(cell.method, cell.data, line[3])
+    return "" if reason is None else f"{reason.reason} (*{reason.known}*: {reason.evidence})."

@@ -1,4 +1,4 @@
-"""``pubench compare-methods``: a table with tests of differences in one command, from what ``pubench.compare`` gives."""
+"""``pubench compare-methods``: a table and tests of differences in one command, on ``pubench.compare``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 import pubench
+from pubench.grouping import FailedRun
+from pubench_cli import compare_methods, machine
+from pubench_cli.options import Given
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -74,7 +77,7 @@ def test_stored_runs_are_reused_and_the_figures_are_those_of_the_records(
         (("nnpu", "vpuu", "--data", "digits"), "unknown method 'vpuu'; did you mean 'vpu'? (pubench list methods)"),
         (("nnpu", "--data", "digits"), "two methods at least are compared"),
         (("nnpu", "nnpu", "--data", "digits"), "nnpu: nnpu is there twice"),
-        (("nnpu", "vpu", "--data", "digits,digitz"), "unknown data set 'digitz'; did you mean 'digits'?"),
+        (("nnpu", "vpu", "--data", "digits,digitz"), "unknown dataset 'digitz'; did you mean 'digits'?"),
         (("nnpu", "vpu", "--data", "my.csv"), "--data my.csv: a data set is right"),
         (("nnpu", "vpu", "--data", ","), "--data: keys of data sets are right"),
         (("nnpu", "vpu", "--data", "digits", "--seeds", "x"), "--seeds x: a number of seeds from 1 to 10"),
@@ -95,11 +98,20 @@ def test_a_wrong_request_is_refused_before_anything_is_trained(
     assert not (tmp_path / "results").exists()
 
 
-def test_a_run_that_fails_is_said_and_the_exit_code_is_1(tmp_path: Path, pubench_in: Callable[[Path], Run]) -> None:
-    """A step that large makes the scores overflow."""
-    broken = pubench_in(tmp_path)(
-        *("compare-methods", "upu", "puet", "--data", "digits", "--seeds", "2,25", "--no-tracking", "--threads", "1"),
-        *("--set", "validation.fraction=0.2", "--prior", "unknown"),
-    )
-    assert broken.returncode == 2
-    assert "needs the class prior" in broken.stderr
+def test_a_run_that_failed_is_said_and_makes_the_exit_code_1(
+    done: subprocess.CompletedProcess[str],
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    finished = pubench.load_results(home / "results")
+    failed = FailedRun("vpu", "0" * 16, finished[0].result.spec, "out-of-memory", "the machine is full")
+    both = pubench.Results([*finished, failed])
+    monkeypatch.setattr(compare_methods, "compare", lambda *methods, **how: both)
+    monkeypatch.setattr(machine, "_printed", False)
+    asked = compare_methods.Asked(("vpu", "nnpu"), "digits", "2", (), None, "accuracy", "t")
+    assert not compare_methods.compare_methods(asked, Given(), as_json=True)
+    found = json.loads(capsys.readouterr().out)
+    (line,) = found["failures"]
+    assert line.endswith("out-of-memory: the machine is full")
+    assert len(found["runs"]) == len(finished)

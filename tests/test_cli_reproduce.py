@@ -31,7 +31,8 @@ def record(home: Path, pubench_in: Callable[[Path], Run]) -> Path:
     """Of a run of two epochs."""
     made = pubench_in(home)("run", "--method", "nnpu", "--data", "digits", "--c", "0.3", *SHORT)
     assert made.returncode == 0, made.stderr
-    return home / json.loads(made.stdout)["record"]
+    said: dict[str, Any] = json.loads(made.stdout)
+    return home / str(said["record"])
 
 
 @pytest.fixture
@@ -73,7 +74,8 @@ def test_scores_that_differ_are_measured_and_the_exit_code_is_1(copy: Path, pube
     moved = arrays[name].copy()
     near = np.argsort(np.abs(moved))[:3]
     moved[near] -= np.where(moved[near] > 0, 0.5, -0.5).astype(moved.dtype)
-    np.savez(copy / "scores.npz", **{**arrays, name: moved})
+    changed: dict[str, Any] = {**arrays, name: moved}
+    np.savez(copy / "scores.npz", **changed)
     code, found = reproduced(pubench, copy)
     assert code == 1
     assert not found["identical"]

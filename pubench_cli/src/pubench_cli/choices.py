@@ -68,6 +68,13 @@ class ReportFormat(StrEnum):
     html = "html"
 
 
+class PairedTest(StrEnum):
+    """Tests of differences between methods over seeds."""
+
+    t = "t"
+    wilcoxon = "wilcoxon"
+
+
 class CompareFormat(StrEnum):
     """How a comparison with others' figures is printed."""
 

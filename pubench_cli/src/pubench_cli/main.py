@@ -19,7 +19,7 @@ from typer.exceptions import TyperException
 from pubench.waiting import wait_briefly
 from pubench_core.errors import PubenchError
 
-from . import scored_commands
+from . import compared_commands, scored_commands
 from .choices import (
     Family,
     Format,
@@ -201,7 +201,7 @@ def predict(
     score(run, file, out, results, form=format.value if format is not None else None)
 
 
-for command, example in scored_commands.COMMANDS.items():
+for command, example in {**scored_commands.COMMANDS, **compared_commands.COMMANDS}.items():
     app.command(epilog=f"Example: {example}")(command)
 
 

@@ -1,0 +1,204 @@
+"""``pubench study compare``: only what was run alike is compared, and what is left out is said."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_results import made_result
+
+from pubench.against import beside_published, beside_results
+from pubench.results import Results
+from pubench.running import RunResult
+from pubench_cli import compare as command
+from pubench_cli import console, machine
+from pubench_core.errors import RequestError
+from pubench_core.plugins.registry import registry
+from pubench_core.request import Layer, resolve
+from pubench_core.results import CriterionResult, Measure
+
+PROTOCOL: dict[str, Any] = {
+    "method": {"key": "nnpu", "preset": "pubench"},
+    "data": {"key": "spambase"},
+    "validation": {"fraction": 0.01},
+    "selection": {"criterion": "f1"},
+}
+ALIKE = "all 920 test rows are decided positive (scores from 0.1 to 0.2, decided at 0): ..."
+
+
+def run(accuracy: float | None, seed: int = 2, warnings: tuple[str, ...] = (), **changed: Any) -> RunResult:
+    """A finished run in PU-Bench's main protocol, but for ``changed`` sections."""
+    sections = {
+        name: {**PROTOCOL.get(name, {}), **more} if isinstance(more, dict) else more for name, more in changed.items()
+    }
+    plan = resolve([Layer({**PROTOCOL, **sections, "seed": seed})], registry())
+    measure = Measure(undefined="none") if accuracy is None else Measure(value=accuracy)
+    chosen = CriterionResult(
+        oracle=True, epoch=1, value=0.5, snapshot="epoch-1", warnings=warnings, measures={"test": {"accuracy": measure}}
+    )
+    result = made_result(plan.run_id, spec=plan.spec, selected="f1", criteria={"f1": chosen})
+    return RunResult(result, Path("results") / plan.run_id)
+
+
+def three(**changed: Any) -> list[RunResult]:
+    return [run(value, seed, **changed) for value, seed in ((0.88, 2), (0.90, 25), (0.92, 42))]
+
+
+def test_a_cell_of_the_protocol_stands_beside_the_published_one_with_the_reason() -> None:
+    """nnPU on Spambase: 81.66 ± 2.73 is published, so 90.00 is more than two deviations above."""
+    found = beside_published(Results(three()), "pubench2026")
+    (cell,) = found.cells
+    assert (cell.method, cell.data, cell.ours.n, cell.theirs.n) == ("nnpu", "spambase", 3, 10)
+    assert cell.ours.mean == pytest.approx(90.0)
+    assert cell.ours.std == pytest.approx(2.0)
+    assert (cell.theirs.mean, cell.theirs.std) == (81.66, 2.73)
+    assert cell.difference == pytest.approx(8.34)
+    assert (cell.verdict, cell.standing) == ("above", "explained")
+    assert cell.reason is not None
+    assert "released recipe" in cell.reason.reason
+    assert len(found.missing) == 151
+    assert ("nnpu", "spambase") not in found.missing
+    assert found.counts() == {
+        "matched": 0, "explained": 1, "known difference": 0, "unexplained": 0, "unknown": 0,
+        "left out": 0, "missing": 151,
+    }  # fmt: skip
+
+
+def test_within_two_of_their_deviations_is_matched_and_needs_no_reason() -> None:
+    (cell,) = beside_published(Results([run(0.8712)]), "pubench2026").cells  # 81.66 + 2 * 2.73 = 87.12
+    assert (cell.verdict, cell.standing, cell.reason, cell.ours.std) == ("matched", "matched", None, None)
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"data": {"scheme": "single-training-set"}}, "scheme single-training-set, theirs case-control"),
+        ({"mechanism": {"c": 0.3}}, "c 0.3, theirs 0.1"),
+        ({"mechanism": {"key": "sar-pusb"}}, "mechanism sar-pusb, theirs scar"),
+        ({"prior": 0.4}, "prior 0.4, theirs true"),
+        ({"validation": {"fraction": 0.2}}, "validation fraction 0.2, theirs 0.01"),
+        ({"method": {"preset": "quick"}}, "preset quick, theirs pubench"),
+        ({"data": {"positive": [0], "negative": [1]}}, "other classes"),
+        ({"data": {"preprocess": "none"}}, "data.preprocess none, by itself standardize"),
+        ({"backbone": {"key": "mlp-wang"}}, "backbone mlp-wang, by itself mlp"),
+        ({"method": {"config": {"lr": 0.02}}}, "lr 0.02, preset"),
+        ({"method": {"config": {"surrogate": "logistic"}}}, "surrogate logistic, preset sigmoid"),
+    ],
+)
+def test_a_run_of_another_protocol_is_left_out_and_said(changed: Mapping[str, Any], why: str) -> None:
+    found = beside_published(Results([run(0.9, **changed)]), "pubench2026")
+    assert found.cells == ()
+    (left,) = found.left_out
+    assert left.why.startswith("other protocol: ")
+    assert why in left.why
+    assert len(found.missing) == 152
+
+
+def test_a_method_without_a_published_figure_and_a_run_without_a_value_are_left_out() -> None:
+    found = beside_published(Results([run(0.9, method={"key": "upu"}), run(None)]), "pubench2026")
+    assert [(one.method, one.why) for one in found.left_out] == [
+        ("upu", "PU-Bench has no figure for it"),
+        ("nnpu", "no run has a value of accuracy by f1"),
+    ]
+
+
+def test_runs_that_decide_every_row_alike_are_counted() -> None:
+    (cell,) = beside_published(Results([run(0.61, warnings=(ALIKE,)), run(0.9, 25)]), "pubench2026").cells
+    assert cell.ours.alike == 1
+    assert str(cell.ours) == "75.50 ± 20.51 (2, 1 alike)"
+
+
+def test_wang_and_others_drew_another_sample_so_nothing_of_ours_is_compared() -> None:
+    mine = run(
+        0.9, method={"preset": "wang", "calibrate": "off"}, data={"key": "letter", "scheme": "single-training-set",
+        "binarization": "case1"}, mechanism={"c": 0.6}, validation={"fraction": 0.1},
+    )  # fmt: skip
+    found = beside_published(Results([mine]), "wang2026")
+    assert found.left_out[0].why == "other protocol: 20 rows of P and U, theirs 13,000"
+    assert "best of ten hyper-parameter draws" in found.notes[-1]
+
+
+def test_a_criterion_and_a_measure_without_figures_are_refused() -> None:
+    with pytest.raises(RequestError, match="unknown criterion of PU-Bench 'pa'; known: f1"):
+        beside_published(Results([run(0.9)]), "pubench2026", criterion="pa")
+    with pytest.raises(RequestError, match="unknown measure of PU-Bench 'auc'; known: accuracy"):
+        beside_published(Results([run(0.9)]), "pubench2026", measure="auc")
+    with pytest.raises(RequestError, match="no finished runs"):
+        beside_published(Results([]), "pubench2026")
+
+
+# -------------------------------------------------------------------- another folder
+
+
+def test_another_folder_is_compared_where_the_spec_is_the_same_but_for_seeds() -> None:
+    theirs = Results([*[run(value, seed) for value, seed in ((0.80, 52), (0.84, 99))], run(0.9, method={"key": "upu"})])
+    mine = Results([*three(), run(0.7, data={"key": "connect-4"})])
+    found = beside_results(mine, theirs, "other")
+    (cell,) = found.cells
+    assert [cell.ours.mean, cell.theirs.mean] == pytest.approx([90, 82])
+    assert cell.theirs.n == 2
+    assert cell.theirs.std == pytest.approx(2.8284, abs=1e-4)
+    assert (cell.verdict, cell.standing) == ("above", "unexplained")
+    assert [(one.data, one.why) for one in found.left_out] == [("connect-4", "other has no run of the same spec")]
+    assert found.missing == (("upu", "spambase"),)
+    assert found.alike == "the same spec but for seeds, epoch chosen by f1 (oracle)"
+
+
+def test_where_they_have_one_run_our_deviation_counts_and_with_one_run_each_nothing_is_known() -> None:
+    (cell,) = beside_results(Results(three()), Results([run(0.87)]), "other").cells
+    assert cell.verdict == "matched"
+    (cell,) = beside_results(Results([run(0.9)]), Results([run(0.87)]), "other").cells
+    assert (cell.verdict, cell.standing) == (None, "unknown")
+
+
+# -------------------------------------------------------------------- the command
+
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    """What the command prints of three runs of the protocol and one of another, by format."""
+    monkeypatch.setattr(command, "load_results", lambda folder, study: Results([*three(), run(0.5, prior=0.4)]))
+    monkeypatch.setattr(machine, "_printed", False)
+
+    def carried_out(form: str, other: str = "pubench2026") -> tuple[str, str]:
+        console.out.cache_clear()
+        command.compare(command.Asked(Path("results"), other, None, None, None, form))
+        console.out.cache_clear()
+        found = capsys.readouterr()
+        return found.out, found.err
+
+    return carried_out
+
+
+def test_every_format_has_the_figures_and_says_what_is_left_out(said: Any) -> None:
+    table, _ = said("table")
+    line = next(line for line in table.splitlines() if line.startswith("nnpu"))
+    assert line.split()[:2] == ["nnpu", "spambase"]
+    assert "90.00 ± 2.00 (3)  81.66 ± 2.73 (10)       +8.34  no, above    explained: the released recipe" in line
+    assert "1 explained, 1 left out, 151 missing" in table
+    assert "left out (1), other protocol: prior 0.4, theirs true: nnpu [prior=0.4] on spambase" in table
+    markdown, _ = said("md")
+    assert "| nnpu | spambase | 90.00 ± 2.00 (3) | 81.66 ± 2.73 (10) | +8.34 | no, above | explained: " in markdown
+    text, rest = said("csv")
+    (row,) = csv.DictReader(io.StringIO(text))
+    assert (row["ours_mean"], row["theirs_mean"], row["difference"]) == ("90.0", "81.66", "8.34")
+    assert (row["verdict"], row["standing"], row["evidence"]) == (
+        "above",
+        "explained",
+        "benchmarks/results/released.csv",
+    )
+    assert "left out (1)" in rest
+    found = json.loads(said("json")[0])
+    assert found["counts"]["missing"] == len(found["missing"]) == 151
+    assert found["cells"][0]["ours_n"] == 3
+    assert found["left_out"][0]["method"] == "nnpu [prior=0.4]"
+
+
+def test_what_is_neither_a_publication_nor_a_folder_is_refused(said: Any) -> None:
+    with pytest.raises(RequestError, match=r"--with pubench2025: .*did you mean 'pubench2026'\?"):
+        said("table", "pubench2025")

@@ -1,0 +1,197 @@
+"""Figures that others have published, to compare with, and why ours are others where that is known.
+
+The tables are data of this package; ``README.md`` beside this file says where they come from.
+"""
+
+from __future__ import annotations
+
+import csv
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal
+
+from pubench_core.errors import unknown
+
+#: Where ours lies: within two standard deviations of theirs, or outside.
+Verdict = Literal["matched", "above", "below"]
+#: So many standard deviations away is still matched.
+WITHIN = 2.0
+#: What can be said of a cell, in the order of counts.
+STANDINGS = ("matched", "explained", "known difference", "unexplained", "unknown")
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What a run must have had to be compared. Everything else is what method, preset and data set give by themselves.
+
+    ``prior``: the true class prior of the pool, and ``rows``: data set -> rows of P and U together, where the
+    publication draws its own sample.
+    """
+
+    scheme: str
+    mechanism: str
+    c: float
+    validation: float
+    preset: str
+    prior: float | None = None
+    rows: Mapping[str, int] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.scheme}, {self.mechanism}, c {self.c:g}, validation {self.validation:g}, preset {self.preset}, "
+            "the true prior"
+        )
+
+
+@dataclass(frozen=True)
+class PublishedCell:
+    """A figure in percent. ``printed``: what stands after ±; ``std``: the sample standard deviation that this means.
+
+    ``binarization``, ``calibrate``: where the publication has several; else empty.
+    """
+
+    method: str
+    data: str
+    printed_name: str
+    table: str
+    binarization: str
+    calibrate: str
+    criterion: str
+    measure: str
+    mean: float
+    printed: float
+    std: float
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a figure of ours is another one. ``known``: run (something was executed) or read (in released code)."""
+
+    methods: tuple[str, ...]
+    data: tuple[str, ...]
+    side: str
+    reason: str
+    evidence: str
+    known: str
+    released: str = ""
+
+    def fits(self, method: str, data: str, verdict: Verdict) -> bool:
+        """Whether it is about this cell, on the side where ours lies."""
+        return (
+            (not self.methods or method in self.methods)
+            and (not self.data or data in self.data)
+            and self.side in ("", verdict)
+        )
+
+
+@dataclass(frozen=True)
+class Source:
+    """A publication. ``seeds``: runs behind each figure; ``deviation``: times the printed ± is the sample standard
+    deviation. ``criteria``, ``measures``: of which there are figures, the first is the main one. ``note``: what else a
+    reader of a comparison must know.
+    """
+
+    key: str
+    name: str
+    citation: str
+    tables: str
+    seeds: int
+    deviation: float
+    criteria: tuple[str, ...]
+    measures: tuple[str, ...]
+    note: str
+    protocol: Protocol
+    cells: tuple[PublishedCell, ...]
+    reasons: tuple[Reason, ...]
+
+    def reason_of(self, method: str, data: str, verdict: Verdict) -> Reason | None:
+        """The known reason of a cell; None where there is none, and where the figures agree."""
+        if verdict == "matched":
+            return None
+        return next((reason for reason in self.reasons if reason.fits(method, data, verdict)), None)
+
+
+def verdict_of(ours: float, theirs: float, std: float) -> Verdict:
+    """Whether ours is within two of their standard deviations of theirs.
+
+    >>> verdict_of(90.0, 85.0, 2.5), verdict_of(90.0, 85.0, 2.4), verdict_of(80.0, 85.0, 2.0)
+    ('matched', 'above', 'below')
+    """
+    difference = ours - theirs
+    if abs(difference) <= WITHIN * std + 1e-9:  # figures with two decimals: a rounding error decides nothing
+        return "matched"
+    return "above" if difference > 0 else "below"
+
+
+def standing_of(verdict: Verdict | None, reason: Reason | None) -> str:
+    """What can be said of a cell.
+
+    matched; explained, where something was executed that shows the reason; known difference, where it was read in code
+    and nobody has measured how much it makes; unexplained; unknown, where there is no standard deviation.
+    """
+    if verdict is None:
+        return "unknown"
+    if verdict == "matched":
+        return "matched"
+    if reason is None:
+        return "unexplained"
+    return "explained" if reason.known == "run" else "known difference"
+
+
+def names() -> tuple[str, ...]:
+    """The publications of which there are tables."""
+    return tuple(_toml("sources.toml"))
+
+
+@cache
+def source(name: str) -> Source:
+    """A publication's tables. Raises RequestError for one that is not here.
+
+    >>> source("pubench2026").cells[1].mean
+    88.81
+    """
+    known = _toml("sources.toml")
+    if name not in known:
+        raise unknown("publication", name, known)
+    facts = known[name]
+    fields = ("scheme", "mechanism", "c", "validation", "preset")
+    protocol = Protocol(**{f: facts[f] for f in fields}, prior=facts.get("prior"), rows=facts.get("rows", {}))
+    return Source(
+        key=name,
+        name=facts["name"],
+        citation=f"{facts['name']}: {facts['title']}. {facts['venue']} {facts['year']}. {facts['tables']}.",
+        tables=facts["tables"],
+        seeds=facts["seeds"],
+        deviation=facts["deviation"],
+        criteria=tuple(facts["criteria"]),
+        measures=tuple(facts["measures"]),
+        note=facts.get("note", ""),
+        protocol=protocol,
+        cells=tuple(_cells(name, facts["deviation"])),
+        reasons=tuple(_reason(given) for given in _toml("reasons.toml").get(name, ())),
+    )
+
+
+def _cells(name: str, deviation: float) -> list[PublishedCell]:
+    with (files(__name__) / f"{name}.csv").open(encoding="utf-8") as file:
+        return [
+            PublishedCell(
+                **{field: row[field] for field in row if field not in ("mean", "printed")},
+                mean=float(row["mean"]),
+                printed=float(row["printed"]),
+                std=deviation * float(row["printed"]),
+            )
+            for row in csv.DictReader(file)
+        ]
+
+
+def _reason(given: Mapping[str, Any]) -> Reason:
+    lists = {name: tuple(given.get(name, ())) for name in ("methods", "data")}
+    return Reason(**{"side": "", **given, **lists})
+
+
+def _toml(name: str) -> dict[str, Any]:
+    return tomllib.loads((files(__name__) / name).read_text(encoding="utf-8"))

@@ -1,0 +1,85 @@
+"""The page of PU-Bench's Table 1 beside ours has every cell that was run with its verdict, and the missing ones."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from pubench.published import source
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[ModuleType]:
+    sys.path.insert(0, str(ROOT / "docs"))
+    spec = importlib.util.spec_from_file_location("published_page", ROOT / "docs" / "published_page.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    yield module
+    sys.path.remove(str(ROOT / "docs"))
+
+
+def write(folder: Path, rows: list[dict[str, object]]) -> None:
+    """Rows as ``benchmarks/study_rows.py`` writes them, in PU-Bench's main protocol but for what is given."""
+    with (ROOT / "benchmarks" / "results" / "study-conventional-13.csv").open(newline="") as file:
+        known = next(row for row in csv.DictReader(file) if row["criterion"] == "f1" and row["selected"] == "True")
+    given = [{**known, "run_id": str(k), **row} for k, row in enumerate(rows)]
+    with (folder / "study-made.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(known))
+        writer.writeheader()
+        writer.writerows(given)
+
+
+def test_every_cell_that_was_run_has_its_verdict_and_the_others_are_missing(page: ModuleType, tmp_path: Path) -> None:
+    spambase = {"data": "spambase"}
+    write(
+        tmp_path,
+        [
+            {**spambase, "method": "nnpu", "seed": 2, "accuracy": 90.0},
+            {**spambase, "method": "nnpu", "seed": 25, "accuracy": 92.0},
+            {**spambase, "method": "puet", "seed": 2, "accuracy": 85.43},
+            {**spambase, "method": "holistic-pu", "seed": 2, "accuracy": 80.0},
+            {**spambase, "method": "self-pu", "seed": 2, "accuracy": 90.0},
+            {**spambase, "method": "upu", "seed": 2, "accuracy": 90.0},
+            {**spambase, "method": "vpu", "seed": 2, "accuracy": 90.0, "c": 0.3},
+        ],
+    )
+    made = page.table_1(tmp_path)
+    first = made.splitlines()[0]
+    assert first.startswith(
+        "Of the 152 cells of Table 1, 4 were run: 1 matched, 1 explained, 1 known difference, 1 unexplained. "
+        "148 are missing"
+    )
+    section = made.partition("### Spambase\n")[2].partition("\n### ")[0]
+    lines = {line.split("`")[1]: line for line in section.splitlines() if line.startswith("| `")}
+    assert set(lines) == {"nnpu", "puet", "holistic-pu", "self-pu"}
+    assert "| 2 | 91.00 ± 1.41 | 81.66 ± 2.73 | +9.34 | above, explained |" in lines["nnpu"]
+    assert "| 1 | 85.43 | 84.43 ± 4.23 | +1.00 | matched |" in lines["puet"]
+    assert "| above, unexplained |" in lines["holistic-pu"]
+    reasons = {line.split("`")[1]: line for line in section.splitlines() if line.startswith("- `")}
+    assert set(reasons) == {"nnpu", "self-pu"}
+    assert "(*run*: benchmarks/results/released.csv)" in reasons["nnpu"]
+    assert "(*read*: PU-Bench's released code" in reasons["self-pu"]
+    (missing,) = [line for line in section.splitlines() if line.startswith("Missing")]
+    assert set(re.findall(r"`([a-z0-9-]+)`", missing)) == {c.method for c in source("pubench2026").cells} - set(lines)
+    assert "### MNIST\n\nMissing: no method was run." in made
+
+
+def test_the_page_has_the_place_for_it_and_the_committed_rows_fill_it(page: ModuleType) -> None:
+    text = (ROOT / "docs" / "pages" / "beside-published.md").read_text(encoding="utf-8")
+    assert text.count(page.MARKER) == 1
+    made = page.table_1()
+    assert made.count("\n### ") == 8
+    run = len([line for line in made.splitlines() if line.startswith("| `")])
+    assert f"Of the 152 cells of Table 1, {run} were run: " in made
+    assert f" {152 - run} are missing" in made
