@@ -62,7 +62,7 @@ class KernelMeans(PriorEstimator):
             "distance_of_means": embedding.distance,
             "thresholds": thresholds._asdict(),
         }
-        return answer(share, facts, warnings, None, "nothing: one estimate is too slow to be repeated, so there is no interval")
+        return answer(share, facts, warnings, None, "nothing: too slow to be repeated, so there is no interval")
 
 
 class KernelMeansGradient(KernelMeans):
