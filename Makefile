@@ -7,8 +7,8 @@ MANIFESTS := pyproject.toml $(wildcard pubench_*/pyproject.toml plugins/*/*/pypr
 SOURCES   := $(wildcard pubench_*/src plugins/*/*/src) $(wildcard .ci/*.py)
 # --inexact: plugins that you installed beside ours stay
 SYNC      := sync --quiet --inexact
-# a file's tests share what they set up
-PYTEST    := python -m pytest -n $(or $(WORKERS),auto) --dist loadfile
+# a file's tests share what they set up; files are begun in the order that conftest.py gives them
+PYTEST    := python -m pytest -n $(or $(WORKERS),auto) --dist loadfile --no-loadscope-reorder
 # what `make oldest` runs: the tests of every package, and those across packages that start the command
 OLDEST    := pubench_core/tests pubench_cli/tests plugins $(wildcard tests/test_cli_*.py) tests/test_user_tables.py \
              tests/test_plugins_broken.py
@@ -51,7 +51,7 @@ metadata: .venv/ready ## write what the distributions share into their pyproject
 
 coverage: .venv/ready ## all tests, measuring what they run; fails where that is less than the floor
 	$(BIN)/coverage erase
-	COVERAGE_CORE=$(CORE) $(BIN)/coverage run -m pytest -n $(or $(WORKERS),auto) --dist loadfile
+	COVERAGE_CORE=$(CORE) $(BIN)/coverage run -m pytest -n $(or $(WORKERS),auto) --dist loadfile --no-loadscope-reorder
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --fail-under $(COVERED)
 

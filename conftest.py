@@ -44,6 +44,26 @@ KEPT = (
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
+#: Files whose tests take longest, in that order: begun first, so that no worker is left with one of them at the end.
+LONGEST = (
+    "tests/test_docs.py",
+    "tests/test_study_faults.py",
+    "tests/test_python_estimator.py",
+    "tests/test_examples.py",
+    "tests/test_device_discipline.py",
+    "tests/test_study_cli.py",
+    "tests/test_study_ray.py",
+    "tests/test_worst_hour_tracking.py",
+    "tests/test_first_hour_cli.py",
+    "tests/test_user_tables.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first; the rest as collected."""
+    places = {str(Path(__file__).parent / name): place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(str(item.path), len(places)))
+
 
 def clean_environment(**more: str) -> dict[str, str]:
     return {name: os.environ[name] for name in KEPT if name in os.environ} | more

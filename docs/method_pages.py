@@ -102,14 +102,15 @@ UNMEASURED = "Nothing yet: no row of this method lies in `benchmarks/results/`."
 
 
 def measured(key: str, files: Iterable[Path]) -> list[str]:
-    """The section of what was measured: a table per protocol, that of most rows first, and the cost."""
+    """The section of what was measured: a table per protocol, PU-Bench's main comparison first, and the cost."""
     files, summary = list(files), summary_script()
+    main = summary.CONVENTIONAL
     groups: dict[Any, list[Any]] = {}
     for row in summary.read_accuracy(files):
         if row.method == key:
             groups.setdefault(row.protocol, []).append(row)
     parts: list[str] = []
-    for protocol, rows in sorted(groups.items(), key=lambda group: -len(group[1])):
+    for protocol, rows in sorted(groups.items(), key=lambda group: (group[0] != main, -len(group[1]))):
         parts += [_protocol(protocol), _scores(rows), origin(rows)]
     parts += _costs(row for row in summary.read_costs(files) if row.method == key)
     return ["## Measured", *(parts or [UNMEASURED])]

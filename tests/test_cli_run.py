@@ -410,7 +410,7 @@ class TestDryRun:
         assert (done.returncode, done.stderr) == (0, "")
         assert list(tmp_path.iterdir()) == []
         spec = yaml.safe_load(done.stdout)
-        sections = "data mechanism prior validation method backbone selection evaluation seed execution"
+        sections = "data mechanism prior prior_scorer validation method backbone selection evaluation seed execution"
         assert list(spec) == sections.split()
         assert (spec["prior"], spec["seed"], spec["backbone"]["key"]) == ("scaled:1.2", 2, "mlp")
         assert spec["method"]["config"]["lr"] == 0.01

@@ -40,7 +40,9 @@ SHORT = {
     "p3mix-c": ("warm_up=1",),
     "p3mix-e": ("warm_up=1",),
     "holistic-pu": ("trend_epochs=2", "trend_steps=3"),
+    "pubn": ("first_epochs=2",),
     "pul-cpbf": ("fence=2", "fence_epochs=1"),
+    "robust-pu": ("pre_training=2", "inner_epochs=2"),
     "vae-pu": ("pretraining_epochs=1", "epochs=8"),
 }
 #: How the waits of a method are counted: modality and scheme.
