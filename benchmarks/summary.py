@@ -25,7 +25,7 @@ REFERENCE = "nnpu"
 #: Columns that hold a test measure, beside ``accuracy_by_<criterion>``.
 MEASURES = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc")
 #: What PU-Bench prints: accuracy in percent, mean and standard deviation.
-PUBLISHED = Path(__file__).parent / "pubench-table-1.csv"
+PUBLISHED = Path(__file__).parents[1] / "pubench_core" / "src" / "pubench" / "published" / "pubench2026.csv"
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ def _of_studies(paths: Iterable[Path]) -> Iterator[AccuracyRow]:
 def published() -> dict[tuple[str, str], str]:
     """(method, data) -> accuracy as PU-Bench prints it, ``mean ± standard deviation``."""
     with PUBLISHED.open(newline="") as file:
-        return {(row["method"], row["data"]): f"{row['mean']} ± {row['std']}" for row in csv.DictReader(file)}
+        return {(row["method"], row["data"]): f"{row['mean']} ± {row['printed']}" for row in csv.DictReader(file)}
 
 
 def read_costs(paths: Iterable[Path]) -> Iterator[CostRow]:
