@@ -22,7 +22,7 @@ CORE       = $(shell $(BIN)/python -c "import sys; print('sysmon' if sys.version
 # where byte code is not kept, every command compiles its imports anew, for longer than it works
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test lint docs metadata coverage oldest wheels clean
+.PHONY: help setup demo test tests style types lint docs metadata coverage oldest wheels clean
 
 help: ## this list
 	@echo "usage: make TARGET"
@@ -33,14 +33,21 @@ setup: .venv/ready ## everything into .venv/, with the versions that pyproject.t
 demo: .venv/ready ## run nnPU on an embedded real data set, print the result table
 	$(BIN)/pubench run --method nnpu --data digits --mech scar --c 0.1
 
-test: .venv/ready lint ## lint, then all tests
-	$(BIN)/$(PYTEST)
+test: .venv/ready style ## lint and all tests; mypy, which has one core, runs beside the tests
+	@$(MAKE) --no-print-directory -j 2 types tests
 
-lint: .venv/ready ## the pyproject files against .ci/metadata.py, ruff, mypy
+lint: .venv/ready style types ## the pyproject files against .ci/metadata.py, ruff, mypy
+
+style: .venv/ready
 	$(BIN)/python .ci/metadata.py --check
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: .venv/ready
 	$(BIN)/mypy $(SOURCES)
+
+tests: .venv/ready
+	$(BIN)/$(PYTEST)
 
 docs: .venv/ready ## build the documentation into docs/site/
 	$(UV) $(SYNC) --all-groups
