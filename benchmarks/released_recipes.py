@@ -149,12 +149,12 @@ def p3mix_e(data: Table) -> Iterator[nn.Module]:
             positive = torch.arange(len(x)) < len(of_p)
             z = net(x)
             with torch.no_grad():
-                kept, belief = 1 - (z.sigmoid() - 0.5).abs() * 2, teacher(x).sigmoid()
+                p, belief = z.sigmoid(), teacher(x).sigmoid()
             partner = torch.randint(len(x), (len(x),)) if epoch >= 4 else torch.randperm(len(x))
             target, guide = positive.float(), belief
             other_target, other_guide = target[partner], guide[partner]
             if epoch >= 4:  # a U row that the network is not sure of is mixed with a labeled one
-                marginal = ~positive & (kept > 1 - (2 * 0.85 - 1))
+                marginal = ~positive & (p > 1 - 0.85) & (p < 0.85)
                 other_target = torch.where(marginal, 1.0, other_target)
                 other_guide = torch.where(marginal, 1.0, other_guide)
             share = float(np.random.beta(0.5, 0.5))

@@ -20,6 +20,7 @@ from ..prior import PriorEstimate
 from ..randomness import stream, torch_seed
 from ..request.plan import EstimatorChoice
 from ..results import Estimate, plain_data
+from ..specs import population_prior
 from ..specs.run import UNKNOWN, PriorScorer
 from ..training.networks import NetworkBuilder
 from .backbone_scores import held_out_by_backbone
@@ -122,7 +123,7 @@ def _estimated(
     estimate = make() if kept is None else kept.of(_content(samples, seed, scorer), make)
     if not one_sample:
         return estimate, estimate.share
-    return estimate, (n_positive + estimate.share * n_unlabeled) / (n_positive + n_unlabeled)
+    return estimate, population_prior(estimate.share, n_positive, n_positive + n_unlabeled)
 
 
 def _content(samples: Samples, seed: int, scorer: PriorScorer) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_serializer, model_validator
 
-from ..specs import RunSpec, Scheme, is_one_sample
+from ..specs import RunSpec, Scheme, is_one_sample, population_prior
 from ..specs.canonical import short_hash
 
 #: Raised when the meaning of a field of ``result.json`` changes or one goes; a record of another version is not read.
@@ -110,7 +110,7 @@ class Estimate(_Compact):
         """What the interval means for π, if there is one. ``n``: rows of the training pool, ``n_labeled`` labeled."""
         if self.interval is None or not is_one_sample(scheme):
             return self.interval
-        low, high = ((n_labeled + share * (n - n_labeled)) / n for share in self.interval)
+        low, high = (population_prior(share, n_labeled, n) for share in self.interval)
         return low, high
 
 

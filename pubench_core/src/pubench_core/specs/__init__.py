@@ -13,7 +13,7 @@ from .run import (
     UserTableSpec,
     ValidationSpec,
 )
-from .schemes import Scheme, is_one_sample, unlabeled_prior
+from .schemes import Scheme, is_one_sample, population_prior, unlabeled_prior
 
 __all__ = [
     "GIVEN",
@@ -29,5 +29,6 @@ __all__ = [
     "UserTableSpec",
     "ValidationSpec",
     "is_one_sample",
+    "population_prior",
     "unlabeled_prior",
 ]

@@ -21,3 +21,8 @@ def unlabeled_prior(prior: float, n_labeled: int, n: int) -> float:
     (π n - N_l) / (n - N_l), the π-bar of Wang et al.; not above 0 means π and the counts contradict each other.
     """
     return (prior * n - n_labeled) / (n - n_labeled)
+
+
+def population_prior(share: float, n_labeled: int, n: int) -> float:
+    """π of one-sample data, from the share of positives in U: the inverse of :func:`unlabeled_prior`."""
+    return (n_labeled + share * (n - n_labeled)) / n
