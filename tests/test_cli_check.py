@@ -72,7 +72,7 @@ def test_one_that_does_not_is_exit_1_and_named_with_what_failed(restless: Run, n
     assert not found["same-seed-same-scores"]["ok"]
     assert "the same seed twice" in found["same-seed-same-scores"]["reason"]
     assert not found["light-info"]["ok"]  # its entry point imports torch
-    assert found["both-schemes"]["ok"]
+    assert found["schemes"]["ok"]
     last = done.stderr.splitlines()[-1]
     assert last.startswith("error: ")
     assert "acme-restless same-seed-same-scores" in last

@@ -114,9 +114,18 @@ class TestWhatAMethodHolds:
         assert checked >= 2
 
 
-@pytest.mark.parametrize("modality", ["image", "text", "tabular"])
+@pytest.mark.parametrize(
+    ("modality", "sets"),
+    [
+        ("image", ()),
+        ("text", ()),
+        ("tabular", ()),
+        ("tabular", ("data.scheme=one-sample", "mechanism.c=null", "mechanism.positive_rate=0.2")),
+        ("tabular", ("data.scheme=two-sample", "mechanism.c=null", "mechanism.positive_rate=0.4")),
+    ],
+)
 def test_on_data_sorted_by_class_positions_in_memory_tell_nothing(
-    plugins: Registry, modality: str, monkeypatch: pytest.MonkeyPatch
+    plugins: Registry, modality: str, sets: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A file sorted by class, as spambase's is; the numbers are the instances and the order of the features."""
     from pubench_core.conformance.samples import Sample
@@ -129,7 +138,7 @@ def test_on_data_sorted_by_class_positions_in_memory_tell_nothing(
         return type(loaded)(x=loaded.x[order], y=loaded.y[order], mean=loaded.mean, std=loaded.std)
 
     monkeypatch.setattr(Sample, "read", sorted_by_class)
-    problem = build_problem(plan_of(plugins, f"data.key=conformance-{modality}", method="holds"))
+    problem = build_problem(plan_of(plugins, f"data.key=conformance-{modality}", *sets, method="holds"))
     assert problem.data.y is not None
     assert abs(auc(np.arange(len(problem.data.y), dtype=float), problem.data.y == 1)[0] - 0.5) == 0.5
     data = problem.view(frozenset())
@@ -155,8 +164,8 @@ class TestOtherPlugins:
     def test_draws_of_listeners_and_metrics_change_no_score(
         self, plugins: Registry, method: str, tmp_path: Path
     ) -> None:
-        length = "n_estimators=5" if method == "puet" else "epochs=2"
-        sets = ["data.key=conformance-tabular", "mechanism.c=0.3", "validation.fraction=0.25", length]
+        length = {"puet": ["n_estimators=5"], "lbe-pu": ["epochs=2", "pre_training=2"]}.get(method, ["epochs=2"])
+        sets = ["data.key=conformance-tabular", "mechanism.c=0.3", "validation.fraction=0.25", *length]
         sets += [f"method.key={method}", "selection.criterion=last"]
         found = []
         for name, more, listeners in (

@@ -215,12 +215,6 @@ def test_a_c_that_labels_nobody_is_refused_and_the_c_named_labels_somebody(
     assert split_of(data, c=enough, validation_fraction=0.0).train.n_labeled == 1
 
 
-@pytest.mark.parametrize("scheme", ["two-sample", "one-sample", "given"])
-def test_a_scheme_that_cannot_be_made_is_refused(labels_only: Maker, split_of: Splitter, scheme: str) -> None:
-    with pytest.raises(RequestError, match=scheme):
-        split_of(labels_only(50, 50), scheme=scheme)
-
-
 def test_a_mechanism_that_chooses_a_positive_twice_is_named_as_broken(labels_only: Maker, split_of: Splitter) -> None:
     with pytest.raises(PluginError, match="1 distinct positives instead of 4"):
         split_of(labels_only(50, 50), choose=lambda pool, positives, n, rng: np.zeros(n, dtype=np.int64))

@@ -107,6 +107,42 @@ def test_pa_uses_the_prior_that_the_method_was_given() -> None:
     assert found == pytest.approx(2 * 0.3 * 1 + 0.5)
 
 
+def two_models(c: float, errors: tuple[float, float]) -> Scored:
+    """Population of 2,000 rows, half of them positive, a share ``c`` of these labeled; a model that misses ``errors``
+    of the positives, labeled or not, and of the negatives.
+    """
+    y = np.repeat([1, 0], 1000)
+    wrong = np.concatenate([np.arange(1000) % 1000 < 1000 * error for error in errors])
+    order = np.concatenate([np.random.default_rng(0).permutation(1000), np.arange(1000, 2000)])
+    decided = np.where(wrong, 1 - y, y)[order]
+    labeled = np.arange(round(1000 * c))
+    return part(decided - 0.5, y, labeled, "single-training-set")
+
+
+def test_the_published_form_prefers_the_less_accurate_model_that_finds_more_labeled_rows() -> None:
+    """A model that finds a share a of the positives has c π (2 a - 1) more in the published form than in PA."""
+    good, eager = two_models(0.5, (0.3, 0.07)), two_models(0.5, (0.05, 0.38))
+    assert value("oa", good) > value("oa", eager)
+    assert value("pa", good) > value("pa", eager)
+    assert value("pa-published", good) < value("pa-published", eager)
+
+
+@pytest.mark.parametrize("scheme", ["case-control", "two-sample"])
+def test_where_u_is_a_draw_the_published_form_is_pa(scheme: Any) -> None:
+    rng = np.random.default_rng(3)
+    f, y = rng.normal(size=60), np.repeat([1, 0], 30)
+    scored = part(f, y, np.arange(8), scheme)
+    assert value("pa-published", scored) == value("pa", scored)
+
+
+def test_the_published_form_counts_labeled_rows_called_positive() -> None:
+    """Two of three labeled rows found, one of two unlabeled ones rejected, π = .3."""
+    f = np.array([1.0, 2.0, -1.0, 3.0, -2.0])
+    scored = Scored.of(f, labeled=np.arange(3), unlabeled=np.array([3, 4]), prior=0.3, scheme="one-sample")
+    assert value("pa-published", scored) == pytest.approx(2 * 0.3 * 2 / 3 + (2 + 1) / 5)
+    assert value("pa", scored) == pytest.approx(2 * 0.3 * 2 / 3 + (1 + 1) / 5)
+
+
 def test_a_score_of_zero_is_a_negative_decision_and_half_a_pair() -> None:
     f, y = np.zeros(4), np.array([1, 1, 0, 0])
     for scheme in ("case-control", "single-training-set"):

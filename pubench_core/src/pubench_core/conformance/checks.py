@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import torch
@@ -19,6 +19,7 @@ from ..errors import PubenchError
 from ..method import AnyMethod
 from ..metric import FloatArray
 from ..request.resolving import method_class
+from ..specs import Scheme
 from .register import PATIENCE, TOLERANCE, NotApplicable, check
 from .subject import Subject, assert_finite, assert_same
 
@@ -192,10 +193,10 @@ def save_and_load(subject: Subject) -> None:
     assert gap <= allowed, f"the loaded model's scores differ by up to {gap:.1e}"
 
 
-@check("both-schemes")
-def both_schemes(subject: Subject) -> None:
-    """case-control and single-training-set both give finite scores."""
-    for scheme in ("case-control", "single-training-set"):
+@check("schemes")
+def schemes(subject: Subject) -> None:
+    """case-control, single-training-set, one-sample and two-sample all give finite scores."""
+    for scheme in get_args(Scheme):
         assert_finite(subject.scores(subject.plan(scheme=scheme)), scheme)
 
 

@@ -23,6 +23,7 @@ from ..plugins.listeners import Listeners
 from ..plugins.registry import GROUP, Registry, installed
 from ..request import Layer, Plan, resolve
 from ..request.resolving import method_class
+from ..specs import DRAWN_SCHEMES
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -61,7 +62,7 @@ class Subject:
         return "truth" in self.info.needs
 
     def plan(self, *sets: str, modality: str = "tabular", scheme: str = "case-control", seed: int = 2) -> Plan:
-        """A short run: preset ``quick`` where the method has one, two epochs, labels at c = 0.3."""
+        """A short run: preset ``quick`` where the method has one, two epochs, c or a positive rate of 0.3."""
         quick = self.info.presets.get("quick")
         values = {name: field.default for name, field in method_class(self.info).Config.model_fields.items()}
         values |= quick.resolve(f"conformance-{modality}") if quick else {}
@@ -74,7 +75,7 @@ class Subject:
                     f"method.key={self.info.key}",
                     f"data.key=conformance-{modality}",
                     f"data.scheme={scheme}",
-                    "mechanism.c=0.3",
+                    "mechanism.positive_rate=0.3" if scheme in DRAWN_SCHEMES else "mechanism.c=0.3",
                     "validation.fraction=0.25",
                     "selection.criterion=last",
                     f"selection.criteria=[{', '.join(BLIND)}]",

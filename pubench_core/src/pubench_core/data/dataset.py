@@ -47,7 +47,8 @@ class PNDataset:
 
     ``rows``: rows of ``x`` that are in either class; ``y``: (len(x),) int8 with 1 positive, 0 negative, -1 dropped;
     None where the truth is not known. ``rows_test``/``y_test`` likewise for ``x_test``. ``labeled``: (len(x),) who is
-    labeled, where that is given and not simulated. Nothing is copied.
+    labeled, where that is given and not simulated. ``classes``: (len(x),) indices of the data set's own classes, where
+    it has more than the two. Nothing is copied.
     """
 
     key: str
@@ -61,6 +62,7 @@ class PNDataset:
     mean: tuple[float, ...] | None
     std: tuple[float, ...] | None
     labeled: npt.NDArray[np.bool_] | None = None
+    classes: IntArray | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -102,6 +104,7 @@ def binarize(info: DatasetInfo, loaded: ClassData, positive: tuple[int, ...], ne
         rows_test=np.flatnonzero(y_test >= 0) if y_test is not None else None,
         mean=loaded.mean,
         std=loaded.std,
+        classes=loaded.y,
     )
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
 from ..data.dataset import DataRoot, IntArray, PNDataset, binarize
+from ..data.drawn import draw
 from ..data.generator import Split, generate, given_split
 from ..data.posterior import auxiliary_logit
 from ..data.preprocess import Preprocessing
@@ -58,7 +59,8 @@ def build_problem(
     ``device``: the CPU by default. ``opened``: the data, where they were opened already. ``root``: where data lie; by
     default what the plan's spec and the environment say.
 
-    Raises RequestError for missing files, a c that labels nobody, or a prior that contradicts the counts.
+    Raises RequestError for missing files, a number of labels or rows that the data cannot give,
+    or a prior that contradicts the counts.
     """
     spec, root = plan.spec, root or data_root(plan.spec.execution)
     opened = opened or open_data(plan, root)
@@ -128,7 +130,7 @@ def _prior(
         kept=Kept(cache, _code_of(plan.estimator, plan)) if plan.estimator is not None else None,
     )
     if "prior" in plan.method.requires and found[0] is not None:
-        _refuse_contradiction(spec, found[0], split)
+        _refuse_contradiction(plan, found[0], split)
     return found
 
 
@@ -148,10 +150,16 @@ def _true_prior(spec: RunSpec, split: Split, truth: Truth | None) -> float | Non
     return int(population.sum()) / len(population)
 
 
-def _refuse_contradiction(spec: RunSpec, prior: float, split: Split) -> None:
-    """RequestError where more rows are labeled than the prior allows to be positive."""
+def _refuse_contradiction(plan: Plan, prior: float, split: Split) -> None:
+    """RequestError where more rows are labeled than the prior allows to be positive.
+
+    As many are too many for a method that reads the share of positives in U, which is then 0.
+    """
     n, n_labeled = len(split.train.rows), split.train.n_labeled
-    if is_one_sample(spec.data.scheme) and unlabeled_prior(prior, n_labeled, n) <= 0:
+    if not is_one_sample(plan.spec.data.scheme):
+        return
+    share = unlabeled_prior(prior, n_labeled, n)
+    if share < 0 or (share == 0 and plan.method.info.setting != "two-sample"):
         raise RequestError(
             f"prior {prior:g} contradicts the labels: {n_labeled} of {n} rows are labeled positives, so it must be "
             f"above {n_labeled / n:.4g}",
@@ -198,7 +206,6 @@ def _split(plan: Plan, data: PNDataset, cache: Path) -> tuple[Split, Preprocessi
 def _simulated(choice: MechanismChoice, spec: RunSpec, data: PNDataset, cache: Path) -> tuple[Split, Preprocessing]:
     """A split that a mechanism labels; it sees the preprocessed features of the pool."""
     assert data.y is not None
-    assert spec.mechanism.c is not None
     y = data.y
     fitted: list[Preprocessing] = []  # both parts are labeled on the same pool
     part = itertools.count()  # the training part, then the validation part
@@ -212,13 +219,27 @@ def _simulated(choice: MechanismChoice, spec: RunSpec, data: PNDataset, cache: P
         with isolated(torch_seed(spec.seed, "mechanism", next(part)), torch.device("cpu")):  # whatever it draws from
             return choice.mechanism.choose(fitted[0].apply(data.x[positives]), logit, n, rng)
 
-    split = generate(
-        data,
-        scheme=spec.data.scheme,
-        choose=choose,
-        c=spec.mechanism.c,
-        validation_fraction=spec.validation.fraction,
-        test_fraction=spec.data.test_fraction,
-        seed=spec.seed,
-    )
-    return split, fitted[0]
+    sizes: _Sizes = {
+        "validation_fraction": spec.validation.fraction,
+        "test_fraction": spec.data.test_fraction,
+        "seed": spec.seed,
+    }
+    if spec.mechanism.positive_rate is not None:
+        split = draw(
+            data,
+            scheme=spec.data.scheme,
+            choose=choose,
+            positive_rate=spec.mechanism.positive_rate,
+            total=spec.data.total,
+            **sizes,
+        )
+        # labels are chosen before the validation part is carved from P and U, which the pool does not have
+        return split, Preprocessing.fit(data.x, split.train.rows, spec.data.preprocess)
+    assert spec.mechanism.c is not None
+    return generate(data, scheme=spec.data.scheme, choose=choose, c=spec.mechanism.c, **sizes), fitted[0]
+
+
+class _Sizes(TypedDict):
+    validation_fraction: float
+    test_fraction: float
+    seed: int

@@ -50,6 +50,8 @@ class Selection:
     def __init__(
         self, names: tuple[str, ...], undefined: Mapping[str, str], lower_is_better: Collection[str] = ()
     ) -> None:
+        #: Why training ended before its plan; empty where it did not.
+        self.ended = ""
         self.tracks = {name: Track(name, undefined.get(name, ""), name not in lower_is_better) for name in names}
 
     @property
@@ -84,6 +86,16 @@ class Selection:
                 track.waited += 1
                 if patience is not None and track.waited >= patience:
                     track.stopped_at = epoch
+
+    def chosen(self, name: str) -> bool:
+        """Whether a criterion has chosen an epoch so far."""
+        return self.tracks[name].snapshot is not None
+
+    def close_without_last(self, why: str) -> None:
+        """Training ended before its plan, and its state is of no use: ``last`` has none, the others what they chose."""
+        self.ended = f"{why}; the epochs before count"
+        if "last" in self.tracks:
+            self.tracks["last"].undefined = why
 
     def close(self, epoch: int, snapshot: Snapshot, candidate: str) -> None:
         """Training is over: ``last`` becomes the final state."""

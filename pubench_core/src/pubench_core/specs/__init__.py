@@ -13,9 +13,10 @@ from .run import (
     UserTableSpec,
     ValidationSpec,
 )
-from .schemes import Scheme, is_one_sample, population_prior, unlabeled_prior
+from .schemes import DRAWN_SCHEMES, Scheme, is_one_sample, population_prior, unlabeled_prior
 
 __all__ = [
+    "DRAWN_SCHEMES",
     "GIVEN",
     "BackboneSpec",
     "DataSpec",

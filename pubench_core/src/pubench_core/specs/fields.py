@@ -124,7 +124,11 @@ def about(field: FieldInfo, name: str, default: Any = None) -> Any:
 
 def identity_of(model: BaseModel) -> dict[str, Any]:
     """The fields of a model that decide a run id, as plain data; those at their neutral value are left out."""
-    plain = model.model_dump(mode="json")
+    return _identity(model, model.model_dump(mode="json"))
+
+
+def _identity(model: BaseModel, plain: dict[str, Any]) -> dict[str, Any]:
+    """``plain``: the whole model as plain data, made once for all that is in it."""
     found: dict[str, Any] = {}
     for name, field in type(model).model_fields.items():
         value = getattr(model, name)
@@ -133,7 +137,7 @@ def identity_of(model: BaseModel) -> dict[str, Any]:
         neutral = about(field, "neutral", _NONE)
         if not isinstance(neutral, _NoNeutralValue) and _same(value, neutral):
             continue
-        found[name] = identity_of(value) if isinstance(value, BaseModel) else plain[name]
+        found[name] = _identity(value, plain[name]) if isinstance(value, BaseModel) else plain[name]
     return found
 
 

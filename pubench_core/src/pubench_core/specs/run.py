@@ -15,10 +15,10 @@ from pydantic import field_serializer, field_validator, model_validator
 
 from .canonical import short_hash
 from .fields import Field, Strict, identity_of
-from .schemes import Scheme, is_one_sample
+from .schemes import DRAWN_SCHEMES, Scheme, is_one_sample
 from .secrets import without_password
 
-Artifact = Literal["scores", "trace", "samples"]
+Artifact = Literal["scores", "trace", "samples", "training-scores"]
 Preprocess = Literal["none", "standardize", "l2"]
 PriorScorer = Literal["logistic", "bagged-nets", "backbone"]
 
@@ -70,6 +70,13 @@ class DataSpec(Strict):
     test_fraction: float = Field(
         0.2, gt=0, lt=1, description="share held out where a data set has no test part", accepts="a number in (0, 1)"
     )
+    total: int | None = Field(
+        None,
+        ge=2,
+        description="rows of P and U together, validation part included, drawn class-balanced (schemes one-sample and "
+        "two-sample); none: as many as the data set has",
+        neutral=None,
+    )
 
     @field_validator("positive", "negative")
     @classmethod
@@ -93,16 +100,39 @@ class MechanismSpec(Strict):
         0.1,
         gt=0,
         le=1,
-        description="label frequency p(labeled | positive); none where labels are given",
+        description="label frequency p(labeled | positive); none where labels are given, or positive_rate is",
         accepts="a number in (0, 1]",
+    )
+    positive_rate: float | None = Field(
+        None,
+        gt=0,
+        lt=1,
+        description="labeled rows as a share of P and U together, instead of c (schemes one-sample and two-sample)",
+        accepts="a number in (0, 1)",
+        neutral=None,
     )
     variant: str = Field("paper", description="which reading of the mechanism")
 
     @model_validator(mode="after")
-    def _c_unless_given(self) -> MechanismSpec:
-        if (self.c is None) != (self.key == GIVEN):
-            raise ValueError("c is a number in (0, 1], and absent where the labels are given")
+    def _one_number_unless_given(self) -> MechanismSpec:
+        if self.key == GIVEN:
+            if (self.c, self.positive_rate) != (None, None):
+                raise ValueError("c and positive_rate are absent where the labels are given")
+        elif (self.c is None) == (self.positive_rate is None):
+            raise ValueError("either c is a number in (0, 1], or positive_rate one in (0, 1)")
         return self
+
+    @property
+    def amount(self) -> tuple[str, float] | None:
+        """How many rows are labeled: the field's name and its value; None where the labels are given."""
+        if self.positive_rate is not None:
+            return "positive_rate", self.positive_rate
+        return None if self.c is None else ("c", self.c)
+
+    @property
+    def amount_in_words(self) -> str:
+        """``c = 0.1`` or ``positive rate = 0.3``; empty where the labels are given."""
+        return "" if self.amount is None else f"{self.amount[0].replace('_', ' ')} = {self.amount[1]:g}"
 
 
 class ValidationSpec(Strict):
@@ -139,6 +169,11 @@ class SelectionSpec(Strict):
 
     criterion: str = Field("pa", description="the criterion that names the result")
     criteria: tuple[str, ...] = Field(description="the criteria that are tracked")
+    non_finite: Literal["fail", "stop"] = Field(
+        "fail",
+        description="what a loss or score that is not finite does: fail the run, or end its training, of which the "
+        "epochs before count",
+    )
 
     @field_validator("criteria")
     @classmethod
@@ -214,6 +249,16 @@ class RunSpec(Strict):
     evaluation: EvaluationSpec = Field(description="measures", identifies=False)
     seed: int = Field(2, ge=0, lt=2**63, description="seed of split, labels, initialization and batches")
     execution: ExecutionSpec = Field(ExecutionSpec(), description="where and how", identifies=False)
+
+    @model_validator(mode="after")
+    def _sizes_of_the_scheme(self) -> RunSpec:
+        drawn = self.data.scheme in DRAWN_SCHEMES and self.data.own is None
+        if drawn != (self.mechanism.positive_rate is not None):
+            right = "mechanism.positive_rate" if drawn else "mechanism.c" if self.data.own is None else "neither"
+            raise ValueError(f"of c and positive_rate, scheme {self.data.scheme} takes {right}")
+        if self.data.total is not None and not drawn:
+            raise ValueError(f"data.total is for schemes {' and '.join(DRAWN_SCHEMES)} of a data set")
+        return self
 
     @field_validator("prior", mode="before")  # runs before Strict looks for truth values
     @classmethod

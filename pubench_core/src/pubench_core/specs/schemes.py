@@ -9,6 +9,9 @@ Scheme = Literal["case-control", "single-training-set", "two-sample", "one-sampl
 #: Schemes in which labeled and unlabeled rows together are one draw from the population (Wang et al.: one-sample).
 ONE_SAMPLE_SCHEMES: frozenset[str] = frozenset({"single-training-set", "one-sample"})
 
+#: Schemes of Wang et al., which draw P and U class-balanced from a data set (or are what a user says of a table).
+DRAWN_SCHEMES: tuple[Scheme, ...] = ("one-sample", "two-sample")
+
 
 def is_one_sample(scheme: str) -> bool:
     """Whether P and U together (rather than U alone) are a draw from the population."""

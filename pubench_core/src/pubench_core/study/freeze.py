@@ -64,7 +64,7 @@ def freeze(
         if other is not run:
             if other.row == run.row and run.draw is not None and other.draw != run.draw:
                 reason = f"the same hyper-parameters as draw {other.draw}"
-                excluded.append(Excluded(cell=f"{cell}, draw {cell.draw}", reason=reason))
+                excluded.append(Excluded(cell=str(cell), reason=reason))
                 continue
             raise RequestError(f"{file.origin}: '{cell}' is the same run as '{other}'; leave one of the two out")
         plans.append(plan)
@@ -88,7 +88,11 @@ def _every_estimator(study: StudySpec) -> bool:
 
 
 def _resolved(cell: Cell, file: StudyFile, registry: Registry, warn: Say) -> Plan:
-    layers = [Layer(dict(file.spec.settings), _below(file.origins, "settings")), Layer(dict(cell.values))]
+    layers = [
+        Layer(dict(file.spec.settings), _below(file.origins, "settings")),
+        Layer(dict(cell.settings)),
+        Layer(dict(cell.values)),
+    ]
     try:
         return resolve(layers, registry, warn)
     except (RequestError, PluginError) as error:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..errors import RequestError, shown
+from pydantic.fields import FieldInfo
+
+from ..errors import RequestError, shown, unknown
 from ..plugins.info import MethodInfo, PriorInfo
 from ..plugins.registry import Registry
 from ..randomness import stream
+from ..request.data import USUAL_POSITIVE_RATE
 from ..request.resolving import method_class
-from ..specs.fields import about
+from ..specs import DRAWN_SCHEMES
+from ..specs.fields import Choice, Search, about
 from ..specs.run import GIVEN
 from .spec import ALL, Axes, Draws, MechanismEntry, MethodEntry, StudySpec
 
@@ -27,12 +31,14 @@ class Cell:
     """One run that is asked for. ``row``: what its method is called; ``facts``: what ``exclude`` may name.
 
     ``values``: the request, as a run file would have it. ``draw``: number of the hyper-parameter draw, from 0.
+    ``settings``: those of its block, which ``values`` win over.
     """
 
     row: str
     facts: Mapping[str, Any]
     values: Mapping[str, Any]
     draw: int | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
         left_out = ("method", "data")
@@ -75,18 +81,37 @@ def _cells_of_block(block: Axes, study: StudySpec, registry: Registry) -> Iterat
         methods = tuple(MethodEntry(key=info.key) for info in registry.infos(MethodInfo))
     priors = [prior for given in axis("priors", ("true",)) for prior in _prior(given, registry)]
     mechanisms = axis("mechanisms", (MechanismEntry(key="scar"),))
-    labelings = [(entry, c) for entry in mechanisms for c in axis("c", (0.1,))]
+    labelings = [
+        _Labeling(entry.key, entry.variant, scheme, name, amount)
+        for scheme, entry in itertools.product(axis("schemes", ("case-control",)), mechanisms)
+        for name, amount in (
+            [("positive_rate", rate) for rate in axis("positive_rates", (USUAL_POSITIVE_RATE,))]
+            if scheme in DRAWN_SCHEMES
+            else [("c", c) for c in axis("c", (0.1,))]
+        )
+    ]
+    settings = {} if block is study else block.settings
     for data in axis("data", ()):
-        own = "own" in data
-        for (mechanism, c), scheme, prior, seed in itertools.product(
-            [(None, None)] if own else labelings,  # a table of one's own comes with its labels
-            [None] if own else axis("schemes", ("case-control",)),
+        for labeling, prior, seed in itertools.product(
+            [None] if "own" in data else labelings,  # a table of one's own comes with its labels
             priors,
             axis("seeds", (2,)),
         ):
             for entry in methods:
                 for row, config, draw in _configurations(entry, axis("draws", None), study, registry):
-                    yield _cell(study, entry, row, config, draw, data, mechanism, c, scheme, prior, seed, registry)
+                    cell = _cell(study, entry, row, config, draw, data, labeling, prior, seed, registry)
+                    yield replace(cell, settings=settings)
+
+
+@dataclass(frozen=True)
+class _Labeling:
+    """``name``: of the field that says how many rows are labeled, ``c`` or ``positive_rate``."""
+
+    mechanism: str
+    variant: str | None
+    scheme: str
+    name: str
+    amount: float
 
 
 def _cell(
@@ -96,9 +121,7 @@ def _cell(
     config: Mapping[str, Any],
     draw: int | None,
     data: Mapping[str, Any],
-    mechanism: MechanismEntry | None,
-    c: float | None,
-    scheme: str | None,
+    labeling: _Labeling | None,
     prior: float | str,
     seed: int,
     registry: Registry,
@@ -113,17 +136,18 @@ def _cell(
     facts: dict[str, Any] = {"method": row, "data": data.get("key") or data["own"].get("path")}
     if prior != "true" or "own" not in data:
         values["prior"] = prior
-    if mechanism is not None:
-        values["data"] = {**section, "scheme": scheme}
-        values["mechanism"] = {"key": mechanism.key, "c": c}
-        if mechanism.variant is not None:
-            values["mechanism"]["variant"] = mechanism.variant
-        facts |= {"mechanism": mechanism.key, "c": c, "scheme": scheme}
+    if labeling is not None:
+        values["data"] = {**section, "scheme": labeling.scheme}
+        values["mechanism"] = {"key": labeling.mechanism, labeling.name: labeling.amount}
+        if labeling.variant is not None:
+            values["mechanism"]["variant"] = labeling.variant
+        facts |= {"mechanism": labeling.mechanism, labeling.name: labeling.amount, "scheme": labeling.scheme}
     else:
         facts["mechanism"] = GIVEN
     if entry.backbone is not None:
         values["backbone"] = entry.backbone
-    return Cell(row, {**facts, "prior": prior, "seed": seed, "preset": preset}, values, draw)
+    facts |= {"prior": prior, "seed": seed, "preset": preset}
+    return Cell(row, facts if draw is None else {**facts, "draw": draw}, values, draw)
 
 
 def _listed(values: Mapping[str, Any], study: StudySpec) -> Cell:
@@ -182,10 +206,23 @@ def _drawn(entry: MethodEntry, draws: Draws, number: int, registry: Registry) ->
     info = registry.find(MethodInfo, entry.key)
     rng = stream(draws.seed, f"draws of {info.key}", number)
     fields = method_class(info).Config.model_fields
-    found = {name: search.draw(rng) for name, field in fields.items() if (search := about(field, "search"))}
+    for name in entry.ranges:
+        if name not in fields:
+            raise unknown(f"hyper-parameter of {info.key}", name, fields, where="ranges")
+    found = {
+        name: search.draw(rng) for name, field in fields.items() if (search := _range_of(name, field, entry, draws))
+    }
     if not found:
         raise RequestError(f"draws: {info.key} declares no ranges to draw from; give it a grid, or a list of its own")
     return {name: value for name, value in found.items() if name not in entry.config and name not in entry.grid}
+
+
+def _range_of(name: str, field: FieldInfo, entry: MethodEntry, draws: Draws) -> Search | None:
+    """What a hyper-parameter is drawn from; None where it is not drawn."""
+    declared: Search | None = about(field, "search")
+    if name in entry.ranges:
+        return Choice(entry.ranges[name])
+    return Choice(draws.ranges[name]) if name in draws.ranges and declared is not None else declared
 
 
 # -------------------------------------------------------------------- conditions

@@ -60,7 +60,12 @@ class PlannedRun(Stored):
 
     def __str__(self) -> str:
         """``nnpu on digits, c 0.1, seed 2``: what tells it from its neighbors."""
-        more = {"draw": self.draw, "c": self.spec.mechanism.c, "seed": self.spec.seed}
+        more = {
+            "draw": self.draw,
+            "c": self.spec.mechanism.c,
+            "positive rate": self.spec.mechanism.positive_rate,
+            "seed": self.spec.seed,
+        }
         if self.spec.prior != "true":
             more["prior"] = self.spec.prior  # type: ignore[assignment]
         if self.spec.mechanism.key not in ("scar", "given"):

@@ -33,6 +33,14 @@ def _entries(given: Any, what: str) -> Any:
     return [{"key": item} if isinstance(item, str) else item for item in given]
 
 
+def _lists_of(given: Any, what: str) -> Any:
+    """A mapping from names to lists that are not empty."""
+    for name, values in (given or {}).items() if isinstance(given, Mapping) else ():
+        if not isinstance(values, (list, tuple)) or not values:
+            raise ValueError(f"{what}.{name}: a list of values is right, given {shown(values)}")
+    return given or {}
+
+
 class MethodEntry(Strict):
     """A method as the study runs it; what is given here wins over what the study gives to all."""
 
@@ -43,16 +51,16 @@ class MethodEntry(Strict):
     grid: dict[str, tuple[Any, ...]] = Field(
         default_factory=dict, description="hyper-parameter -> values; every combination is a row of its own"
     )
+    ranges: dict[str, tuple[Any, ...]] = Field(
+        default_factory=dict, description="hyper-parameter -> values that draws choose from, instead of its own range"
+    )
     calibrate: Literal["auto", "on", "off"] | None = Field(None, description="as for a run")
     backbone: str | None = Field(None, description="the network; none: the data set's")
 
-    @field_validator("grid", mode="before")
+    @field_validator("grid", "ranges", mode="before")
     @classmethod
-    def _lists(cls, given: Any) -> Any:
-        for name, values in (given or {}).items() if isinstance(given, Mapping) else ():
-            if not isinstance(values, (list, tuple)) or not values:
-                raise ValueError(f"grid.{name}: a list of values is right, given {shown(values)}")
-        return given or {}
+    def _lists(cls, given: Any, info: ValidationInfo) -> Any:
+        return _lists_of(given, str(info.field_name))
 
     @property
     def row(self) -> str:
@@ -73,6 +81,15 @@ class Draws(Strict):
     number: int = Field(ge=1, le=1000, description="configurations per method")
     seed: int = Field(0, ge=0, description="of the draws")
     with_default: bool = Field(True, description="whether the first is the configuration as it stands")
+    ranges: dict[str, tuple[Any, ...]] = Field(
+        default_factory=dict,
+        description="hyper-parameter -> values to choose from, instead of the range of each method that draws it",
+    )
+
+    @field_validator("ranges", mode="before")
+    @classmethod
+    def _lists(cls, given: Any) -> Any:
+        return _lists_of(given, "ranges")
 
 
 class Axes(Strict):
@@ -86,12 +103,18 @@ class Axes(Strict):
     )
     mechanisms: tuple[MechanismEntry, ...] | None = Field(None, description="keys, or mappings with key and variant")
     c: tuple[float, ...] | None = Field(None, description="label frequencies")
+    positive_rates: tuple[float, ...] | None = Field(
+        None, description="labeled rows as shares of P and U, instead of c (schemes one-sample and two-sample)"
+    )
     schemes: tuple[Scheme, ...] | None = Field(None, description="how labeled and unlabeled rows were sampled")
     priors: tuple[float | str, ...] | None = Field(
         None, description="true, numbers, scaled:FACTOR, estimated:KEY (estimated:all: every installed estimator)"
     )
     seeds: tuple[int, ...] | None = Field(None, description="seeds, or how many of the PU-Bench protocol's")
     draws: Draws | None = Field(None, description="hyper-parameter draws; a number, or number, seed, with_default")
+    settings: dict[str, Any] = Field(
+        default_factory=dict, description="any other part of a run, as in a run file; holds for every run"
+    )
 
     @field_validator("methods", mode="before")
     @classmethod
@@ -108,7 +131,7 @@ class Axes(Strict):
     def _mechanisms(cls, given: Any) -> Any:
         return _entries(given, "mechanisms")
 
-    @field_validator("c", "schemes", "priors", mode="before")
+    @field_validator("c", "positive_rates", "schemes", "priors", mode="before")
     @classmethod
     def _listed(cls, given: Any, info: ValidationInfo) -> Any:
         listed = given if given is None or isinstance(given, (list, tuple)) else [given]
@@ -137,7 +160,7 @@ class Axes(Strict):
 
     @model_validator(mode="after")
     def _nothing_empty(self) -> Axes:
-        for name in ("methods", "data", "mechanisms", "c", "schemes", "priors", "seeds"):
+        for name in ("methods", "data", "mechanisms", "c", "positive_rates", "schemes", "priors", "seeds"):
             found = getattr(self, name)
             if found is not None and not len(found):
                 raise ValueError(f"{name}: the list is empty, so there would be no run; name one or leave it out")
@@ -145,7 +168,7 @@ class Axes(Strict):
 
 
 #: What ``exclude`` may name: the facts of one run.
-CONDITIONS = ("method", "data", "mechanism", "c", "scheme", "prior", "seed", "preset")
+CONDITIONS = ("method", "data", "mechanism", "c", "positive_rate", "scheme", "prior", "seed", "preset", "draw")
 
 
 class StudySpec(Axes):
@@ -159,9 +182,6 @@ class StudySpec(Axes):
     description: str = Field("", description="what it is for")
     presets: tuple[str, ...] = Field(
         (), description="the first of these that a method has is its preset; none: its defaults"
-    )
-    settings: dict[str, Any] = Field(
-        default_factory=dict, description="any other part of a run, as in a run file; holds for every run"
     )
     include: tuple[Axes, ...] = Field((), description="more lists, each combined in itself")
     exclude: tuple[dict[str, Any], ...] = Field(

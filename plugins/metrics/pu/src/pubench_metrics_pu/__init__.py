@@ -26,6 +26,17 @@ def pubench_metrics() -> list[MetricInfo]:
             criterion=True,
         ),
         MetricInfo(
+            key="pa-published",
+            name="PA as published",
+            summary="proxy accuracy as Wang et al.'s code has it: under one-sample data it is not their Equation 3",
+            family="proxy",
+            reference=_WANG,
+            load=f"{_HERE}:pa_published",
+            needs=frozenset({"labeled", "prior", "scheme"}),
+            assumes=frozenset({"prior", "SCAR"}),
+            criterion=True,
+        ),
+        MetricInfo(
             key="pauc",
             name="PAUC",
             summary="proxy AUC: P' against U'; orders models as AUC does, under SCAR",

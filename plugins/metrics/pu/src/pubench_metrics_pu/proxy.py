@@ -23,6 +23,18 @@ def pa(view: MetricView) -> float:
     return float(2 * view.prior * found.mean() + negative.mean())
 
 
+def pa_published(view: MetricView) -> float:
+    """PA as Wang et al.'s released code computes it (wu-dd/PUBench, lib/misc.py, val_proxy_accuracy).
+
+    One-sample: 2 π a + (rows of P' predicted positive + rows of U' predicted negative) / (n_P' + n_U'), where
+    Equation 3 has the rows of P' predicted negative. Otherwise it is :func:`pa`. Kept to see what it would have chosen.
+    """
+    found, negative = view.decisions[_labeled(view)], ~view.decisions[_unlabeled(view)]
+    if not view.one_sample:
+        return pa(view)
+    return float(2 * view.prior * found.mean() + np.concatenate([found, negative]).mean())
+
+
 def pauc(view: MetricView) -> float:
     """Share of pairs (P', U') in the right order, ties counted half; needs no prior."""
     positive, unlabeled = view.scores[_labeled(view)], view.scores[_unlabeled(view)]

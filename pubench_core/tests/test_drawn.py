@@ -1,0 +1,177 @@
+"""The schemes of Wang et al.: how many rows of which class are drawn, who is labeled, what the validation part is."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pubench_core.data.dataset import PNDataset
+from pubench_core.data.drawn import balanced, draw
+from pubench_core.data.generator import Split
+from pubench_core.errors import RequestError
+
+SCHEMES = ("one-sample", "two-sample")
+#: Sizes of the digits in USPS's training part.
+USPS = (1194, 1005, 731, 658, 652, 556, 664, 645, 542, 644)
+
+
+def data_of(sizes: tuple[int, ...], positive: tuple[int, ...], *, with_test: bool = True) -> PNDataset:
+    """Classes of these sizes, sorted; a test part of its own has one row of each side."""
+    classes = np.repeat(np.arange(len(sizes)), sizes)
+    y = np.isin(classes, positive).astype(np.int8)
+    return PNDataset(
+        key="sizes",
+        modality="tabular",
+        x=np.zeros((len(y), 1), dtype=np.float32),
+        y=y,
+        rows=np.arange(len(y)),
+        x_test=np.zeros((2, 1), dtype=np.float32) if with_test else None,
+        y_test=np.array([1, 0], dtype=np.int8) if with_test else None,
+        rows_test=np.arange(2) if with_test else None,
+        mean=None,
+        std=None,
+        classes=classes,
+    )
+
+
+def uniformly(pool: Any, positives: Any, n: int, rng: np.random.Generator) -> Any:
+    return rng.choice(len(positives), size=n, replace=False)
+
+
+def split_of(data: PNDataset, **more: Any) -> Split:
+    usual: dict[str, Any] = {
+        "scheme": "one-sample",
+        "choose": uniformly,
+        "positive_rate": 0.3,
+        "total": None,
+        "validation_fraction": 0.1,
+        "test_fraction": 0.1,
+        "seed": 2,
+    }
+    return draw(data, **{**usual, **more})
+
+
+def rows_of(split: Split) -> tuple[np.ndarray, np.ndarray]:
+    """(labeled, unlabeled) rows of training and validation parts together."""
+    parts = (split.train, split.validation)
+    return (
+        np.concatenate([part.rows[part.labeled] for part in parts]),
+        np.concatenate([part.rows[~part.labeled] for part in parts]),
+    )
+
+
+@pytest.mark.parametrize("positive", [(4, 5, 7, 8, 9), (1, 4, 6, 8, 9)])
+@pytest.mark.parametrize("rate", [0.1, 0.2, 0.3, 0.4])
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_counts_are_those_of_the_paper(scheme: str, rate: float, positive: tuple[int, ...]) -> None:
+    """USPS: 4,000 rows; sizes of the released code (wu-dd/PUBench, lib/misc.py, gen_configs, set1 to set10)."""
+    data = data_of(USPS, positive)
+    split = split_of(data, scheme=scheme, positive_rate=rate, total=4000)
+    labeled, unlabeled = rows_of(split)
+    assert (len(labeled), len(unlabeled)) == (rate * 4000, (1 - rate) * 4000)
+    assert data.y is not None
+    assert data.y[labeled].all()
+    population = np.concatenate([labeled, unlabeled]) if scheme == "one-sample" else unlabeled
+    assert data.classes is not None
+    assert set(Counter(data.classes[population]).values()) == {len(population) // 10}
+    assert len(np.intersect1d(labeled, unlabeled)) == 0
+    validation = split.validation
+    assert validation.n_labeled == math.floor(0.1 * len(labeled))
+    assert len(validation.rows) - validation.n_labeled == math.floor(Fraction("0.1") * len(unlabeled))
+
+
+def test_at_half_every_positive_of_one_sample_data_is_labeled() -> None:
+    data = data_of(USPS, (4, 5, 7, 8, 9))
+    labeled, unlabeled = rows_of(split_of(data, positive_rate=0.5, total=4000))
+    assert len(labeled) == len(unlabeled) == 2000
+    assert data.y is not None
+    assert not data.y[unlabeled].any()
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    sizes=st.lists(st.integers(1, 30), min_size=2, max_size=6),
+    n_positive_classes=st.integers(1, 5),
+    scheme=st.sampled_from(SCHEMES),
+    rate=st.sampled_from([0.1, 0.25, 0.5]),
+    fraction=st.sampled_from([0.0, 0.1, 0.4]),
+    seed=st.integers(0, 3),
+)
+def test_without_a_total_as_many_rows_are_drawn_as_there_are(
+    sizes: list[int], n_positive_classes: int, scheme: str, rate: float, fraction: float, seed: int
+) -> None:
+    positive = tuple(range(min(n_positive_classes, len(sizes) - 1)))
+    data = data_of(tuple(sizes), positive)
+    assert data.y is not None
+    asked: dict[str, Any] = {
+        "scheme": scheme,
+        "positive_rate": rate,
+        "validation_fraction": fraction,
+        "seed": seed,
+    }
+    if min(int(data.y.sum()), int((1 - data.y).sum())) < 1 / rate:  # nobody is labeled, or nobody is left
+        return
+    split = split_of(data, **asked)
+    labeled, unlabeled = rows_of(split)
+    n = len(labeled) + len(unlabeled)
+    assert len(labeled) == math.floor(Fraction(str(rate)) * n)
+    population = np.concatenate([labeled, unlabeled]) if scheme == "one-sample" else unlabeled
+    assert data.y[population].sum() == len(population) // 2
+    with pytest.raises(RequestError, match=f"allows {n} rows"):
+        split_of(data, **asked, total=n + 1)
+
+
+def test_a_class_with_too_few_rows_is_made_up_for_by_the_others_of_its_side() -> None:
+    data = data_of((3, 50, 50, 90, 90), (0, 1, 2))
+    drawn = balanced(data, np.arange(283), 180)
+    assert data.classes is not None
+    assert sorted(Counter(data.classes[drawn]).items()) == [(0, 3), (1, 43), (2, 44), (3, 45), (4, 45)]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_position_tells_nothing_and_the_seed_decides_all(scheme: str) -> None:
+    data = data_of((300, 900, 400, 600), (0, 1))
+    split = split_of(data, scheme=scheme, total=1000)
+    again, other = split_of(data, scheme=scheme, total=1000), split_of(data, scheme=scheme, total=1000, seed=3)
+    for one, same, another in zip(_parts(split), _parts(again), _parts(other), strict=True):
+        assert np.array_equal(one, same)
+        assert not np.array_equal(one, another)
+    assert data.y is not None
+    truth = data.y[split.train.rows].astype(float)
+    place = np.arange(len(truth))
+    for told in (truth, split.train.labeled.astype(float)):
+        bound = 5 / math.sqrt(len(place))  # five standard errors of a correlation of 0
+        assert abs(np.corrcoef(place, told)[0, 1]) < bound
+
+
+def _parts(split: Split) -> list[np.ndarray]:
+    return [split.train.rows, split.validation.rows]
+
+
+def test_the_test_part_is_split_off_first_where_there_is_none() -> None:
+    data = data_of((500, 500), (1,), with_test=False)
+    split = split_of(data, test_fraction=0.2)
+    assert len(split.test_rows) == 200
+    assert not np.isin(np.concatenate(rows_of(split)), split.test_rows).any()
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"positive_rate": 0.6}, "half of the rows drawn are positive, so that 0.5 labels them all"),
+        ({"total": 5000}, "data.total 5000: sizes allows 400 rows of P and U"),
+        ({"positive_rate": 0.001}, "labels nobody: floor(0.001 x 400 rows) = 0; it must be at least 0.0025"),
+        ({"positive_rate": 0.6, "scheme": "two-sample", "total": 400}, "allows 251 rows"),
+    ],
+)
+def test_what_the_data_cannot_give_is_refused(more: dict[str, Any], message: str) -> None:
+    with pytest.raises(RequestError) as refusal:
+        split_of(data_of((100, 100, 100, 100), (0, 1)), **more)
+    assert message in str(refusal.value)
