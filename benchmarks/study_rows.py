@@ -30,12 +30,15 @@ from pubench_core.study.plan import read_plan
 
 MEASURES = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc")
 COLUMNS = (
-    "method", "data", "mechanism", "c", "scheme", "prior", "told_prior", "seed", "preset", "settings", "criterion",
-    "criterion_oracle", "selected", "epoch", "epochs", *MEASURES, "seconds", "peak_mib", "at_once", "threads",
-    "run_id", "code", "commit", "machine", "study",
+    "method", "data", "mechanism", "c", "positive_rate", "scheme", "prior", "told_prior", "seed", "preset", "settings",
+    "criterion", "criterion_oracle", "criterion_value", "selected", "epoch", "epochs", *MEASURES, "seconds", "peak_mib",
+    "at_once", "threads", "run_id", "code", "commit", "machine", "study",
 )  # fmt: skip
 #: What decides which row stands before which.
-ORDER = ("data", "method", "mechanism", "c", "scheme", "prior", "preset", "settings", "seed", "run_id", "criterion")
+ORDER = (
+    "data", "method", "mechanism", "c", "positive_rate", "scheme", "prior", "preset", "settings", "seed", "run_id",
+    "criterion",
+)  # fmt: skip
 
 
 def rows(results: Path, study: str | None) -> list[dict[str, Any]]:
@@ -63,7 +66,8 @@ def _rows(record: Record, study: str, asked: dict[str, str]) -> Iterator[dict[st
             "method": spec.method.key,
             "data": spec.data.key,
             "mechanism": spec.mechanism.key,
-            "c": spec.mechanism.c,
+            "c": "" if spec.mechanism.c is None else spec.mechanism.c,
+            "positive_rate": "" if spec.mechanism.positive_rate is None else spec.mechanism.positive_rate,
             "scheme": spec.data.scheme,
             "prior": str(spec.prior),
             "told_prior": result.data.prior.given,
@@ -72,6 +76,7 @@ def _rows(record: Record, study: str, asked: dict[str, str]) -> Iterator[dict[st
             "settings": _settings(spec, asked),
             "criterion": name,
             "criterion_oracle": criterion.oracle,
+            "criterion_value": "" if criterion.value is None else round(criterion.value, 6),
             "selected": name == result.selected,
             "epoch": criterion.epoch,
             "epochs": result.epochs,
@@ -108,7 +113,7 @@ def _settings(spec: RunSpec, known: dict[str, str]) -> str:
     plain = {
         "method": {"key": spec.method.key, "preset": spec.method.preset},
         "data": {"key": spec.data.key, "scheme": spec.data.scheme},
-        "mechanism": {"key": spec.mechanism.key, "c": spec.mechanism.c},
+        "mechanism": {"key": spec.mechanism.key, **dict([spec.mechanism.amount] if spec.mechanism.amount else [])},
         "prior": spec.prior,
     }
     mine = _assignments(spec)

@@ -30,7 +30,10 @@ PUBLISHED = Path(__file__).parents[1] / "pubench_core" / "src" / "pubench" / "pu
 
 @dataclass(frozen=True)
 class Protocol:
-    """How a run was labeled, trained and chosen. ``sets``: what its command assigns further (``lr=1e-3``)."""
+    """How a run was labeled, trained and chosen. ``sets``: what its command assigns further (``lr=1e-3``).
+
+    ``positive_rate``: what says how many rows are labeled where ``c`` is empty.
+    """
 
     scheme: str
     mechanism: str
@@ -39,6 +42,7 @@ class Protocol:
     criterion: str
     prior: str
     sets: tuple[str, ...]
+    positive_rate: str = ""
 
 
 #: PU-Bench's main comparison.
@@ -135,6 +139,7 @@ def _of_studies(paths: Iterable[Path]) -> Iterator[AccuracyRow]:
                 named["criterion"],
                 named["prior"],
                 tuple(named["settings"].split()),
+                named.get("positive_rate", ""),
             ),
             measures=measures,
             undefined=frozenset(row["criterion"] for row in rows if not row["epoch"]),

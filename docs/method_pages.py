@@ -123,7 +123,7 @@ def _protocol(protocol: Any) -> str:
     words = [
         protocol.scheme,
         names.get(protocol.mechanism, protocol.mechanism),
-        f"c = {protocol.c}",
+        f"c = {protocol.c}" if protocol.c else f"positive rate {protocol.positive_rate}",
         f"preset `{protocol.preset}`",
         f"epoch by validation `{protocol.criterion}`" + (" (oracle)" if protocol.criterion in oracles else ""),
         "true prior" if protocol.prior == "true" else f"prior given as {protocol.prior}",

@@ -31,17 +31,25 @@ PROTOCOL: dict[str, Any] = {
 ALIKE = "all 920 test rows are decided positive (scores from 0.1 to 0.2, decided at 0): ..."
 
 
-def run(accuracy: float | None, seed: int = 2, warnings: tuple[str, ...] = (), **changed: Any) -> RunResult:
-    """A finished run in PU-Bench's main protocol, but for ``changed`` sections."""
+def run(
+    accuracy: float | None, seed: int = 2, warnings: tuple[str, ...] = (), criterion: str = "f1", value: float = 0.5,
+    **changed: Any,
+) -> RunResult:  # fmt: skip
+    """A finished run in PU-Bench's main protocol, but for ``changed`` sections. ``value``: of its criterion."""
     sections = {
         name: {**PROTOCOL.get(name, {}), **more} if isinstance(more, dict) else more for name, more in changed.items()
     }
     plan = resolve([Layer({**PROTOCOL, **sections, "seed": seed})], registry())
     measure = Measure(undefined="none") if accuracy is None else Measure(value=accuracy)
     chosen = CriterionResult(
-        oracle=True, epoch=1, value=0.5, snapshot="epoch-1", warnings=warnings, measures={"test": {"accuracy": measure}}
+        oracle=True,
+        epoch=1,
+        value=value,
+        snapshot="epoch-1",
+        warnings=warnings,
+        measures={"test": {"accuracy": measure}},
     )
-    result = made_result(plan.run_id, spec=plan.spec, selected="f1", criteria={"f1": chosen})
+    result = made_result(plan.run_id, spec=plan.spec, selected=criterion, criteria={criterion: chosen})
     return RunResult(result, Path("results") / plan.run_id)
 
 
@@ -113,14 +121,61 @@ def test_runs_that_decide_every_row_alike_are_counted() -> None:
     assert str(cell.ours) == "75.50 ± 20.51 (2, 1 alike)"
 
 
-def test_wang_and_others_drew_another_sample_so_nothing_of_ours_is_compared() -> None:
-    mine = run(
-        0.9, method={"preset": "wang", "calibrate": "off"}, data={"key": "letter", "scheme": "single-training-set",
-        "binarization": "case1"}, mechanism={"c": 0.6}, validation={"fraction": 0.1},
-    )  # fmt: skip
-    found = beside_published(Results([mine]), "wang2026")
-    assert found.left_out[0].why == "other protocol: 20 rows of P and U, theirs 13,000"
+WANG: dict[str, Any] = {
+    "prior": 0.5,
+    "method": {"preset": "wang", "calibrate": "off"},
+    "data": {
+        "key": "letter", "scheme": "one-sample", "binarization": "case1", "total": 13000, "preprocess": "none",
+        "test_fraction": 0.1,
+    },
+    "mechanism": {"c": None, "positive_rate": 0.3},
+    "validation": {"fraction": 0.1},
+    "selection": {"criterion": "pa"},
+}  # fmt: skip
+
+
+def of_wang(accuracy: float = 0.9, seed: int = 2, value: float = 1.2, **changed: Any) -> RunResult:
+    """A finished run in the protocol of Wang et al., but for ``changed`` sections."""
+    return run(accuracy, seed, criterion="pa", value=value, **{**WANG, **changed})
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({}, ""),
+        ({"scheme": "two-sample"}, "scheme two-sample, theirs one-sample"),
+        ({"total": 400}, "data.total 400, theirs 13000"),
+        ({"preprocess": "standardize"}, "data.preprocess standardize, theirs none"),
+    ],
+)
+def test_only_runs_of_the_sample_that_wang_and_others_drew_are_compared(changed: dict[str, Any], why: str) -> None:
+    found = beside_published(Results([of_wang(data={**WANG["data"], **changed})]), "wang2026", criterion="pa")
+    assert [one.why for one in found.left_out] == ([f"other protocol: {why}"] if why else [])
+    assert [(cell.method, cell.data) for cell in found.cells] == ([] if why else [("nnpu", "letter case1")])
     assert "best of ten hyper-parameter draws" in found.notes[-1]
+
+
+def test_of_several_draws_the_one_that_the_criterion_prefers_is_compared_on_each_split() -> None:
+    """Two splits, three draws each: on the first the second draw is chosen, on the other the third."""
+    drawn = [
+        (2, 0.001, 0.90, 1.1), (2, 0.002, 0.70, 1.3), (2, 0.0005, 0.95, 1.2),
+        (25, 0.001, 0.91, 1.0), (25, 0.002, 0.92, 1.0), (25, 0.0005, 0.80, 1.4),
+    ]  # fmt: skip
+    runs = [
+        of_wang(accuracy, seed, value=value, method={**WANG["method"], "config": {"lr": lr}})
+        for seed, lr, accuracy, value in drawn
+    ]
+    found = beside_published(Results(runs), "wang2026", criterion="pa")
+    assert found.left_out == ()
+    (cell,) = found.cells
+    assert str(cell.ours) == "75.00 ± 7.07 (2)"
+    assert "the best of 3 finished draws by pa, on each split" in found.notes[0]
+
+    table = Results(runs).best_of_draws("pa").table("accuracy", "pa")
+    assert table.rows == ("nnpu",)
+    assert table.cells[table.rows[0], table.columns[0]].mean == pytest.approx(0.75)
+    assert len(Results(runs).table("accuracy", "pa").rows) == 3
+    assert [run.result.spec.method.config["lr"] for run in Results(runs).best_of_draws("pa")] == [0.002, 0.0005]
 
 
 def test_a_criterion_and_a_measure_without_figures_are_refused() -> None:

@@ -13,6 +13,7 @@ from pubench_core.errors import PluginError, RequestError, unknown
 from pubench_core.plugins.info import DatasetInfo, MechanismInfo, MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.specs import DataSpec, RunSpec
+from pubench_core.specs.fields import about
 
 from .grouping import Cell, Grid, grid_of
 from .published import STANDINGS, Protocol, PublishedCell, Reason, Source, Verdict, source, standing_of, verdict_of
@@ -114,7 +115,9 @@ def beside_published(
     measure = _one_of("measure", measure, theirs.measures, theirs.name)
     wanted = [cell for cell in theirs.cells if (cell.criterion, cell.measure) == (criterion, measure)]
     compared, left_out, met = [], [], set()
-    grid = _grid(results)
+    several = theirs.protocol.draws and criterion in results.criteria
+    chosen = results.best_of_draws(criterion) if several else results
+    grid = _grid(chosen, drawn=theirs.protocol.draws)
     for row, column, cell in _cells(grid):
         spec = _first(cell).result.spec
         found = [one for one in wanted if (one.method, one.data) == (spec.method.key, spec.data.key)]
@@ -138,8 +141,8 @@ def beside_published(
         percent=True,
         cells=tuple(compared),
         left_out=tuple(left_out),
-        missing=tuple(dict.fromkeys((one.method, one.data) for one in wanted if one not in met)),
-        notes=(*grid.notes, *([theirs.note] if theirs.note else [])),
+        missing=tuple(dict.fromkeys(_name_of(one) for one in wanted if one not in met)),
+        notes=(*grid.notes, *chosen.notes, *([theirs.note] if theirs.note else [])),
     )
 
 
@@ -195,10 +198,10 @@ def _one_of(what: str, given: str | None, known: Sequence[str], where: str) -> s
     return given
 
 
-def _grid(results: Results) -> Grid:
+def _grid(results: Results, *, drawn: bool = False) -> Grid:
     if not len(results):
         raise RequestError("there are no finished runs to compare")
-    return grid_of([(run.result.spec.method.key, run) for run in results])
+    return grid_of([(run.result.spec.method.key, run) for run in results], drawn=drawn)
 
 
 def _cells(grid: Grid) -> Iterator[tuple[str, str, Cell]]:
@@ -229,11 +232,17 @@ def _figure(cell: Cell, criterion: str, measure: str, scale: float) -> Figure | 
 
 
 def _compared(oracle: bool, ours: Figure, printed: PublishedCell, theirs: Source) -> ComparedCell:
-    """Named by the keys: what is compared is the preset on the data set as it is."""
+    method, data = _name_of(printed)
     verdict = verdict_of(ours.mean, printed.mean, printed.std)
     reason = theirs.reason_of(printed.method, printed.data, verdict)
     their_figure = Figure(printed.mean, printed.std, theirs.seeds)
-    return ComparedCell(printed.method, printed.data, oracle, ours, their_figure, verdict, reason)
+    return ComparedCell(method, data, oracle, ours, their_figure, verdict, reason)
+
+
+def _name_of(printed: PublishedCell) -> tuple[str, str]:
+    """Method and data set by their keys, with what the publication says of calibration and case."""
+    method = f"{printed.method}-c" if printed.calibrate == "on" else printed.method
+    return method, f"{printed.data} {printed.binarization}".strip()
 
 
 def _alike(run: RunResult) -> str:
@@ -247,14 +256,14 @@ def _alike(run: RunResult) -> str:
 
 def _why_not(run: RunResult, protocol: Protocol, printed: Sequence[PublishedCell], name: str) -> str:
     """Why a run is not of the protocol, or not in the tables; empty where it is both."""
-    spec = run.result.spec
+    spec, (amount, number) = run.result.spec, protocol.amount
     if not printed:
         return f"{name} has no figure for it"
     for what, mine, theirs in (
         ("scheme", spec.data.scheme, protocol.scheme),
         ("mechanism", spec.mechanism.key, protocol.mechanism),
-        ("c", spec.mechanism.c, protocol.c),
-        ("prior", spec.prior, "true"),
+        (amount.replace("_", " "), getattr(spec.mechanism, amount), number),
+        ("prior", spec.prior, "true" if protocol.prior is None else protocol.prior),
         ("validation fraction", spec.validation.fraction, protocol.validation),
         ("preset", spec.method.preset, protocol.preset),
     ):
@@ -262,13 +271,7 @@ def _why_not(run: RunResult, protocol: Protocol, printed: Sequence[PublishedCell
             return f"other protocol: {what} {mine}, theirs {theirs}"
     if not _fitting(spec, printed):
         return "other protocol: other classes, or calibrated otherwise"
-    facts = run.result.data
-    rows = facts.train.rows + facts.validation.rows
-    if spec.data.key in protocol.rows and rows != protocol.rows[spec.data.key]:
-        return f"other protocol: {rows:,} rows of P and U, theirs {protocol.rows[spec.data.key]:,}"
-    if protocol.prior is not None and (facts.prior.true is None or abs(facts.prior.true - protocol.prior) > 0.005):
-        return f"other protocol: the prior of the pool, theirs {protocol.prior:g}"
-    return _changed(spec)
+    return _changed(spec, protocol)
 
 
 def _fitting(spec: RunSpec, printed: Sequence[PublishedCell]) -> list[PublishedCell]:
@@ -286,24 +289,32 @@ def _fitting(spec: RunSpec, printed: Sequence[PublishedCell]) -> list[PublishedC
     ]
 
 
-def _changed(spec: RunSpec) -> str:
-    """Names the first field that is not what data set, mechanism, method and preset give by themselves, if any."""
+def _changed(spec: RunSpec, protocol: Protocol) -> str:
+    """Names the first field that is not what the protocol, or data set, mechanism, method and preset by themselves
+    give, if any.
+    """
     data = next(one for one in registry().infos(DatasetInfo) if one.key == spec.data.key)
     mechanism = next((one for one in registry().infos(MechanismInfo) if one.key == spec.mechanism.key), None)
     by_itself = (
+        ("data.total", spec.data.total, None),
         ("data.preprocess", spec.data.preprocess, data.preprocess),
         ("data.test_fraction", spec.data.test_fraction, DataSpec.model_fields["test_fraction"].default),
         ("backbone", spec.backbone.key, data.backbone),
         ("mechanism.variant", spec.mechanism.variant, mechanism.variants[0] if mechanism else spec.mechanism.variant),
     )
+    theirs = protocol.data.get(spec.data.key, {})
     for field, mine, own in by_itself:
-        if mine != own:
-            return f"other protocol: {field} {mine}, by itself {own}"
-    return _changed_config(spec)
+        if mine != theirs.get(field, own):
+            whose = f"theirs {theirs[field]}" if field in theirs else f"by itself {own}"
+            return f"other protocol: {field} {mine}, {whose}"
+    return _changed_config(spec, drawn=protocol.draws)
 
 
-def _changed_config(spec: RunSpec) -> str:
-    """A hyper-parameter that is not the preset's. The method is imported for it: only its Config has the defaults."""
+def _changed_config(spec: RunSpec, *, drawn: bool) -> str:
+    """A hyper-parameter that is not the preset's. The method is imported for it: only its Config has the defaults.
+
+    ``drawn``: those that a method declares a range for may be others.
+    """
     from pubench_core.request.resolving import method_class
 
     info = next((one for one in registry().infos(MethodInfo) if one.key == spec.method.key), None)
@@ -316,7 +327,10 @@ def _changed_config(spec: RunSpec) -> str:
     except PluginError:
         return unchecked
     own: Mapping[str, Any] = config.model_validate(preset.resolve(spec.data.key)).model_dump(mode="json")
-    changed = next((name for name, value in spec.method.config.items() if own.get(name) != value), None)
+    free = {name for name, field in config.model_fields.items() if drawn and about(field, "search") is not None}
+    changed = next(
+        (name for name, value in spec.method.config.items() if own.get(name) != value and name not in free), None
+    )
     return (
         "" if changed is None else f"other protocol: {changed} {spec.method.config[changed]}, preset {own.get(changed)}"
     )

@@ -17,10 +17,19 @@ from pubench_core.specs import RunSpec
 
 from .running import RunResult
 
+#: One encoder for all: json.dumps makes one for every call.
+_as_json = json.JSONEncoder(sort_keys=True).encode
 #: Field of a run's identity -> what a label calls it. The others keep the last part of their path.
 _SHORT = {"mechanism.key": "mechanism", "backbone.key": "backbone", "validation.fraction": "validation"}
 #: Fields of the problem that mean the same on every data set: where they differ at all, every column says its value.
-_COMMON = ("data.scheme", "mechanism.key", "mechanism.variant", "mechanism.c", "validation.fraction")
+_COMMON = (
+    "data.scheme",
+    "mechanism.key",
+    "mechanism.variant",
+    "mechanism.c",
+    "mechanism.positive_rate",
+    "validation.fraction",
+)
 
 
 @dataclass(frozen=True)
@@ -80,13 +89,14 @@ class _Place:
     of: RunResult | FailedRun
 
     @classmethod
-    def of_run(cls, name: str, of: RunResult | FailedRun) -> _Place:
+    def of_run(cls, name: str, of: RunResult | FailedRun, *, drawn: bool = False) -> _Place:
         spec = of.spec if isinstance(of, FailedRun) else of.result.spec
         flat = _flat(spec.identity())
         flat["method.preset"] = spec.method.preset
-        words = {field: json.dumps(value, sort_keys=True) for field, value in flat.items()}
-        own = [field for field in words if field.split(".")[0] in ("method", "backbone", "prior")]
-        other = [field for field in words if field not in own and field != "seed"]
+        words = {field: _as_json(value) for field, value in flat.items()}
+        setup = [field for field in words if field.split(".")[0] in ("method", "backbone", "prior")]
+        own = [field for field in setup if not (drawn and field.startswith("method.config."))]
+        other = [field for field in words if field not in setup and field != "seed"]
         return cls(
             name, spec.data.key, {field: words[field] for field in other}, {field: words[field] for field in own}, of
         )
@@ -94,12 +104,16 @@ class _Place:
     @property
     def column(self) -> tuple[str, str]:
         """Equal for runs on the same problem."""
-        return self.data, json.dumps(self.problem, sort_keys=True)
+        return self.data, _as_json(self.problem)
 
 
-def grid_of(named: Sequence[tuple[str, RunResult | FailedRun]]) -> Grid:
-    """The grid of named runs. Raises RequestError if a seed is there twice, or data files changed in between."""
-    places = [_Place.of_run(name, run) for name, run in named]
+def grid_of(named: Sequence[tuple[str, RunResult | FailedRun]], *, drawn: bool = False) -> Grid:
+    """The grid of named runs. ``drawn``: hyper-parameters were chosen for every run by itself, so that runs that differ
+    in nothing else are one row.
+
+    Raises RequestError if a seed is there twice, or data files changed in between.
+    """
+    places = [_Place.of_run(name, run, drawn=drawn) for name, run in named]
     columns, rows = _column_names(places), _row_names(places)
     cells: dict[tuple[str, str], tuple[dict[int, RunResult], list[FailedRun]]] = {}
     for place, row, column in zip(places, rows, columns, strict=True):

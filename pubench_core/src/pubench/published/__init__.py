@@ -27,22 +27,25 @@ STANDINGS = ("matched", "explained", "known difference", "unexplained", "unknown
 class Protocol:
     """What a run must have had to be compared. Everything else is what method, preset and data set give by themselves.
 
-    ``prior``: the true class prior of the pool, and ``rows``: data set -> rows of P and U together, where the
-    publication draws its own sample.
+    ``amount``: name and value of what says how many rows are labeled, ``c`` or ``positive_rate``. ``prior``: told to
+    every method; None means the true one. ``data``: data set -> field -> value, where the publication has another than
+    the data set by itself. ``draws``: each figure is of the best of several hyper-parameter draws.
     """
 
     scheme: str
     mechanism: str
-    c: float
+    amount: tuple[str, float]
     validation: float
     preset: str
     prior: float | None = None
-    rows: Mapping[str, int] = field(default_factory=dict)
+    data: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    draws: bool = False
 
     def __str__(self) -> str:
+        name, value = self.amount
         return (
-            f"{self.scheme}, {self.mechanism}, c {self.c:g}, validation {self.validation:g}, preset {self.preset}, "
-            "the true prior"
+            f"{self.scheme}, {self.mechanism}, {name.replace('_', ' ')} {value:g}, validation {self.validation:g}, "
+            f"preset {self.preset}, {'the true prior' if self.prior is None else f'prior {self.prior:g}'}"
         )
 
 
@@ -157,8 +160,13 @@ def source(name: str) -> Source:
     if name not in known:
         raise unknown("publication", name, known)
     facts = known[name]
-    fields = ("scheme", "mechanism", "c", "validation", "preset")
-    protocol = Protocol(**{f: facts[f] for f in fields}, prior=facts.get("prior"), rows=facts.get("rows", {}))
+    protocol = Protocol(
+        **{field: facts[field] for field in ("scheme", "mechanism", "validation", "preset")},
+        amount=next((name, facts[name]) for name in ("c", "positive_rate") if name in facts),
+        prior=facts.get("prior"),
+        data=facts.get("data", {}),
+        draws=facts.get("draws", False),
+    )
     return Source(
         key=name,
         name=facts["name"],

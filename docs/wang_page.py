@@ -1,0 +1,211 @@
+"""mkdocs hook: what was measured in the protocol of Wang et al. into ``wang.md``, from ``benchmarks/results/``."""
+
+from __future__ import annotations
+
+import csv
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from page_parts import BENCHMARKS, listed, table
+
+from pubench.published import PublishedCell, Source, source, verdict_of
+from pubench_core.plugins.info import DatasetInfo
+from pubench_core.plugins.registry import registry
+
+if TYPE_CHECKING:
+    from mkdocs.structure.pages import Page
+
+RESULTS = BENCHMARKS / "results"
+CASES = ("study-wang-case1.csv", "study-wang-case2.csv")
+SHIFT = "study-label-shift.csv"
+CRITERIA = ("pa", "pauc", "oa")
+#: A difference is one to explain above both: printed standard errors, and points of accuracy.
+ERRORS, POINTS = 3.0, 2.0
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run. ``value``, ``accuracy``, ``epoch``: by criterion; accuracy of the test part in percent."""
+
+    method: str
+    data: str
+    case: str
+    calibrated: bool
+    scheme: str
+    rate: float
+    seed: int
+    value: dict[str, float]
+    accuracy: dict[str, float]
+    epoch: dict[str, str]
+    origin: str
+
+    @property
+    def row(self) -> str:
+        """As the paper names it, in our key."""
+        return f"{self.method}-c" if self.calibrated else self.method
+
+
+def on_page_markdown(markdown: str, *, page: Page, **_: Any) -> str:
+    """The page, with its tables."""
+    if page.file.src_uri != "wang.md":
+        return markdown
+    runs = [run for name in CASES for run in read(RESULTS / name)]
+    parts = {"the tables": tables(runs), "what pa-published chooses": choices(runs), "label shift": shift(RESULTS)}
+    for name, text in parts.items():
+        markdown = markdown.replace(f"<!-- here the site has {name} -->", text)
+    return markdown
+
+
+def read(path: Path) -> list[Run]:
+    """The runs of a file that ``study_rows.py`` wrote; none where it is not there."""
+    if not path.exists():
+        return []
+    of_run: dict[str, list[dict[str, str]]] = defaultdict(list)
+    with path.open(newline="") as file:
+        for row in csv.DictReader(file):
+            of_run[row["run_id"]].append(row)
+    return [_run(rows) for rows in of_run.values()]
+
+
+def _run(rows: Sequence[dict[str, str]]) -> Run:
+    first = rows[0]
+    settings = dict(text.partition("=")[::2] for text in first["settings"].split())
+    return Run(
+        method=first["method"],
+        data=first["data"],
+        case=settings.get("data.binarization", ""),
+        # one-sample: a method of the two-sample setting is calibrated unless it is said not to be
+        calibrated=settings.get("method.calibrate", "on") == "on" and first["method"] in CALIBRATED,
+        scheme=first["scheme"],
+        rate=float(first["positive_rate"]),
+        seed=int(first["seed"]),
+        value={row["criterion"]: float(row["criterion_value"]) for row in rows if row["criterion_value"]},
+        accuracy={row["criterion"]: float(row["accuracy"]) for row in rows if row["accuracy"]},
+        epoch={row["criterion"]: row["epoch"] for row in rows},
+        origin=f"commit `{first['commit']}`; {first['machine']}",
+    )
+
+
+#: Methods of which the paper has calibrated rows.
+CALIBRATED = ("upu", "nnpu", "nnpu-ga", "pusb", "vpu", "dist-pu")
+
+
+# -------------------------------------------------------------------- Tables 11, 13, 15 and 17
+
+
+def tables(runs: Sequence[Run]) -> str:
+    """A section per data set and case: ours beside theirs under every criterion."""
+    theirs, names = source("wang2026"), {info.key: info.name for info in registry().infos(DatasetInfo)}
+    parts = []
+    for data, case in (("letter", "case1"), ("letter", "case2"), ("usps", "case1"), ("usps", "case2")):
+        mine = [run for run in runs if (run.data, run.case) == (data, case)]
+        cells = [c for c in theirs.cells if (c.data, c.binarization, c.measure) == (data, case, "accuracy")]
+        parts.append(f"### {names[data]}, case {case[-1]} (Table {next(c.table for c in cells)})")
+        parts += _section(mine, cells, theirs)
+    return "\n\n".join(parts)
+
+
+def _section(runs: Sequence[Run], cells: Sequence[PublishedCell], theirs: Source) -> list[str]:
+    printed: dict[str, dict[str, PublishedCell]] = defaultdict(dict)
+    for cell in cells:
+        printed[f"{cell.method}-c" if cell.calibrate == "on" else cell.method][cell.criterion] = cell
+    lines, reasons, missing = [], [], []
+    for row, by_criterion in printed.items():
+        mine = [run for run in runs if run.row == row]
+        if not mine:
+            missing.append(row)
+            continue
+        seeds = {run.seed for run in mine}
+        draws = max(sum(run.seed == seed for run in mine) for seed in seeds)
+        line, far = [f"`{row}`", f"{len(seeds)} x {draws}"], []
+        for criterion in CRITERIA:
+            values, cell = best(mine, criterion), by_criterion[criterion]
+            line += [_mean(values), f"{cell.mean:.2f} ± {cell.printed:.2f}"]
+            difference = statistics.fmean(values) - cell.mean if values else 0.0
+            if abs(difference) > max(ERRORS * cell.printed, POINTS):
+                far.append(f"{criterion} {difference:+.1f}")
+        lines.append((*line, "; ".join(far) or "near"))
+        if far:
+            verdict = verdict_of(statistics.fmean(best(mine, "oa")), by_criterion["oa"].mean, by_criterion["oa"].std)
+            reason = next((one for one in theirs.reasons if by_criterion["oa"].method in one.methods), None)
+            said = "unexplained" if reason is None else f"{reason.reason} (*{reason.known}*: {reason.evidence})"
+            reasons.append(f"- `{row}` ({'; '.join(far)}; by `oa` {verdict}): {said}.")
+    columns = ["row", "splits x draws"]
+    columns += [text for name in CRITERIA for text in (f"`{name}`", f"`{name}`, printed")]
+    parts = [table([*columns, "far from theirs"], lines)] if lines else ["Missing: nothing was run yet."]
+    parts += ["\n".join(reasons)] if reasons else []
+    if missing and lines:
+        parts.append(f"Missing, since not run yet: {listed(missing)}.")
+    if runs:
+        parts.append(f"Runs of {', '.join(sorted({run.origin for run in runs}))}.")
+    return parts
+
+
+def best(runs: Iterable[Run], criterion: str) -> list[float]:
+    """Test accuracy of the draw that the criterion prefers, on each split."""
+    of_seed: dict[int, list[Run]] = defaultdict(list)
+    for run in runs:
+        if criterion in run.value and criterion in run.accuracy:
+            of_seed[run.seed].append(run)
+    return [max(group, key=lambda run: run.value[criterion]).accuracy[criterion] for group in of_seed.values()]
+
+
+def _mean(values: Sequence[float]) -> str:
+    if not values:
+        return "no value"
+    spread = f" ± {statistics.stdev(values) / len(values) ** 0.5:.2f}" if len(values) > 1 else ""
+    return f"{statistics.fmean(values):.2f}{spread}"
+
+
+# -------------------------------------------------------------------- Equation 3 and the published form
+
+
+def choices(runs: Sequence[Run]) -> str:
+    """How often ``pa`` and ``pa-published`` choose different epochs of a run, and what that costs in test accuracy."""
+    lines = []
+    groups: dict[str, list[Run]] = defaultdict(list)
+    for run in runs:
+        if {"pa", "pa-published"} <= run.accuracy.keys():
+            groups[f"{run.data}, case {run.case[-1:]}"].append(run)
+            groups["all"].append(run)
+    for name, mine in sorted(groups.items(), key=lambda group: (group[0] == "all", group[0])):
+        other = [run for run in mine if run.epoch["pa"] != run.epoch["pa-published"]]
+        gains = [run.accuracy["pa"] - run.accuracy["pa-published"] for run in other]
+        median = f"{statistics.median(gains):+.2f}" if gains else ""
+        mean = f"{statistics.fmean(gains):+.2f}" if gains else ""
+        worse = sum(gain < 0 for gain in gains)
+        extreme = f"{min(gains):+.2f} to {max(gains):+.2f}" if gains else ""
+        lines.append((name, len(mine), len(other), mean, median, extreme, worse))
+    columns = ("data", "runs", "another epoch", "mean gain of `pa`", "median", "range", "of these worse by `pa`")
+    return table(columns, lines) or "Missing: nothing was run yet."
+
+
+# -------------------------------------------------------------------- label shift
+
+
+def shift(results: Path) -> str:
+    """Test accuracy by ``pa`` against the positive rate, per data set, method and way of sampling."""
+    runs = read(results / SHIFT)
+    rates = sorted({run.rate for run in runs})
+    groups: dict[tuple[str, str, str], dict[float, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for run in runs:
+        if "pa" in run.accuracy:
+            groups[run.data, run.method, sampling(run)][run.rate].append(run.accuracy["pa"])
+    lines = [
+        (*key[:2], key[2], *(_mean(by_rate[rate]) if rate in by_rate else "missing" for rate in rates))
+        for key, by_rate in sorted(groups.items())
+    ]
+    return table(("data", "method", "sampling", *(f"r = {rate:g}" for rate in rates)), lines) or (
+        "Missing: nothing was run yet."
+    )
+
+
+def sampling(run: Run) -> str:
+    """Two-sample data, or one-sample data with U as it is or with U and P."""
+    if run.scheme == "two-sample":
+        return run.scheme
+    return "one-sample, calibrated" if run.calibrated else run.scheme

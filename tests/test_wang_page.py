@@ -1,0 +1,109 @@
+"""The page of the protocol of Wang et al.: best draws per split, verdicts, and what the two forms of PA choose."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+COLUMNS = (
+    "method", "data", "positive_rate", "scheme", "seed", "settings", "criterion", "criterion_value", "epoch",
+    "accuracy", "run_id", "commit", "machine",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[ModuleType]:
+    sys.path.insert(0, str(ROOT / "docs"))
+    spec = importlib.util.spec_from_file_location("wang_page", ROOT / "docs" / "wang_page.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules["wang_page"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    yield module
+    sys.path.remove(str(ROOT / "docs"))
+
+
+def run(
+    method: str,
+    seed: int,
+    chosen: dict[str, tuple[float, int, float]],
+    *,
+    calibrate: str = "",
+    scheme: str = "one-sample",
+    rate: float = 0.3,
+) -> list[dict[str, object]]:
+    """The rows of a run on Letter, case 1. ``chosen``: criterion -> (value, epoch, test accuracy)."""
+    settings = "data.binarization=case1 data.total=13000" + (f" method.calibrate={calibrate}" if calibrate else "")
+    name = f"{method}{seed}{calibrate}{scheme}{rate}{sorted(chosen.items())}"
+    facts = {"method": method, "data": "letter", "positive_rate": rate, "scheme": scheme, "seed": seed}
+    facts |= {"settings": settings, "run_id": name, "commit": "abc", "machine": "here"}
+    return [
+        {**facts, "criterion": criterion, "criterion_value": value, "epoch": epoch, "accuracy": accuracy}
+        for criterion, (value, epoch, accuracy) in chosen.items()
+    ]
+
+
+def write(path: Path, runs: list[list[dict[str, object]]]) -> Path:
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS)
+        writer.writeheader()
+        writer.writerows(row for rows in runs for row in rows)
+    return path
+
+
+def test_a_cell_is_of_the_best_draw_of_every_split_and_far_ones_are_said(page: ModuleType, tmp_path: Path) -> None:
+    drawn = [(2, 1.1, 85.0), (2, 1.2, 86.0), (25, 1.3, 84.0), (25, 1.0, 99.0)]
+    nnpu = [run("nnpu", s, {"pa": (v, 3, a), "pauc": (v, 4, a), "oa": (v, 3, a)}, calibrate="off") for s, v, a in drawn]
+    lbe = [run("lbe-pu", 2, dict.fromkeys(("pa", "pauc", "oa"), (1.0, 1, 95.0)))]
+    upu = [run("upu", 2, {"pa": (1.0, 1, 92.0)})]
+    made = page.tables(page.read(write(tmp_path / "a.csv", nnpu + lbe + upu)))
+    section = made.partition("### Letter Recognition, case 1 (Table 11)")[2].partition("\n### ")[0]
+    lines = {
+        line.split("`")[1]: line for line in section.splitlines() if line.startswith("| `") and "splits" not in line
+    }
+    assert lines["nnpu"].startswith("| `nnpu` | 2 x 2 | 85.00 ± 1.00 | 85.13 ± 0.46 | 85.00 ± 1.00 |")
+    assert "oa" not in lines["nnpu"].rpartition("|")[0].rpartition("|")[2]
+    assert lines["lbe-pu"].startswith("| `lbe-pu` | 1 x 1 | 95.00 | 85.63 ± 1.13 |")
+    assert "pa +9.4" in lines["lbe-pu"]
+    assert lines["upu-c"].startswith("| `upu-c` | 1 x 1 | 92.00 | 92.23 ± 0.26 | no value |")
+    assert any(line.startswith("- `lbe-pu` (pa +9.4") and "propensity" in line for line in section.splitlines())
+    assert "Missing, since not run yet: `pubn`, `pan`" in section
+    assert "### USPS, case 2 (Table 17)\n\nMissing: nothing was run yet." in made
+
+
+def test_what_the_published_form_costs_is_counted_where_it_chooses_another_epoch(
+    page: ModuleType, tmp_path: Path
+) -> None:
+    runs = [
+        run("nnpu", 2, {"pa": (1.0, 3, 90.0), "pa-published": (1.4, 3, 90.0)}),
+        run("upu", 2, {"pa": (1.0, 3, 88.0), "pa-published": (1.4, 9, 80.0)}),
+        run("vpu", 2, {"pa": (1.0, 3, 85.0), "pa-published": (1.4, 8, 86.0)}),
+    ]
+    made = page.choices(page.read(write(tmp_path / "a.csv", runs)))
+    assert made.splitlines()[-1] == "| all | 3 | 2 | +3.50 | +3.50 | -1.00 to +8.00 | 1 |"
+
+
+def test_the_label_shift_has_a_line_per_method_and_sampling(page: ModuleType, tmp_path: Path) -> None:
+    chosen = {"pa": (1.0, 3, 90.0)}
+    runs = [
+        run("nnpu", 2, chosen, calibrate="off", rate=0.1),
+        run("nnpu", 25, {"pa": (1.0, 3, 94.0)}, calibrate="off", rate=0.1),
+        run("nnpu", 2, chosen, rate=0.5),
+        run("nnpu", 2, chosen, scheme="two-sample", rate=0.5),
+    ]
+    write(tmp_path / page.SHIFT, runs)
+    lines = page.shift(tmp_path).splitlines()
+    assert lines[0] == "| data | method | sampling | r = 0.1 | r = 0.5 |"
+    assert lines[2:] == [
+        "| letter | nnpu | one-sample | 92.00 ± 2.00 | missing |",
+        "| letter | nnpu | one-sample, calibrated | missing | 90.00 |",
+        "| letter | nnpu | two-sample | missing | 90.00 |",
+    ]
+    assert page.shift(tmp_path / "nowhere") == "Missing: nothing was run yet."
