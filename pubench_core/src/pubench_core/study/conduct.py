@@ -16,7 +16,7 @@ from ..results import Environment, Failure
 from .installed import InstalledCode
 from .plan import PlannedRun
 from .state import Digests, Expected, RunState, by_length, failures_in, state_of
-from .task import Ended, Progressed, Task
+from .task import Bar, Ended, Progressed, Task
 
 #: Seconds between two looks at a run that somebody else carries out.
 _POLL = 1.0
@@ -88,6 +88,7 @@ class Summary:
 
     finished: list[Ended] = field(default_factory=list)
     found: list[Ended] = field(default_factory=list)
+    stopped: list[PlannedRun] = field(default_factory=list)
     failed: list[tuple[PlannedRun, str]] = field(default_factory=list)
     unstored: list[tuple[PlannedRun, str]] = field(default_factory=list)
     left: list[PlannedRun] = field(default_factory=list)
@@ -110,9 +111,26 @@ class Audience(Protocol):
         """Nothing is left to start; others carry these out."""
 
 
+class Source(Protocol):
+    """Runs that are decided on while others are carried out, one when there is room for it."""
+
+    @property
+    def over(self) -> bool:
+        """Whether no more will come."""
+
+    def following(self) -> PlannedRun | None:
+        """The next; None where none is to be started before something in work has ended."""
+
+    def bar(self, run: PlannedRun) -> Bar | None:
+        """Below which it is to be given up."""
+
+
 @dataclass
 class Study:
-    """What :func:`conduct` works on. ``max_seconds``: no run is started after them."""
+    """What :func:`conduct` works on. ``max_seconds``: no run is started after them.
+
+    ``source``: where runs come from when those that are known have been started.
+    """
 
     store: RecordStore
     code: InstalledCode
@@ -121,6 +139,7 @@ class Study:
     pool: Pool
     audience: Audience
     max_seconds: float | None = None
+    source: Source | None = None
 
 
 def conduct(study: Study, states: Sequence[RunState], stop: Stop) -> Summary:
@@ -150,7 +169,7 @@ class _Conductor:
 
     def conduct(self) -> Summary:
         study, pool = self._study, self._study.pool
-        while self._queue or pool.in_work or self._elsewhere:
+        while self._queue or pool.in_work or self._elsewhere or self._more():
             if self._stop.everything:
                 self._give_up("interrupted")
                 break
@@ -175,27 +194,49 @@ class _Conductor:
                     self._ended(run, event)
         return self._summary
 
+    def _more(self) -> bool:
+        return self._study.source is not None and not self._study.source.over
+
+    def _drawn(self) -> None:
+        """A run from the source, where none is left to start."""
+        source = self._study.source
+        if source is None or self._queue or not self._in_time(None):
+            return
+        run = source.following()
+        if run is not None:
+            self._runs[run.run_id] = run
+            self._queue.append(run)
+
     def _submit(self) -> None:
         """Longest first; as many as there is room for and time left."""
-        while self._queue and self._study.pool.room > 0:
+        pool, source = self._study.pool, self._study.source
+        while pool.room > 0:
+            self._drawn()
+            if not self._queue:
+                return
             place = next((k for k, run in enumerate(self._queue) if self._in_time(run)), None)
             if place is None:
                 return
             run = self._queue.pop(place)
-            at_once = min(self._study.pool.size, len(self._study.pool.in_work) + 1 + len(self._queue))
-            self._study.pool.submit(Task(run.run_id, run.resolved, {}, at_once))
+            at_once = pool.size if source is not None else min(pool.size, len(pool.in_work) + 1 + len(self._queue))
+            bar = source.bar(run) if source is not None else None
+            pool.submit(Task(run.run_id, run.resolved, {}, at_once, bar))
             self._study.audience.started(run)
 
-    def _in_time(self, run: PlannedRun) -> bool:
+    def _in_time(self, run: PlannedRun | None) -> bool:
+        """Whether it may still be started; None: one of which nothing is known yet."""
         if self._study.max_seconds is None:
             return True
         left = self._study.max_seconds - (time.monotonic() - self._started)
-        return left > 0 and (self._study.expected.seconds(run) or 0) <= left
+        expected = self._study.expected.seconds(run) if run is not None else None
+        return left > 0 and (expected or 0) <= left
 
     def _out_of_time(self) -> bool:
         """Whether runs are left and none of them may be started any more."""
-        idle = not self._study.pool.in_work
-        return idle and bool(self._queue) and not any(self._in_time(run) for run in self._queue)
+        if self._study.pool.in_work or not (self._queue or self._more()):
+            return False
+        left: Sequence[PlannedRun | None] = self._queue or [None]
+        return not any(self._in_time(run) for run in left)
 
     def _give_up(self, why: str) -> None:
         in_work = [self._runs[task.run_id] for task in self._study.pool.in_work]
@@ -221,6 +262,8 @@ class _Conductor:
             self._study.expected.add(run, event.seconds or 0.0)
         elif event.status == "found":
             self._summary.found.append(event)
+        elif event.status == "stopped":
+            self._summary.stopped.append(run)
         elif event.status == "unstored":
             self._summary.unstored.append((run, event.text))
         else:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..errors import RecordError
 from ..plugins.registry import Registry
-from ..records.files import MODEL, PREDICTIONS, SAMPLES, SAMPLES_PICTURE, SCORES
+from ..records.files import MODEL, PREDICTIONS, SAMPLES, SAMPLES_PICTURE, SCORES, TRAINING_SCORES
 from ..records.frame import FRAME, frame_bytes
 from ..records.store import Record
 from .files import PLAN, STUDY, StudyFolder
@@ -21,7 +21,7 @@ from .state import failures_in
 
 SUMS = "SHA256SUMS"
 #: Files that ``with_scores=False`` leaves out.
-LARGE = frozenset({SCORES, SAMPLES, PREDICTIONS, MODEL})
+LARGE = frozenset({SCORES, TRAINING_SCORES, SAMPLES, PREDICTIONS, MODEL})
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -89,7 +89,7 @@ class LocalPool:
             if self._waiting and worker.environment is not None and worker.task is None and not worker.retiring:
                 task = self._waiting.pop(0)
                 self._ran_on[task.run_id] = worker.device
-                worker.task = Task(task.run_id, task.spec, self.orders.execution(worker.device), task.at_once)
+                worker.task = replace(task, execution=self.orders.execution(worker.device))
                 with suppress(OSError):  # it has just died, which is noticed where answers are read
                     worker.connection.send(worker.task)
         starting = sum(worker.environment is None for worker in self._workers)

@@ -17,22 +17,44 @@ if TYPE_CHECKING:
 
 #: ``finished``: trained and stored. ``found``: a stored record answered it, measured anew where that was needed.
 #: ``taken``: another process carries it out. ``unstored``: trained, and its record could not be written.
-Status = Literal["finished", "found", "failed", "refused", "taken", "unstored", "died"]
+#: ``stopped``: given up at the bar of its task, with nothing recorded.
+Status = Literal["finished", "found", "failed", "refused", "taken", "unstored", "died", "stopped"]
 #: Seconds between two reports of one run's progress.
 _OFTEN = 0.5
+
+
+@dataclass(frozen=True)
+class Bar:
+    """What the best value of a criterion so far must reach for a run to go on.
+
+    ``at``: of every epoch, from the first; None where any value will do. A run with more epochs than there are is
+    measured against the last one.
+    """
+
+    criterion: str
+    higher_is_better: bool
+    at: tuple[float | None, ...]
+
+    def stops(self, epoch: int, best: float | None) -> bool:
+        """Whether a run is given up that has reached ``best`` (None: it had no value yet) after ``epoch``, from 1."""
+        bar = self.at[min(epoch, len(self.at)) - 1] if self.at else None
+        if bar is None or best is None:
+            return False
+        return best < bar if self.higher_is_better else best > bar
 
 
 @dataclass(frozen=True)
 class Task:
     """``spec``: the planned one, as plain data; ``execution``: what of its section is to be otherwise here.
 
-    ``at_once``: how many runs share the machine, at most.
+    ``at_once``: how many runs share the machine, at most. ``bar``: below which the run is given up; None: never.
     """
 
     run_id: str
     spec: Mapping[str, Any]
     execution: Mapping[str, Any]
     at_once: int
+    bar: Bar | None = None
 
 
 @dataclass(frozen=True)
@@ -50,6 +72,7 @@ class Ended:
     """What became of a run.
 
     ``text``: why it has no result. ``seconds``, ``measures``: of its result, chosen by the criterion ``selected``.
+    ``reached``: (epoch, best value so far) where it was stopped.
     """
 
     run_id: str
@@ -59,6 +82,7 @@ class Ended:
     seconds: float | None = None
     measures: Mapping[str, float | None] = field(default_factory=dict)
     selected: str = ""
+    reached: tuple[int, float] | None = None
 
 
 def plan_of(task: Task) -> Plan:
@@ -85,7 +109,9 @@ def carry_out(task: Task, report: Callable[[Progressed], None]) -> Ended:
 
     try:
         plan = plan_of(task)
-        outcome = execute(plan, display=Reporter(task.run_id, report), wait=False, at_once=task.at_once)
+        outcome = execute(plan, display=Reporter(task.run_id, report, task.bar), wait=False, at_once=task.at_once)
+    except BelowTheBar as stop:
+        return Ended(task.run_id, "stopped", str(stop), reached=(stop.epoch, stop.best))
     except RunTaken as error:
         return Ended(task.run_id, "taken", str(error))
     except RunFailed as error:
@@ -99,17 +125,38 @@ def carry_out(task: Task, report: Callable[[Progressed], None]) -> Ended:
     return ended_with(outcome.result, "found" if outcome.reused else "finished")
 
 
-class Reporter:
-    """A display of a run that says every now and then how far it is."""
+class BelowTheBar(KeyboardInterrupt):
+    """Ends a run as an interrupt does: whatever carries it out lets this pass, and nothing unfinished is recorded."""
 
-    def __init__(self, run_id: str, report: Callable[[Progressed], None]) -> None:
+    def __init__(self, epoch: int, best: float, bar: Bar) -> None:
+        at = bar.at[min(epoch, len(bar.at)) - 1]
+        super().__init__(f"at epoch {epoch}: {bar.criterion} {best:.4g}, where half of the earlier runs had {at:.4g}")
+        self.epoch, self.best = epoch, best
+
+
+class Reporter:
+    """A display of a run that says every now and then how far it is, and ends it at its bar."""
+
+    def __init__(self, run_id: str, report: Callable[[Progressed], None], bar: Bar | None = None) -> None:
         self._run_id, self._report, self._last = run_id, report, 0.0
+        self._bar = bar
+        self._best: float | None = None
 
     def pubench_epoch_finished(self, event: EpochFinished) -> None:
         """Of the lifecycle hooks."""
         if time.monotonic() - self._last > _OFTEN:
             self._last = time.monotonic()
             self._report(Progressed(self._run_id, event.stage, event.in_stage, event.stage_epochs))
+        if self._bar is not None:
+            self._measure(self._bar, event)
+
+    def _measure(self, bar: Bar, event: EpochFinished) -> None:
+        value = event.criteria.get(bar.criterion)
+        if value is not None and self._best is not None:
+            value = max(value, self._best) if bar.higher_is_better else min(value, self._best)
+        self._best = self._best if value is None else value
+        if self._best is not None and bar.stops(event.epoch, self._best):
+            raise BelowTheBar(event.epoch, self._best, bar)
 
 
 @dataclass(frozen=True)

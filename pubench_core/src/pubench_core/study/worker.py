@@ -51,10 +51,11 @@ def _prepared() -> Environment:
 
     from ..execution.environment import capture
     from ..plugins.registry import registry
+    from ..training.optimizers import Adam
 
     torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
     weight = torch.nn.Parameter(torch.zeros(2, 2))
-    optimizer = torch.optim.Adam([weight])
+    optimizer = Adam([weight])
     (torch.ones(1, 2) @ weight).sum().backward()
     optimizer.step()
     registry()

@@ -1,0 +1,1 @@
+"""Choosing hyper-parameters without negatives: the search space, its proposals, their runs, what was found."""
