@@ -1,0 +1,136 @@
+"""What a site is made of: folders of records, their studies, and files of rows."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from os.path import isdir, isfile
+from pathlib import Path
+
+from pubench.grouping import FailedRun
+from pubench.results import load_results
+from pubench.running import RunResult
+from pubench.words import PubenchWarning
+from pubench_core.errors import RequestError, shortened, unknown
+from pubench_core.specs import RunSpec
+from pubench_core.study.files import studies_in
+
+from ..report.gather import MISSING, gather
+from .rows import read_rows
+
+Run = RunResult | FailedRun
+_RUN_ID = re.compile(r"[0-9a-f]{16}")
+
+
+@dataclass(frozen=True)
+class Source:
+    """``path``: a folder of records or a file of rows; ``studies``: of its runs; ``runs``: finished ones."""
+
+    path: Path
+    studies: tuple[str, ...]
+    runs: int
+    rows: bool
+
+
+@dataclass
+class Collected:
+    """``runs``: by run id; one that is finished anywhere is not missing. ``studies``: run id -> names, in order."""
+
+    sources: list[Source] = field(default_factory=list)
+    runs: dict[str, Run] = field(default_factory=dict)
+    studies: dict[str, dict[str, None]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def done(self) -> list[RunResult]:
+        """Finished runs, in order."""
+        return [run for run in self.runs.values() if isinstance(run, RunResult)]
+
+    def add(self, run: Run, study: str = "") -> None:
+        """A run, which may be there already."""
+        there = self.runs.get(run.run_id)
+        if there is None or (isinstance(there, FailedRun) and _rank(run) > _rank(there)):
+            self.runs[run.run_id] = run
+        elif isinstance(there, RunResult) and isinstance(run, RunResult) and there.test != run.test:
+            self.notes.append(
+                f"run {run.run_id} is in {there.folder} and {run.folder} with other measures; the first is shown"
+            )
+        if study:
+            self.studies.setdefault(run.run_id, {})[study] = None
+
+
+def spec_of(run: Run) -> RunSpec:
+    """The spec of a run, finished or not."""
+    return run.spec if isinstance(run, FailedRun) else run.result.spec
+
+
+def collect(given: Sequence[Path], study: str | None = None) -> Collected:
+    """The runs of all sources. ``study``: only those of one.
+
+    Raises RequestError (InvalidRequest) for a source that is not there or holds no finished run.
+    """
+    found = Collected()
+    for path in given:
+        before = len(found.done)
+        if isdir(path):
+            studies = _records(found, path, study)
+        elif isfile(path):
+            studies = _rows(found, path, study)
+        else:
+            raise RequestError(
+                f"{shortened(str(path))} is not there; a folder of records or a file of rows (.csv) is right"
+            )
+        found.sources.append(Source(path, studies, len(found.done) - before, rows=not isdir(path)))
+    found.notes = list(dict.fromkeys(found.notes))
+    if not found.done:
+        places = ", ".join(shortened(str(path)) for path in given)
+        raise RequestError(f"no finished run is in {places}, so there is nothing to publish")
+    return found
+
+
+def _records(found: Collected, folder: Path, study: str | None) -> tuple[str, ...]:
+    names = [one.name for one in studies_in(folder)]
+    if study is not None and study not in names:
+        raise unknown("study", study, names)
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        for name in names if study is None else [study]:
+            try:
+                gathered = gather(None, folder, name)
+            except RequestError as error:
+                found.notes.append(f"{folder}: {error}")
+                continue
+            _add_all(found, [run for _, run in gathered.runs], name)
+        if study is None:
+            _add_all(found, load_results(folder), "")
+    found.notes += dict.fromkeys(str(one.message) for one in heard if issubclass(one.category, PubenchWarning))
+    return tuple(names if study is None else [study])
+
+
+def _add_all(found: Collected, runs: Sequence[Run], study: str) -> None:
+    for run in runs:
+        if isinstance(run, RunResult) and not (_RUN_ID.fullmatch(run.run_id) and run.folder.name == run.run_id):
+            found.notes.append(f"left out: {run.folder} is not the record of the run that it names")
+        else:
+            found.add(run, study)
+
+
+def _rows(found: Collected, path: Path, study: str | None) -> tuple[str, ...]:
+    read = read_rows(path)
+    found.notes += read.notes
+    names = sorted({name for names in read.studies.values() for name in names})
+    if study is not None and study not in names:
+        raise unknown("study", study, names)
+    for run in read.runs:
+        mine = read.studies.get(run.run_id, frozenset())
+        if study is None or study in mine:
+            for name in sorted(mine) or [""]:
+                found.add(run, name)
+    return tuple(names if study is None else [study])
+
+
+def _rank(run: Run) -> int:
+    """Finished before failed, failed before missing."""
+    return 2 if isinstance(run, RunResult) else int(run.cause != MISSING)

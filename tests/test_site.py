@@ -1,0 +1,298 @@
+"""``pubench site`` and ``pubench.site``: pages that agree with their runs, lead somewhere, and hold no foreign code."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import html
+import re
+import shutil
+import statistics
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+from made_studies import made_study, stored
+
+import pubench
+from pubench_cli.site import write
+
+ROOT = Path(__file__).parents[1]
+ROWS = ROOT / "benchmarks" / "results" / "study-methods-4.csv"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+STRANGE = "<script>alert(1)</script>"
+PATH = '../../"><img src=x onerror=alert(2)>'
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Records of four methods, an oracle and one with a name of code among them, under two label frequencies."""
+    made = made_study(["nnpu", "vpu", STRANGE, "pn"], ["imdb", PATH], [2, 25, 42], cs=(0.1, 0.5))
+    return stored(tmp_path_factory.mktemp("site") / "results", made)
+
+
+@pytest.fixture(scope="module")
+def site(results: Path) -> Path:
+    """The folder of a site with figures."""
+    return pubench.site(results, results.parent / "site").parent
+
+
+@pytest.fixture(scope="module")
+def of_rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a site of committed rows."""
+    return pubench.site(ROWS, tmp_path_factory.mktemp("rows") / "site", figures=False).parent
+
+
+def text_of(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def table_of(page: Path, key: str) -> list[list[str]]:
+    """The rows of a table as plain text, its head first."""
+    found = re.search(rf'<table id="{re.escape(key)}">(.*?)</table>', text_of(page), re.DOTALL)
+    assert found is not None, f"{page.name} has no table {key}"
+    rows = re.findall(r"<tr>(.*?)</tr>", found[1], re.DOTALL)
+    cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in rows]
+    return [[html.unescape(re.sub(r"<[^>]*>", "", cell)) for cell in row] for row in cells]
+
+
+# -------------------------------------------------------------------- pages
+
+
+def test_there_is_a_page_per_table_method_and_data_set(site: Path) -> None:
+    names = sorted(page.name for page in site.glob("*.html"))
+    assert names == [
+        "contribute.html",
+        "data-imdb.html",
+        "data-img-src-x-onerror-alert-2.html",
+        "index.html",
+        "method-nnpu.html",
+        "method-pn.html",
+        "method-script-alert-1-script.html",
+        "method-vpu.html",
+        "protocol-scheme-case-control-mechanism-scar-c-0-1-validation-0-01.html",
+        "protocol-scheme-case-control-mechanism-scar-c-0-5-validation-0-01.html",
+        "records.html",
+    ]
+
+
+@pytest.mark.parametrize("place", ["site", "of_rows"])
+def test_every_link_leads_somewhere(place: str, request: pytest.FixtureRequest) -> None:
+    folder: Path = request.getfixturevalue(place)
+    ids = {page.name: set(re.findall(r'\bid="?([\w.-]+)', text_of(page))) for page in folder.glob("*.html")}
+    seen = 0
+    for page in folder.glob("*.html"):
+        for address in re.findall(r'href=["\']?([^"\'> ]+)', text_of(page)):
+            file, _, place_in = unquote(html.unescape(address)).partition("#")
+            if address.startswith(("https://", "data:")):
+                continue
+            if file in ("records/SHA256SUMS", "rows/SHA256SUMS"):  # one of them is there
+                continue
+            assert (folder / file).exists(), f"{page.name}: {address}"
+            assert not place_in or place_in in ids[file or page.name], f"{page.name}: {address}"
+            seen += 1
+    assert seen > 100
+
+
+def test_names_are_text_and_never_code(site: Path) -> None:
+    for page in site.glob("*.html"):
+        text = text_of(page)
+        assert "<script>alert" not in text
+        assert "<img" not in text
+        assert not re.search(r'<[^>]*" onerror', text)
+        assert len(re.findall(r"<script", text)) == 1  # its own, whose hash the page names
+        assert "default-src 'none'" in text
+        assert not re.search(r'(?:src|<link[^>]+href)="https?:', text)
+    assert html.escape(STRANGE) in text_of(site / "index.html")
+
+
+def test_numbers_are_those_of_the_runs(results: Path, site: Path) -> None:
+    table = pubench.load_results(results).where(c=0.1).table("accuracy", criterion="f1")
+    cell = table.cells["nnpu", "imdb"]
+    shown = {row[0]: row for row in table_of(site / "index.html", "first-s1")}
+    assert any(text.startswith(f"{100 * cell.mean:.2f} ± {100 * cell.std:.2f}") for text in shown["nnpu"])
+    assert "pn (oracle)" in shown
+
+
+def test_ranks_are_by_every_criterion_and_without_oracles(results: Path, site: Path) -> None:
+    found = pubench.load_results(results).where(c=0.1, data="imdb")
+    page = site / "method-vpu.html"
+    key = next(k for k in re.findall(r'<table id="(of-[\w-]+)"', text_of(page)) if "c-0-1" in k)
+    head, *rows = table_of(page, key)
+    mine = next(row for row in rows if row[0] == "imdb")
+    for criterion in ("pa", "f1"):
+        cells = found.table("accuracy", criterion=criterion).cells
+        means = {row: cell.mean for (row, _), cell in cells.items() if row != "pn"}
+        rank = 1 + sum(mean > means["vpu"] for mean in means.values())
+        column = next(k for k, name in enumerate(head) if re.match(rf"by {criterion}\b", name))
+        assert mine[column + 1] == f"{rank} of 3", criterion
+    assert all(cell in ("-", "") for row in table_of(site / "method-pn.html", key)[1:] for cell in row[3::2])
+
+
+def test_a_card_says_what_the_method_says(site: Path) -> None:
+    text = html.unescape(text_of(site / "method-nnpu.html"))
+    assert "Kiryo" in text
+    assert "kiryor/nnPUlearning" in text  # what is followed
+    assert "Wang et al., Table 4" in text  # where a preset's values come from
+    assert "not installed where this site was made" in text_of(site / "method-script-alert-1-script.html")
+
+
+def test_methods_of_a_data_set_stand_best_first(site: Path) -> None:
+    page = site / "data-imdb.html"
+    key = next(iter(re.findall(r'<table id="(of-[\w-]+)"', text_of(page))))
+    _, *rows = table_of(page, key)
+    assert [row[1] for row in rows] == ["1", "2", "3", "-"]
+    values = [float(row[2].split(" ")[0]) for row in rows[:3]]
+    assert values == sorted(values, reverse=True)
+    assert rows[3][0] == "pn (oracle)"
+
+
+# -------------------------------------------------------------------- records and rows
+
+
+def test_records_are_copied_with_their_checksums(results: Path, site: Path) -> None:
+    sums = dict(line.split("  ")[::-1] for line in (site / "records" / "SHA256SUMS").read_text().splitlines())
+    assert len(sums) == len(pubench.load_results(results)) == 48
+    for name, digits in sums.items():
+        content = (site / "records" / name).read_bytes()
+        assert hashlib.sha256(content).hexdigest() == digits
+        assert content == (results / name).read_bytes()
+
+
+def test_a_site_with_scores_can_be_verified(tmp_path: Path) -> None:
+    run = pubench.run("pn", "digits", config={"epochs": 2}, results=tmp_path / "results", threads=1, tracking=False)
+    for with_scores in (False, True):
+        place = pubench.site(tmp_path / "results", tmp_path / "site", figures=False, with_scores=with_scores).parent
+        found = pubench.verify(place / "records", rerun=0)
+        assert (found.ok, found.without_scores, found.checksums) == (True, 0 if with_scores else 1, 3 + with_scores)
+        assert (place / "records" / run.run_id / "scores.npz").exists() is with_scores
+
+
+def test_rows_give_the_same_table(of_rows: Path) -> None:
+    with ROWS.open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["criterion"] == "f1"]
+    method, data = rows[0]["method"], rows[0]["data"]
+    values = [float(row["accuracy"]) for row in rows if (row["method"], row["data"]) == (method, data)]
+    tables = re.findall(r'<table id="(first-s\d+)"', text_of(of_rows / "index.html"))
+    found = [row for key in tables for row in table_of(of_rows / "index.html", key)]
+    assert f"{statistics.fmean(values):.2f}" in " ".join(next(row for row in found if row[0] == method))
+    (copy,) = (of_rows / "rows").glob("*.csv")
+    assert copy.read_bytes() == ROWS.read_bytes()
+
+
+def test_rows_that_decide_every_row_alike_are_marked(tmp_path: Path) -> None:
+    with ROWS.open(newline="") as file:
+        reader = csv.DictReader(file)
+        columns, rows = list(reader.fieldnames or ()), [row for row in reader if row["criterion"] == "f1"]
+    share = {row["data"]: _share(row) for row in rows}
+    rows[0] |= {"accuracy": f"{100 * share[rows[0]['data']]:.4f}", "recall": "100.0"}
+    rows[0]["precision"] = rows[0]["accuracy"]
+    rows[1] |= {"recall": "0.0", "precision": "0.0", "accuracy": f"{100 * (1 - share[rows[1]['data']]):.4f}"}
+    with (tmp_path / "rows.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, columns)
+        writer.writeheader()
+        writer.writerows(rows)
+    place = pubench.site(tmp_path / "rows.csv", tmp_path / "site", figures=False).parent
+    assert text_of(place / "index.html").count("<span class=k>alike 1</span>") == 2
+
+
+def _share(row: dict[str, Any]) -> float:
+    """Of positives among the test rows, from accuracy, precision and recall."""
+    accuracy, precision, recall = (float(row[name]) / 100 for name in ("accuracy", "precision", "recall"))
+    return (1 - accuracy) / (1 - 2 * recall + recall / precision)
+
+
+def test_several_sources_show_a_run_once(results: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(results, tmp_path / "copy")
+    said: list[str] = []
+    asked = write.Asked((results, Path(copy)), tmp_path / "site", figures=False)
+    assert write.write_site(asked, said.append).records == 48
+    assert said == []
+
+
+def test_a_record_under_a_strange_name_is_left_out(results: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(results, tmp_path / "copy"))
+    next(copy.glob("*/result.json")).parent.rename(copy / "elsewhere")
+    said: list[str] = []
+    assert write.write_site(write.Asked((copy,), tmp_path / "site", figures=False), said.append).records == 47
+    assert said == [f"left out: {copy / 'elsewhere'} is not the record of the run that it names"]
+
+
+# -------------------------------------------------------------------- where it is written
+
+
+def test_a_site_is_replaced_as_a_whole_or_not_at_all(
+    results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = pubench.site(results, tmp_path / "site", figures=False, title="First")
+    (tmp_path / "site" / "older.html").write_text("older")
+
+    def full(site: object) -> Any:
+        yield "index.html", "half"
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(write, "pages_of", full)
+        with pytest.raises(pubench.InvalidRequest, match="No space left on device"):
+            pubench.site(results, tmp_path / "site", figures=False)
+    assert "<h1>First</h1>" in text_of(index)
+    pubench.site(results, tmp_path / "site", figures=False, title="Second")
+    assert "<h1>Second</h1>" in text_of(index)
+    assert not (tmp_path / "site" / "older.html").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["site"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nowhere"], "nowhere is not there; a folder of records or a file of rows (.csv) is right"),
+        (["other.csv"], "other.csv is no file of rows: it lacks the column method"),
+        (["empty"], "no finished run is in empty"),
+        (["results", "--out", "taken"], "taken is there and is no site of pubench, so it is left alone"),
+        (["results", "--measure", "acuracy"], "unknown measure on test rows 'acuracy'; did you mean 'accuracy'?"),
+        (["results", "--criterion", "f2"], "unknown criterion 'f2'"),
+        (["results", "--baseline", "nnpuu"], "unknown baseline 'nnpuu'; did you mean 'nnpu'?"),
+        (["results", "--study", "none"], "unknown study 'none'"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line_and_exit_code_2(
+    results: Path, pubench_in: Callable[[Path], Any], arguments: list[str], words: str
+) -> None:
+    place = results.parent
+    (place / "empty").mkdir(exist_ok=True)
+    (place / "taken").mkdir(exist_ok=True)
+    (place / "taken" / "mine.txt").write_text("mine")
+    (place / "other.csv").write_text("a,b\n1,2\n")
+    done = pubench_in(place)("site", *arguments, "--no-figures")
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done.stderr
+    assert words in done.stderr
+    assert (place / "taken" / "mine.txt").read_text() == "mine"
+
+
+def test_the_command_needs_no_torch(results: Path, tmp_path: Path, pubench_in: Callable[[Path], Any]) -> None:
+    shutil.copytree(results, tmp_path / "results")
+    done = pubench_in(tmp_path)("site", "--no-figures", cold=True, env={"PYTHONPROFILEIMPORTTIME": "1"})
+    assert done.returncode == 0
+    assert done.stdout.startswith("site/index.html: 11 pages, 48 runs")
+    assert not re.findall(r"\| +torch\n", done.stderr)
+
+
+# -------------------------------------------------------------------- in a browser
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here to open the page with")
+def test_a_page_is_sorted_and_filtered_as_its_address_says(site: Path) -> None:
+    assert CHROMIUM is not None
+    page = site / "records.html"
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
+    address = f"file://{page}#filter=vpu&sort=records:4:descending"
+    found = subprocess.run([CHROMIUM, *options, address], capture_output=True, text=True, check=True, timeout=120)
+    rows = re.findall(r"<tr( hidden=\"\")?>(.*?)</tr>", found.stdout.partition("<tbody>")[2], re.DOTALL)
+    shown = [re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL) for hidden, row in rows if not hidden]
+    assert {row[0] for row in shown} == {"vpu"}
+    seeds = [int(row[3]) for row in shown]
+    assert len(seeds) == 12
+    assert seeds == sorted(seeds, reverse=True)

@@ -1,0 +1,326 @@
+"""``pubench verify`` and ``pubench.verify``: sound records pass, and whatever was changed in one is said."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pubench
+from pubench_core.study.export import SUMS
+
+UPU, PN = "upu", "pn"
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Method -> its record: one without and one with true labels."""
+    results = tmp_path_factory.mktemp("verify") / "results"
+    return {
+        method: pubench.run(
+            method, "digits", config={"epochs": 3, "lr": 0.01}, results=results, threads=1, tracking=False
+        ).folder
+        for method in (UPU, PN)
+    }
+
+
+@pytest.fixture
+def copied(recorded: dict[str, Path], tmp_path: Path) -> Callable[[str], Path]:
+    """``copied(method)``: a copy of a record, alone in a folder of records."""
+
+    def copy(method: str) -> Path:
+        return Path(shutil.copytree(recorded[method], tmp_path / "records" / recorded[method].name))
+
+    return copy
+
+
+def edit(path: Path, change: Callable[[dict[str, Any]], Any]) -> None:
+    """Changes a file of JSON."""
+    content = json.loads(path.read_text())
+    change(content)
+    path.write_text(json.dumps(content))
+
+
+def edit_scores(folder: Path, change: Callable[[dict[str, Any]], Any]) -> None:
+    """Changes the arrays of a record."""
+    with np.load(folder / "scores.npz") as stored:
+        arrays = dict(stored)
+    change(arrays)
+    np.savez_compressed(folder / "scores.npz", **arrays)
+
+
+def said(folder: Path) -> list[str]:
+    """What is wrong, without carrying anything out."""
+    return [problem.what for problem in pubench.verify(folder.parent, rerun=0).problems]
+
+
+def test_sound_records_have_no_problem_and_run_again_to_the_same_bits(recorded: dict[str, Path]) -> None:
+    found = pubench.verify(recorded[UPU].parent, rerun=2)
+    assert (found.ok, found.records, found.without_scores, found.notes) == (True, 2, 0, ())
+    assert {one.run_id for one in found.again} == {folder.name for folder in recorded.values()}
+    assert all(one.identical and one.largest == 0 for one in found.again)
+
+
+def test_one_record_can_be_checked_alone(recorded: dict[str, Path]) -> None:
+    found = pubench.verify(recorded[UPU], rerun=0)
+    assert (found.ok, found.records) == (True, 1)
+
+
+# -------------------------------------------------------------------- changed results
+
+
+def _put(*path: str, value: Any) -> Callable[[dict[str, Any]], None]:
+    def change(content: dict[str, Any]) -> None:
+        for name in path[:-1]:
+            content = content[name]
+        assert content[path[-1]] != value
+        content[path[-1]] = value
+
+    return change
+
+
+RESULTS: Mapping[str, tuple[Callable[[dict[str, Any]], None], str]] = {
+    "a measure": (
+        _put("criteria", "pa", "measures", "test", "accuracy", "value", value=0.99),
+        "accuracy on test rows, selected by pa, is 0.99; its scores give 0.",
+    ),
+    "a measure of another criterion": (
+        _put("criteria", "last", "measures", "validation", "pa", "value", value=0.99),
+        "pa on validation rows, selected by last, is 0.99",
+    ),
+    "the value of a criterion": (_put("criteria", "pa", "value", value=0.123), "criterion pa has the value 0.123"),
+    "the flag of an oracle criterion": (
+        _put("criteria", "f1", "oracle", value=False),
+        "criterion f1 reads true labels, and it says otherwise",
+    ),
+    "the seed": (_put("spec", "seed", value=7), "its spec is that of run"),
+    "a hyper-parameter": (
+        _put("spec", "method", "config", "lr", value=0.5),
+        "method.config.lr is 0.01 there and 0.5",
+    ),
+    "the method": (
+        _put("spec", "method", "key", value="gone"),
+        "its spec does not resolve here: unknown method 'gone'",
+    ),
+    "the hash of the code": (_put("code", "hash", value="0" * 16), "the hash of its code is not that of the parts"),
+    "a part of the code": (
+        _put("code", "parts", "engine", value="revision 0"),
+        "it is of other code than is installed (changed: engine)",
+    ),
+    "the code of a criterion": (
+        _put("criteria", "pa", "code", value="0" * 16),
+        "criterion pa is of other code than is installed",
+    ),
+    "the data": (_put("code", "parts", "data digits", value="0" * 16), "(changed: data digits)"),
+    "the prior told": (_put("data", "prior", "given", value=0.9), "was told the prior 0.9, and its spec says 0.49"),
+    "the criterion that names it": (_put("selected", value="none"), "criterion none, which it did not track"),
+    "the run id": (_put("run_id", value="<b>x</b>"), "its folder is called"),
+    "the version": (_put("record_version", value=99), "is a record of format 99"),
+    "a measure that is not there": (
+        lambda content: content["criteria"]["pa"]["measures"]["test"].pop("auc"),
+        "auc on test rows, selected by pa, is not there",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", RESULTS)
+def test_a_changed_result_is_found(copied: Callable[[str], Path], what: str) -> None:
+    change, expected = RESULTS[what]
+    folder = copied(UPU)
+    edit(folder / "result.json", change)
+    assert any(expected in text for text in said(folder)), said(folder)
+
+
+def test_an_oracle_that_says_it_is_none_is_found(copied: Callable[[str], Path]) -> None:
+    folder = copied(PN)
+    edit(folder / "result.json", _put("oracle", value=False))
+    assert said(folder) == ["its method is granted true labels (oracle), and it says otherwise"]
+
+
+# -------------------------------------------------------------------- changed scores
+
+
+def _state(arrays: Mapping[str, Any], part: str) -> str:
+    return next(name for name in arrays if name.startswith(f"{part}_scores_"))
+
+
+def _perfect(arrays: dict[str, Any]) -> None:
+    name = _state(arrays, "test")
+    arrays[name] = np.where(arrays["test_labels"] == 1, 1.0, -1.0).astype(arrays[name].dtype)
+
+
+def _alike(arrays: dict[str, Any]) -> None:
+    arrays[_state(arrays, "test")] = np.ones_like(arrays["test_labels"], dtype=np.float32)
+
+
+def _not_finite(arrays: dict[str, Any]) -> None:
+    arrays[_state(arrays, "test")] = np.full(len(arrays["test_rows"]), np.nan, np.float32)
+
+
+SCORES: Mapping[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
+    "better": (_perfect, "its scores give 1"),
+    "all alike": (_alike, "rows are decided positive at the epoch that"),
+    "not finite": (_not_finite, "has values that are not finite"),
+    "other labels": (lambda a: a.update(test_labels=1 - a["test_labels"]), "positive test rows, its result"),
+    "an array that is gone": (lambda a: a.pop("test_rows"), "scores.npz has no test_rows"),
+    "a state that is gone": (lambda a: [a.pop(n) for n in list(a) if "_scores_" in n], "has no scores of the epoch"),
+    "too few": (
+        lambda a: a.update({_state(a, "validation"): a[_state(a, "validation")][:-1]}),
+        "rows, validation_rows",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", SCORES)
+def test_changed_scores_are_found(copied: Callable[[str], Path], what: str) -> None:
+    change, expected = SCORES[what]
+    folder = copied(UPU)
+    edit_scores(folder, change)
+    assert any(expected in text for text in said(folder)), said(folder)
+
+
+def test_scores_that_give_the_same_measures_are_found_by_running_again(copied: Callable[[str], Path]) -> None:
+    folder = copied(UPU)
+
+    def doubled(arrays: dict[str, Any]) -> None:  # neither decisions nor ranks change
+        arrays[_state(arrays, "test")] = arrays[_state(arrays, "test")] * 2
+
+    edit_scores(folder, doubled)
+    assert not [text for text in said(folder) if "accuracy" in text or "auc" in text]
+    found = pubench.verify(folder.parent, rerun=1)
+    assert [problem.what.partition(",")[0] for problem in found.problems] == ["carried out again"]
+    assert "on the same machine with the same versions" in found.problems[0].what
+
+
+# -------------------------------------------------------------------- files
+
+
+FILES: Mapping[str, tuple[Callable[[Path], Any], str]] = {
+    "result.json": (lambda f: (f / "result.json").unlink(), "result.json is missing"),
+    "spec.yaml": (lambda f: (f / "spec.yaml").unlink(), "spec.yaml is missing"),
+    "environment.json": (lambda f: (f / "environment.json").unlink(), "environment.json is missing"),
+    "scores.npz": (lambda f: (f / "scores.npz").unlink(), "scores.npz is missing"),
+    "half of result.json": (lambda f: _cut(f / "result.json"), "result.json cannot be read"),
+    "half of spec.yaml": (lambda f: _cut(f / "spec.yaml"), "spec.yaml cannot be read"),
+    "half of scores.npz": (lambda f: _cut(f / "scores.npz"), "scores.npz cannot be read"),
+    "half of environment.json": (lambda f: _cut(f / "environment.json"), "environment.json cannot be read"),
+    "no scores at all": (lambda f: (f / "scores.npz").write_bytes(b""), "scores.npz cannot be read"),
+    "another name": (lambda f: f.rename(f.with_name("f" * 16)), f"its folder is called {'f' * 16}"),
+}
+
+
+def _cut(path: Path) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+
+
+@pytest.mark.parametrize("what", FILES)
+def test_a_file_that_is_gone_or_damaged_is_found(copied: Callable[[str], Path], what: str) -> None:
+    change, expected = FILES[what]
+    folder = copied(UPU)
+    change(folder)
+    problems = said(folder)
+    assert any(expected in text for text in problems), problems
+
+
+def test_the_spec_of_another_run_is_found(copied: Callable[[str], Path], recorded: dict[str, Path]) -> None:
+    folder = copied(UPU)
+    shutil.copy(recorded[PN] / "spec.yaml", folder)
+    assert [text.partition(":")[0] for text in said(folder)] == ["spec.yaml is not the spec of its result"]
+
+
+# -------------------------------------------------------------------- lists of checksums
+
+
+def _listed(folder: Path) -> Path:
+    """Writes the list of checksums of a folder of records."""
+    lines = [
+        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder).as_posix()}\n"
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    ]
+    (folder / SUMS).write_text("".join(lines))
+    return folder / SUMS
+
+
+def test_files_are_compared_with_the_list(copied: Callable[[str], Path]) -> None:
+    folder = copied(UPU)
+    _listed(folder.parent)
+    found = pubench.verify(folder.parent, rerun=0)
+    assert (found.ok, found.checksums) == (True, 5)
+    (folder / "trace.csv").write_text("epoch\n")
+    (folder / "notes.txt").write_text("x")
+    assert sorted(said(folder)) == [
+        "notes.txt is not listed in SHA256SUMS",
+        "trace.csv is not the file that SHA256SUMS lists",
+    ]
+    shutil.rmtree(folder)
+    copied(PN)
+    assert any("result.json is listed in SHA256SUMS and not there" in text for text in said(folder))
+
+
+def test_a_list_names_nothing_outside_of_its_folder(copied: Callable[[str], Path]) -> None:
+    folder = copied(UPU)
+    sums = _listed(folder.parent)
+    sums.write_text(f"{sums.read_text()}{'0' * 64}  ../secret\n{'0' * 64}  /etc/passwd\nnothing\n")
+    assert [text.partition(" is ")[0] for text in said(folder)] == ["line 6", "line 7", "line 8"]
+
+
+def test_records_that_were_published_without_scores_are_counted(copied: Callable[[str], Path]) -> None:
+    folder = copied(UPU)
+    (folder / "scores.npz").unlink()
+    _listed(folder.parent)
+    found = pubench.verify(folder.parent, rerun=1)
+    assert (found.ok, found.without_scores, found.again[0].identical) == (True, 1, True)
+
+
+# -------------------------------------------------------------------- the command
+
+
+def test_the_command_says_a_line_per_problem(
+    recorded: dict[str, Path], copied: Callable[[str], Path], pubench_in: Callable[[Path], Any]
+) -> None:
+    folder = copied(UPU)
+    run = pubench_in(folder.parent.parent)
+    sound = run("verify", "records", "--rerun", "1")
+    assert sound.returncode == 0, sound.stderr
+    assert sound.stdout.splitlines()[-1].startswith(
+        "1 record, 0 problems; measures derived again from the scores of 1;"
+    )
+    assert "the same scores to the last bit" in sound.stdout
+    edit(folder / "result.json", RESULTS["a measure"][0])
+    wrong = run("verify", "records", "--rerun", "0")
+    assert wrong.returncode == 1
+    assert wrong.stdout.startswith(f"{folder.name}: accuracy on test rows, selected by pa, is 0.99;")
+    assert len(wrong.stdout.splitlines()) == 2
+    plain = run("verify", "records", "--rerun", "0", "--format", "json")
+    assert (plain.returncode, json.loads(plain.stdout)["ok"]) == (1, False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nowhere"], "nowhere is not a folder; the folder of records is right"),
+        (["."], ". holds no records"),
+        (["site"], "site holds no records; the records of a site are in its folder records"),
+        (["site", "--rerun", "-1"], "should be greater than or equal to 0"),
+    ],
+)
+def test_a_wrong_request_is_one_line(
+    tmp_path: Path, pubench_in: Callable[[Path], Any], arguments: list[str], words: str
+) -> None:
+    (tmp_path / "site" / "records").mkdir(parents=True)
+    done = pubench_in(tmp_path)("verify", *arguments)
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
+    assert words in done.stderr
+
+
+def test_numbers_out_of_bounds_are_refused(recorded: dict[str, Path]) -> None:
+    with pytest.raises(pubench.InvalidRequest, match="a number from 0"):
+        pubench.verify(recorded[UPU], rerun=-1)
