@@ -1,51 +1,44 @@
 """Draws histograms of test scores, true positives against true negatives, at the chosen epoch and at the last.
 
 python docs/score_histograms.py docs/pages/images/pan-spambase.png RUN_FOLDER [RUN_FOLDER ...]
+
+``pubench scores RUN`` draws all parts of one record; this puts several records into one picture.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-import matplotlib
 import numpy as np
-from matplotlib import pyplot as plt
 
+from pubench_cli.report.figures.histograms import ScorePanel, score_histograms
+from pubench_cli.report.figures.style import plain_style
+from pubench_core.records.files import read_scores
+from pubench_core.records.scores import scores_name
 from pubench_core.records.store import read_record
 
-#: Colors that stay apart in gray and for the color-blind; negatives are hatched as well.
-POSITIVE, NEGATIVE = "#0072B2", "#E69F00"
 
-
-def panel(ax: plt.Axes, scores: np.ndarray, labels: np.ndarray, title: str) -> None:
-    """One histogram; the decision is at 0."""
-    bins = np.histogram_bin_edges(np.clip(scores, *np.quantile(scores, (0.005, 0.995))), 40)
-    inside = np.clip(scores, bins[0], bins[-1])
-    ax.hist(inside[labels == 1], bins, color=POSITIVE, alpha=0.7, label="positive")
-    ax.hist(inside[labels == 0], bins, color=NEGATIVE, alpha=0.6, hatch="//", edgecolor="#7a5200", label="negative")
-    ax.axvline(0, color="black", linewidth=1)
-    accuracy = np.mean((scores > 0) == (labels == 1))
-    ax.set_title(
-        f"{title}: accuracy {100 * accuracy:.1f}, {100 * np.mean(scores > 0):.0f} % decided positive", fontsize=9
-    )
+def panels(folder: Path) -> Iterator[ScorePanel]:
+    """The chosen state and the last one."""
+    result, arrays = read_record(folder).result, read_scores(folder)
+    labels = arrays["test_labels"]
+    for state in (result.chosen.snapshot, "last"):
+        scores = arrays[scores_name("test", state)]
+        accuracy = 100 * float(np.mean((scores > 0) == (labels == 1)))
+        groups = {"positives": scores[labels == 1], "negatives": scores[labels == 0]}
+        yield ScorePanel(f"seed {result.spec.seed}, {state.replace('-', ' ')}: accuracy {accuracy:.1f}", groups)
 
 
 def main() -> None:
-    matplotlib.use("agg")
     target, folders = Path(sys.argv[1]), [Path(text) for text in sys.argv[2:]]
-    figure, axes = plt.subplots(len(folders), 2, figsize=(10, 2.4 * len(folders)), squeeze=False)
-    for line, folder in zip(axes, folders, strict=True):
-        result = read_record(folder).result
-        with np.load(folder / "scores.npz") as kept:
-            labels = kept["test_labels"]
-            for ax, state in zip(line, (f"epoch-{result.chosen.epoch}", "last"), strict=True):
-                panel(ax, kept[f"test_scores_{state}"], labels, f"seed {result.spec.seed}, {state.replace('-', ' ')}")
-    axes[0, 0].legend(fontsize=8)
-    for ax in axes[-1]:
-        ax.set_xlabel("score")
-    figure.tight_layout()
-    figure.savefig(target, dpi=100, metadata={"Software": None})
+    result = read_record(folders[0]).result
+    title = f"{result.spec.method.key} on {result.spec.data.key}, test part"
+    subtitle = f"at the epoch that {result.selected} chose, and after the last"
+    with plain_style():
+        figure = score_histograms([panel for folder in folders for panel in panels(folder)], title, subtitle)
+        figure.savefig(target, dpi=100, metadata={"Software": None})
 
 
 if __name__ == "__main__":

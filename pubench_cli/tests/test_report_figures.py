@@ -9,15 +9,18 @@ from typing import Any
 import pytest
 from made_studies import made_study, stored
 
-from pubench_cli.report.figures import Drawn, all_figures, inline_svg, write_figures
+from pubench_cli.report.figures import Drawn, _mean_over, all_figures, inline_svg, no_costs, write_figures
 from pubench_cli.report.figures.labels import spread
 from pubench_cli.report.figures.style import looks, plain_style
 from pubench_cli.report.gather import gather
-from pubench_cli.report.model import model_of
+from pubench_cli.report.model import Model, model_of
 from pubench_cli.report.statistics import comparisons_of
 
 #: As long as names of methods get, and a few that differ little.
 METHODS = ["nnpu", "pn", *(f"method-of-some-length-{k}" for k in range(24))]
+
+
+KEYS = ["methods-s1", "measures-s1", "criteria-s1", "means-s1", "ranks-s1", "difference-s1", "cost-s1"]
 
 
 def figures_of(folder: Path, **study: Any) -> dict[str, Drawn]:
@@ -36,6 +39,13 @@ def varied(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Drawn]:
     folder = tmp_path_factory.mktemp("varied")
     frequencies = (0.01, 0.05, 0.09, 0.1, 0.5, 0.9)
     return figures_of(folder, data=["imdb"], seeds=[2], cs=frequencies, mechanisms=["scar", "sar-pusb"])
+
+
+@pytest.fixture(scope="module")
+def biased(tmp_path_factory: pytest.TempPathFactory) -> Model:
+    """Two values of c, which are no curve, under two mechanisms."""
+    study = made_study(["nnpu", "vpu"], ["imdb", "20news"], [2], cs=(0.05, 0.5), mechanisms=["scar", "sar-pusb"])
+    return model_of(gather(str(stored(tmp_path_factory.mktemp("biased"), study)), Path("r"), None), "accuracy", None)
 
 
 def texts(drawn: Drawn) -> list[Any]:
@@ -64,7 +74,7 @@ def assert_nothing_overlaps(drawn: Drawn) -> None:
         assert across <= 0 or along <= 0, f"{drawn.key}: '{one}' and '{other}' overlap"
 
 
-@pytest.mark.parametrize("key", ["methods-s1", "measures-s1", "criteria-s1", "ranks-s1", "difference-s1", "cost-s1"])
+@pytest.mark.parametrize("key", KEYS)
 def test_no_text_of_26_methods_is_over_another(conventional: dict[str, Drawn], key: str) -> None:
     assert_nothing_overlaps(conventional[key])
 
@@ -72,6 +82,40 @@ def test_no_text_of_26_methods_is_over_another(conventional: dict[str, Drawn], k
 @pytest.mark.parametrize("key", ["frequency", "mechanisms"])
 def test_no_text_is_over_another_where_labelings_differ(varied: dict[str, Drawn], key: str) -> None:
     assert_nothing_overlaps(varied[key])
+
+
+@pytest.mark.parametrize("panels", [1, 2, 3])
+def test_no_text_is_over_another_where_panels_are_few(tmp_path: Path, panels: int) -> None:
+    drawn = figures_of(tmp_path, data=["spambase", "20news", "imdb"][:panels], seeds=[2])
+    for key in ("methods-s1", "measures-s1", "criteria-s1"):
+        assert_nothing_overlaps(drawn[key])
+
+
+def test_means_are_over_data_sets_of_which_each_counts_once(tmp_path: Path) -> None:
+    results = made_study(["nnpu", "vpu", "upu"], ["imdb", "20news"], [2, 25])
+    results = [r for r in results if (r.spec.method.key, r.spec.data.key) != ("upu", "imdb")]
+    results = [r for r in results if (r.spec.data.key, r.spec.seed) != ("imdb", 25)]
+    model = model_of(gather(str(stored(tmp_path, results)), Path("r"), None), "accuracy", None)
+    (setting,) = model.settings
+    found = _mean_over(model, ["nnpu", "upu"], setting.columns, model.measure)
+    by_data = {
+        data: [
+            r.criteria["pa"].measures["test"]["accuracy"].value or 0.0
+            for r in results
+            if (r.spec.method.key, r.spec.data.key) == ("nnpu", data)
+        ]
+        for data in ("imdb", "20news")
+    }
+    assert found["nnpu", "pa"][0] == pytest.approx(100 * (by_data["imdb"][0] + sum(by_data["20news"]) / 2) / 2)
+    assert not any(row == "upu" for row, _ in found)
+
+
+def test_few_values_of_c_stand_side_by_side_under_each_mechanism(biased: Model) -> None:
+    drawn = {one.key: one for one in all_figures(biased, comparisons_of(biased, "nnpu"))}
+    assert "frequency" not in drawn
+    titles = [axes.get_title(loc="left") for axes in drawn["labels"].figure.axes]
+    assert titles == ["20news, sar-pusb", "20news, scar", "imdb, sar-pusb", "imdb, scar"]
+    assert [text.get_text() for text in drawn["labels"].figure.legends[0].get_texts()] == ["c 0.05", "c 0.5"]
 
 
 def test_series_differ_without_their_colors() -> None:
@@ -93,6 +137,22 @@ def test_time_is_shown_of_runs_alone_on_the_machine_only(tmp_path: Path) -> None
     results = [r.model_copy(update={"at_once": 2}) for r in made_study(METHODS[:3], ["imdb", "20news"], [2, 25])]
     model = model_of(gather(str(stored(tmp_path, results)), Path("r"), None), "accuracy", None)
     assert "cost-s1" not in {drawn.key for drawn in all_figures(model, comparisons_of(model, "nnpu"))}
+    assert no_costs(model) == (
+        "no figure of time and memory: none of the runs was alone on the machine "
+        "(12 shared it with other runs of a study)"
+    )
+    apart = [results[0].model_copy(update={"at_once": 1}), *results[1:]]
+    again = model_of(gather(str(stored(tmp_path / "apart", apart)), Path("r"), None), "accuracy", None)
+    assert no_costs(again) == ""
+    assert "cost-s1" in {drawn.key for drawn in all_figures(again, comparisons_of(again, "nnpu"))}
+    alone = model_of(
+        gather(
+            str(stored(tmp_path / "alone", [r.model_copy(update={"at_once": None}) for r in results])), Path("r"), None
+        ),
+        "accuracy",
+        None,
+    )
+    assert no_costs(alone).endswith("(of 12 it is not known, as no study carried them out)")
 
 
 def test_labels_are_spread_as_little_as_they_must() -> None:

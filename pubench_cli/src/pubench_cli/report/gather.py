@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from os.path import isdir
 from pathlib import Path
 
+from pubench.draws import best_of_draws
 from pubench.grouping import FailedRun, Grid, grid_of
 from pubench.results import load_results
 from pubench.running import RunResult
@@ -55,8 +56,9 @@ class Gathered:
         return [run for _, run in self.runs if isinstance(run, FailedRun) and run.cause != MISSING]
 
 
-def gather(given: str | None, results: Path, study: str | None) -> Gathered:
-    """The runs that a command names.
+def gather(given: str | None, results: Path, study: str | None, criterion: str | None = None) -> Gathered:
+    """The runs that a command names. Of a study's hyper-parameter draws, on each split the one that ``criterion``
+    prefers (None means the one that names the results).
 
     ``given``: a folder of records, a study's own folder in it, or the name of a study in ``results``; None means the
     folder ``results``. ``study``: one of a folder's studies.
@@ -64,17 +66,33 @@ def gather(given: str | None, results: Path, study: str | None) -> Gathered:
     Raises RequestError (InvalidRequest) if there is no such folder or study, or nothing in it has a result.
     """
     folder, named = _place(given, results, study)
-    with warnings.catch_warnings(record=True) as heard, _no_collection():
+    with warnings.catch_warnings(record=True) as heard, no_collection():
         warnings.simplefilter("always")
         loaded = load_results(folder, study=named or None)
         runs = _planned(folder, named, loaded.failures, loaded) if named else _in_order(loaded)
-        grid = grid_of(runs)
+        drawn, note = bool(named) and _has_draws(folder, named), ""
+        if drawn:
+            runs, note = best_of_draws(runs, criterion or _naming(runs))
+        grid = grid_of(runs, drawn=drawn)
     notes = [str(one.message) for one in heard if issubclass(one.category, PubenchWarning)]
-    found = Gathered(folder, named, tuple(runs), grid, (*notes, *grid.notes))
+    found = Gathered(folder, named, tuple(runs), grid, (*notes, *grid.notes, *([note] if note else [])))
     if not found.done:
         what = f"study {named}" if named else shortened(str(folder))
         failed = f"{len(found.failed)} failed, {found.missing} are to be run" if named else "it holds no records"
         raise RequestError(f"{what} has no finished run to report: {failed}")
+    return found
+
+
+def gathered_of(named: Sequence[tuple[str, RunResult | FailedRun]], results: Path) -> Gathered:
+    """Runs that are at hand, in their order and under these names. ``results``: where they are said to be from.
+
+    Raises RequestError if none has a result, a seed is there twice, or data files changed in between.
+    """
+    with collection_off():
+        grid = grid_of(named)
+    found = Gathered(results, "", tuple(named), grid, grid.notes)
+    if not found.done:
+        raise RequestError(f"there is no finished run to report: {len(found.failed)} failed")
     return found
 
 
@@ -105,9 +123,28 @@ def _in_order(loaded: Sequence[RunResult]) -> list[tuple[str, RunResult | Failed
 
     def place(one: tuple[str, RunResult | FailedRun]) -> tuple[str, str, float, str, int, str]:
         spec = specs[one[1].run_id]
-        return spec.data.key, spec.mechanism.key, spec.mechanism.c or 0.0, spec.method.key, spec.seed, one[1].run_id
+        return (
+            spec.data.key,
+            spec.mechanism.key,
+            (spec.mechanism.amount or ("", 0.0))[1],
+            spec.method.key,
+            spec.seed,
+            one[1].run_id,
+        )
 
     return sorted(named, key=place)
+
+
+def _has_draws(folder: Path, name: str) -> bool:
+    """Whether a study draws hyper-parameters."""
+    plan = read_plan(folder_of(folder, name))
+    return plan is not None and any(run.draw is not None for run in plan.runs)
+
+
+def _naming(runs: Sequence[tuple[str, RunResult | FailedRun]]) -> str:
+    """The criterion that names the results of a study's runs, which share it."""
+    _, run = runs[0]
+    return (run.spec if isinstance(run, FailedRun) else run.result.spec).selection.criterion
 
 
 def _planned(
@@ -128,13 +165,25 @@ def _planned(
 
 
 @contextmanager
-def _no_collection() -> Iterator[None]:
-    """Thousands of records are millions of objects that stay: looking for garbage among them doubles the time."""
+def no_collection() -> Iterator[None]:
+    """Thousands of records are millions of objects that stay: looking for garbage among them doubles the time.
+
+    What is there at the end is not looked at again by any later collection.
+    """
+    with collection_off():
+        try:
+            yield
+        finally:
+            gc.freeze()
+
+
+@contextmanager
+def collection_off() -> Iterator[None]:
+    """No search for garbage in cycles, of which a report leaves little."""
     before = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        gc.freeze()
         if before:
             gc.enable()

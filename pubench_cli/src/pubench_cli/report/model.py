@@ -23,7 +23,7 @@ Mark = Literal["", "best", "second"]
 #: Order of the measures that come first.
 FIRST = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc")
 #: How the engine's warning on a collapsed model begins (pubench_core.execution.warnings).
-_ALIKE = re.compile(r"all \d+ (test|unlabeled) rows are decided (positive|negative)\b")
+_ALIKE = re.compile(r"all (\d+ )?(test|unlabeled) rows are decided (positive|negative)\b")
 
 
 def decided_alike(criterion: CriterionResult) -> bool:
@@ -199,7 +199,7 @@ def model_of(gathered: Gathered, measure: str, criterion: str | None) -> Model:
         named = list(dict.fromkeys(result.selected for result in results))
         if len(named) > 1:
             raise RequestError(
-                f"these results are named by several criteria ({', '.join(named)}); --criterion {named[0]} shows one",
+                f"these results are named by several criteria ({', '.join(named)}); name one of them as the criterion",
             )
         criterion = named[0]
     elif criterion not in criteria:
@@ -252,7 +252,7 @@ def _settings(gathered: Gathered) -> Iterable[Setting]:
             seeds.setdefault(label, set()).add(spec.seed)
     groups: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for label in gathered.grid.columns:
-        groups.setdefault(_setting_of(specs[label]), []).append(label)
+        groups.setdefault(setting_of(specs[label]), []).append(label)
     differing = {name for facts in groups for name, value in facts if any((name, value) not in o for o in groups)}
     for number, (facts, labels) in enumerate(groups.items(), 1):
         keys = [specs[label].data.key for label in labels]
@@ -273,13 +273,15 @@ def _settings(gathered: Gathered) -> Iterable[Setting]:
         )
 
 
-def _setting_of(spec: RunSpec) -> tuple[tuple[str, str], ...]:
+def setting_of(spec: RunSpec) -> tuple[tuple[str, str], ...]:
+    """What a table's runs have in common beside their data sets, as (name, value)."""
     mechanism = spec.mechanism
     facts = [("scheme", spec.data.scheme), ("mechanism", mechanism.key)]
     if mechanism.variant != "paper":
         facts.append(("variant", mechanism.variant))
-    if mechanism.c is not None:
-        facts.append(("c", f"{mechanism.c:g}"))
+    if mechanism.amount is not None:
+        name, value = mechanism.amount
+        facts.append((name.replace("_", " "), f"{value:g}"))
     return (*facts, ("validation", f"{spec.validation.fraction:g}"))
 
 

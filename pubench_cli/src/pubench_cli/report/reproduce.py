@@ -17,6 +17,8 @@ from pubench_core.plugins.registry import registry
 from pubench_core.results import Result
 from pubench_core.specs import DataSpec, RunSpec
 
+#: One encoder for all: json.dumps makes one for every call.
+_as_json = json.JSONEncoder(separators=(",", ":")).encode
 #: Stands for the seed in what the runs of a cell have in common.
 SEED = "\N{SYMBOL FOR SUBSTITUTE}"
 
@@ -79,7 +81,7 @@ def _settings(spec: RunSpec, known: Known) -> dict[str, Any]:
     if spec.data.test_fraction != DataSpec.model_fields["test_fraction"].default:
         found["data.test_fraction"] = spec.data.test_fraction
     mechanism = known.mechanisms.get(spec.mechanism.key)
-    if spec.mechanism.c is not None and (mechanism is None or mechanism.variants[0] != spec.mechanism.variant):
+    if spec.mechanism.amount is not None and (mechanism is None or mechanism.variants[0] != spec.mechanism.variant):
         found["mechanism.variant"] = spec.mechanism.variant
     if spec.method.calibrate != "auto":
         found["method.calibrate"] = spec.method.calibrate
@@ -106,8 +108,10 @@ def _command(
         words += [word for flag, value in flags.items() if value for word in (flag, str(value))]
     if spec.data.binarization is not None:
         words += ["--binarization", spec.data.binarization]
-    if spec.mechanism.c is not None:
-        words += ["--mech", spec.mechanism.key, "--c", f"{spec.mechanism.c!r}"]
+    if (amount := spec.mechanism.amount) is not None:
+        words += ["--mech", spec.mechanism.key, f"--{amount[0].replace('_', '-')}", f"{amount[1]!r}"]
+    if spec.data.total is not None:
+        words += ["--total", str(spec.data.total)]
     words += ["--scheme", spec.data.scheme]
     if spec.prior != "true":
         words += ["--prior", str(spec.prior)]
@@ -119,7 +123,7 @@ def _command(
 
 
 def _yaml(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+    return value if isinstance(value, str) else _as_json(value)
 
 
 def _python(
@@ -130,8 +134,10 @@ def _python(
     given: dict[str, Any] = {
         "preset": spec.method.preset,
         "binarization": spec.data.binarization,
-        "mechanism": spec.mechanism.key if spec.mechanism.c is not None else None,
+        "mechanism": spec.mechanism.key if spec.mechanism.amount is not None else None,
         "c": spec.mechanism.c,
+        "positive_rate": spec.mechanism.positive_rate,
+        "total": spec.data.total,
         "scheme": spec.data.scheme if own is None else None,
         "prior": spec.prior if spec.prior != "true" else None,
         "backbone": spec.backbone.key,

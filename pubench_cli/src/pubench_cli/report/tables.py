@@ -17,7 +17,9 @@ NO_CELL, NO_VALUE = "·", "-"
 
 @dataclass(frozen=True)
 class Entry:
-    """One place of a table. ``alike``: runs that decide every row alike; ``link``: identifier of the cell's runs."""
+    """One place of a table. ``alike``: runs that decide every row alike; ``link``: identifier of the cell's runs,
+    or another page's address.
+    """
 
     text: str
     mark: Mark = ""

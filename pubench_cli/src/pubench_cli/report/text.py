@@ -77,11 +77,12 @@ def markdown(title: Sequence[str], sections: Sequence[Section]) -> str:
         if section.key == "results":
             lines += [f"{LEGEND['md']}; {GAPS}.", ""]
         for table in section.tables:
-            lines += _md_table(table)
+            lines += md_table(table)
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _md_table(table: Table) -> list[str]:
+def md_table(table: Table) -> list[str]:
+    """The title of a table, an empty line, its rows, its notes."""
     lines = []
     if table.rows:
         rule = ["---" if k < table.left else "---:" for k in range(len(table.head))]

@@ -9,12 +9,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from pubench_core.errors import RequestError
+from pubench_core.errors import RequestError, unknown
+from pubench_core.records.files import replace_text
 
 from ..console import PIPED_WIDTH, err, out
 from ..messages import said
 from ..visible import rows_out
-from .gather import Gathered, gather
+from .gather import Gathered, collection_off, gather
 from .model import Model, model_of
 from .statistics import Comparison, check_baseline, comparisons_of
 from .tables import Section, sections
@@ -22,6 +23,10 @@ from .text import csv_text, latex, markdown, print_sections
 
 #: The baseline where none is named.
 BASELINE = "nnpu"
+
+
+#: Format of a report by the end of its file's name, where none is named.
+BY_SUFFIX = {".html": "html", ".htm": "html", ".md": "md", ".csv": "csv", ".tex": "latex", ".txt": "table"}
 
 
 @dataclass(frozen=True)
@@ -41,49 +46,89 @@ class Asked:
 
 def write_report(asked: Asked) -> None:
     """Raises RequestError for what is not there or cannot be written."""
-    gathered = gather(asked.given, asked.results, asked.study)
+    gathered = gather(asked.given, asked.results, asked.study, asked.criterion)
     for note in gathered.notes:
         err().print(said(note), markup=False)
-    model = model_of(gathered, asked.measure, asked.criterion)
-    tests = comparisons_of(model, check_baseline(model, asked.baseline, BASELINE))
-    written = []
-    if asked.figures is not None:
-        from .figures import all_figures, write_figures
-
-        written += write_figures(all_figures(model, tests), asked.figures)
-    if asked.form == "html":
-        from .page import page
-
-        path = asked.out or Path(f"{gathered.title}-report.html")
-        _write(path, page(model, tests, title_lines(gathered)))
-        written.append(path)
-    else:
-        _write_text(asked, model, tests)
-        written += [asked.out] if asked.out is not None else []
+    with collection_off():
+        model, tests = compared(gathered, asked.measure, asked.criterion, asked.baseline)
+        written = _figures(model, tests, asked.figures)
+        out_file = asked.out
+        if asked.form == "html" and out_file is None:
+            out_file = Path(f"{gathered.title}-report.html")
+        if out_file is not None:
+            write_text(out_file, report_text(model, tests, asked.form))
+            written.append(out_file)
+        elif asked.form == "table":
+            print_sections(out(), title_lines(gathered), sections(model, tests))
+        else:
+            rows_out().write(report_text(model, tests, asked.form))
     for path in written:
         err().print(f"written: {path}", markup=False, soft_wrap=True)
 
 
-def _write_text(asked: Asked, model: Model, tests: Sequence[Comparison]) -> None:
-    title, parts = title_lines(model.gathered), sections(model, tests)
-    if asked.form == "table":
-        _table(asked.out, title, parts)
-        return
-    written = {"csv": lambda: csv_text(model, tests), "md": lambda: markdown(title, parts)}
-    text = written.get(asked.form, lambda: latex(title, parts))()
-    if asked.out is not None:
-        _write(asked.out, text)
-    else:
-        rows_out().write(text)
+def report_to(
+    gathered: Gathered,
+    path: Path,
+    form: str | None,
+    *,
+    figures: Path | None,
+    baseline: str | None,
+    criterion: str | None,
+    measure: str,
+) -> list[Path]:
+    """Writes what the command would write, prints nothing, and gives the files: the report first.
+
+    ``form``: None takes it from the file's name. Raises RequestError as :func:`write_report`.
+    """
+    form = form or BY_SUFFIX.get(path.suffix.lower())
+    if form not in (known := tuple(dict.fromkeys(BY_SUFFIX.values()))):
+        if form is None:
+            raise RequestError(f"{path}: the file's name says no format; format is one of {', '.join(known)}")
+        raise unknown("format", form, known)
+    with collection_off():
+        model, tests = compared(gathered, measure, criterion, baseline)
+        drawn = _figures(model, tests, figures, say=False)
+        write_text(path, report_text(model, tests, form))
+    return [path, *drawn]
 
 
-def _table(path: Path | None, title: Sequence[str], parts: Sequence[Section]) -> None:
-    if path is None:
-        print_sections(out(), title, parts)
-        return
+def compared(
+    gathered: Gathered, measure: str, criterion: str | None, baseline: str | None
+) -> tuple[Model, list[Comparison]]:
+    """Cells and tests of a report. Raises RequestError for a measure, criterion or baseline that is not there."""
+    model = model_of(gathered, measure, criterion)
+    return model, comparisons_of(model, check_baseline(model, baseline, BASELINE))
+
+
+def report_text(model: Model, tests: Sequence[Comparison], form: str) -> str:
+    """The content of a report's file."""
+    title = title_lines(model.gathered)
+    if form == "csv":
+        return csv_text(model, tests)
+    if form == "html":
+        from .page import page
+
+        return page(model, tests, title)
+    parts = sections(model, tests)
+    return {"md": markdown, "latex": latex, "table": _plain}[form](title, parts)
+
+
+def _figures(model: Model, tests: Sequence[Comparison], folder: Path | None, *, say: bool = True) -> list[Path]:
+    """The figures as files of a folder, where one is named. ``say``: what is not drawn, on stderr."""
+    if folder is None:
+        return []
+    from .figures import all_figures, no_costs, write_figures
+
+    if say and (missing := no_costs(model)):
+        err().print(f"note: {missing}", markup=False, soft_wrap=True)
+    return write_figures(all_figures(model, tests), folder)
+
+
+def _plain(title: Sequence[str], parts: Sequence[Section]) -> str:
+    """As a terminal has it, without colors."""
     stream = io.StringIO()
     print_sections(Console(file=stream, width=PIPED_WIDTH, highlight=False, no_color=True), title, parts)
-    _write(path, "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n")
+    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"
 
 
 def title_lines(gathered: Gathered) -> list[str]:
@@ -106,8 +151,12 @@ def _counted(n: int, what: str) -> str:
     return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
 
-def _write(path: Path, text: str) -> None:
+def write_text(path: Path, text: str) -> None:
+    """Raises RequestError where the file cannot be written."""
     try:
-        path.write_text(text, encoding="utf-8")
+        if path.exists() and not path.is_file():  # such as /dev/stdout
+            path.write_text(text, encoding="utf-8")
+        else:
+            replace_text(path, text)
     except OSError as error:
-        raise RequestError(f"cannot write {path}: {error.strerror or error}; --out names another file") from error
+        raise RequestError(f"cannot write {path}: {error.strerror or error}; another file is right") from error

@@ -16,7 +16,7 @@ from .dots import Panel, dots
 from .lines import Cost, Curve, costs, curves
 from .style import Drawn, inline_svg, plain_style, png, svg
 
-__all__ = ["Drawn", "all_figures", "inline_svg", "write_figures"]
+__all__ = ["Drawn", "all_figures", "inline_svg", "no_costs", "write_figures"]
 
 #: Measures that the radar plots of the published benchmark have.
 RADAR = ("accuracy", "precision", "recall", "f1", "auc")
@@ -102,12 +102,15 @@ def _per_setting(model: Model, tests: Sequence[Comparison]) -> Iterator[Drawn]:
                 "Average ranks; a bar joins methods that Nemenyi's test does not tell apart.",
                 critical_difference(test.ranks, test.friedman.critical_difference, test.groups, ALPHA),
             )
+        yield from _means(model, setting, test, words)
         alone = {c.name: found for c in columns if (found := _costs(model, rows, c))}
         if alone:
+            sizes = [cost.bytes / 2**20 for found in alone.values() for cost in found]
             yield Drawn(
                 f"cost-{setting.key}",
                 f"{upper(measure.name)} against training time{words}",
-                "Means over runs that were alone on the machine; the area of a bubble is peak memory.",
+                "Means over the runs that were alone on the machine; the area of a marker is peak memory, from "
+                f"{min(sizes):,.0f} to {max(sizes):,.0f} MiB.",
                 costs(alone, measure.label),
             )
 
@@ -142,6 +145,52 @@ def _by_criterion(
             if mean is not None:
                 found[model.row_name(row), model.criterion_name(criterion)] = (mean * model.measure.scale, None)
     return found
+
+
+def _means(model: Model, setting: Setting, test: Comparison, words: str) -> Iterator[Drawn]:
+    """Means over the data sets that ranks are over, a panel per measure; each data set counts once."""
+    columns = [c for c in setting.columns if c.name in test.part.data]
+    if len(columns) < 2 or len(model.criteria) < 2:
+        return
+    cells = model.cells(model.measure, model.criterion)
+    there = [row for row in model.rows_of(setting) if all(cells[row, c.label].values for c in columns)]
+    measures = [one for one in model.measures if one.key in RADAR or one == model.measure]
+    yield Drawn(
+        f"means-{setting.key}",
+        f"Means over data sets by selection criterion{words}",
+        f"Over {', '.join(c.name for c in columns)}, each of them once; methods without values on one of them are left "
+        "out.",
+        dots(
+            [Panel(one.name, one.label, _mean_over(model, there, columns, one)) for one in measures],
+            _names(model, there),
+            [model.criterion_name(criterion) for criterion in model.criteria],
+        ),
+    )
+
+
+def _mean_over(
+    model: Model, rows: Sequence[str], columns: Sequence[Column], measure: Measure
+) -> dict[tuple[str, str], tuple[float, float | None]]:
+    found: dict[tuple[str, str], tuple[float, float | None]] = {}
+    for criterion in model.criteria:
+        cells = model.cells(measure, criterion)
+        for row in rows:
+            means = [mean for c in columns if (mean := cells[row, c.label].mean) is not None]
+            if len(means) == len(columns):
+                value = statistics.fmean(means) * measure.scale
+                found[model.row_name(row), model.criterion_name(criterion)] = (value, None)
+    return found
+
+
+def no_costs(model: Model) -> str:
+    """Why there is no figure of time and memory; empty where there is one."""
+    done = model.gathered.done
+    shared = sum((run.result.at_once or 0) > 1 for run in done)
+    if len(model.settings) > MOST_SETTINGS or any(run.result.at_once == 1 for run in done):
+        return ""
+    said = [f"{shared:,} shared it with other runs of a study"] if shared else []
+    said += [f"of {len(done) - shared:,} it is not known, as no study carried them out"] if shared < len(done) else []
+    return f"no figure of time and memory: none of the runs was alone on the machine ({'; '.join(said)})"
 
 
 def _costs(model: Model, rows: Sequence[str], column: Column) -> list[Cost]:
@@ -186,6 +235,35 @@ def _across_settings(model: Model) -> Iterator[Drawn]:
     mechanisms = list(dict.fromkeys(c.mechanism for _, c in placed))
     if len(mechanisms) > 1:
         yield _mechanisms(model, placed, mechanisms)
+        yield from _labels(model, placed)
+
+
+def _labels(model: Model, placed: Sequence[tuple[Setting, Column]]) -> Iterator[Drawn]:
+    """What more labels change under each mechanism: few values of c, which are no curve."""
+    measure, cells = model.measure, model.cells(model.measure, model.criterion)
+    frequencies = sorted({c.c for _, c in placed if c.c is not None})
+    if not 1 < len(frequencies) < CURVE:
+        return
+    rows = [row for row in model.rows if any((row, c.label) in model.ids() for _, c in placed)]
+    found: dict[str, dict[tuple[str, str], tuple[float, float | None]]] = {}
+    for _, column in sorted(placed, key=lambda one: (one[1].name, one[1].mechanism)):
+        for row in rows:
+            mean = cells[row, column.label].mean
+            if mean is not None and column.c is not None:
+                place = found.setdefault(f"{column.name}, {column.mechanism}", {})
+                if (model.row_name(row), f"c {column.c:g}") in place:  # settings differ in more than mechanism and c
+                    return
+                place[model.row_name(row), f"c {column.c:g}"] = (mean * measure.scale, None)
+    yield Drawn(
+        "labels",
+        f"{upper(measure.name)} with fewer and more labels, by labeling mechanism",
+        "Mean over seeds; one panel per data set and mechanism.",
+        dots(
+            [Panel(title, measure.label, values) for title, values in found.items()],
+            _names(model, rows),
+            [f"c {c:g}" for c in frequencies],
+        ),
+    )
 
 
 def _mechanisms(model: Model, placed: Sequence[tuple[Setting, Column]], mechanisms: Sequence[str]) -> Drawn:

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Inches: a panel's width, between panels, a method's line, over and under the panels of a row.
-PANEL, BETWEEN, LINE, OVER, UNDER = 1.95, 0.22, 0.2, 0.34, 0.52
+#: Inches: the width of a panel, by how many are side by side; between panels, a method's line, over and under the
+#: panels of a row.
+PANEL, BETWEEN, LINE, OVER, UNDER = {1: 5.2, 2: 3.2, 3: 2.5, 4: 1.95}, 0.22, 0.2, 0.34, 0.52
 #: Panels side by side, and the room that names get at most.
 MOST_PANELS, MOST_NAMES = 4, 2.4
 
@@ -49,7 +50,8 @@ def dots(panels: Sequence[Panel], rows: Sequence[str], series: Sequence[str]) ->
     names = min(MOST_NAMES, max(text_width(row, SMALL) for row in rows)) + 0.15
     across = min(MOST_PANELS, len(panels))
     lines = -(-len(panels) // across)
-    width = names + across * (PANEL + BETWEEN) + 0.1
+    wide = PANEL[across]
+    width = names + across * (wide + BETWEEN) + 0.1
     legend = list(series) if len(series) > 1 else []
     head = 0.1 + 0.2 * legend_rows(legend, width - 0.2)
     tall = LINE * len(rows) + 0.1
@@ -59,7 +61,7 @@ def dots(panels: Sequence[Panel], rows: Sequence[str], series: Sequence[str]) ->
     for k, panel in enumerate(panels):
         line, place = divmod(k, across)
         bottom = (lines - 1 - line) * (OVER + tall + UNDER) + UNDER
-        axes = add_axes(figure, names + place * (PANEL + BETWEEN), bottom, PANEL, tall)
+        axes = add_axes(figure, names + place * (wide + BETWEEN), bottom, wide, tall)
         for number, one in enumerate(series):
             shift = (number - (len(series) - 1) / 2) * min(0.12, 0.7 / max(1, len(series)))
             found = [(n + shift, *panel.values[row, one]) for n, row in enumerate(rows) if (row, one) in panel.values]
@@ -72,18 +74,18 @@ def dots(panels: Sequence[Panel], rows: Sequence[str], series: Sequence[str]) ->
                 [v for _, v, _ in found], [y for y, _, _ in found], linestyle="none", marker=look.marker,
                 markersize=4.6, markerfacecolor=look.face, markeredgecolor=look.color, markeredgewidth=0.9,
             )  # fmt: skip
-        _finish(axes, panel, rows, names, first=place == 0)
+        _finish(axes, panel, rows, names, wide, first=place == 0)
     if legend:
         add_legend(figure, [handles[name] for name in legend], legend, width - 0.2, 0.08)
     return figure
 
 
-def _finish(axes: Axes, panel: Panel, rows: Sequence[str], names: float, *, first: bool) -> None:
+def _finish(axes: Axes, panel: Panel, rows: Sequence[str], names: float, wide: float, *, first: bool) -> None:
     ends = [end for value, spread in panel.values.values() for end in (value - (spread or 0), value + (spread or 0))]
     low, high = (min(ends), max(ends)) if ends else (0.0, 1.0)
     pad = 0.06 * (high - low) or 0.01
     axes.set_xlim(low - pad, high + pad)
     axes.set_ylim(len(rows) - 0.4, -0.6)
     name_rows(axes, [shortened(row, names, SMALL) for row in rows], shown=first)
-    rule_x(axes, numbers(low, high), shortened(panel.label, PANEL, TEXT))
-    axes.set_title(shortened(panel.title, PANEL, TEXT), loc="left", fontsize=TEXT, color=INK, parse_math=False)
+    rule_x(axes, numbers(low, high, round(2 * wide)), shortened(panel.label, wide, TEXT))
+    axes.set_title(shortened(panel.title, wide, TEXT), loc="left", fontsize=TEXT, color=INK, parse_math=False)

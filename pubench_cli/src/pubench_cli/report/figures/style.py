@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -64,14 +65,24 @@ def looks(n: int) -> list[Look]:
     ]
 
 
+_PLAIN: ContextVar[bool] = ContextVar("_PLAIN", default=False)
+
+
 @contextmanager
 def plain_style() -> Iterator[None]:
-    """matplotlib as it comes: a user's matplotlibrc changes no figure."""
+    """matplotlib as it comes: a user's matplotlibrc changes no figure. Within another one, nothing is to be done."""
+    if _PLAIN.get():
+        yield
+        return
     from matplotlib import rc_context, rcdefaults
 
-    with rc_context():
-        rcdefaults()
-        yield
+    token = _PLAIN.set(True)
+    try:
+        with rc_context():
+            rcdefaults()
+            yield
+    finally:
+        _PLAIN.reset(token)
 
 
 def text_width(text: str, size: float) -> float:
