@@ -9,12 +9,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import struct
 import subprocess
 import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +75,7 @@ class WarmInterpreter:
     """See :mod:`warm_interpreter`; one request at a time."""
 
     def __init__(self, scratch: Path) -> None:
-        self._out, self._err = scratch / "out", scratch / "err"
+        self._out, self._err, self._started = scratch / "out", scratch / "err", 0
         self._process = subprocess.Popen(
             [sys.executable, WARM],
             stdin=subprocess.PIPE,
@@ -82,39 +84,83 @@ class WarmInterpreter:
             env=clean_environment(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1"),  # no threads: it forks
         )
 
-    def run(self, arguments: list[str], folder: Path, env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-        return self.run_at_once(1, arguments, folder, env)[0]
+    def run(
+        self, arguments: list[str], folder: Path, env: Mapping[str, str], script: Path = SCRIPT
+    ) -> subprocess.CompletedProcess[str]:
+        return self.run_at_once(1, arguments, folder, env, script)[0]
 
     def run_at_once(
-        self, times: int, arguments: list[str], folder: Path, env: Mapping[str, str]
+        self, times: int, arguments: list[str], folder: Path, env: Mapping[str, str], script: Path = SCRIPT
     ) -> list[subprocess.CompletedProcess[str]]:
         """As many processes, side by side."""
         files = [[path.with_name(f"{path.name}{n}") for path in (self._out, self._err)] for n in range(times)]
         for path in (path for pair in files for path in pair):
             path.write_text("")
-        codes = self.ask(arguments, folder, env, [[str(path) for path in pair] for pair in files])
+        codes = self.ask(arguments, folder, env, [[str(path) for path in pair] for pair in files], script=script)
         return [
-            subprocess.CompletedProcess([str(SCRIPT), *arguments], code, out.read_text(), err.read_text())
+            subprocess.CompletedProcess([str(script), *arguments], code, out.read_text(), err.read_text())
             for code, (out, err) in zip(codes, files, strict=True)
         ]
 
-    def ask(self, arguments: list[str], folder: Path, env: Mapping[str, str], files: list[list[str]]) -> list[int]:
-        """The exit codes of processes that write to these pairs of files."""
+    def start(self, arguments: list[str], folder: Path, env: Mapping[str, str]) -> Started:
+        """A process that goes on while other requests are carried out."""
+        self._started += 1
+        out, err = (path.with_name(f"{path.name}-started-{self._started}") for path in (self._out, self._err))
+        for path in (out, err):
+            path.write_text("")
+        (pid,) = self.ask(arguments, folder, env, [[str(out), str(err)]], start=True)
+        return Started(pid, out, err, self)
+
+    def ask(
+        self,
+        arguments: list[str],
+        folder: Path,
+        env: Mapping[str, str],
+        files: list[list[str]],
+        *,
+        start: bool = False,
+        script: Path = SCRIPT,
+    ) -> list[int]:
+        """The exit codes of processes that write to these pairs of files; their numbers if they are only to start."""
+        return self._answer(
+            script=str(script), arguments=arguments, folder=str(folder), env=dict(env), files=files, start=start
+        )
+
+    def wait(self, pid: int) -> int:
+        """The exit code of a process that was started."""
+        code: int = self._answer(wait=pid)
+        return code
+
+    def _answer(self, **request: Any) -> Any:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        request = {
-            "script": str(SCRIPT),
-            "arguments": arguments,
-            "folder": str(folder),
-            "env": dict(env),
-            "files": files,
-        }
         print(json.dumps(request), file=self._process.stdin, flush=True)
-        codes: list[int] = json.loads(self._process.stdout.readline())
-        return codes
+        return json.loads(self._process.stdout.readline())
 
     def close(self) -> None:
         self._process.communicate()
+
+
+@dataclass
+class Started:
+    """A process of the console script, with what :class:`subprocess.Popen` has for one."""
+
+    pid: int
+    _out: Path
+    _err: Path
+    _interpreter: WarmInterpreter
+    returncode: int | None = None
+
+    def send_signal(self, number: int) -> None:
+        os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        os.kill(self.pid, signal.SIGKILL)
+
+    def communicate(self) -> tuple[str, str]:
+        """What it wrote, once it has ended."""
+        self.returncode = self._interpreter.wait(self.pid)
+        return self._out.read_text(), self._err.read_text()
 
 
 @pytest.fixture(scope="module")
@@ -172,6 +218,21 @@ def pubench_in(_warm: WarmInterpreter | None) -> Callable[[Path], Run]:
 
 
 @pytest.fixture(scope="session")
+def script_in(_warm: WarmInterpreter | None) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """``script_in(folder, path)``: what a Python script did there; ``env`` as of ``pubench_in``."""
+
+    def run(folder: Path, path: Path, *, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        clean = clean_environment(**(env or {}))
+        if _warm is not None:
+            return _warm.run([], folder, clean, path)
+        return subprocess.run(
+            [sys.executable, path], cwd=folder, env=clean, capture_output=True, text=True, check=False
+        )
+
+    return run
+
+
+@pytest.fixture(scope="session")
 def pubench_at_once(_warm: WarmInterpreter | None) -> Callable[..., list[subprocess.CompletedProcess[str]]]:
     """``pubench_at_once(4, folder, *arguments)``: what four processes of the console script did side by side."""
 
@@ -191,6 +252,24 @@ def pubench_at_once(_warm: WarmInterpreter | None) -> Callable[..., list[subproc
         ]
 
     return run
+
+
+@pytest.fixture(scope="session")
+def pubench_started(_warm: WarmInterpreter | None) -> Callable[..., Started | subprocess.Popen[str]]:
+    """``pubench_started(folder, *arguments)``: a process of the console script that goes on beside the test.
+
+    ``cold``, ``env``: as of ``pubench_in``. Of what it gives, ``communicate`` waits for its end.
+    """
+
+    def start(
+        folder: Path, *arguments: Any, cold: bool = False, env: Mapping[str, str] | None = None
+    ) -> Started | subprocess.Popen[str]:
+        words, clean = [str(a) for a in arguments], clean_environment(**(env or {}))
+        if _warm is not None and not cold:
+            return _warm.start(words, folder, clean)
+        return subprocess.Popen([SCRIPT, *words], cwd=folder, env=clean, stdout=-1, stderr=-1, text=True)
+
+    return start
 
 
 @pytest.fixture(scope="session")

@@ -74,7 +74,13 @@ FIELDS = {
     "number for a mapping": (("--set", "method.config=3"), ("method.config", "3", "mapping")),
 }
 MACHINE = {
-    "scheme to come": (("--scheme", "two-sample"), ("two-sample", "use case-control or single-training-set")),
+    "c of a scheme that draws": (("--scheme", "two-sample", "--c", "0.1"), ("--c", "--positive-rate", "takes no --c")),
+    "positive rate of a scheme that labels a share": (
+        ("--positive-rate", "0.2"),
+        ("--positive-rate is for schemes one-sample and two-sample", "case-control takes --c"),
+    ),
+    "total of a scheme that takes all": (("--total", "200"), ("--total is for schemes one-sample and two-sample",)),
+    "a positive rate of 1": (("--scheme", "one-sample", "--positive-rate", "1"), ("--positive-rate", "in (0, 1)")),
     "device": (("--device", "foo"), ("--device", "'foo'", "auto", "cpu", "cuda")),
     "seed no number": (("--seed", "x"), ("--seed", "'x'", "a whole number of at least 0")),
     "seed negative": (("--seed", "-1"), ("--seed", "'-1'", "a whole number of at least 0")),
@@ -95,6 +101,14 @@ DATA = {
         ("prior 0.1", "513 of 1149", "above 0.4465"),
     ),
     "c that labels nobody": (("--c", "0.0001"), ("c = 0.0001 labels nobody", "570 positives")),
+    "more than half labeled": (
+        ("--scheme", "one-sample", "--positive-rate", "0.7"),
+        ("--positive-rate 0.7", "half of the rows drawn are positive"),
+    ),
+    "more rows than there are": (
+        ("--scheme", "one-sample", "--total", "100000"),
+        ("--total 100000", "allows", "with --positive-rate 0.3"),
+    ),
     "undefined criterion": (("--set", "validation.fraction=0"), ("'pa' is undefined on this split",)),
     "vector for an image network": (("--backbone", "lenet"), ("lenet", "1x28x28", "given 64", "use --backbone mlp")),
     "vector for a size-agnostic network": (("--backbone", "cnn"), ("cnn", "given 64", "use --backbone mlp")),

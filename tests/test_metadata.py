@@ -7,7 +7,8 @@ import re
 import shutil
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from importlib.metadata import packages_distributions
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -273,14 +274,20 @@ def declared(folder: Path) -> set[str]:
     return {canonicalize_name(Requirement(text).name) for text in texts}
 
 
+@cache
+def providers() -> Mapping[str, list[str]]:
+    """Module -> the installed distributions that have it; reading them all takes a second."""
+    return packages_distributions()
+
+
 @pytest.mark.parametrize("folder", MEMBERS, ids=[str(folder.relative_to(ROOT)) for folder in MEMBERS])
 def test_every_module_that_is_imported_is_declared(folder: Path) -> None:
-    providers, asked, undeclared = packages_distributions(), declared(folder), []
+    asked, undeclared = declared(folder), []
     for module, where in imported(folder):
         owner = FIRST_PARTY.get(module)
         if module in sys.stdlib_module_names or owner == folder:
             continue
-        names = {parsed(owner / "pyproject.toml")["project"]["name"]} if owner else {*providers.get(module, [module])}
+        names = {parsed(owner / "pyproject.toml")["project"]["name"]} if owner else {*providers().get(module, [module])}
         if not {canonicalize_name(name) for name in names} & asked:
             undeclared.append(f"{where} imports {module} of {', '.join(sorted(names))}")
     assert undeclared == []

@@ -25,7 +25,7 @@ from pubench_core.request.resolving import method_class
 
 PRIOR = 0.37
 #: What a model that was trained for a moment decides is far from its prior, which is not what is tested here.
-pytestmark = pytest.mark.filterwarnings("ignore::pubench.PubenchWarning")
+pytestmark = [pytest.mark.filterwarnings("ignore::pubench.PubenchWarning"), pytest.mark.usefixtures("one_thread")]
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,6 @@ from typing import Any
 import pytest
 import yaml
 
-from conftest import SCRIPT, clean_environment
-
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 DOUBLES = Path(__file__).parent / "doubles"
 ELSEWHERE = "import socket\nsocket.gethostname = lambda: 'elsewhere'\n"
@@ -31,10 +29,10 @@ def site(tmp_path_factory: pytest.TempPathFactory, make_distribution: Callable[.
 class Place:
     """A folder with a study of a method that does as it is told; what it trained is counted in a file."""
 
-    def __init__(self, folder: Path, site: str, pubench: Run) -> None:
+    def __init__(self, folder: Path, site: str, pubench: Run, started: Callable[..., Any]) -> None:
         self.folder, self.results, self._mark = folder, folder / "results", folder / "trained"
-        self._site, self._pubench = {"PYTHONPATH": site, "OMP_NUM_THREADS": "1"}, pubench
-        self.env = clean_environment(**self._site)
+        self.site, self._pubench = {"PYTHONPATH": site, "OMP_NUM_THREADS": "1"}, pubench
+        self._started = started
 
     def write(self, seeds: int = 4, seconds: float = 0.0, does: str = "nothing") -> None:
         config = {"seconds": seconds, "mark": str(self._mark), "does": does}
@@ -49,12 +47,10 @@ class Place:
         assert self.say("study", "plan", "faults.yaml", "--results", str(self.results)).returncode == 0
 
     def say(self, *words: str) -> subprocess.CompletedProcess[str]:
-        return self._pubench(*words, env=self._site)
+        return self._pubench(*words, env=self.site)
 
-    def start(self, *more: str, **env: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [str(SCRIPT), *self.words(*more)], cwd=self.folder, env=self.env | env, stdout=-1, stderr=-1, text=True
-        )
+    def start(self, *more: str, cold: bool = False, **env: str) -> Any:
+        return self._started(self.folder, *self.words(*more), cold=cold, env=self.site | env)
 
     def run(self, *more: str) -> tuple[int, dict[str, Any], str]:
         done = self.say(*self.words(*more))
@@ -75,8 +71,8 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path: Path, site: str, pubench: Run) -> Place:
-    return Place(tmp_path, site, pubench)
+def place(tmp_path: Path, site: str, pubench: Run, pubench_started: Callable[..., Any]) -> Place:
+    return Place(tmp_path, site, pubench, pubench_started)
 
 
 def kill(process: int) -> None:
@@ -168,7 +164,7 @@ def test_a_second_ctrl_c_gives_up_what_is_in_work(place: Place) -> None:
     started.send_signal(signal.SIGINT)
     time.sleep(0.5)
     started.send_signal(signal.SIGINT)
-    out, _ = started.communicate(timeout=30)
+    out, _ = started.communicate()
 
     assert (started.returncode, json.loads(out)["left"]) == (130, 2)
     assert place.records() == []
@@ -180,9 +176,9 @@ def test_two_commands_share_the_work_also_under_another_host_name(place: Place, 
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "sitecustomize.py").write_text(ELSEWHERE)
-    path = os.pathsep.join([str(elsewhere), place.env["PYTHONPATH"]])
+    path = os.pathsep.join([str(elsewhere), place.site["PYTHONPATH"]])
     place.plan()
-    both = [place.start("-j", "2"), place.start("-j", "2", PYTHONPATH=path)]
+    both = [place.start("-j", "1", cold=True), place.start("-j", "1", cold=True, PYTHONPATH=path)]
     said = [json.loads(process.communicate()[0]) for process in both]
 
     assert [process.returncode for process in both] == [0, 0]

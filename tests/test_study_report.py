@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from browser import CHROMIUM, browser
 from made_studies import made_study, stored
 
+import pubench
+
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 @pytest.fixture(scope="module")
@@ -97,6 +98,115 @@ def test_a_number_opens_its_runs(folder: Path, pubench_in: Callable[[Path], Run]
     pubench_in(folder)("study", "report", "results", "--format", "html", "--out", "page.html")
     assert re.search(r'<details id="c2" open="">', opened(folder / "page.html#c2"))
     assert "open=" not in "".join(re.findall(r"<details[^>]*>", opened(folder / "page.html")))
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here to open the page with")
+def test_everything_on_the_page_can_be_done_with_the_keyboard(folder: Path, pubench_in: Callable[[Path], Run]) -> None:
+    pubench_in(folder)("study", "report", "results", "--format", "html", "--out", "page.html")
+    names = "[...document.querySelectorAll('#results-s1 tbody tr:not([hidden]) th')].map((one) => one.textContent)"
+    focused = "document.activeElement.textContent"
+    with browser() as keyboard:
+        keyboard.open(folder / "page.html")
+        while keyboard.value("document.activeElement.id") != "filter":
+            keyboard.press("Tab")
+        keyboard.type("nnpu,vpu")
+        assert set(keyboard.value(names)) == {"nnpu", "vpu"}
+        assert keyboard.value("document.getElementById('count').textContent").endswith(" rows")
+        keyboard.press("Tab")  # the region around the table, which arrow keys scroll
+        assert keyboard.value("document.activeElement.getAttribute('role')") == "region"
+        assert keyboard.value("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+        keyboard.press("Tab")
+        assert keyboard.value(focused) == "method"
+        keyboard.press("Enter")
+        assert keyboard.value(names) == ["nnpu", "vpu"]
+        keyboard.press(" ")
+        assert keyboard.value(names) == ["vpu", "nnpu"]
+        assert keyboard.value("document.activeElement.closest('th').ariaSort") == "descending"
+        assert keyboard.value("location.hash") == "#filter=nnpu%2Cvpu&sort=results-s1:0:descending"
+        while not keyboard.value("document.activeElement.matches('#results-s1 td a')"):
+            keyboard.press("Tab")
+        cell = keyboard.value("document.activeElement.getAttribute('href')")
+        keyboard.press("Enter")
+        keyboard.wait_for(f"document.querySelector('{cell}').open")
+        assert keyboard.value(focused).startswith("vpu on ")  # the summary, from where Tab leads to the runs
+        keyboard.press("Tab", times=2)
+        assert keyboard.value(focused) == "seed 25"
+        keyboard.press("Enter")
+        command = keyboard.value(f"document.querySelector('{cell} pre').textContent")
+        assert command.endswith("--seed 25")
+        keyboard.press("Tab", shift=True)
+        assert keyboard.value(focused) == "seed 2"
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here to open the page with")
+def test_the_page_is_never_wider_than_a_window(folder: Path, pubench_in: Callable[[Path], Run]) -> None:
+    pubench_in(folder)("study", "report", "results", "--format", "html", "--out", "page.html")
+    with browser() as window:
+        for width in (1280, 390):
+            window.open(folder / "page.html", (width, 800))
+            assert window.value("document.documentElement.scrollWidth") <= width
+
+
+def test_a_call_writes_what_the_command_writes(folder: Path, pubench_in: Callable[[Path], Run]) -> None:
+    results = pubench.load_results(folder / "results").where(method=["nnpu", "vpu"])
+    specs = {run.run_id: run.result.spec for run in results}
+    in_order = sorted(specs, key=lambda one: (specs[one].data.key, specs[one].method.key, specs[one].seed))
+    chosen = pubench.Results(next(run for run in results if run.run_id == one) for one in in_order)
+    stored(folder / "two" / "results", [run.result for run in chosen])
+    for name, form in (("a.txt", "table"), ("a.csv", "csv"), ("a.html", "html")):
+        wanted = folder / "two" / name
+        done = pubench_in(folder / "two")(
+            "study", "report", "results", "--format", form, "--out", name, "--measure", "f1"
+        )
+        assert done.returncode == 0, done.stderr
+        written = chosen.report(folder / f"called-{name}", measure="f1")
+        assert written == [folder / f"called-{name}"]
+        assert written[0].read_bytes() == wanted.read_bytes(), name
+
+
+def test_a_call_writes_figures_beside_the_report(folder: Path) -> None:
+    results = pubench.load_results(folder / "results").where(method=["nnpu", "vpu"], data="imdb")
+    report, *figures = results.report(folder / "x", "md", figures=folder / "drawn")
+    assert report.read_text().startswith("# Report of records in results\n")
+    assert {path.name for path in figures} == {path.name for path in (folder / "drawn").iterdir()}
+    assert folder / "drawn" / "methods-s1.png" in figures
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("a.pdf",), r"a\.pdf: the file's name says no format; format is one of html, md, csv, latex, table"),
+        (("a.md", "htm"), "unknown format 'htm'; did you mean 'html'?"),
+        (("nowhere/a.md",), "cannot write nowhere/a.md"),
+    ],
+)
+def test_what_a_call_cannot_do_is_one_line(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], said: str
+) -> None:
+    monkeypatch.chdir(folder)
+    results = pubench.load_results("results")
+    with pytest.raises(pubench.InvalidRequest, match=said.replace("?", r"\?")):
+        results.report(*arguments)  # type: ignore[arg-type]
+    with pytest.raises(pubench.InvalidRequest, match="unknown baseline 'nnpuu'"):
+        results.report("a.md", baseline="nnpuu")
+    with pytest.raises(pubench.InvalidRequest, match="there is no finished run to report"):
+        pubench.Results().report("a.md")
+    assert not Path("a.md").exists()
+
+
+def test_a_report_that_cannot_be_written_leaves_the_older_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    results = pubench.load_results(folder / "results").where(data="imdb")
+    path = folder / "older.md"
+    path.write_text("older")
+    monkeypatch.setattr("pubench_core.records.files.sync", full)
+    with pytest.raises(pubench.InvalidRequest, match="No space left"):
+        results.report(path)
+    assert path.read_text() == "older"
+    assert not list(folder.glob(".older*"))
+
+
+def full(path: Path) -> None:
+    raise OSError(28, "No space left on device")
 
 
 def opened(place: Path) -> str:

@@ -1,21 +1,35 @@
 """Runs the console script without waiting for torch to be imported each time.
 
-Started once per test session. Imports what every run imports, then reads one JSON request per line and forks a
-process for it: that process goes on as the script itself, with its own arguments, environment, folder and output. A
-request with several pairs of files is carried out by as many processes side by side.
+Started once per test session. Imports and looks up what every run does, then reads one JSON request per line and forks
+a process for it: that process goes on as the script itself, with its own arguments, environment, folder and output. A
+request with several pairs of files is carried out by as many processes side by side. A request to start answers the
+number of the process at once; a request to wait for it answers its exit code.
+
+The workers of a study, which the script starts as processes of their own, are forked as well. Modules of the libraries
+in ``SHARED`` that two requests imported are imported here, so that no third one has to.
 """
 
 import contextlib
+import functools
 import gc
 import importlib
 import json
 import os
 import runpy
+import signal
+import subprocess
 import sys
+import time
 import traceback
+import warnings
+from collections import Counter
+from types import SimpleNamespace
+from typing import Any, NoReturn
 
 import safetensors.torch  # noqa: F401
 import scipy.special  # noqa: F401
+import torch
+import typer.main
 
 import pubench.method  # noqa: F401
 import pubench_cli.data_app
@@ -23,29 +37,78 @@ import pubench_cli.describe
 import pubench_cli.doctor
 import pubench_cli.listing
 import pubench_cli.main
-import pubench_cli.run  # noqa: F401
-from pubench_core.plugins.registry import installed
+import pubench_cli.run
+from pubench.running import plan_of
+from pubench_core.execution.environment import capture
+from pubench_core.plugins.registry import registry
+from pubench_core.study import local, worker
+
+#: Libraries that may be loaded before a process is forked: they start no threads when they are imported.
+SHARED = {"pubench", "pubench_core", "pubench_cli", "rich", "scipy", "pandas", "matplotlib", "sklearn", "numba"}
+WORKER = ["-m", "pubench_core.study.worker"]
 
 
-def serve() -> dict | None:
+def serve() -> dict[str, Any] | None:
     """In the parent: the exit codes of every request, until stdin ends (None). In a child: its request."""
-    for point in installed()[0]:
-        point.load()
-    gc.freeze()
+    prepare()
+    wanted: Counter[str] = Counter()
     for line in sys.stdin:
         request = json.loads(line)
+        if "wait" in request:
+            _, status = os.waitpid(request["wait"], 0)
+            print(os.waitstatus_to_exitcode(status), flush=True)
+            continue
         if is_tracked(request["arguments"]) and "mlflow" not in sys.modules:
             with contextlib.suppress(ImportError):
                 importlib.import_module("pubench_mlflow.sink")
             gc.freeze()
         children = []
+        heard, said = os.pipe()
         for out, err in request["files"]:
             child = os.fork()
             if not child:
-                return {**request, "out": out, "err": err}
+                return {**request, "out": out, "err": err, "said": said}
             children.append(child)
-        print(json.dumps([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]), flush=True)
+        os.close(said)
+        if request["start"]:
+            print(json.dumps(children), flush=True)
+        else:
+            print(json.dumps([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]), flush=True)
+            load_what_is_wanted(wanted, read_now(heard))
+        os.close(heard)
     return None
+
+
+def prepare() -> None:
+    """What every command asks for before it does anything, done once and kept."""
+    typer.main.get_command = functools.cache(typer.main.get_command)
+    typer.main.get_command(pubench_cli.main.app)
+    registry()
+    plan_of("nnpu", "digits", {}, {})
+    capture(torch.device("cpu"))
+    gc.freeze()
+
+
+def read_now(end: int) -> list[str]:
+    """The words that were written to a pipe so far."""
+    os.set_blocking(end, False)
+    with contextlib.suppress(BlockingIOError):
+        return os.read(end, 1 << 16).decode().split()
+    return []
+
+
+def load_what_is_wanted(wanted: Counter[str], names: list[str]) -> None:
+    """Imports the modules that were missing twice; ``wanted`` counts them."""
+    wanted.update(names)
+    missing = [name for name in names if wanted[name] == 2 and name not in sys.modules]
+    if not missing:
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in missing:
+            with contextlib.suppress(ImportError):
+                importlib.import_module(name)
+    gc.freeze()
 
 
 def is_tracked(words: list[str]) -> bool:
@@ -53,7 +116,7 @@ def is_tracked(words: list[str]) -> bool:
     return words[:1] == ["track"] or (words[:1] == ["run"] and not {"--no-tracking", "--dry-run"} & set(words))
 
 
-def become(request: dict) -> None:
+def become(request: dict[str, Any]) -> None:
     """Turns this process into one that was started with the request's arguments."""
     os.chdir(request["folder"])
     for number, path, mode in ((0, os.devnull, os.O_RDONLY), (1, request["out"], os.O_RDWR), (2, request["err"], 2)):
@@ -63,10 +126,24 @@ def become(request: dict) -> None:
     sys.argv = [request["script"], *request["arguments"]]
     sys.path[0] = os.path.dirname(request["script"])
     places = [p for p in request["env"].get("PYTHONPATH", "").split(os.pathsep) if p]
+    if places:
+        forget()
+    if any(name.startswith("_") for name in os.environ):  # typer reads some of these when it makes the commands
+        typer.main.get_command.cache_clear()
     sys.path[1:1] = places
     for name in list(sys.modules):  # what the request has a version of its own of is not what was imported here
         if any(os.path.exists(os.path.join(place, name.partition(".")[0])) for place in places):
             del sys.modules[name]
+    local.subprocess = SimpleNamespace(**vars(subprocess) | {"Popen": worker_process})
+
+
+def forget() -> None:
+    """Drops what is kept of this environment: with another path, other packages are found."""
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in ("pubench", "pubench_core", "pubench_cli"):
+            for value in list(vars(module).values()):
+                if callable(clear := getattr(value, "cache_clear", None)):
+                    clear()
 
 
 def run_script(path: str) -> int:
@@ -81,11 +158,95 @@ def run_script(path: str) -> int:
     return 0
 
 
+def end(code: int) -> NoReturn:
+    """Without tearing down what was imported before."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+# -------------------------------------------------------------------- workers of a study
+
+
+class Forked:
+    """A child of this process, with what :class:`subprocess.Popen` has for one."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid, self.returncode = pid, None
+
+    def poll(self) -> int | None:
+        if self.returncode is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            self.returncode = os.waitstatus_to_exitcode(status) if pid else None
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while (code := self.poll()) is None:
+            if deadline is not None and time.monotonic() > deadline:
+                raise subprocess.TimeoutExpired("worker", timeout)
+            time.sleep(0.005)
+        return code
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+
+def worker_process(words: list[str], *, pass_fds: tuple[int, ...] = (), **how: Any) -> Any:
+    """A worker of a study, forked; any other process is started as ever.
+
+    ``sitecustomize``, which only a new interpreter reads, makes it any other.
+    """
+    env = how.get("env") or {}
+    places = env.get("PYTHONPATH", "").split(os.pathsep)
+    if words[1:3] != WORKER or any(
+        os.path.exists(os.path.join(place, "sitecustomize.py")) for place in places if place
+    ):
+        return subprocess.Popen(words, pass_fds=pass_fds, **how)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # a terminal's live view is drawn by a thread
+        child = os.fork()
+    if child:
+        return Forked(child)
+    os.setsid()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    output = how["stdout"].fileno()
+    for number, source in ((0, os.open(os.devnull, os.O_RDONLY)), (1, output), (2, output)):
+        os.dup2(source, number)
+    opened = 3
+    for kept in [*sorted(pass_fds), os.sysconf("SC_OPEN_MAX")]:
+        os.closerange(opened, kept)
+        opened = kept + 1
+    sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
+    os.environ.clear()
+    os.environ.update(env)
+    sys.argv = [worker.__file__, *words[3:]]
+    try:
+        worker.main(*map(int, words[3:]))
+    except BaseException:  # noqa: BLE001 (what an interpreter does with whatever a script raises)
+        traceback.print_exc()
+        end(1)
+    end(0)
+
+
 if __name__ == "__main__":
     request = serve()
     if request is not None:
         become(request)
+        before = set(sys.modules)
         code = run_script(request["script"])
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)  # without tearing down what was imported before
+        new = [name for name in sys.modules if name.partition(".")[0] in SHARED and name not in before]
+        os.set_blocking(request["said"], False)
+        with contextlib.suppress(OSError):  # the pipe is full, or its reader gone
+            os.write(request["said"], " ".join(new).encode())
+        end(code)

@@ -32,8 +32,12 @@ _PUTS = {aten.index_put, aten.index_put_, aten._index_put_impl_, aten._unsafe_in
 _READS_NUMBERS = _PUTS | {aten.masked_fill, aten.masked_fill_, aten.fill, aten.fill_, aten.index_fill, aten.index_fill_}
 #: The host reads a value, or a shape that depends on values. Indices wait for masks only, which is looked at apart.
 _READS = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}
+_INDEXES, _COPIES = _GETS | _PUTS, {aten._to_copy, aten.copy_}
 #: Reads its weights to check them, which no tag says.
 _CHECKS = {aten.multinomial}
+
+
+_META, _CPU = torch.device("meta"), torch.device("cpu")
 
 
 class DeviceError(RuntimeError):
@@ -48,16 +52,22 @@ class DeviceTensor(torch.Tensor):
 
     @staticmethod
     def __new__(cls, held: Tensor) -> DeviceTensor:
-        with torch.inference_mode(False):  # what is made of an ordinary tensor, a view of it, must be one too
-            made: DeviceTensor = torch.Tensor._make_wrapper_subclass(
-                cls,
-                held.shape,
-                strides=held.stride(),
-                storage_offset=held.storage_offset(),
-                dtype=held.dtype,
-                layout=held.layout,
-                device=torch.device("meta"),
-            )
+        if torch.is_inference_mode_enabled():
+            with torch.inference_mode(False):  # what is made of an ordinary tensor, a view of it, must be one too
+                return cls._around(held)
+        return cls._around(held)
+
+    @classmethod
+    def _around(cls, held: Tensor) -> DeviceTensor:
+        made: DeviceTensor = torch.Tensor._make_wrapper_subclass(
+            cls,
+            held.shape,
+            strides=held.stride(),
+            storage_offset=held.storage_offset(),
+            dtype=held.dtype,
+            layout=held.layout,
+            device=_META,
+        )
         made.held = held
         return made
 
@@ -137,12 +147,12 @@ class _Mode(TorchDispatchMode):
         if _has_parts(func):
             with self:  # in inference mode torch leaves it whole; its parts are what is looked at
                 return func.decompose(*args, **kwargs)
-        tensors = list(_tensors((args, kwargs)))
-        here = any(map(_is_here, tensors))
+        tensors: list[Tensor] = []
+        _gather((args, kwargs), tensors)
+        here = any(isinstance(t, DeviceTensor) for t in tensors)
         to_device = here if kwargs.get("device") is None else torch.device(kwargs["device"]).type != "cpu"
         if here or to_device:
-            named = {a.name: value for a, value in zip(func._schema.arguments, args, strict=False)} | kwargs
-            self._examine(func, named, tensors, to_device)
+            self._examine(func, args, kwargs, tensors, to_device)
         self._check_generator(func, kwargs.get("generator"), to_device)
         known = {id(_held(t)): t for t in tensors}  # what is changed in place stays itself
         made = DeviceTensor if to_device else _held
@@ -151,28 +161,33 @@ class _Mode(TorchDispatchMode):
 
     def _computed(self, func: Any, args: Any, kwargs: Any) -> Any:
         """The result on the CPU."""
-        on_cpu = {"device": torch.device("cpu")} if kwargs.get("device") is not None else {}
-        out = func(*_changed(args, _held), **_changed({**kwargs, **on_cpu}, _held))
-        if torch.Tag.inplace_view in func.tags:
+        if kwargs:
+            on_cpu = {"device": _CPU} if kwargs.get("device") is not None else {}
+            out = func(*_on_cpu(args), **_on_cpu({**kwargs, **on_cpu}))
+        else:
+            out = func(*_on_cpu(args))
+        if torch.Tag.inplace_view in _tags(func):
             with torch._C._DisableTorchDispatch():
                 func(*args, **kwargs)  # the shape that the tensor says it has changes too
         return out
 
     # ---------------------------------------------------------------- what is looked at
 
-    def _examine(self, func: Any, named: dict[str, Any], tensors: list[Tensor], to_device: bool) -> None:
+    def _examine(self, func: Any, args: Any, kwargs: Any, tensors: list[Tensor], to_device: bool) -> None:
         """Raises DeviceError where host and device are mixed; reports for what the host waits."""
         operation = func.overloadpacket
-        if operation in (aten._to_copy, aten.copy_):
+        if operation in _COPIES:
             source = tensors[-1]
-            self._copied(source, _is_here(tensors[0]) if operation is aten.copy_ else to_device, named)
+            here = _is_here(tensors[0]) if operation is aten.copy_ else to_device
+            self._copied(source, here, _named(func, args, kwargs))
             return
-        if operation in _GETS | _PUTS:
+        if operation in _INDEXES:
+            named = _named(func, args, kwargs)
             self._indexed(operation, named["self"], named["indices"], named.get("values"))
-        elif (_READS & set(func.tags) and named.get("output_size") is None) or operation in _CHECKS:
+        elif (_READS & _tags(func) and _named(func, args, kwargs).get("output_size") is None) or operation in _CHECKS:
             self._waits(_name(func))
-        if strangers := [t for t in tensors if not _is_here(t)]:
-            self._check_mixed(func, named, strangers)
+        if strangers := [t for t in tensors if not isinstance(t, DeviceTensor)]:
+            self._check_mixed(func, _named(func, args, kwargs), strangers)
 
     def _copied(self, source: Tensor, to_device: bool, named: dict[str, Any]) -> None:
         """A copy between the two waits, but for one to the device that says ``non_blocking``."""
@@ -204,9 +219,9 @@ class _Mode(TorchDispatchMode):
     def _check_mixed(self, func: Any, named: dict[str, Any], strangers: list[Tensor]) -> None:
         """Tensors of no dimension may lie on the host where they are read as numbers, element by element."""
         written = [named.get(a.name) for a in func._schema.arguments if a.alias_info and a.alias_info.is_write]
-        reads_numbers = torch.Tag.pointwise in func.tags or func.overloadpacket in _READS_NUMBERS
+        reads_numbers = torch.Tag.pointwise in _tags(func) or func.overloadpacket in _READS_NUMBERS
         for stranger in strangers:
-            if not reads_numbers or stranger.dim() or any(stranger is t for t in _tensors(written)):
+            if not reads_numbers or stranger.dim() or any(stranger is t for t in _tensors_in(written)):
                 raise DeviceError(
                     f"{_name(func)} is given tensors on the device and one of shape {tuple(stranger.shape)} on the "
                     f"host, at {self._place()}"
@@ -239,13 +254,27 @@ def _held(tensor: Tensor) -> Tensor:
     return tensor.held if isinstance(tensor, DeviceTensor) else tensor
 
 
-def _tensors(values: Any) -> Iterator[Tensor]:
-    """All tensors in arguments or results, which may be lists of them."""
+def _gather(values: Any, found: list[Tensor]) -> None:
+    """Adds all tensors in arguments or results, which may be lists of them."""
     if isinstance(values, Tensor):
-        yield values
-    elif isinstance(values, (list, tuple, dict)):
-        for value in values.values() if isinstance(values, dict) else values:
-            yield from _tensors(value)
+        found.append(values)
+    elif isinstance(values, (list, tuple)):
+        for value in values:
+            _gather(value, found)
+    elif isinstance(values, dict):
+        for value in values.values():
+            _gather(value, found)
+
+
+def _tensors_in(values: Any) -> list[Tensor]:
+    found: list[Tensor] = []
+    _gather(values, found)
+    return found
+
+
+def _on_cpu(values: Any) -> Any:
+    """Arguments with the tensors of the CPU."""
+    return _changed(values, _held)
 
 
 def _changed(values: Any, change: Callable[[Tensor], Tensor]) -> Any:
@@ -255,9 +284,19 @@ def _changed(values: Any, change: Callable[[Tensor], Tensor]) -> Any:
     if isinstance(values, dict):
         return {name: _changed(value, change) for name, value in values.items()}
     if isinstance(values, (list, tuple)):
-        kind = tuple if isinstance(values, tuple) else list
-        return kind(_changed(value, change) for value in values)
+        changed = [_changed(value, change) for value in values]
+        return tuple(changed) if isinstance(values, tuple) else changed
     return values
+
+
+def _named(func: Any, args: Any, kwargs: Any) -> dict[str, Any]:
+    """The arguments by their names."""
+    return {**{a.name: value for a, value in zip(func._schema.arguments, args, strict=False)}, **kwargs}
+
+
+@cache
+def _tags(func: Any) -> frozenset[torch.Tag]:
+    return frozenset(func.tags)
 
 
 @cache

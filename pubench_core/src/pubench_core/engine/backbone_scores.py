@@ -12,6 +12,7 @@ from torch.nn import functional
 
 from ..backbones.base import Backbone
 from ..data.dataset import IntArray
+from ..training.optimizers import Adam
 
 #: Passes over the rows of the other folds, by Adam on the logistic loss.
 EPOCHS = 10
@@ -43,7 +44,7 @@ def held_out_by_backbone(
 
 
 def _trained(network: Backbone, x: Tensor, y: Tensor) -> Backbone:
-    optimizer = torch.optim.Adam(network.parameters(), lr=RATE)
+    optimizer = Adam(network.parameters(), lr=RATE)
     network.train()
     for _ in range(EPOCHS):
         for batch in torch.randperm(len(x)).split(BATCH):

@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from ..data.dataset import IntArray
+from ..training.optimizers import Rprop
 
 NETWORKS = 25
 UNITS = 5
@@ -104,7 +105,7 @@ def _trained(x: Tensor, labeled: Tensor, training: Tensor, validation: Tensor) -
     d = x.shape[1]
     inner = (torch.randn(d + 1, NETWORKS * UNITS) / d**0.5).requires_grad_()
     outer = (torch.randn(NETWORKS, UNITS + 1) / UNITS**0.5).requires_grad_()
-    optimizer = torch.optim.Rprop([inner, outer])
+    optimizer = Rprop([inner, outer])
     best = _Networks(inner.detach().clone(), outer.detach().clone())
     lowest, since = torch.full((NETWORKS,), torch.inf), torch.zeros(NETWORKS)
     target = labeled[:, None].expand(-1, NETWORKS)

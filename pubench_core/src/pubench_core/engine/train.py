@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,6 +56,7 @@ class Trained:
     """What training left behind: the method in its chosen state, per criterion its epoch and state, the costs.
 
     ``samples``: rows that a generative method drew, (n, *shape) by name; empty where none are kept.
+    ``training``: state -> scores of the training part; empty where they are not kept.
     """
 
     method: AnyMethod
@@ -67,6 +68,7 @@ class Trained:
     seconds: Seconds
     memory: PeakMemory
     samples: dict[str, npt.NDArray[np.float32]]
+    training: dict[str, FloatArray]
 
     @property
     def scores(self) -> dict[str, dict[str, FloatArray]]:
@@ -110,9 +112,11 @@ def train(
         method.check(data)
     started()
     epochs, run = _fit(plan, evaluator, selection, build, data, report, ended)
-    samples = _samples(method, run, spec.seed) if "samples" in spec.execution.artifacts else {}
+    drawn = "samples" in spec.execution.artifacts and not selection.ended
+    samples = _samples(method, run, spec.seed) if drawn else {}
     trained_at = time.perf_counter()
-    states, state_of = _scored_states(selection, evaluator, spec.selection.criterion)
+    kept = "training-scores" in spec.execution.artifacts
+    states, state_of, training = _scored_states(selection, evaluator, spec.selection.criterion, training=kept)
     ended_at = time.perf_counter()
     return Trained(
         method=method,
@@ -124,6 +128,7 @@ def train(
         seconds=_seconds(epochs, ended_at - started_at, ended_at - trained_at),
         memory=memory.read(),
         samples=samples,
+        training=training,
     )
 
 
@@ -138,10 +143,11 @@ def _fit(
 ) -> tuple[list[EpochFinished], Run[Any]]:
     """Calls the method's ``fit``; its epochs and its run, with the last state kept in ``selection``."""
     spec, problem, method = plan.spec, evaluator.problem, evaluator.method
+    chosen = spec.selection.criterion
     monitor = Monitor(
         evaluator=evaluator,
         selection=selection,
-        criterion=spec.selection.criterion,
+        criterion=chosen,
         validation=data.validation,
         trace=spec.evaluation.trace,
         trace_metrics=spec.evaluation.metrics,
@@ -161,6 +167,12 @@ def _fit(
         try:
             method.fit(data, run)
             ended()
+        except RunFailed as error:
+            if error.cause != "non-finite" or spec.selection.non_finite == "fail" or not selection.chosen(chosen):
+                raise
+            selection.close_without_last(f"training ended: {error}")
+            ended()
+            return monitor.epochs, run
         except (PubenchError, KeyboardInterrupt):
             raise
         # Whatever else a method raises is a failure of the run, at the place it had reached; so is its wish to end the
@@ -223,8 +235,13 @@ def _seconds(epochs: list[EpochFinished], total: float, final_scoring: float) ->
 # -------------------------------------------------------------------- scoring what was kept
 
 
-def _scored_states(selection: Selection, evaluator: Evaluator, chosen: str) -> tuple[dict[str, State], dict[str, str]]:
-    """Every distinct kept state by name, and criterion -> name; ends with the chosen one restored."""
+def _scored_states(
+    selection: Selection, evaluator: Evaluator, chosen: str, *, training: bool
+) -> tuple[dict[str, State], dict[str, str], dict[str, FloatArray]]:
+    """Every distinct kept state by name, and criterion -> name; ends with the chosen one restored.
+
+    Last: state -> scores of the training part, each instance once, where ``training`` asks for them.
+    """
     states: dict[str, State] = {}
     found: dict[str, str] = {}
     scored_as: dict[str, Track] = {}
@@ -241,8 +258,9 @@ def _scored_states(selection: Selection, evaluator: Evaluator, chosen: str) -> t
         scored_as.pop(name, None)
         scored_as[name] = track  # the chosen one's state comes last
         found[track.name] = name
+    of_training = _training_scores(scored_as, evaluator) if training else {}
     _score_unlabeled(states, scored_as, evaluator)
-    return states, {track.name: found[track.name] for track in kept}
+    return states, {track.name: found[track.name] for track in kept}, of_training
 
 
 def _state_name(track: Track) -> str:
@@ -263,6 +281,18 @@ def _score_state(name: str, track: Track, evaluator: Evaluator) -> State:
         scores["test"] = found[""]
     scores["validation"] = evaluator.outputs(scorer, *problem.part("validation")[:2], place)[0][""]
     return State(name, scores, auxiliary)
+
+
+def _training_scores(scored_as: Mapping[str, Track], evaluator: Evaluator) -> dict[str, FloatArray]:
+    """State -> scores of the training part. It comes after everything that is measured, and no measure reads it."""
+    found = {}
+    for name, track in scored_as.items():
+        assert track.snapshot is not None
+        track.snapshot.restore(evaluator.method)
+        scorer = {"": evaluator.method.candidates()[track.candidate]}
+        place = {"stage": "evaluation", "epoch": track.epoch}
+        found[name] = evaluator.outputs(scorer, *evaluator.problem.part("train")[:2], place)[0][""]
+    return found
 
 
 def _score_unlabeled(states: dict[str, State], scored_as: dict[str, Track], evaluator: Evaluator) -> None:

@@ -52,6 +52,10 @@ class SGD(_Uncompiled, torch.optim.SGD):
     """See :class:`torch.optim.SGD`."""
 
 
+class Rprop(_Uncompiled, torch.optim.Rprop):
+    """See :class:`torch.optim.Rprop`."""
+
+
 def new_optimizer(
     config: TrainingConfig,
     groups: list[Any],
