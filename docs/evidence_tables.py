@@ -96,6 +96,18 @@ def ranks(rows: list[Row]) -> str:
     return table(("labels", *names), lines)
 
 
+def searches(rows: list[Row]) -> str:
+    """Per data set and in all: how often what tuning by PA chose was better, equal and worse on test rows."""
+    lines = []
+    for name, mine in [*_groups(rows, lambda row: row["data"]), *([("in all", rows)] if rows else [])]:
+        gains = [100 * (float(row["best_test_accuracy"]) - float(row["default_test_accuracy"])) for row in mine]
+        counts = (sum(g > 0 for g in gains), sum(g == 0 for g in gains), sum(g < 0 for g in gains))
+        ends = f"{min(gains):+.1f} to {max(gains):+.1f}"
+        methods = len({row["method"] for row in mine})
+        lines.append((name, methods, len(mine), *counts, f"{statistics.mean(gains):+.2f}", ends))
+    return table(("data", "methods", "searches", "better", "equal", "worse", "mean gain", "from ... to"), lines)
+
+
 def _groups(rows: Iterable[Row], key: Any) -> Iterator[tuple[Any, list[Row]]]:
     found: dict[Any, list[Row]] = defaultdict(list)
     for row in rows:
@@ -110,4 +122,4 @@ def _of(values: Iterable[float], beside: str) -> str:
     return f"{statistics.mean(values):.3f}{f' ({beside})' if beside else ''}"
 
 
-TABLES = {"recovered-error": recovered, "prior-error": priors, "pulp-rank": ranks}
+TABLES = {"recovered-error": recovered, "prior-error": priors, "pulp-rank": ranks, "tuning": searches}

@@ -35,6 +35,8 @@ TYPED: dict[str, tuple[str | bool, Any]] = {
     "--mech": ("scar", "scar"),
     "--c": ("0.25", 0.25),
     "--scheme": ("single-training-set", "single-training-set"),
+    "--positive-rate": ("0.2", 0.2),
+    "--total": ("900", 900),
     "--positive": ("3,1", (1, 3)),
     "--negative": ("0, 2", (0, 2)),
     "--binarization": ("case1", "case1"),
@@ -85,11 +87,17 @@ def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         Path(name).write_text("\n".join(["a1,a2,b,name,s,y", *rows]) + "\n")
 
 
+#: Options that only the schemes which draw P and U have a use for.
+OF_A_DRAW = ("--positive-rate", "--total")
+
+
 def plan_of(flag: str, typed: object) -> Plan:
     """The plan of a short request with one more option."""
     request: dict[str, Any] = {"--method": "nnpu", "--data": "digits"}
     if flag in OF_A_TABLE:
         request |= {"--data": "my.csv", "--label-col": "s", "--truth-col": "y"}
+    if flag in OF_A_DRAW:
+        request |= {"--scheme": "one-sample"}
     return resolve([read(request | {flag: typed}).layer()], registry())
 
 
@@ -148,6 +156,7 @@ def test_every_field_of_a_request_has_a_flag_but_for_those_that_set_is_for() -> 
         "method.calibrate",
         "method.config",
         "selection.criteria",
+        "selection.non_finite",
     }
 
 
@@ -225,7 +234,7 @@ def test_a_switch_sets_its_value_where_it_is_given_and_nothing_otherwise(flag: s
 @pytest.mark.parametrize(
     ("typed", "kept"),
     [
-        ("all", ("scores", "trace", "samples")),
+        ("all", ("scores", "trace", "samples", "training-scores")),
         ("none", ()),
         ("scores", ("scores",)),
         ("trace, scores", ("trace", "scores")),
@@ -257,7 +266,8 @@ def test_the_help_of_run_lists_every_option_once() -> None:
 
 
 def test_a_command_takes_the_options_that_it_names_and_no_other() -> None:
-    taken = ["--mech", "--c", "--scheme", "--seed", "--data-root", "--encoder", "--offline"]
+    taken = ["--mech", "--c", "--scheme", "--positive-rate", "--total"]
+    taken += ["--seed", "--data-root", "--encoder", "--offline"]
     of_tables = ["--label-col", "--truth-col", "--positive-value", "--drop", "--features", "--test"]
     assert sorted(listed("data", "show")) == sorted([*taken, *of_tables, "--out", "--format", "--help"])
 

@@ -372,7 +372,18 @@ def test_without_true_labels_what_needs_them_is_measured_nowhere(do: Do, tmp_pat
     for criterion in result.criteria.values():
         assert not criterion.oracle
         assert set(criterion.measures) == {"validation"}
-        expected = {"pa", "pauc", "bounded", "broken", "nobody", "curious", "missing", "fragile", "labeled-share"}
+        expected = {
+            "pa",
+            "pa-published",
+            "pauc",
+            "bounded",
+            "broken",
+            "nobody",
+            "curious",
+            "missing",
+            "fragile",
+            "labeled-share",
+        }
         expected |= {info.key for info in pubench_metrics_evaluation.pubench_metrics()}
         assert set(criterion.measures["validation"]) == expected
     assert result.test == {}

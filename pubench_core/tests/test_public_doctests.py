@@ -15,7 +15,7 @@ from pubench_core.plugins.registry import registry
 #: Every module of the package whose text has an example.
 MODULES = [
     name
-    for name in ["pubench", *(f"pubench.{found.name}" for found in pkgutil.iter_modules(pubench.__path__))]
+    for name in ["pubench", *(found.name for found in pkgutil.walk_packages(pubench.__path__, "pubench."))]
     if ">>>" in Path(importlib.import_module(name).__file__ or "").read_text(encoding="utf-8")
 ]
 

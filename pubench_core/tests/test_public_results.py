@@ -192,6 +192,7 @@ def test_a_frame_has_one_row_per_run_in_order() -> None:
         "c": 0.2,
         "scheme": "case-control",
         "prior": 0.3,
+        "positive_rate": pytest.approx(math.nan, nan_ok=True),
         "prior_from": "0.3",
         "prior_true": 0.4,
         "seed": 3,
@@ -379,7 +380,11 @@ def test_another_criterion_and_another_part() -> None:
     ("one", "other", "columns"),
     [
         ({"mechanism__c": 0.1}, {"mechanism__c": 0.2}, ["digits [c=0.1]", "digits [c=0.2]"]),
-        ({}, {"data__scheme": "one-sample"}, ["digits [scheme=case-control]", "digits [scheme=one-sample]"]),
+        (
+            {},
+            {"data__scheme": "single-training-set"},
+            ["digits [scheme=case-control]", "digits [scheme=single-training-set]"],
+        ),
         ({}, {"data__positive": (0, 2)}, ["digits [positive=0]", "digits [positive=0,2]"]),
         ({}, {"mechanism__key": "s2"}, ["digits [mechanism=scar]", "digits [mechanism=s2]"]),
         ({}, {"data__test_fraction": 0.3}, ["digits [test_fraction=0.2]", "digits [test_fraction=0.3]"]),

@@ -1,6 +1,6 @@
-"""The commands that run again or side by side: ``reproduce`` and ``compare-methods``.
+"""The commands that look at records and methods again: ``reproduce``, ``compare-methods``, ``scores``.
 
-What they do is in :mod:`pubench_cli.reproduce` and :mod:`pubench_cli.compare_methods`.
+What they do is in :mod:`pubench_cli.reproduce`, :mod:`pubench_cli.compare_methods` and :mod:`pubench_cli.scores`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from .choices import Format, PairedTest, any_key, runs
+from .choices import Format, PairedTest, any_key, criteria, runs
 from .options import Given, takes
 from .study_app import Over
 
@@ -41,7 +41,8 @@ def reproduce(
 
 
 @takes(
-    *("--mech", "--c", "--scheme", "--prior", "--preset", "--select", "--device", "--threads", "--results"),
+    *("--mech", "--c", "--scheme", "--positive-rate", "--total"),
+    *("--prior", "--preset", "--select", "--device", "--threads", "--results"),
     *("--data-root", "--offline", "--no-tracking"),
 )
 def compare_methods(
@@ -72,8 +73,32 @@ def compare_methods(
         raise Over(1)
 
 
+def scores(
+    run: Annotated[str, typer.Argument(help="Run id, its first digits, or the run's folder.", autocompletion=runs)],
+    results: Results = Path("results"),
+    criterion: Annotated[
+        str | None,
+        typer.Option(
+            help="Criterion whose epoch is shown. (default: the one that names the result)", autocompletion=criteria
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="File that ends in .png or .svg. (default: RUN-scores.png)", dir_okay=False)
+    ] = None,
+    format: PrintFormat = Format.table,
+) -> None:
+    """Draw histograms of a record's scores: labeled positives, unlabeled positives, negatives, on every part.
+
+    Training scores are there where the run had --artifacts scores,trace,training-scores.
+    """
+    from .scores import print_scores
+
+    print_scores(run, results, criterion, out, as_json=format is Format.json)
+
+
 #: Command -> an example of it.
 COMMANDS: dict[Callable[..., None], str] = {
     compare_methods: "pubench compare-methods my-method nnpu vpu --data digits,breast-cancer --seeds 3",
+    scores: "pubench scores 783e61fad537fd47 --out scores.png",
     reproduce: "pubench reproduce 783e61fad537fd47 --results results",
 }

@@ -116,7 +116,10 @@ def remove(
 
 
 @data_app.command(epilog="Example: pubench data show mnist --mech s2 --c 0.1")
-@takes("--mech", "--c", "--scheme", "--seed", "--data-root", "--encoder", "--offline", *TABLE_FLAGS)
+@takes(
+    *("--mech", "--c", "--scheme", "--positive-rate", "--total"),
+    *("--seed", "--data-root", "--encoder", "--offline", *TABLE_FLAGS),
+)
 def show(
     given: Given,
     key: Annotated[

@@ -19,7 +19,7 @@ from typer.exceptions import TyperException
 from pubench.waiting import wait_briefly
 from pubench_core.errors import PubenchError
 
-from . import compared_commands, scored_commands
+from . import compared_commands, scored_commands, tuning_commands
 from .choices import (
     Family,
     Format,
@@ -33,6 +33,7 @@ from .choices import (
 )
 from .data_app import data_app
 from .options import MACHINE, RUN, Given, takes
+from .site import commands as site_commands
 from .study_app import Over, study_app
 from .visible import guard, visible
 
@@ -201,7 +202,12 @@ def predict(
     score(run, file, out, results, form=format.value if format is not None else None)
 
 
-for command, example in {**scored_commands.COMMANDS, **compared_commands.COMMANDS}.items():
+for command, example in {
+    **scored_commands.COMMANDS,
+    **compared_commands.COMMANDS,
+    **tuning_commands.COMMANDS,
+    **site_commands.COMMANDS,
+}.items():
     app.command(epilog=f"Example: {example}")(command)
 
 

@@ -65,7 +65,7 @@ class SpecOption:
 
 def _artifacts(text: str) -> list[str]:
     if text == "all":
-        return ["scores", "trace", "samples"]
+        return ["scores", "trace", "samples", "training-scores"]
     return [] if text == "none" else [name.strip() for name in text.split(",")]
 
 
@@ -85,7 +85,19 @@ OPTIONS: tuple[SpecOption, ...] = (
     SpecOption(
         "--scheme",
         ("data", "scheme"),
-        "case-control or single-training-set; own table: one-sample or two-sample. (default: the first)",
+        "case-control, single-training-set, one-sample or two-sample. (default: case-control; own table: one-sample)",
+        LABELS,
+    ),
+    SpecOption(
+        "--positive-rate",
+        ("mechanism", "positive_rate"),
+        "Labeled rows as a share of P and U, instead of --c: schemes one-sample, two-sample. (default: 0.3)",
+        LABELS,
+    ),
+    SpecOption(
+        "--total",
+        ("data", "total"),
+        "Rows of P and U, drawn class-balanced: schemes one-sample, two-sample. (default: as many as there are)",
         LABELS,
     ),
     SpecOption(
@@ -156,7 +168,7 @@ OPTIONS: tuple[SpecOption, ...] = (
     SpecOption(
         "--artifacts",
         ("execution", "artifacts"),
-        "all, none, or some of scores, trace and samples, joined by commas. (default: the first two)",
+        "all, none, or some of scores, trace, samples and training-scores, joined by commas. (default: the first two)",
         MACHINE,
         read=_artifacts,
     ),

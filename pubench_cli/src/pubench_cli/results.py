@@ -92,7 +92,7 @@ def recovered_line(result: Result, infos: dict[str, MetricInfo]) -> str:
 def _title(result: Result) -> str:
     spec, train, prior = result.spec, result.data.train, result.data.prior
     mechanism = spec.mechanism
-    labeling = mechanism.key if mechanism.c is None else f"{mechanism.key}, c = {mechanism.c:g}"
+    labeling = ", ".join(filter(None, (mechanism.key, mechanism.amount_in_words)))
     oracle = " (oracle)" if result.oracle else ""
     other = prior.true is not None and prior.true != prior.given
     given = f"{prior.given:.3f}" if prior.given is not None else "unknown"

@@ -93,7 +93,7 @@ def heading(spec: RunSpec, data: DatasetInfo, mechanism: MechanismInfo, facts: D
     train, prior = facts.train, facts.prior.true
     return (
         data.name,
-        f"{mechanism.key}{aliases}, c = {spec.mechanism.c:g}, {spec.data.scheme}, seed {spec.seed}",
+        f"{mechanism.key}{aliases}, {spec.mechanism.amount_in_words}, {spec.data.scheme}, seed {spec.seed}",
         f"$N_l$ = {train.labeled:,} labeled positives, $n_U$ = {train.unlabeled:,} unlabeled rows, "
         f"prior π = {prior:.4f}",
     )
@@ -105,9 +105,13 @@ def scheme_note(spec: RunSpec, facts: DataFacts) -> str:
     assert positive is not None  # labels are simulated, so the truth is known
     assert n is not None
     share = f"its prior is {positive:,} / {n:,} = {positive / n:.4f}."
-    if spec.data.scheme == "case-control":
-        return f"Case-control: U is the whole pool, labeled positives included; {share}"
-    return f"Single training set: U is the pool without the labeled positives; {share}"
+    what = {
+        "case-control": "Case-control: U is the whole pool, labeled positives included",
+        "single-training-set": "Single training set: U is the pool without the labeled positives",
+        "one-sample": "One-sample: U is a class-balanced draw without the labeled positives",
+        "two-sample": "Two-sample: U is a class-balanced draw, P of the positives that are left",
+    }[spec.data.scheme]
+    return f"{what}; {share}"
 
 
 def _figure(plan: Plan, root: DataRoot) -> Any:

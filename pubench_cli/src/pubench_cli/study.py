@@ -236,6 +236,7 @@ _AXES = (
     ("data", "data set", "data sets"),
     ("mechanism", "mechanism", "mechanisms"),
     ("c", "c", "values of c"),
+    ("positive_rate", "positive rate", "positive rates"),
     ("prior", "prior", "priors"),
     ("scheme", "scheme", "schemes"),
     ("seed", "seed", "seeds"),

@@ -51,7 +51,7 @@ class How:
 def run_study(request: Request, how: How, *, as_json: bool) -> int:
     """Carries out what is missing; the exit code."""
     devices = _devices(how)
-    max_seconds = _seconds(how.max_time)
+    max_seconds = seconds_in(how.max_time)
     started = time.monotonic()
     folder, plan, _ = prepared(request, replan=how.replan)
     store = RecordStore(folder.results)
@@ -153,9 +153,10 @@ def _devices(how: How) -> list[str]:
     return [f"cuda:{number}" for _ in range(how.slots_per_gpu) for number in numbers]
 
 
-def _seconds(text: str | None) -> float | None:
-    """
-    >>> _seconds("90s"), _seconds("30m"), _seconds("1.5h"), _seconds(None)
+def seconds_in(text: str | None) -> float | None:
+    """What ``--max-time`` says. Raises RequestError for what it cannot say.
+
+    >>> seconds_in("90s"), seconds_in("30m"), seconds_in("1.5h"), seconds_in(None)
     (90.0, 1800.0, 5400.0, None)
     """
     if text is None:

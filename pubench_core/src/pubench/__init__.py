@@ -27,6 +27,9 @@ _HOMES = {
     "PubenchWarning": "words",
     "Results": "results",
     "RunResult": "running",
+    "Trial": "tuning.result",
+    "Tuned": "tuning.result",
+    "Verification": "verifying",
     "audit_answers": "scored.audit",
     "audit_sample": "scored.audit",
     "compare": "comparing",
@@ -45,6 +48,9 @@ _HOMES = {
     "pulp_scorer": "model_selection",
     "recovered_auc_scorer": "model_selection",
     "run": "running",
+    "site": "publishing",
+    "tune": "tuning.front",
+    "verify": "verifying",
 }
 
 if TYPE_CHECKING:
@@ -52,12 +58,16 @@ if TYPE_CHECKING:
     from .estimator import PUClassifier
     from .listing import list_backbones, list_datasets, list_mechanisms, list_methods, list_metrics, list_priors
     from .model_selection import PUKFold, pa_scorer, pauc_scorer, pulp_scorer, recovered_auc_scorer
+    from .publishing import site
     from .results import Results, load_results
     from .running import RunResult, run
     from .scored.audit import AuditResult, AuditSample, audit_answers, audit_sample
     from .scored.evaluation import Evaluation, evaluate
     from .scored.prior_estimates import PriorEstimates, estimate_prior
     from .tables import PUTable, data
+    from .tuning.front import tune
+    from .tuning.result import Trial, Tuned
+    from .verifying import Verification, verify
     from .words import InvalidRequest, PubenchWarning
 
 __all__ = [
@@ -72,6 +82,9 @@ __all__ = [
     "PubenchWarning",
     "Results",
     "RunResult",
+    "Trial",
+    "Tuned",
+    "Verification",
     "audit_answers",
     "audit_sample",
     "compare",
@@ -90,6 +103,9 @@ __all__ = [
     "pulp_scorer",
     "recovered_auc_scorer",
     "run",
+    "site",
+    "tune",
+    "verify",
 ]
 
 

@@ -98,7 +98,7 @@ def compare(
     same = {name: value for name, value in locals().items() if name in _SAME and value is not None}
     with in_words():
         same |= {name: list(value) for name, value in same.items() if isinstance(value, Iterator)}  # read many times
-        entries, numbers = _entries(methods), _seeds(seeds)
+        entries, numbers = _entries(methods), seeds_of(seeds)
         planned = [
             _Planned(name, _plan(name, entry, where, seed, same, config, settings))
             for where in _each(data)
@@ -107,7 +107,7 @@ def compare(
         ]
         _refuse_equal(planned)
     planned = _sharing(planned)
-    say = _sayer(progress)
+    say = sayer(progress)
     done: list[RunResult | FailedRun] = []
     said_before: set[str] = set()
     for count, run in enumerate(planned, start=1):
@@ -122,7 +122,8 @@ def compare(
 
 #: Arguments of :func:`pubench.run` that every run of a comparison is given as they are.
 _SAME = (
-    "mechanism", "c", "scheme", "positive", "negative", "binarization", "prior", "preset", "calibrate", "backbone",
+    "mechanism", "c", "scheme", "positive_rate", "total",
+    "positive", "negative", "binarization", "prior", "preset", "calibrate", "backbone",
     "validation", "criterion", "device", "threads", "results", "data_root", "offline", "save_model", "artifacts",
     "tracking",
 )  # fmt: skip
@@ -165,11 +166,12 @@ def _each(data: Data | Sequence[Data]) -> list[Data]:
     return found
 
 
-def _seeds(given: int | Iterable[int]) -> list[int]:
-    """
-    >>> _seeds(3)
+def seeds_of(given: int | Iterable[int]) -> list[int]:
+    """So many of the protocol's seeds, or those listed. Raises RequestError for what is neither.
+
+    >>> seeds_of(3)
     [2, 25, 42]
-    >>> _seeds(12)[-3:]
+    >>> seeds_of(12)[-3:]
     [2026, 2027, 2028]
     """
     if not isinstance(given, Iterable):
@@ -251,7 +253,8 @@ def _headline(done: RunResult) -> list[tuple[str, float | None]]:
     return [("pa", done.validation.get("pa"))]
 
 
-def _sayer(progress: Callable[[str], None] | bool) -> Callable[[str], None]:
+def sayer(progress: Callable[[str], None] | bool) -> Callable[[str], None]:
+    """Who is called with a line: the caller's function, stderr, or nobody."""
     if callable(progress):
         return progress
     if progress:

@@ -16,6 +16,7 @@ from pubench_core.records.store import RecordStore
 from pubench_core.results import CriterionResult
 from pubench_core.specs import RunSpec
 
+from .draws import best_of_draws
 from .grouping import FailedRun, grid_of
 from .measure_table import MeasureTable, measured_cells
 from .running import RunResult
@@ -25,13 +26,15 @@ from .words import InvalidRequest, PubenchWarning, in_words
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from .reporting import Format
+
 #: Measures that come first in a frame.
 _FIRST = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc")
 #: Columns that every frame has, before the measures.
 _FACTS = (
-    "run_id", "name", "method", "data", "mechanism", "c", "scheme", "prior", "prior_from", "prior_true", "seed",
-    "preset", "backbone", "oracle", "criterion", "criterion_oracle", "criterion_value", "epoch", "epochs", "seconds",
-    "warnings",
+    "run_id", "name", "method", "data", "mechanism", "c", "positive_rate", "scheme", "prior", "prior_from",
+    "prior_true", "seed", "preset", "backbone", "oracle", "criterion", "criterion_oracle", "criterion_value", "epoch",
+    "epochs", "seconds", "warnings",
 )  # fmt: skip
 
 
@@ -57,6 +60,7 @@ class Results(Sequence[RunResult]):
         keys = tuple(_spec(run).method.key for run in everything) if names is None else tuple(names)
         self._all = tuple(zip(keys, everything, strict=True))
         self._runs = tuple(run for run in everything if isinstance(run, RunResult))
+        self._draws = ""
 
     # ---------------------------------------------------------------- a sequence
 
@@ -160,6 +164,26 @@ class Results(Sequence[RunResult]):
                     raise unknown("column", column, (*_FACTS, "config.NAME"))
         return Results._of((name, run) for name, run in self._all if _fits(_known(name, run), wanted))
 
+    def best_of_draws(self, criterion: str) -> Results:
+        """Of the runs that differ in hyper-parameters alone, on each split the one that ``criterion`` prefers.
+
+        In tables, what is left of a method is one row, whatever its hyper-parameters; how it was chosen is noted.
+
+        Raises InvalidRequest for a criterion that no run tracked.
+        """
+        with in_words():
+            if criterion not in self.criteria:
+                raise unknown("criterion", criterion, self.criteria)
+        named, note = best_of_draws(self._all, criterion)
+        found = Results._of(named)
+        found._draws = note
+        return found
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of these results must know beside their figures."""
+        return (self._draws,) if self._draws else ()
+
     # ---------------------------------------------------------------- as a frame
 
     def to_frame(
@@ -171,7 +195,8 @@ class Results(Sequence[RunResult]):
     ) -> DataFrame:
         """One row per run, in order.
 
-        Columns: run_id, name (of the method in a comparison), method, data, mechanism, c (NaN where labels are given),
+        Columns: run_id, name (of the method in a comparison), method, data, mechanism, c (NaN where
+        labels are given or positive_rate, the share of P and U that is labeled, says how many),
         scheme, prior (what the method was told), prior_from (how that came about: true, a number, ``estimated:KEY``),
         prior_true, seed, preset, backbone, oracle (the method was granted true labels), criterion, criterion_oracle,
         criterion_value (on the validation part), epoch (chosen), epochs (trained), seconds, warnings (texts); then the
@@ -203,7 +228,7 @@ class Results(Sequence[RunResult]):
                     rows.append({**facts, **values})
         names = [f"{part}_{metric}" for part, metric in measured]
         frame = pandas.DataFrame(rows, columns=[*_FACTS, *columns, *names])
-        numbers = ["c", "prior", "prior_true", "criterion_value", *names]
+        numbers = ["c", "positive_rate", "prior", "prior_true", "criterion_value", *names]
         return frame.astype(dict.fromkeys(numbers, "float64"))
 
     def to_long_frame(self) -> DataFrame:
@@ -267,7 +292,7 @@ class Results(Sequence[RunResult]):
         """
         with in_words():
             shown = self._compared_by(metric, criterion, part)
-            grid = grid_of(self._all)
+            grid = grid_of(self._all, drawn=bool(self._draws))
         info = _info(metric)
         cells, notes = measured_cells(grid, metric, part, criterion, info.higher_is_better if info else None)
         return MeasureTable(
@@ -280,7 +305,7 @@ class Results(Sequence[RunResult]):
             columns=grid.columns,
             oracles=grid.oracles,
             cells=cells,
-            notes=tuple(note for note in (*grid.notes, *notes, self.noted()) if note),
+            notes=tuple(note for note in (*grid.notes, *notes, *self.notes, self.noted()) if note),
         )
 
     def significance(
@@ -339,6 +364,44 @@ class Results(Sequence[RunResult]):
             ranks=ranks,
             no_ranks=no_ranks,
             notes=(*table.notes, *without, *left_out),
+        )
+
+    def report(
+        self,
+        path: str | Path,
+        format: Format | None = None,
+        *,
+        measure: str = "accuracy",
+        criterion: str | None = None,
+        baseline: str | None = None,
+        figures: str | Path | None = None,
+    ) -> list[Path]:
+        """Writes tables, criteria and measures side by side, paired tests, ranks and figures; the paths written.
+
+        What ``pubench study report`` writes of the same runs, the report first in the list. ``format``: ``table``,
+        ``md``, ``csv``, ``latex`` or ``html`` (one file with everything in it); by default what the file's name ends in
+        says (``.txt``, ``.md``, ``.csv``, ``.tex``, ``.html``). ``measure``: on test rows. ``criterion``: the one that
+        names the results by default. ``baseline``: method that others are tested against, by default ``nnpu`` where it
+        is there. ``figures``: folder that gets every figure as PNG and SVG.
+
+        Raises InvalidRequest for a format, measure, criterion or baseline that there is none of, where there is no
+        finished run, for a seed that is there twice, and for a file that cannot be written.
+
+        >>> import pubench
+        >>> results = pubench.compare(["upu", "nnpu"], data="digits", seeds=2, config={"epochs": 1}, tracking=False)
+        >>> [path.name for path in results.report("compared.md")]
+        ['compared.md']
+        """
+        from .reporting import write_report
+
+        return write_report(
+            self._all,
+            Path(path),
+            format,
+            measure=measure,
+            criterion=criterion,
+            baseline=baseline,
+            figures=None if figures is None else Path(figures),
         )
 
     def _compared_by(self, metric: str, criterion: str | None, part: str) -> str:
@@ -487,6 +550,7 @@ def _facts_of(name: str, spec: RunSpec) -> dict[str, Any]:
         "data": spec.data.key,
         "mechanism": spec.mechanism.key,
         "c": spec.mechanism.c,
+        "positive_rate": spec.mechanism.positive_rate,
         "scheme": spec.data.scheme,
         "prior_from": str(spec.prior),
         "seed": spec.seed,

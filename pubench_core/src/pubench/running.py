@@ -92,6 +92,22 @@ class RunResult:
             raise ValueError(f"{self.run_id} kept no trace; artifacts=['scores', 'trace'] keeps it")
         return pd.read_csv(path)
 
+    def draw_scores(self, path: str | Path, criterion: str | None = None) -> Path:
+        """Writes histograms of the stored scores as PNG or SVG: labeled positives, unlabeled positives and negatives of
+        the validation part, of the training part where ``artifacts`` named ``training-scores``, and of the test part;
+        the path. What ``pubench scores`` draws.
+
+        ``criterion``: whose epoch is shown, by default that which names the result.
+
+        Raises InvalidRequest for a criterion that was not tracked, a run that kept no scores, another kind of file, and
+        one that cannot be written.
+        """
+        from .commands import command_line
+
+        with in_words():
+            drawn: Path = command_line("scores").draw_scores(self.folder, Path(path), criterion)
+        return drawn
+
     def __repr__(self) -> str:
         spec, chosen = self.result.spec, self.result.chosen
         measures = {**self.test} or {name: self.validation.get(name) for name in ("pa", "pauc")}
@@ -108,6 +124,8 @@ def run(
     mechanism: str | None = None,
     c: float | None = None,
     scheme: str | None = None,
+    positive_rate: float | None = None,
+    total: int | None = None,
     positive: Iterable[int | str] | None = None,
     negative: Iterable[int | str] | None = None,
     binarization: str | None = None,
@@ -136,7 +154,9 @@ def run(
     An argument that is None is as on the command line: the mechanism is ``scar`` with ``c`` .1, the prior the true
     one, the criterion ``pa``, the seed 2, the folder of records ``results``.
 
-    ``data``: the key of a data set, or a table of your own (:func:`pubench.data`). ``config``: hyper-parameters of the
+    ``data``: the key of a data set, or a table of your own (:func:`pubench.data`). ``scheme``: ``case-control`` or
+    ``single-training-set``, whose labels ``c`` counts; or ``one-sample`` or ``two-sample``, which draw ``total`` rows
+    class-balanced, a share ``positive_rate`` of them (.3) labeled. ``config``: hyper-parameters of the
     method. ``settings``: any other field of the spec by its dotted path. ``force``: run although a result is stored.
     ``progress``: called with a line about each thing worth saying (``print`` shows them).
 
@@ -150,7 +170,7 @@ def run(
     """
     given = {name: value for name, value in locals().items() if name in _FIELDS and value is not None}
     with in_words():
-        plan = plan_of(method, data, {**given, **_of_config(config)}, settings or {})
+        plan = plan_of(method, data, {**given, **of_config(config)}, settings or {})
         return carry_out(plan, force=force, progress=progress)
 
 
@@ -158,7 +178,8 @@ def run(
 _FIELDS = {argument: field for field, argument in ARGUMENTS.items() if argument not in ("method", "data", "config")}
 
 
-def _of_config(config: Mapping[str, Any] | None) -> dict[str, Any]:
+def of_config(config: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Hyper-parameters as :func:`plan_of` takes them. Raises RequestError for what is no mapping."""
     if config is not None and not isinstance(config, Mapping):
         raise RequestError(f"config: a mapping of hyper-parameters is right, given {shown(config)}")
     return {f"config.{name}": value for name, value in (config or {}).items()}
@@ -171,7 +192,15 @@ def plan_of(method: str, data: str | PUTable, given: Mapping[str, Any], settings
     """
     wait_briefly()  # before torch is loaded, which the next lines do
     from pubench_core.plugins.registry import registry
-    from pubench_core.request import Layer, resolve
+    from pubench_core.request import resolve
+
+    layer = layer_of(method, data, given, settings)
+    return resolve([layer], registry(), warn=lambda text: warnings.warn(said(text), PubenchWarning, stacklevel=2))
+
+
+def layer_of(method: str, data: str | PUTable, given: Mapping[str, Any], settings: Mapping[str, Any]) -> Layer:
+    """What arguments say, as :func:`plan_of` takes them. Raises RequestError for data that are none."""
+    from pubench_core.request import Layer
 
     layer = Layer()
     layer.put(("method", "key"), method, f"method={shown(method)}")
@@ -182,7 +211,7 @@ def plan_of(method: str, data: str | PUTable, given: Mapping[str, Any], settings
         layer.put(path.split("."), _plain(value), f"{hyper}={shown(value)}")
     for field, value in settings.items():
         layer.put(str(field).split("."), _plain(value), f"settings {field}={shown(value)}")
-    return resolve([layer], registry(), warn=lambda text: warnings.warn(said(text), PubenchWarning, stacklevel=2))
+    return layer
 
 
 def _put_data(layer: Layer, data: str | Path | PUTable) -> None:

@@ -22,6 +22,8 @@ ARGUMENTS: Mapping[str, str] = {
     "data.binarization": "binarization",
     "mechanism.key": "mechanism",
     "mechanism.c": "c",
+    "mechanism.positive_rate": "positive_rate",
+    "data.total": "total",
     "prior": "prior",
     "validation.fraction": "validation",
     "backbone.key": "backbone",

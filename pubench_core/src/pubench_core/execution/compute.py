@@ -41,8 +41,8 @@ from .warnings import warnings_of
 class Finished:
     """Everything that the record of a finished run holds, as plain data.
 
-    ``trace``: one row per epoch; ``arrays``: the content of ``scores.npz``; ``samples``: that of ``samples.npz``; None
-    where they are not to be kept.
+    ``trace``: one row per epoch; ``arrays``: the content of ``scores.npz``; ``samples``: that of ``samples.npz``;
+    ``training``: that of ``training-scores.npz``; None where they are not to be kept.
     ``predictions``: (rows, scores) of the unlabeled rows of a user's table; ``ids``: column that names them -> their
     texts. ``model``: content of the model's file.
     """
@@ -52,6 +52,7 @@ class Finished:
     trace: list[dict[str, Any]] | None = None
     arrays: Arrays | None = None
     samples: Arrays | None = None
+    training: Arrays | None = None
     predictions: tuple[npt.NDArray[np.int64], FloatArray] | None = None
     ids: dict[str, list[str]] = field(default_factory=dict)
     model: bytes | None = field(default=None, repr=False)
@@ -124,6 +125,7 @@ def finished(plan: Plan, problem: Problem, trained: Trained, code: Code, environ
         trace=[_trace_row(event) for event in trained.epochs] if "trace" in spec.execution.artifacts else None,
         arrays=_arrays(problem, trained) if "scores" in spec.execution.artifacts else None,
         samples=dict(trained.samples) if "samples" in spec.execution.artifacts else None,
+        training=_training(problem, trained) if trained.training else None,
         predictions=predictions,
         ids=ids,
         model=model,
@@ -182,7 +184,7 @@ def _result(
         seconds=trained.seconds,
         peak_memory=trained.memory,
         model=SavedModelFacts(snapshot=chosen) if with_model else None,
-        warnings=(*measurer.failed.values(), *([why_not] if why_not else [])),
+        warnings=(*measurer.failed.values(), *(line for line in (trained.selection.ended, why_not) if line)),
         device=environment.device,
         threads=environment.threads,
         finished_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -241,6 +243,15 @@ def _arrays(problem: Problem, trained: Trained) -> Arrays:
         arrays |= {scores_name(part, name): scores for part, scores in state.scores.items()}
         arrays |= {f"test_auxiliary_{output}_{name}": values for output, values in state.auxiliary.items()}
     return arrays
+
+
+def _training(problem: Problem, trained: Trained) -> Arrays:
+    """The content of ``training-scores.npz``."""
+    part = problem.split.train
+    arrays: Arrays = {"training_rows": part.rows, "training_labeled": part.labeled}
+    if problem.truth_train is not None:
+        arrays["training_labels"] = problem.truth_train
+    return arrays | {scores_name("training", state): scores for state, scores in trained.training.items()}
 
 
 # -------------------------------------------------------------------- the machine

@@ -92,7 +92,7 @@ def answer(plan: Plan, record: Record) -> Result:
     if not names:
         return result if result.selected == selected else result.model_copy(update={"selected": selected})
     arrays, measurer = read_scores(record.folder), Measurer(plan.metrics)
-    knowledge = _knowledge(arrays, result)
+    knowledge = knowledge_in(arrays, result)
     criteria = {}
     for name, criterion in result.criteria.items():
         measured = measures_of(scores_of(arrays, criterion.snapshot), knowledge, names, measurer)
@@ -109,7 +109,8 @@ def answer(plan: Plan, record: Record) -> Result:
     )
 
 
-def _knowledge(arrays: Arrays, result: Result) -> dict[str, Knowledge]:
+def knowledge_in(arrays: Arrays, result: Result) -> dict[str, Knowledge]:
+    """What a record says of the rows behind its scores. Raises KeyError for arrays that are not there."""
     data, scheme = result.data, result.spec.data.scheme
     estimate, train = data.prior.estimate, data.train
     interval = estimate.prior_interval(train.labeled or 0, train.rows, scheme) if estimate else None

@@ -20,6 +20,7 @@ from ..records.files import (
     SCORES,
     SPEC,
     TRACE,
+    TRAINING_SCORES,
     ids_in,
     read_scores,
     replace_text,
@@ -63,6 +64,8 @@ def _fill(folder: Path, done: Finished) -> Result:
     if done.samples is not None:
         np.savez_compressed(folder / SAMPLES, allow_pickle=False, **done.samples)
         write_pictures(folder, done.samples)
+    if done.training is not None:
+        np.savez_compressed(folder / TRAINING_SCORES, allow_pickle=False, **done.training)
     if done.predictions is not None:
         write_predictions(folder / PREDICTIONS, *done.predictions, done.ids)
     if done.model is not None:

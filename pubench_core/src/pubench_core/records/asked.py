@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..results import CriterionResult, Result
 from ..specs import RunSpec
-from .files import MODEL, SAMPLES, SCORES, TRACE
+from .files import MODEL, SAMPLES, SCORES, TRACE, TRAINING_SCORES
 from .store import Record
 
 
@@ -39,6 +39,8 @@ def lacks(asked: Asked, record: Record) -> Iterator[str]:
         yield "no trace"
     if "samples" in spec.execution.artifacts and not (record.folder / SAMPLES).exists():
         yield "no samples"
+    if "training-scores" in spec.execution.artifacts and not (record.folder / TRAINING_SCORES).exists():
+        yield "no training scores"
     for part in spec.evaluation.trace:
         if part not in result.spec.evaluation.trace:
             yield f"no trace of the {part} part"

@@ -24,6 +24,7 @@ ENVIRONMENT = "environment.json"
 TRACE = "trace.csv"
 SCORES = "scores.npz"
 SAMPLES = "samples.npz"
+TRAINING_SCORES = "training-scores.npz"
 #: A picture per generator of images.
 SAMPLES_PICTURE = "samples-{}.png"
 PREDICTIONS = "predictions.csv"
@@ -106,14 +107,16 @@ def ids_in(folder: Path) -> dict[str, list[str]]:
     }
 
 
-def read_scores(folder: Path) -> Arrays:
-    """The arrays of a record's ``scores.npz``. Raises RecordError if they cannot be read."""
+def read_scores(folder: Path, name: str = SCORES) -> Arrays:
+    """The arrays of a record's ``scores.npz``, or of its file of training scores. Raises RecordError if they cannot be
+    read.
+    """
     try:
-        with (folder / SCORES).open("rb") as file, np.load(file, allow_pickle=False) as stored:
+        with (folder / name).open("rb") as file, np.load(file, allow_pickle=False) as stored:
             return dict(stored)
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise RecordError(
-            f"{folder / SCORES} cannot be read ({error}); move the record away", hint=Hint("run again")
+            f"{folder / name} cannot be read ({error}); move the record away", hint=Hint("run again")
         ) from error
 
 

@@ -27,7 +27,8 @@ FRAME_VERSION = 1
 #: Columns and their types.
 COLUMNS: Mapping[str, str] = {
     "run_id": "string", "method": "string", "data": "string", "mechanism": "string", "variant": "string",
-    "c": "float64", "scheme": "string", "prior": "float64", "prior_from": "string", "prior_true": "float64",
+    "c": "float64", "positive_rate": "float64", "scheme": "string",
+    "prior": "float64", "prior_from": "string", "prior_true": "float64",
     "seed": "int64", "preset": "string", "calibrate": "string", "backbone": "string", "config": "string",
     "validation_fraction": "float64", "oracle": "bool", "criterion": "string", "criterion_selected": "bool",
     "criterion_oracle": "bool", "criterion_value": "float64", "epoch": "Int64", "epochs": "int64", "part": "string",
@@ -86,6 +87,7 @@ def _facts(result: Result) -> dict[str, Any]:
         "mechanism": spec.mechanism.key,
         "variant": spec.mechanism.variant,
         "c": spec.mechanism.c,
+        "positive_rate": spec.mechanism.positive_rate,
         "scheme": spec.data.scheme,
         "prior": result.data.prior.given,
         "prior_from": str(spec.prior),

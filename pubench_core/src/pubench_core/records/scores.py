@@ -4,6 +4,9 @@
 (a user's table). Per distinct state of the method, named by ``CriterionResult.snapshot``: ``test_scores_<state>``,
 ``validation_scores_<state>``, ``unlabeled_scores_<state>``, ``test_auxiliary_<output>_<state>``. What is not known is
 not there.
+
+``training-scores.npz``, where it is asked for: ``training_rows``, ``training_labeled``, ``training_labels``;
+``training_scores_<state>``. Each instance of the training part once; ``training_labeled``: which of them are labeled.
 """
 
 from __future__ import annotations

@@ -305,8 +305,8 @@ def _tags(record: Record) -> Iterator[tuple[str, str]]:
 
 def _name(result: Result) -> str:
     spec = result.spec
-    c = "" if spec.mechanism.c is None else f" c={spec.mechanism.c:g}"
-    return f"{spec.method.key} {spec.mechanism.key}{c} seed={spec.seed}"
+    amount = spec.mechanism.amount_in_words.replace(" = ", "=")
+    return f"{' '.join(filter(None, (spec.method.key, spec.mechanism.key, amount)))} seed={spec.seed}"
 
 
 def _flat(value: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
