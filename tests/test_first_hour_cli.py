@@ -334,7 +334,7 @@ def completed(run: Run, *words: str) -> set[str]:
         (("check", "pubench-nn"), "pubench-nnpu pubench-nnpu-ga"),
         (("check", "upu"), "upu"),
         (("doctor", "sca"), "scar"),
-        (("run", "--select", "pa"), "pa pauc"),
+        (("run", "--select", "pa"), "pa pa-published pauc"),
         (("run", "--select", "la"), "last"),
         (("run", "--method", "nnpu", "--preset", "qui"), "quick"),
         (("data", "fetch", "fashion"), "fashion-mnist"),

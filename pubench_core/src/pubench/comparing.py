@@ -48,6 +48,8 @@ def compare(
     mechanism: str | None = None,
     c: float | None = None,
     scheme: str | None = None,
+    positive_rate: float | None = None,
+    total: int | None = None,
     positive: Iterable[int | str] | None = None,
     negative: Iterable[int | str] | None = None,
     binarization: str | None = None,

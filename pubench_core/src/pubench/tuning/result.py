@@ -18,7 +18,6 @@ from ..running import RunResult, carry_out
 from ..text import aligned
 from ..words import in_words
 from .proposals import Kept, State
-from .search import shown
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -227,3 +226,8 @@ class Tuned:
 
 def _number(value: float | None, instead: str = "-") -> str:
     return instead if value is None else f"{value:.4f}"
+
+
+def shown(value: Any) -> str:
+    """A hyper-parameter in a line or a table."""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -19,6 +19,7 @@ from pubench_core.study.task import Bar, Ended, Progressed
 
 from .courses import Course, bar_of, course_in
 from .proposals import Kept, Proposals
+from .result import shown
 from .space import Dimension
 
 
@@ -265,11 +266,6 @@ class Search:
         )
         if better:
             self._best = (value, number)
-
-
-def shown(value: Any) -> str:
-    """A hyper-parameter in a line or a table."""
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _planned(plan: Plan, trial: _Trial) -> PlannedRun:
