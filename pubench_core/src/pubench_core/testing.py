@@ -14,6 +14,7 @@ that core is imported from.
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -38,6 +39,12 @@ def reference_arrays(key: str) -> Arrays:
     path = reference_folder() / f"{key}.npz"
     if not path.is_file():
         raise FileNotFoundError(f"no reference vectors {path}; PUBENCH_REFERENCE names the folder that has them")
+    return {name: array.copy() for name, array in _stored(path, path.stat().st_mtime_ns).items()}
+
+
+@lru_cache(maxsize=8)
+def _stored(path: Path, changed: int) -> Arrays:
+    """The arrays of a file, read once by all tests of a module. ``changed``: when it was last written."""
     with np.load(path, allow_pickle=False) as stored:
         return dict(stored)
 
