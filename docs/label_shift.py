@@ -68,5 +68,13 @@ def _points(runs: Sequence[Run]) -> tuple[list[float], list[float], list[float]]
     return rates, [statistics.fmean(v) for v in values], errors
 
 
+def with_several_rates(runs: Sequence[Run]) -> list[Run]:
+    """Those of methods that were run at more than one positive rate on their data set."""
+    rates: dict[tuple[str, str], set[float]] = defaultdict(set)
+    for run in runs:
+        rates[run.data, run.method].add(run.rate)
+    return [run for run in runs if len(rates[run.data, run.method]) > 1]
+
+
 if __name__ == "__main__":
-    draw(read(RESULTS / SHIFT)).savefig(sys.argv[1], metadata={"Software": None})
+    draw(with_several_rates(read(RESULTS / SHIFT))).savefig(sys.argv[1], metadata={"Software": None})
