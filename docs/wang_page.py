@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from page_parts import BENCHMARKS, listed, table
 
-from pubench.published import PublishedCell, Source, source, verdict_of
+from pubench.published import PublishedCell, Source, source
 from pubench_core.plugins.info import DatasetInfo
 from pubench_core.plugins.registry import registry
 
@@ -91,7 +91,7 @@ def _run(rows: Sequence[dict[str, str]]) -> Run:
 
 
 #: Methods of which the paper has calibrated rows.
-CALIBRATED = ("upu", "nnpu", "nnpu-ga", "pusb", "vpu", "dist-pu")
+CALIBRATED = frozenset(cell.method for cell in source("wang2026").cells if cell.calibrate == "on")
 
 
 # -------------------------------------------------------------------- Tables 11, 13, 15 and 17
@@ -130,10 +130,9 @@ def _section(runs: Sequence[Run], cells: Sequence[PublishedCell], theirs: Source
                 far.append(f"{criterion} {difference:+.1f}")
         lines.append((*line, "; ".join(far) or "near"))
         if far:
-            verdict = verdict_of(statistics.fmean(best(mine, "oa")), by_criterion["oa"].mean, by_criterion["oa"].std)
             reason = next((one for one in theirs.reasons if by_criterion["oa"].method in one.methods), None)
             said = "unexplained" if reason is None else f"{reason.reason} (*{reason.known}*: {reason.evidence})"
-            reasons.append(f"- `{row}` ({'; '.join(far)}; by `oa` {verdict}): {said}.")
+            reasons.append(f"- `{row}` ({'; '.join(far)}): {said}.")
     columns = ["row", "splits x draws"]
     columns += [text for name in CRITERIA for text in (f"`{name}`", f"`{name}`, printed")]
     parts = [table([*columns, "far from theirs"], lines)] if lines else ["Missing: nothing was run yet."]

@@ -97,7 +97,7 @@ def compare(
     >>> table.rows, table.columns, len(table.cells["nnpu, slow", "digits"].values)
     (('nnpu', 'nnpu, slow'), ('digits',), 2)
     """
-    same = {name: value for name, value in locals().items() if name in _SAME and value is not None}
+    same = {name: value for name, value in locals().items() if name in SAME and value is not None}
     with in_words():
         same |= {name: list(value) for name, value in same.items() if isinstance(value, Iterator)}  # read many times
         entries, numbers = _entries(methods), seeds_of(seeds)
@@ -123,7 +123,7 @@ def compare(
 
 
 #: Arguments of :func:`pubench.run` that every run of a comparison is given as they are.
-_SAME = (
+SAME = (
     "mechanism", "c", "scheme", "positive_rate", "total",
     "positive", "negative", "binarization", "prior", "preset", "calibrate", "backbone",
     "validation", "criterion", "device", "threads", "results", "data_root", "offline", "save_model", "artifacts",

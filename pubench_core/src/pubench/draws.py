@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
 
-from .grouping import FailedRun
+from .grouping import FailedRun, spec_of
 from .running import RunResult
 
 NamedRun = tuple[str, RunResult | FailedRun]
@@ -47,7 +47,7 @@ def _note(groups: Iterable[Sequence[NamedRun]], criterion: str) -> str:
 
 
 def _but_for_config(run: RunResult | FailedRun) -> str:
-    spec = run.spec if isinstance(run, FailedRun) else run.result.spec
+    spec = spec_of(run)
     identity = spec.identity()
     identity["method"] = {name: value for name, value in identity["method"].items() if name != "config"}
     return json.dumps({**identity, "preset": spec.method.preset}, sort_keys=True)

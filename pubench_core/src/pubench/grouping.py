@@ -46,6 +46,11 @@ class FailedRun:
         return f"{self.name} on {self.spec.data.key}, seed {self.spec.seed}: {self.cause}: {self.reason}"
 
 
+def spec_of(run: RunResult | FailedRun) -> RunSpec:
+    """The spec of a run, finished or not."""
+    return run.spec if isinstance(run, FailedRun) else run.result.spec
+
+
 @dataclass(frozen=True)
 class Cell:
     """``runs``: by seed; ``failures``: of the same method on the same problem."""
@@ -90,7 +95,7 @@ class _Place:
 
     @classmethod
     def of_run(cls, name: str, of: RunResult | FailedRun, *, drawn: bool = False) -> _Place:
-        spec = of.spec if isinstance(of, FailedRun) else of.result.spec
+        spec = spec_of(of)
         flat = _flat(spec.identity())
         flat["method.preset"] = spec.method.preset
         words = {field: _as_json(value) for field, value in flat.items()}

@@ -17,7 +17,7 @@ from pubench_core.results import CriterionResult
 from pubench_core.specs import RunSpec
 
 from .draws import best_of_draws
-from .grouping import FailedRun, grid_of
+from .grouping import FailedRun, grid_of, spec_of
 from .measure_table import MeasureTable, measured_cells
 from .running import RunResult
 from .significance import Significance, Test, pairs_of, ranks_of
@@ -57,7 +57,7 @@ class Results(Sequence[RunResult]):
         default its method's key.
         """
         everything = tuple(runs)
-        keys = tuple(_spec(run).method.key for run in everything) if names is None else tuple(names)
+        keys = tuple(spec_of(run).method.key for run in everything) if names is None else tuple(names)
         self._all = tuple(zip(keys, everything, strict=True))
         self._runs = tuple(run for run in everything if isinstance(run, RunResult))
         self._draws = ""
@@ -112,7 +112,7 @@ class Results(Sequence[RunResult]):
         return ((name, run) for name, run in self._all if isinstance(run, RunResult))
 
     def _specs(self) -> list[RunSpec]:
-        return [_spec(run) for _, run in self._all]
+        return [spec_of(run) for _, run in self._all]
 
     # ---------------------------------------------------------------- what is there
 
@@ -507,10 +507,6 @@ def _of_study(folder: Path, name: str) -> Results:
 # -------------------------------------------------------------------- facts of one run
 
 
-def _spec(run: RunResult | FailedRun) -> RunSpec:
-    return run.spec if isinstance(run, FailedRun) else run.result.spec
-
-
 def _folder(run: RunResult | FailedRun) -> Path | None:
     return None if isinstance(run, FailedRun) else run.folder
 
@@ -518,7 +514,7 @@ def _folder(run: RunResult | FailedRun) -> Path | None:
 def _known(name: str, run: RunResult | FailedRun) -> dict[str, Any]:
     """What is known of a run, hyper-parameters included."""
     facts = _facts_of(name, run.spec) if isinstance(run, FailedRun) else _facts(name, run)
-    return {**facts, **_config(_spec(run))}
+    return {**facts, **_config(spec_of(run))}
 
 
 def _facts(name: str, run: RunResult, criterion: str | None = None) -> dict[str, Any]:

@@ -11,13 +11,13 @@ from os.path import isdir
 from pathlib import Path
 
 from pubench.draws import best_of_draws
-from pubench.grouping import FailedRun, Grid, grid_of
+from pubench.grouping import FailedRun, Grid, grid_of, spec_of
 from pubench.results import load_results
 from pubench.running import RunResult
 from pubench.words import PubenchWarning
 from pubench_core.errors import RequestError, shortened
 from pubench_core.study.files import STUDIES, StudyFolder, folder_of, studies_in
-from pubench_core.study.plan import read_plan
+from pubench_core.study.plan import FrozenPlan, read_plan
 
 #: Cause of a planned run that has neither a result nor a failure.
 MISSING = "missing"
@@ -69,10 +69,11 @@ def gather(given: str | None, results: Path, study: str | None, criterion: str |
     with warnings.catch_warnings(record=True) as heard, no_collection():
         warnings.simplefilter("always")
         loaded = load_results(folder, study=named or None)
-        runs = _planned(folder, named, loaded.failures, loaded) if named else _in_order(loaded)
-        drawn, note = bool(named) and _has_draws(folder, named), ""
-        if drawn:
-            runs, note = best_of_draws(runs, criterion or _naming(runs))
+        plan = _plan(folder, named) if named else None
+        runs = _planned(plan, loaded.failures, loaded) if plan is not None else _in_order(loaded)
+        drawn, note = plan is not None and any(run.draw is not None for run in plan.runs), ""
+        if drawn:  # the runs of a study share the criterion that names their results
+            runs, note = best_of_draws(runs, criterion or spec_of(runs[0][1]).selection.criterion)
         grid = grid_of(runs, drawn=drawn)
     notes = [str(one.message) for one in heard if issubclass(one.category, PubenchWarning)]
     found = Gathered(folder, named, tuple(runs), grid, (*notes, *grid.notes, *([note] if note else [])))
@@ -118,41 +119,27 @@ def _place(given: str | None, results: Path, study: str | None) -> tuple[Path, s
 
 def _in_order(loaded: Sequence[RunResult]) -> list[tuple[str, RunResult | FailedRun]]:
     """The runs of a folder, in an order that does not depend on when they were carried out."""
-    named: list[tuple[str, RunResult | FailedRun]] = [(run.result.spec.method.key, run) for run in loaded]
-    specs = {run.run_id: run.result.spec for run in loaded}
-
-    def place(one: tuple[str, RunResult | FailedRun]) -> tuple[str, str, float, str, int, str]:
-        spec = specs[one[1].run_id]
-        return (
-            spec.data.key,
-            spec.mechanism.key,
-            (spec.mechanism.amount or ("", 0.0))[1],
-            spec.method.key,
-            spec.seed,
-            one[1].run_id,
-        )
-
-    return sorted(named, key=place)
+    return [(run.result.spec.method.key, run) for run in sorted(loaded, key=place_of)]
 
 
-def _has_draws(folder: Path, name: str) -> bool:
-    """Whether a study draws hyper-parameters."""
+def place_of(run: RunResult | FailedRun) -> tuple[str, str, float, str, int, str]:
+    """By data set, labeling, method and seed."""
+    spec = spec_of(run)
+    _, amount = spec.mechanism.amount or ("", 0.0)
+    return spec.data.key, spec.mechanism.key, amount, spec.method.key, spec.seed, run.run_id
+
+
+def _plan(folder: Path, name: str) -> FrozenPlan:
+    """Of a study that was loaded before."""
     plan = read_plan(folder_of(folder, name))
-    return plan is not None and any(run.draw is not None for run in plan.runs)
-
-
-def _naming(runs: Sequence[tuple[str, RunResult | FailedRun]]) -> str:
-    """The criterion that names the results of a study's runs, which share it."""
-    _, run = runs[0]
-    return (run.spec if isinstance(run, FailedRun) else run.result.spec).selection.criterion
+    assert plan is not None  # load_results has read it
+    return plan
 
 
 def _planned(
-    folder: Path, name: str, failures: Sequence[FailedRun], done: Sequence[RunResult]
+    plan: FrozenPlan, failures: Sequence[FailedRun], done: Sequence[RunResult]
 ) -> list[tuple[str, RunResult | FailedRun]]:
     """Every run of a plan, in its order and under the names of its rows."""
-    plan = read_plan(folder_of(folder, name))
-    assert plan is not None  # load_results has read it
     known: dict[str, RunResult | FailedRun] = {failure.run_id: failure for failure in failures}
     known |= {run.run_id: run for run in done}
     return [

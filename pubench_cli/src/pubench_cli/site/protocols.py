@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from pubench.grouping import FailedRun, Grid, grid_of
+from pubench.grouping import FailedRun, Grid, grid_of, spec_of
 from pubench_core.errors import RequestError, unknown
 
-from ..report.gather import Gathered
+from ..report.gather import Gathered, place_of
 from ..report.model import Column, Model, model_of, setting_of
 from ..report.statistics import Comparison, check_baseline, comparisons_of
 from ..report.write import BASELINE
-from .sources import Collected, Run, spec_of
+from .sources import Collected, Run
 
 By = Literal["protocol", "study"]
 #: The criterion of a table whose results are named by several.
@@ -129,7 +129,7 @@ def _protocol(
     criterion: str | None,
     baseline: str | None,
 ) -> Protocol:
-    ordered = sorted(runs, key=_order)
+    ordered = sorted(runs, key=place_of)
     named = [(spec_of(run).method.key, run) for run in ordered]
     grid = grid_of(named)
     grid = replace(grid, rows=tuple(sorted(grid.rows)))
@@ -144,18 +144,6 @@ def _protocol(
     tests = comparisons_of(model, check_baseline(model, against, BASELINE))
     studies = dict.fromkeys(name for run in runs for name in collected.studies.get(run.run_id, {}))
     return Protocol(key, title, model, tuple(tests), tuple(studies), _method_of(grid))
-
-
-def _order(run: Run) -> tuple[str, str, float, str, int, str]:
-    spec = spec_of(run)
-    return (
-        spec.data.key,
-        spec.mechanism.key,
-        (spec.mechanism.amount or ("", 0.0))[1],
-        spec.method.key,
-        spec.seed,
-        run.run_id,
-    )
 
 
 def _method_of(grid: Grid) -> dict[str, str]:

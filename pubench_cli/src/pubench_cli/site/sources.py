@@ -14,7 +14,6 @@ from pubench.results import load_results
 from pubench.running import RunResult
 from pubench.words import PubenchWarning
 from pubench_core.errors import RequestError, shortened, unknown
-from pubench_core.specs import RunSpec
 from pubench_core.study.files import studies_in
 
 from ..report.gather import MISSING, gather
@@ -59,11 +58,6 @@ class Collected:
             )
         if study:
             self.studies.setdefault(run.run_id, {})[study] = None
-
-
-def spec_of(run: Run) -> RunSpec:
-    """The spec of a run, finished or not."""
-    return run.spec if isinstance(run, FailedRun) else run.result.spec
 
 
 def collect(given: Sequence[Path], study: str | None = None) -> Collected:

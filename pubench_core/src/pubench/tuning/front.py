@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pubench_core.data.held import held_at
 from pubench_core.errors import RequestError
 
-from ..comparing import sayer, seeds_of
+from ..comparing import SAME, sayer, seeds_of
 from ..running import layer_of, of_config
 from ..tables import PUTable
 from ..waiting import wait_briefly
@@ -24,13 +24,9 @@ if TYPE_CHECKING:
 
 #: Folder of tables that were in memory, beside the searches.
 TABLES = "tables"
-#: Arguments of :func:`pubench.run` that every run of a search is given as they are.
-_SAME = (
-    "mechanism", "c", "scheme", "positive_rate", "total",
-    "positive", "negative", "binarization", "prior", "preset", "calibrate", "backbone",
-    "validation", "device", "threads", "results", "data_root", "offline", "save_model", "artifacts",
-)  # fmt: skip
-assert set(_SAME) < set(ARGUMENTS.values())
+#: Arguments of :func:`pubench.run` that every run of a search is given as they are: those of a comparison, but for the
+#: criterion, which is the search's, and tracking, which hears of no trial.
+_SAME = tuple(name for name in SAME if name not in ("criterion", "tracking"))
 
 
 def tune(
