@@ -83,8 +83,8 @@ def loaded(model: Model) -> Iterator[Encode]:
         from transformers.utils import logging as library
 
         bars, level = library.is_progress_bar_enabled(), library.get_verbosity()
-        library.disable_progress_bar()  # type: ignore[no-untyped-call]
-        library.set_verbosity_error()  # type: ignore[no-untyped-call]
+        library.disable_progress_bar()
+        library.set_verbosity_error()
         try:
             network = SentenceTransformer(str(model.folder), local_files_only=True).float().eval()
         except (
@@ -99,7 +99,7 @@ def loaded(model: Model) -> Iterator[Encode]:
         finally:
             library.set_verbosity(level)
             if bars:
-                library.enable_progress_bar()  # type: ignore[no-untyped-call]
+                library.enable_progress_bar()
         network.max_seq_length = min(MAX_LENGTH, network.max_seq_length or MAX_LENGTH)
 
         def run(texts: list[str]) -> Vectors:
