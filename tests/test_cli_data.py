@@ -46,6 +46,7 @@ def pubench_datasets():
         info("acme-bad-place", "BadPlace"),
         info("acme-bad-fetch", "BadFetch"),
         info("acme-gone", "Gone"),
+        info("acme-apart", "TestRowsApart"),
     ]
 """
 
@@ -88,6 +89,12 @@ class Screws(DataSource):
 
 class OnlyByHand(Screws):
     fetch = DataSource.fetch
+
+
+class TestRowsApart(Screws):  # the last 40 rows are the test part
+    def read(self, files, root):
+        whole = super().read(files, root)
+        return ClassData(x=whole.x[:-40], y=whole.y[:-40], x_test=whole.x[-40:], y_test=whole.y[-40:])
 
 
 class BadRead(Screws):
@@ -538,6 +545,53 @@ def test_one_unknown_set_among_several_stops_all_before_anything_is_done(
     assert (done.returncode, done.stdout) == (2, "")
     assert "unknown dataset 'nonsense'" in done.stderr
     assert copy_of(tmp_path).exists()
+
+
+class TestDrawnTestPart:
+    """``data.test=drawn``: the test part is a share of all rows, whichever part they came in."""
+
+    def facts(self, data: Run, *settings: str, key: str = "acme-apart", code: int = 0) -> tuple[Any, str]:
+        words = ["run", "--method", "nnpu", "--data", key, "--c", 0.5, "--no-tracking", "--format", "json"]
+        for setting in ("epochs=1", *settings):
+            words += ["--set", setting]
+        done = data(*words)
+        assert done.returncode == code, done.stderr
+        return json.loads(done.stdout), done.stderr
+
+    def test_it_is_drawn_from_both_parts_in_another_run(self, data: Run, tmp_path: Path) -> None:
+        put(tmp_path, key="acme-apart")
+        own, _ = self.facts(data)
+        drawn, said = self.facts(data, "data.test=drawn", "data.test_fraction=0.3")
+        assert own["run_id"] != drawn["run_id"]
+        records = [json.loads((tmp_path / one["record"] / "result.json").read_text()) for one in (own, drawn)]
+        rows = [{part: record["data"][part]["rows"] for part in ("train", "validation", "test")} for record in records]
+        assert rows[0]["test"] == 39  # of 40, one is of the class that is in neither list
+        assert rows[1]["test"] == 60  # three tenths of 100 and of 99
+        assert sum(rows[0].values()) == sum(rows[1].values()) == 199
+        assert "decides nothing" not in said
+
+    def test_a_share_that_decides_nothing_is_said(self, data: Run, tmp_path: Path) -> None:
+        put(tmp_path, key="acme-apart")
+        _, said = self.facts(data, "data.test_fraction=0.3")
+        line = next(line for line in said.splitlines() if "decides nothing" in line)
+        assert line == (
+            "acme-apart has a test part of its own: data.test_fraction 0.3 decides nothing; --set data.test=drawn "
+            "draws one from all of its rows"
+        )
+
+    def test_where_there_is_no_test_part_it_is_refused(self, data: Run, tmp_path: Path) -> None:
+        put(tmp_path)
+        refused, _ = self.facts(data, "data.test=drawn", key="acme-screws", code=2)
+        assert refused["error"] == (
+            "data.test drawn: acme-screws has no test part of its own, so that its test rows are always drawn; "
+            "leave data.test away"
+        )
+
+    def test_another_word_is_refused(self, data: Run, tmp_path: Path) -> None:
+        put(tmp_path, key="acme-apart")
+        refused, _ = self.facts(data, "data.test=random", code=2)
+        assert refused["field"] == "data.test"
+        assert refused["error"].startswith("--set data.test=random: given 'random'; test must be one of own, drawn (")
 
 
 class TestRun:

@@ -126,7 +126,7 @@ WANG: dict[str, Any] = {
     "method": {"preset": "wang", "calibrate": "off"},
     "data": {
         "key": "letter", "scheme": "one-sample", "binarization": "case1", "total": 13000, "preprocess": "none",
-        "test_fraction": 0.1,
+        "test": "drawn", "test_fraction": 0.1,
     },
     "mechanism": {"c": None, "positive_rate": 0.3},
     "validation": {"fraction": 0.1},
@@ -145,6 +145,7 @@ def of_wang(accuracy: float = 0.9, seed: int = 2, value: float = 1.2, **changed:
         ({}, ""),
         ({"scheme": "two-sample"}, "scheme two-sample, theirs one-sample"),
         ({"total": 400}, "data.total 400, theirs 13000"),
+        ({"test": "own"}, "data.test own, theirs drawn"),
         ({"preprocess": "standardize"}, "data.preprocess standardize, theirs none"),
     ],
 )

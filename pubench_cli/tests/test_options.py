@@ -151,6 +151,7 @@ def test_every_field_of_a_request_has_a_flag_but_for_those_that_set_is_for() -> 
         "data.own.sha256",
         "data.own.test_sha256",
         "data.preprocess",
+        "data.test",
         "data.test_fraction",
         "mechanism.variant",
         "method.calibrate",

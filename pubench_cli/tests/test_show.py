@@ -99,7 +99,7 @@ def test_counts_and_prior_of_the_heading_are_those_of_the_record(scheme: str) ->
 def test_class_bars_count_the_training_pool() -> None:
     of_digits = problem(DIGITS, mech="s3")
     y = load_digits().target
-    counts = class_counts(of_digits, registry().find(DatasetInfo, DIGITS), y)
+    counts = class_counts(of_digits, registry().find(DatasetInfo, DIGITS))
     assert [count.name for count in counts] == list("0246813579")
     assert [count.positive for count in counts] == [True] * 5 + [False] * 5
     train = of_digits.split.train

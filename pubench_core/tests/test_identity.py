@@ -187,6 +187,7 @@ def test_what_only_looks_at_a_run_or_says_how_it_came_about_does_not_identify_it
         {"data": {"key": "other"}},
         {"data": {"positive": (1,), "negative": (0,)}},
         {"data": {"test_fraction": 0.3}},
+        {"data": {"test": "drawn"}},
         {"mechanism": {"c": 0.2}},
         {"mechanism": {"variant": "released"}},
         {"prior": 0.4},

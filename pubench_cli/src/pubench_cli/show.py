@@ -115,7 +115,6 @@ def scheme_note(spec: RunSpec, facts: DataFacts) -> str:
 
 
 def _figure(plan: Plan, root: DataRoot) -> Any:
-    from pubench_core.data.store import open_dataset
     from pubench_core.engine.building import build_problem
 
     from .show_figures import class_figure, image_figure
@@ -128,6 +127,5 @@ def _figure(plan: Plan, root: DataRoot) -> Any:
     if len(problem.data.shape) == 3:  # (channels, height, width)
         names = ", ".join(info.classes[k] for k in spec.data.positive)
         return image_figure(blocks(problem), GRID[1], lines, f"Positive classes: {names}.", note)
-    y = open_dataset(plan.data.source, root, preprocess=spec.data.preprocess).data.y
-    counts, propensity = class_counts(problem, info, y), posterior(problem, root.cache / "posterior")
+    counts, propensity = class_counts(problem, info), posterior(problem, root.cache / "posterior")
     return class_figure(counts, propensity, lines, note, by_chance=mechanism.assumption == "SCAR")

@@ -85,10 +85,11 @@ def blocks(problem: Problem, per_block: int = GRID[0] * GRID[1]) -> tuple[Block,
     return found[0], found[1], found[2]
 
 
-def class_counts(problem: Problem, info: DatasetInfo, y: IntArray) -> tuple[ClassCount, ...]:
-    """Positive classes, then negative ones, in index order. ``y``: (len(problem.data.x),) class indices."""
-    train, code = problem.split.train, problem.data.y
+def class_counts(problem: Problem, info: DatasetInfo) -> tuple[ClassCount, ...]:
+    """Positive classes, then negative ones, in index order, of a problem made from a data set."""
+    train, code, y = problem.split.train, problem.data.y, problem.data.classes
     assert code is not None
+    assert y is not None
     counts = np.bincount(y[train.rows], minlength=len(info.classes))
     labeled = np.bincount(y[train.rows[train.labeled]], minlength=len(info.classes))
     return tuple(

@@ -298,6 +298,7 @@ def _changed(spec: RunSpec, protocol: Protocol) -> str:
     by_itself = (
         ("data.total", spec.data.total, None),
         ("data.preprocess", spec.data.preprocess, data.preprocess),
+        ("data.test", spec.data.test, DataSpec.model_fields["test"].default),
         ("data.test_fraction", spec.data.test_fraction, DataSpec.model_fields["test_fraction"].default),
         ("backbone", spec.backbone.key, data.backbone),
         ("mechanism.variant", spec.mechanism.variant, mechanism.variants[0] if mechanism else spec.mechanism.variant),

@@ -14,6 +14,7 @@ from pubench_datasets_vision import pubench_datasets
 from pubench_core.data.dataset import ClassData, IntArray, binarize
 from pubench_core.data.generator import generate, stratified_counts
 from pubench_core.data.store import source_of
+from pubench_core.specs import DataSpec
 from pubench_core.testing import reference_folder
 
 INFOS = {info.key: info for info in pubench_datasets()}
@@ -106,7 +107,8 @@ def test_a_split_of_the_real_class_counts_has_the_published_counts(
     train, test = map(class_labels, counts)
     assert len(train) + len(test) == int(row["total"])
     nothing = np.zeros((len(train), 1), dtype=np.uint8)
-    data = binarize(info, ClassData(nothing, train, nothing[: len(test)], test), info.positive, info.negative)
+    problem = DataSpec(key=key, positive=info.positive, negative=info.negative)
+    data = binarize(info, ClassData(nothing, train, nothing[: len(test)], test), problem)
     assert data.y is not None
     assert data.y_test is not None
     split = generate(

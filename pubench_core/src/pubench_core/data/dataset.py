@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import platformdirs
 
 from ..errors import RequestError
 from ..plugins.info import DatasetInfo, Modality
+from ..specs import DataSpec
 
 IntArray = npt.NDArray[np.int64]
 
@@ -39,6 +40,13 @@ class ClassData:
         """The arrays by the names of their fields; without those of a test part where there is none."""
         named = {"x": self.x, "y": self.y, "x_test": self.x_test, "y_test": self.y_test}
         return {name: array for name, array in named.items() if array is not None}
+
+    def pooled(self) -> ClassData:
+        """Training and test rows as one array, without a test part: the data set as if nobody had split it yet."""
+        if self.x_test is None or self.y_test is None:
+            return self
+        x, y = np.concatenate([self.x, self.x_test]), np.concatenate([self.y, self.y_test])
+        return replace(self, x=x, y=y, x_test=None, y_test=None)
 
 
 @dataclass(frozen=True)
@@ -81,13 +89,22 @@ class PNDataset:
         return len(self.x) + (len(self.x_test) if self.x_test is not None else 0) - kept
 
 
-def binarize(info: DatasetInfo, loaded: ClassData, positive: tuple[int, ...], negative: tuple[int, ...]) -> PNDataset:
+def binarize(info: DatasetInfo, loaded: ClassData, problem: DataSpec) -> PNDataset:
     """The binary problem of two lists of class indices; classes in neither are dropped.
 
-    Raises RequestError if a side has no row.
+    Raises RequestError if a side has no row, and if a test part is to be drawn anew where there is none yet.
     """
+    if problem.test == "drawn":
+        if loaded.x_test is None:
+            raise RequestError(
+                f"data.test drawn: {info.key} has no test part of its own, so that its test rows are always drawn; "
+                "leave data.test away",
+                field="data.test",
+                value=problem.test,
+            )
+        loaded = loaded.pooled()
     code = np.full(len(info.classes), -1, dtype=np.int8)
-    code[list(positive)], code[list(negative)] = 1, 0
+    code[list(problem.positive)], code[list(problem.negative)] = 1, 0
     y = code[loaded.y]
     for side, value in (("positive", 1), ("negative", 0)):
         if not (y == value).any():

@@ -23,7 +23,7 @@ from ..isolation import isolated
 from ..randomness import torch_seed
 from ..request.plan import EstimatorChoice, MechanismChoice, Plan
 from ..results import Estimate
-from ..specs import RunSpec, is_one_sample, unlabeled_prior
+from ..specs import DataSpec, RunSpec, is_one_sample, unlabeled_prior
 from ..specs.canonical import short_hash
 from ..training.networks import NetworkBuilder
 from ..training.views import Features
@@ -41,7 +41,13 @@ def open_data(plan: Plan, root: DataRoot) -> OpenedData:
         return OpenedData(_dataset_of(spec, table), columns=table.columns, notes=table.notes, ids=table.ids)
     assert plan.data.source is not None
     opened = open_dataset(plan.data.source, root, preprocess=spec.data.preprocess)
-    data = binarize(plan.data.info, opened.data, spec.data.positive, spec.data.negative)
+    data = binarize(plan.data.info, opened.data, spec.data)
+    ignored = spec.data.test_fraction != DataSpec.model_fields["test_fraction"].default and data.x_test is not None
+    if ignored:
+        root.say(
+            f"{data.key} has a test part of its own: data.test_fraction {spec.data.test_fraction:g} decides nothing; "
+            "data.test=drawn draws one from all of its rows"
+        )
     if data.dropped:
         root.say(f"{data.key}: {data.dropped} rows of classes in neither list are left out")
     return OpenedData(data, opened.digest)

@@ -67,8 +67,17 @@ class DataSpec(Strict):
     negative: tuple[int, ...] = Field(description="indices of the negative classes")
     scheme: Scheme = Field("case-control", description="how labeled and unlabeled rows were sampled")
     preprocess: Preprocess = Field("none", description="what is done to features before a network sees them")
+    test: Literal["own", "drawn"] = Field(
+        "own",
+        description="the test part: own, the data set's where it has one; drawn, a share of all rows, those included",
+        neutral="own",
+    )
     test_fraction: float = Field(
-        0.2, gt=0, lt=1, description="share held out where a data set has no test part", accepts="a number in (0, 1)"
+        0.2,
+        gt=0,
+        lt=1,
+        description="share held out where a data set has no test part, or test is drawn",
+        accepts="a number in (0, 1)",
     )
     total: int | None = Field(
         None,
@@ -89,6 +98,8 @@ class DataSpec(Strict):
             raise ValueError("positive and negative must each name at least one class")
         if both := set(self.positive) & set(self.negative):
             raise ValueError(f"class {min(both)} is both positive and negative")
+        if self.own is not None and self.test == "drawn":
+            raise ValueError("data.test drawn is for data sets; the test part of your own table is its test file")
         return self
 
 

@@ -133,7 +133,7 @@ def _share(plan: Plan, root: DataRoot) -> float | None:
     assert plan.data.source is not None
     try:
         opened = open_dataset(plan.data.source, root, preprocess=plan.spec.data.preprocess)
+        y = binarize(plan.data.info, opened.data, plan.spec.data).y
     except RequestError:  # not here: the run will say so, or refuse the prior
         return None
-    y = binarize(plan.data.info, opened.data, plan.spec.data.positive, plan.spec.data.negative).y
     return None if y is None else float(np.mean(y))
