@@ -5,7 +5,8 @@
 Read from the run folders (what ``results.parquet`` is made of), so that a study which is still running can be read
 too; nothing is written there. Measures are of the test part, in percent; a cell is empty where there is no value.
 ``settings`` is what was set beyond preset and data set (``validation.fraction=0.01``), as ``pubench run --set`` takes
-it. ``seconds`` are a method's own only where ``at_once`` is 1.
+it. ``draw`` is the number of a hyper-parameter draw, empty where a study has none. ``seconds`` are a method's own only
+where ``at_once`` is 1.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ from pubench_core.study.plan import read_plan
 MEASURES = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc")
 COLUMNS = (
     "method", "data", "mechanism", "c", "positive_rate", "scheme", "prior", "told_prior", "seed", "preset", "settings",
-    "criterion", "criterion_oracle", "criterion_value", "selected", "epoch", "epochs", *MEASURES, "seconds", "peak_mib",
-    "at_once", "threads", "run_id", "code", "commit", "machine", "study",
+    "draw", "criterion", "criterion_oracle", "criterion_value", "selected", "epoch", "epochs", *MEASURES, "seconds",
+    "peak_mib", "at_once", "threads", "run_id", "code", "commit", "machine", "study",
 )  # fmt: skip
 #: What decides which row stands before which.
 ORDER = (
@@ -46,18 +47,18 @@ def rows(results: Path, study: str | None) -> list[dict[str, Any]]:
     folder = folder_of(results, study)
     plan = read_plan(folder)
     assert plan is not None  # folder_of names studies that have one
-    planned = {run.run_id for run in plan.runs}
+    planned = {run.run_id: run.draw for run in plan.runs}
     records = RecordStore(results).all()
     for error in records.unreadable:
         print(f"left out: {error}", file=sys.stderr)
     mine = [record for record in records.readable if record.result.run_id in planned]
     print(f"{plan.name}: {len(mine)} of {len(planned)} runs are recorded", file=sys.stderr)
     asked: dict[str, str] = {}
-    found = [row for record in mine for row in _rows(record, plan.name, asked)]
+    found = [row for record in mine for row in _rows(record, plan.name, planned[record.result.run_id], asked)]
     return sorted(found, key=lambda row: tuple(row[name] for name in ORDER))
 
 
-def _rows(record: Record, study: str, asked: dict[str, str]) -> Iterator[dict[str, Any]]:
+def _rows(record: Record, study: str, draw: int | None, asked: dict[str, str]) -> Iterator[dict[str, Any]]:
     result, spec = record.result, record.result.spec
     environment = Environment.model_validate_json((record.folder / ENVIRONMENT).read_bytes())
     dirty = "-dirty" if environment.git_dirty else ""
@@ -74,6 +75,7 @@ def _rows(record: Record, study: str, asked: dict[str, str]) -> Iterator[dict[st
             "seed": spec.seed,
             "preset": spec.method.preset or "",
             "settings": _settings(spec, asked),
+            "draw": "" if draw is None else draw,
             "criterion": name,
             "criterion_oracle": criterion.oracle,
             "criterion_value": "" if criterion.value is None else round(criterion.value, 6),

@@ -15,10 +15,18 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from made_studies import made_study, stored
+from made_results import made_result
+from made_studies import made_study, run_id_of, stored
 
 import pubench
 from pubench_cli.site import write
+from pubench_core.data.roots import data_root
+from pubench_core.plugins.registry import registry
+from pubench_core.results import CriterionResult, Measure, Result
+from pubench_core.specs import ExecutionSpec, RunSpec
+from pubench_core.study.files import StudyFolder, read_study
+from pubench_core.study.freeze import freeze
+from pubench_core.study.plan import write_plan
 
 ROOT = Path(__file__).parents[1]
 ROWS = ROOT / "benchmarks" / "results" / "study-methods-4.csv"
@@ -181,6 +189,79 @@ def test_rows_give_the_same_table(of_rows: Path) -> None:
     assert f"{statistics.fmean(values):.2f}" in " ".join(next(row for row in found if row[0] == method))
     (copy,) = (of_rows / "rows").glob("*.csv")
     assert copy.read_bytes() == ROWS.read_bytes()
+
+
+# -------------------------------------------------------------------- draws of hyper-parameters
+
+#: Seed -> (value of the criterion, test accuracy) of each draw.
+DRAWN = {2: ((1.1, 0.90), (1.3, 0.70), (1.2, 0.95)), 25: ((1.0, 0.91), (1.0, 0.92), (1.4, 0.80))}
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Records of a study with three draws on two splits, and one run of no study with other hyper-parameters."""
+    results = tmp_path_factory.mktemp("drawn") / "results"
+    file = results.parent / "three-draws.yaml"
+    file.write_text(
+        "{name: three-draws, methods: [nnpu], data: [digits], mechanisms: [scar], c: [0.1], seeds: [2, 25], draws: 3, "
+        "settings: {selection: {criterion: pa}}}"
+    )
+    study = read_study(file)
+    plan, _ = freeze(study, registry(), data_root(ExecutionSpec()))
+    write_plan(StudyFolder(results, plan.name), study, plan)
+    values = {run.run_id: DRAWN[run.spec.seed][run.draw or 0] for run in plan.runs}
+    made = [(run.run_id, run.spec, *values[run.run_id]) for run in plan.runs]
+    other = made[0][1].model_copy(update={"seed": 42})
+    stored(results, [made_draw(*one) for one in (*made, (run_id_of(other), other, 1.0, 0.5))])
+    return results
+
+
+def made_draw(run_id: str, spec: RunSpec, value: float, accuracy: float) -> Result:
+    measures = {"test": {"accuracy": Measure(value=accuracy)}}
+    criterion = CriterionResult(oracle=False, epoch=3, value=value, snapshot="epoch-3", measures=measures)
+    return made_result(run_id, spec=spec, criteria={"pa": criterion}, selected="pa", warnings=())
+
+
+def test_of_the_draws_of_a_study_the_chosen_one_is_shown_and_every_record_is_published(
+    drawn: Path, tmp_path: Path
+) -> None:
+    site = pubench.site(drawn, tmp_path / "site", by="study", figures=False).parent
+    (key,) = re.findall(r'<table id="(first-s\d+)"', text_of(site / "index.html"))
+    assert table_of(site / "index.html", key)[1:] == [["nnpu", "75.00 ± 7.07"]]  # .70 and .80
+    assert "hyper-parameters: the best of 3 finished draws by pa, on each split" in text_of(site / "index.html")
+    records = table_of(site / "records.html", "records")
+    assert [row[records[0].index("draw")] for row in records[1:]].count("another one was chosen") == 4
+    assert len(records) == 1 + 7
+    assert len(list((site / "records").glob("*/result.json"))) == 7
+
+
+def test_rows_of_draws_are_read_as_draws(tmp_path: Path) -> None:
+    with ROWS.open(newline="") as file:
+        reader = csv.DictReader(file)
+        columns = list(reader.fieldnames or ())
+        row = next(
+            row for row in reader if (row["method"], row["data"], row["criterion"]) == ("nnpu", "spambase", "f1")
+        )
+    rows = []
+    for seed, draws in DRAWN.items():
+        for number, (value, accuracy) in enumerate(draws):
+            of_draw = {
+                "seed": f"{seed}",
+                "draw": f"{number}",
+                "criterion_value": f"{value}",
+                "accuracy": f"{100 * accuracy}",
+            }
+            settings = f"batch_size={16 * 2**number} validation.fraction=0.01"
+            run_id = f"{seed:08x}{number:08x}"
+            rows.append(row | of_draw | {"settings": settings, "run_id": run_id, "study": "three-draws"})
+    with (tmp_path / "rows.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(dict.fromkeys([*columns, "draw"])))
+        writer.writeheader()
+        writer.writerows(rows)
+    site = pubench.site(tmp_path / "rows.csv", tmp_path / "site", figures=False).parent
+    (key,) = re.findall(r'<table id="(first-s\d+)"', text_of(site / "index.html"))
+    assert table_of(site / "index.html", key)[1:] == [["nnpu", "75.00 ± 7.07"]]
+    assert len(table_of(site / "records.html", "records")) == 1 + 6
 
 
 def test_rows_that_decide_every_row_alike_are_marked(tmp_path: Path) -> None:

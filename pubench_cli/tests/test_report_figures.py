@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_studies import made_study, stored
+from made_studies import made_study, run_id_of, stored
 
 from pubench_cli.report.figures import Drawn, _mean_over, all_figures, inline_svg, no_costs, write_figures
 from pubench_cli.report.figures.labels import spread
@@ -15,6 +15,8 @@ from pubench_cli.report.figures.style import looks, plain_style
 from pubench_cli.report.gather import gather
 from pubench_cli.report.model import Model, model_of
 from pubench_cli.report.statistics import comparisons_of
+from pubench_core.results import Result
+from pubench_core.specs import MechanismSpec
 
 #: As long as names of methods get, and a few that differ little.
 METHODS = ["nnpu", "pn", *(f"method-of-some-length-{k}" for k in range(24))]
@@ -108,6 +110,36 @@ def test_means_are_over_data_sets_of_which_each_counts_once(tmp_path: Path) -> N
     }
     assert found["nnpu", "pa"][0] == pytest.approx(100 * (by_data["imdb"][0] + sum(by_data["20news"]) / 2) / 2)
     assert not any(row == "upu" for row, _ in found)
+
+
+def test_curves_over_the_positive_rate_have_a_panel_per_scheme(tmp_path: Path) -> None:
+    results = []
+    for made in made_study(["nnpu", "vpu"], ["imdb"], [2, 25], cs=(0.1, 0.3, 0.5)):
+        for scheme in ("one-sample", "two-sample"):
+            labeled = MechanismSpec(c=None, positive_rate=made.spec.mechanism.c)
+            data = made.spec.data.model_copy(update={"scheme": scheme})
+            spec = made.spec.model_copy(update={"mechanism": labeled, "data": data})
+            results.append(made.model_copy(update={"spec": spec, "run_id": run_id_of(spec)}))
+    model = model_of(gather(str(stored(tmp_path, results)), Path("r"), None), "accuracy", None)
+    drawn = {one.key: one for one in all_figures(model, comparisons_of(model, "nnpu"))}
+    assert "frequency" not in drawn
+    first, *rest = drawn["positive-rate"].figure.axes
+    assert [axes.get_title(loc="left").split(", ")[:3] for axes in (first, *rest)] == [
+        ["imdb", scheme, "scar"] for scheme in ("one-sample", "two-sample")
+    ]
+    (curve, *_) = first.get_lines()
+    assert curve.get_xdata() == pytest.approx([0.1, 0.3, 0.5])
+    values = [
+        [r.criteria["f1"].measures["test"]["accuracy"].value or 0.0 for r in results if _is(r, "nnpu", rate)]
+        for rate in (0.1, 0.3, 0.5)
+    ]
+    assert curve.get_ydata() == pytest.approx([50 * sum(pair) for pair in values])
+    assert_nothing_overlaps(drawn["positive-rate"])
+
+
+def _is(result: Result, method: str, rate: float) -> bool:
+    spec = result.spec
+    return (spec.method.key, spec.data.scheme, spec.mechanism.positive_rate) == (method, "one-sample", rate)
 
 
 def test_few_values_of_c_stand_side_by_side_under_each_mechanism(biased: Model) -> None:

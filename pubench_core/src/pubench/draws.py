@@ -15,6 +15,8 @@ from .grouping import FailedRun, spec_of
 from .running import RunResult
 
 NamedRun = tuple[str, RunResult | FailedRun]
+#: What a note on chosen draws begins with.
+DRAWS = "hyper-parameters: the best of"
 
 
 def best_of_draws(named: Iterable[NamedRun], criterion: str) -> tuple[list[NamedRun], str]:
@@ -36,6 +38,12 @@ def best_of_draws(named: Iterable[NamedRun], criterion: str) -> tuple[list[Named
     return [max(group, key=value) for group in groups.values()], _note(groups.values(), criterion)
 
 
+def left_out(named: Iterable[NamedRun], chosen: Iterable[NamedRun]) -> tuple[RunResult, ...]:
+    """Finished runs of which another draw was chosen."""
+    ids = {run.run_id for _, run in chosen}
+    return tuple(run for _, run in named if isinstance(run, RunResult) and run.run_id not in ids)
+
+
 def _note(groups: Iterable[Sequence[NamedRun]], criterion: str) -> str:
     """How many runs the chosen ones were chosen from; nothing where there was no choice."""
     finished = [sum(isinstance(run, RunResult) for _, run in group) for group in groups]
@@ -43,7 +51,7 @@ def _note(groups: Iterable[Sequence[NamedRun]], criterion: str) -> str:
     if not counts or counts[-1] == 1:
         return ""
     number = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    return f"hyper-parameters: the best of {number} finished draws by {criterion}, on each split"
+    return f"{DRAWS} {number} finished draws by {criterion}, on each split"
 
 
 def _but_for_config(run: RunResult | FailedRun) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from os.path import isdir
 from pathlib import Path
 
-from pubench.draws import best_of_draws
+from pubench.draws import best_of_draws, left_out
 from pubench.grouping import FailedRun, Grid, grid_of, spec_of
 from pubench.results import load_results
 from pubench.running import RunResult
@@ -26,7 +26,8 @@ MISSING = "missing"
 @dataclass(frozen=True)
 class Gathered:
     """``runs``: with the names of their rows, in order; a run without a result is a FailedRun, whose cause is
-    ``missing`` if it was never carried out. ``study``: its name; empty for a folder of records.
+    ``missing`` if it was never carried out. ``study``: its name; empty for a folder of records. ``drawn``: whether
+    hyper-parameters were chosen among draws; ``unchosen``: finished draws that were not chosen.
     """
 
     results: Path
@@ -34,6 +35,8 @@ class Gathered:
     runs: tuple[tuple[str, RunResult | FailedRun], ...]
     grid: Grid
     notes: tuple[str, ...]
+    drawn: bool = False
+    unchosen: tuple[RunResult, ...] = ()
 
     @property
     def title(self) -> str:
@@ -72,11 +75,14 @@ def gather(given: str | None, results: Path, study: str | None, criterion: str |
         plan = _plan(folder, named) if named else None
         runs = _planned(plan, loaded.failures, loaded) if plan is not None else _in_order(loaded)
         drawn, note = plan is not None and any(run.draw is not None for run in plan.runs), ""
+        unchosen: tuple[RunResult, ...] = ()
         if drawn:  # the runs of a study share the criterion that names their results
-            runs, note = best_of_draws(runs, criterion or spec_of(runs[0][1]).selection.criterion)
-        grid = grid_of(runs, drawn=drawn)
+            every, (runs, note) = runs, best_of_draws(runs, criterion or spec_of(runs[0][1]).selection.criterion)
+            unchosen = left_out(every, runs)
+        grid = grid_of(runs, drawn={run.run_id for _, run in runs} if drawn else ())
     notes = [str(one.message) for one in heard if issubclass(one.category, PubenchWarning)]
-    found = Gathered(folder, named, tuple(runs), grid, (*notes, *grid.notes, *([note] if note else [])))
+    notes += [*grid.notes, *([note] if note else [])]
+    found = Gathered(folder, named, tuple(runs), grid, tuple(notes), drawn, unchosen)
     if not found.done:
         what = f"study {named}" if named else shortened(str(folder))
         failed = f"{len(found.failed)} failed, {found.missing} are to be run" if named else "it holds no records"

@@ -93,13 +93,22 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """A problem. ``label``: its name in the grid; ``name``: within its setting; ``seeds``: of all methods there."""
+    """A problem. ``label``: its name in the grid; ``name``: within its setting; ``seeds``: of all methods there.
+
+    ``amount``: how many are labeled, as (``c`` or ``positive_rate``, value); None where labels are given.
+    """
 
     label: str
     name: str
     seeds: frozenset[int]
-    c: float | None
+    amount: tuple[str, float] | None
     mechanism: str
+    scheme: str
+
+    @property
+    def amount_text(self) -> str:
+        """``c 0.1``; empty where labels are given."""
+        return f"{self.amount[0].replace('_', ' ')} {self.amount[1]:g}" if self.amount is not None else ""
 
 
 @dataclass(frozen=True)
@@ -265,8 +274,9 @@ def _settings(gathered: Gathered) -> Iterable[Setting]:
                     label=label,
                     name=key if keys.count(key) == 1 else label,
                     seeds=frozenset(seeds[label]),
-                    c=specs[label].mechanism.c,
+                    amount=specs[label].mechanism.amount,
                     mechanism=specs[label].mechanism.key,
+                    scheme=specs[label].data.scheme,
                 )
                 for label, key in zip(labels, keys, strict=True)
             ),

@@ -356,7 +356,7 @@ def _value(one: Protocol, measure: Measure, row: str, label: str) -> Entry:
 
 def _records(site: Site) -> str:
     rows = []
-    for run in site.collected.done:
+    for run in site.collected.published:
         result = run.result
         files = dict(site.files.get(run.run_id, ()))
         address = site.records.get(run.run_id, "")
@@ -368,16 +368,18 @@ def _records(site: Site) -> str:
                 Entry(", ".join(site.collected.studies.get(run.run_id, {}))),
                 Entry(str(result.spec.seed)),
                 Entry("yes" if result.oracle else ""),
+                Entry("" if run.run_id in site.collected.runs else "another one was chosen"),
                 Entry("specification", link=files["spec.yaml"]) if "spec.yaml" in files else Entry(""),
                 Entry("scores", link=files["scores.npz"]) if "scores.npz" in files else Entry(""),
                 Entry(result.code.hash),
             )
         )
-    head = ("run", "method", "data", "studies", "seed", "oracle", "specification", "scores", "code")
+    head = ("run", "method", "data", "studies", "seed", "oracle", "draw", "specification", "scores", "code")
     text = (
         "<p>A run is named by the hash of what decides its scores, its code by the hash of what computed them. The "
         "SHA-256 checksums of all files are in <a href='records/SHA256SUMS'>records/SHA256SUMS</a> and "
-        "<a href='rows/SHA256SUMS'>rows/SHA256SUMS</a>, where there are such folders.</p>"
+        "<a href='rows/SHA256SUMS'>rows/SHA256SUMS</a>, where there are such folders. Of a study that draws "
+        "hyper-parameters, tables show the draw that the criterion chose on each split; the others are here.</p>"
     )
     return _document("Records", [text, _shown(Table("records", "", head, tuple(rows), left=4))])
 

@@ -131,7 +131,7 @@ def _protocol(
 ) -> Protocol:
     ordered = sorted(runs, key=place_of)
     named = [(spec_of(run).method.key, run) for run in ordered]
-    grid = grid_of(named)
+    grid = grid_of(named, drawn=collected.chosen)
     grid = replace(grid, rows=tuple(sorted(grid.rows)))
     gathered = Gathered(Path(title), title, tuple(named), grid, grid.notes)
     chosen = criterion

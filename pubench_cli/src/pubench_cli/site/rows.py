@@ -46,10 +46,13 @@ _RUN_ID = re.compile(r"[0-9a-f]{16}")
 
 @dataclass(frozen=True)
 class Rows:
-    """``runs``: in the order of the file; ``studies``: run id -> studies that it is of."""
+    """``runs``: in the order of the file; ``studies``: run id -> studies that it is of; ``draws``: ids of runs that are
+    draws of hyper-parameters.
+    """
 
     runs: tuple[RunResult, ...]
     studies: Mapping[str, frozenset[str]]
+    draws: frozenset[str]
     notes: tuple[str, ...]
 
 
@@ -82,7 +85,8 @@ def read_rows(path: Path) -> Rows:
     if not runs:
         raise RequestError(f"{path} holds no row of a method and data set that are installed")
     studies = {run_id: frozenset(row["study"] for row in mine if row["study"]) for run_id, mine in by_run.items()}
-    return Rows(tuple(runs), studies, tuple(notes))
+    draws = frozenset(run_id for run_id, mine in by_run.items() if mine[0].get("draw"))
+    return Rows(tuple(runs), studies, draws, tuple(notes))
 
 
 def _rows(path: Path) -> list[Row]:
@@ -202,6 +206,7 @@ def _criterion(row: Row, share: float | None) -> CriterionResult:
     }
     return CriterionResult(
         oracle=row["criterion_oracle"] == "True",
+        value=float(row["criterion_value"]) if row.get("criterion_value") else None,
         epoch=int(row["epoch"]) if row["epoch"] else None,
         undefined="" if row["epoch"] else "the rows have no epoch",
         warnings=_alike(row, share),
@@ -241,4 +246,6 @@ def _shares(rows: Iterable[Row]) -> dict[tuple[str, ...], float]:
 
 
 def _test_part(row: Row) -> tuple[str, ...]:
-    return row["data"], row["scheme"], row["seed"]
+    """What decides the share of positives among the test rows: classes and test part are settings of the data."""
+    of_data = (one for one in _assignments(row["settings"]) if one.startswith("data."))
+    return row["data"], row["scheme"], row["seed"], *of_data

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from os.path import isdir, isfile
 from pathlib import Path
 
+from pubench.draws import DRAWS, NamedRun, best_of_draws, left_out
 from pubench.grouping import FailedRun
 from pubench.results import load_results
 from pubench.running import RunResult
@@ -35,10 +36,16 @@ class Source:
 
 @dataclass
 class Collected:
-    """``runs``: by run id; one that is finished anywhere is not missing. ``studies``: run id -> names, in order."""
+    """``runs``: by run id; one that is finished anywhere is not missing. ``studies``: run id -> names, in order.
+
+    ``chosen``: ids of runs whose hyper-parameters a study chose among draws; ``draws``: finished runs that no table
+    shows, because another draw was chosen.
+    """
 
     sources: list[Source] = field(default_factory=list)
     runs: dict[str, Run] = field(default_factory=dict)
+    chosen: set[str] = field(default_factory=set)
+    draws: dict[str, RunResult] = field(default_factory=dict)
     studies: dict[str, dict[str, None]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -47,8 +54,15 @@ class Collected:
         """Finished runs, in order."""
         return [run for run in self.runs.values() if isinstance(run, RunResult)]
 
+    @property
+    def published(self) -> list[RunResult]:
+        """Finished runs whose records are published: those of the tables, and what these were chosen from."""
+        return [*self.done, *(run for run_id, run in self.draws.items() if run_id not in self.runs)]
+
     def add(self, run: Run, study: str = "") -> None:
-        """A run, which may be there already."""
+        """A run, which may be there already. A draw that was not chosen comes into no table without a study."""
+        if not study and run.run_id in self.draws:
+            return
         there = self.runs.get(run.run_id)
         if there is None or (isinstance(there, FailedRun) and _rank(run) > _rank(there)):
             self.runs[run.run_id] = run
@@ -60,8 +74,9 @@ class Collected:
             self.studies.setdefault(run.run_id, {})[study] = None
 
 
-def collect(given: Sequence[Path], study: str | None = None) -> Collected:
-    """The runs of all sources. ``study``: only those of one.
+def collect(given: Sequence[Path], study: str | None = None, criterion: str | None = None) -> Collected:
+    """The runs of all sources. ``study``: only those of one. ``criterion``: what chooses among hyper-parameter draws;
+    None means the one that names a study's results.
 
     Raises RequestError (InvalidRequest) for a source that is not there or holds no finished run.
     """
@@ -69,9 +84,9 @@ def collect(given: Sequence[Path], study: str | None = None) -> Collected:
     for path in given:
         before = len(found.done)
         if isdir(path):
-            studies = _records(found, path, study)
+            studies = _records(found, path, study, criterion)
         elif isfile(path):
-            studies = _rows(found, path, study)
+            studies = _rows(found, path, study, criterion)
         else:
             raise RequestError(
                 f"{shortened(str(path))} is not there; a folder of records or a file of rows (.csv) is right"
@@ -84,7 +99,7 @@ def collect(given: Sequence[Path], study: str | None = None) -> Collected:
     return found
 
 
-def _records(found: Collected, folder: Path, study: str | None) -> tuple[str, ...]:
+def _records(found: Collected, folder: Path, study: str | None, criterion: str | None) -> tuple[str, ...]:
     names = [one.name for one in studies_in(folder)]
     if study is not None and study not in names:
         raise unknown("study", study, names)
@@ -92,10 +107,13 @@ def _records(found: Collected, folder: Path, study: str | None) -> tuple[str, ..
         warnings.simplefilter("always")
         for name in names if study is None else [study]:
             try:
-                gathered = gather(None, folder, name)
+                gathered = gather(None, folder, name, criterion)
             except RequestError as error:
                 found.notes.append(f"{folder}: {error}")
                 continue
+            if gathered.drawn:
+                _add_draws(found, gathered.runs, gathered.unchosen, name)
+            found.notes += [note for note in gathered.notes if note.startswith(DRAWS)]
             _add_all(found, [run for _, run in gathered.runs], name)
         if study is None:
             _add_all(found, load_results(folder), "")
@@ -111,17 +129,31 @@ def _add_all(found: Collected, runs: Sequence[Run], study: str) -> None:
             found.add(run, study)
 
 
-def _rows(found: Collected, path: Path, study: str | None) -> tuple[str, ...]:
+def _add_draws(found: Collected, chosen: Iterable[NamedRun], unchosen: Iterable[RunResult], study: str) -> None:
+    found.chosen |= {run.run_id for _, run in chosen}
+    for run in unchosen:
+        found.draws[run.run_id] = run
+        found.studies.setdefault(run.run_id, {})[study] = None
+
+
+def _rows(found: Collected, path: Path, study: str | None, criterion: str | None) -> tuple[str, ...]:
     read = read_rows(path)
     found.notes += read.notes
     names = sorted({name for names in read.studies.values() for name in names})
     if study is not None and study not in names:
         raise unknown("study", study, names)
-    for run in read.runs:
-        mine = read.studies.get(run.run_id, frozenset())
-        if study is None or study in mine:
-            for name in sorted(mine) or [""]:
-                found.add(run, name)
+    for name in names or [""]:
+        mine = [run for run in read.runs if name in (read.studies.get(run.run_id) or {""})]
+        if study is not None and study != name:
+            continue
+        if any(run.run_id in read.draws for run in mine):
+            named: list[NamedRun] = [(run.result.spec.method.key, run) for run in mine]
+            chosen, note = best_of_draws(named, criterion or mine[0].result.selected)
+            _add_draws(found, chosen, left_out(named, chosen), name)
+            found.notes += [note] if note else []
+            mine = [run for _, run in chosen if isinstance(run, RunResult)]
+        for run in mine:
+            found.add(run, name)
     return tuple(names if study is None else [study])
 
 

@@ -56,7 +56,7 @@ def write_site(asked: Asked, say: Callable[[str], None] = lambda text: None) -> 
     Raises RequestError where there is nothing to show, or ``out`` holds something else or cannot be written.
     """
     _check_place(asked.out)
-    collected = collect(asked.sources, asked.study)
+    collected = collect(asked.sources, asked.study, asked.criterion)
     protocols, notes = protocols_of(collected, asked.by, asked.measure, asked.criterion, asked.baseline)
     for note in (*collected.notes, *notes):
         say(note)
@@ -83,7 +83,7 @@ def write_site(asked: Asked, say: Callable[[str], None] = lambda text: None) -> 
         ) from error
     finally:
         shutil.rmtree(aside, ignore_errors=True)
-    return Written(asked.out / INDEX, pages, len(collected.done), size, (*collected.notes, *notes))
+    return Written(asked.out / INDEX, pages, len(collected.published), size, (*collected.notes, *notes))
 
 
 def _check_place(out: Path) -> None:
@@ -122,7 +122,7 @@ def _copied(collected: Collected, place: Path, *, with_scores: bool) -> dict[str
     rows = {path: f"{name}.csv" for path, name in zip(files, slugs(called, "rows").values(), strict=True)}
     for path, name in rows.items():
         sums[ROWS].append(_copy(path, place / ROWS, name))
-    for run in collected.done:
+    for run in collected.published:
         if run.folder in rows:
             found[run.run_id] = (("rows", f"{ROWS}/{rows[run.folder]}"),)
             continue

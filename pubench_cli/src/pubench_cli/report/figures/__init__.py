@@ -214,46 +214,61 @@ def _costs(model: Model, rows: Sequence[str], column: Column) -> list[Cost]:
 
 
 def _across_settings(model: Model) -> Iterator[Drawn]:
-    """Curves over c, and mechanisms side by side, where settings differ in these."""
+    """Curves over how many are labeled, and mechanisms side by side, where settings differ in these."""
     placed = [(s, c) for s in model.settings for c in s.columns if any((r, c.label) in model.ids() for r in model.rows)]
+    columns = [column for _, column in placed]
+    yield from _curves(model, columns, "c", "frequency", "label frequency", "label frequency c (log scale)")
+    against = "positive rate r: labeled rows as a share of P and U"
+    yield from _curves(model, columns, "positive_rate", "positive-rate", "positive rate", against)
+    mechanisms = list(dict.fromkeys(c.mechanism for c in columns))
+    if len(mechanisms) > 1:
+        yield from _mechanisms(model, columns, mechanisms)
+        yield from _labels(model, columns)
+
+
+def _curves(model: Model, columns: Sequence[Column], amount: str, key: str, name: str, against: str) -> Iterator[Drawn]:
+    """Where a method has ``CURVE`` values on the same data, under the same scheme and mechanism."""
     measure, cells = model.measure, model.cells(model.measure, model.criterion)
+    groups: dict[tuple[str, str, str], list[tuple[float, str]]] = {}
+    for column in columns:
+        if column.amount is not None and column.amount[0] == amount:
+            group = groups.setdefault((column.name, column.scheme, column.mechanism), [])
+            group.append((column.amount[1], column.label))
+    several = len({scheme for _, scheme, _ in groups}) > 1
     panels: dict[str, list[Curve]] = {}
-    for data, mechanism, row in dict.fromkeys((c.name, c.mechanism, r) for _, c in placed for r in model.rows):
-        mine = [c for _, c in placed if (c.name, c.mechanism) == (data, mechanism) and c.c is not None]
-        points = [(c.c, cells[row, c.label].mean) for c in mine]
-        known = sorted((c, mean * measure.scale) for c, mean in points if mean is not None and c is not None)
-        if len({c for c, _ in known}) >= CURVE and len({c for c, _ in known}) == len(known):
-            family = model.families.get(row, "") or "other methods"
-            panels.setdefault(f"{data}, {mechanism}, {family}", []).append(Curve(model.row_name(row), tuple(known)))
+    for (data, scheme, mechanism), group in groups.items():
+        for row in model.rows:
+            points = [(x, cells[row, label].mean) for x, label in group]
+            known = sorted((x, mean * measure.scale) for x, mean in points if mean is not None)
+            if len({x for x, _ in known}) >= CURVE and len({x for x, _ in known}) == len(known):
+                family = model.families.get(row, "") or "other methods"
+                title = ", ".join([data, *([scheme] if several else []), mechanism, family])
+                panels.setdefault(title, []).append(Curve(model.row_name(row), tuple(known)))
     if panels:
         yield Drawn(
-            "frequency",
-            f"{upper(measure.name)} against the label frequency",
-            "Mean over seeds; one panel per data set, mechanism and family of methods.",
-            curves(panels, measure.label),
+            key,
+            f"{upper(measure.name)} against the {name}",
+            f"Mean over seeds; one panel per data set, {'scheme, ' if several else ''}mechanism and family of methods.",
+            curves(panels, measure.label, against, logarithmic=amount == "c"),
         )
-    mechanisms = list(dict.fromkeys(c.mechanism for _, c in placed))
-    if len(mechanisms) > 1:
-        yield _mechanisms(model, placed, mechanisms)
-        yield from _labels(model, placed)
 
 
-def _labels(model: Model, placed: Sequence[tuple[Setting, Column]]) -> Iterator[Drawn]:
+def _labels(model: Model, columns: Sequence[Column]) -> Iterator[Drawn]:
     """What more labels change under each mechanism: few values of c, which are no curve."""
     measure, cells = model.measure, model.cells(model.measure, model.criterion)
-    frequencies = sorted({c.c for _, c in placed if c.c is not None})
-    if not 1 < len(frequencies) < CURVE:
+    amounts = list(dict.fromkeys(c.amount_text for c in sorted(columns, key=_by_amount) if c.amount is not None))
+    if not 1 < len(amounts) < CURVE:
         return
-    rows = [row for row in model.rows if any((row, c.label) in model.ids() for _, c in placed)]
+    rows = [row for row in model.rows if any((row, c.label) in model.ids() for c in columns)]
     found: dict[str, dict[tuple[str, str], tuple[float, float | None]]] = {}
-    for _, column in sorted(placed, key=lambda one: (one[1].name, one[1].mechanism)):
+    for column in sorted(columns, key=lambda one: (one.name, one.mechanism)):
         for row in rows:
             mean = cells[row, column.label].mean
-            if mean is not None and column.c is not None:
+            if mean is not None and column.amount is not None:
                 place = found.setdefault(f"{column.name}, {column.mechanism}", {})
-                if (model.row_name(row), f"c {column.c:g}") in place:  # settings differ in more than mechanism and c
+                if (model.row_name(row), column.amount_text) in place:  # settings differ in more than these
                     return
-                place[model.row_name(row), f"c {column.c:g}"] = (mean * measure.scale, None)
+                place[model.row_name(row), column.amount_text] = (mean * measure.scale, None)
     yield Drawn(
         "labels",
         f"{upper(measure.name)} with fewer and more labels, by labeling mechanism",
@@ -261,24 +276,31 @@ def _labels(model: Model, placed: Sequence[tuple[Setting, Column]]) -> Iterator[
         dots(
             [Panel(title, measure.label, values) for title, values in found.items()],
             _names(model, rows),
-            [f"c {c:g}" for c in frequencies],
+            amounts,
         ),
     )
 
 
-def _mechanisms(model: Model, placed: Sequence[tuple[Setting, Column]], mechanisms: Sequence[str]) -> Drawn:
+def _by_amount(column: Column) -> tuple[str, float]:
+    return column.amount or ("", 0.0)
+
+
+def _mechanisms(model: Model, columns: Sequence[Column], mechanisms: Sequence[str]) -> Iterator[Drawn]:
     measure, cells = model.measure, model.cells(model.measure, model.criterion)
     found: dict[str, dict[tuple[str, str], tuple[float, float | None]]] = {}
-    rows = [row for row in model.rows if any((row, c.label) in model.ids() for _, c in placed)]
-    for _, column in placed:
-        title = column.name if column.c is None else f"{column.name}, c {column.c:g}"
+    rows = [row for row in model.rows if any((row, c.label) in model.ids() for c in columns)]
+    for column in columns:
+        title = f"{column.name}, {column.amount_text}" if column.amount is not None else column.name
         for row in rows:
             cell = cells[row, column.label]
             if cell.mean is not None:
+                place = found.setdefault(title, {})
+                if (model.row_name(row), column.mechanism) in place:  # settings differ in more than these
+                    return
                 spread = None if cell.std is None else cell.std * measure.scale
-                found.setdefault(title, {})[model.row_name(row), column.mechanism] = (cell.mean * measure.scale, spread)
+                place[model.row_name(row), column.mechanism] = (cell.mean * measure.scale, spread)
     panels = [Panel(title, measure.label, values) for title, values in found.items()]
-    return Drawn(
+    yield Drawn(
         "mechanisms",
         f"{upper(measure.name)} under labeling mechanisms",
         "Mean and sample standard deviation over seeds.",

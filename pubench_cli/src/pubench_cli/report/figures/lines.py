@@ -23,7 +23,7 @@ BUBBLES = (18.0, 320.0)
 
 @dataclass(frozen=True)
 class Curve:
-    """``points``: (c, value), ascending."""
+    """``points``: (how many are labeled, value), ascending."""
 
     name: str
     points: tuple[tuple[float, float], ...]
@@ -39,8 +39,11 @@ class Cost:
     value: float
 
 
-def curves(panels: Mapping[str, Sequence[Curve]], label: str) -> Figure:
-    """Title -> curves: a measure against c, a line, a marker and a dash of its own for each method."""
+def curves(panels: Mapping[str, Sequence[Curve]], label: str, against: str, *, logarithmic: bool) -> Figure:
+    """Title -> curves: a measure against how many are labeled, a line, a marker and a dash of its own for each method.
+
+    ``against``: what the horizontal axis is called.
+    """
     names = list(dict.fromkeys(curve.name for group in panels.values() for curve in group))
     styles = dict(zip(names, looks(len(names)), strict=True))
     figure, places = _grid(len(panels), names, max(len(group) for group in panels.values()))
@@ -52,10 +55,10 @@ def curves(panels: Mapping[str, Sequence[Curve]], label: str) -> Figure:
                 *zip(*curve.points, strict=True), color=look.color, linestyle=look.line, marker=look.marker,
                 linewidth=1.3, markersize=4.5, markerfacecolor=look.face, markeredgecolor=look.color,
             )  # fmt: skip
-        axes.set_xscale("log")
-        _limits(axes, [point for curve in group for point in curve.points])
-        ticks = [(c, f"{c:g}") for c in sorted({c for curve in group for c, _ in curve.points})]
-        _finish(axes, title, ticks, "label frequency c (log scale)", label)
+        axes.set_xscale("log" if logarithmic else "linear")
+        _limits(axes, [point for curve in group for point in curve.points], logarithmic=logarithmic)
+        ticks = [(x, f"{x:g}") for x in sorted({x for curve in group for x, _ in curve.points})]
+        _finish(axes, title, ticks, against, label)
         label_column(axes, [curve.points[-1] for curve in group], [_cut(curve.name) for curve in group])
     return figure
 
@@ -72,7 +75,7 @@ def costs(panels: Mapping[str, Sequence[Cost]], label: str) -> Figure:
         for cost in sorted(group, key=lambda one: -one.bytes):  # small ones on top
             _bubble(axes, cost, styles[cost.name], (cost.bytes - low) / ((high - low) or 1.0))
         axes.set_xscale("log")
-        _limits(axes, [(cost.seconds, cost.value) for cost in group])
+        _limits(axes, [(cost.seconds, cost.value) for cost in group], logarithmic=True)
         _finish(axes, title, _decades(*axes.get_xlim()), "seconds of training (log scale)", label)
         label_column(axes, [(cost.seconds, cost.value) for cost in group], [_cut(cost.name) for cost in group])
     return figure
@@ -94,11 +97,15 @@ def _decades(low: float, high: float) -> list[tuple[float, str]]:
     return [(value, f"{value:g}") for value in found if low <= value <= high]
 
 
-def _limits(axes: Axes, points: Sequence[tuple[float, float]]) -> None:
-    """With room around the points; x is logarithmic."""
+def _limits(axes: Axes, points: Sequence[tuple[float, float]], *, logarithmic: bool) -> None:
+    """With room around the points."""
     xs, ys = [x for x, _ in points], [y for _, y in points]
-    room = (max(xs) / min(xs)) ** 0.1 if max(xs) > min(xs) else 2.0
-    axes.set_xlim(min(xs) / room, max(xs) * room)
+    if logarithmic:
+        factor = (max(xs) / min(xs)) ** 0.1 if max(xs) > min(xs) else 2.0
+        axes.set_xlim(min(xs) / factor, max(xs) * factor)
+    else:
+        room = 0.1 * (max(xs) - min(xs)) or 0.01
+        axes.set_xlim(min(xs) - room, max(xs) + room)
     pad = 0.1 * (max(ys) - min(ys)) or 0.01
     axes.set_ylim(min(ys) - pad, max(ys) + pad)
 
