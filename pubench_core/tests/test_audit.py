@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pubench
-from pubench.scored.audit_statistics import Estimate, Melded, Side, clopper_pearson, scar_test
+from pubench.scored.audit.statistics import Estimate, Melded, Side, clopper_pearson, scar_test
 
 SIMULATIONS = 1000
 

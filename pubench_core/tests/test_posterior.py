@@ -9,6 +9,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from pubench_core.data import posterior
+from pubench_core.data.checked_files import keep
 from pubench_core.data.posterior import SOLVER, auxiliary_logit
 
 
@@ -90,5 +91,5 @@ def test_what_an_older_version_kept_is_not_read(
         patch.setattr(posterior, "_REVISION", 1)
         auxiliary_logit(x, y, pool, pool, tmp_path)
     (old,) = tmp_path.iterdir()
-    posterior._keep(old, np.zeros(x.shape[1] + 1))
+    keep(old, np.zeros(x.shape[1] + 1).tobytes())
     assert auxiliary_logit(x, y, pool, pool, tmp_path).any()

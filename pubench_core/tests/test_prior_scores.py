@@ -220,7 +220,7 @@ class TestBackbone:
         x = rng.normal(size=(60, 3)).astype(np.float32)
         instances = np.arange(60)
         samples = Samples(x[:20], x, instances[:20], instances)
-        held_out_scores(samples, rng, "backbone", NetworkBuilder("mlp-wang", mlp_wang, (3,)))
+        held_out_scores(samples, rng, NetworkBuilder("mlp-wang", mlp_wang, (3,)))
         (folds,) = seen
         assert np.array_equal(folds[:20], folds[20:40])
         assert set(folds) == {0, 1, 2, 3, 4}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pubench.scored.audit import AuditResult, AuditSample, audit_answers, audit_sample
-from pubench.scored.audit_statistics import Estimate, ScarTest
+from pubench.scored.audit.statistics import Estimate, ScarTest
 from pubench_core.data.tables import read_table
 from pubench_core.errors import RequestError, nearest
 

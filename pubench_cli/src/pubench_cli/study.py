@@ -9,6 +9,7 @@ from os.path import isdir
 from pathlib import Path
 from typing import Any
 
+from pubench.text import counted
 from pubench_core.data.roots import data_root
 from pubench_core.errors import RequestError, shortened
 from pubench_core.plugins.registry import registry
@@ -355,11 +356,6 @@ def export_study(request: Request, target: Path | None, *, with_scores: bool, as
 
 
 # -------------------------------------------------------------------- words
-
-
-def counted(n: int, what: str) -> str:
-    """``1 run``, ``2 runs``."""
-    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
 
 def duration(seconds: float) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from pubench.text import counted
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
 from pubench_core.records.frame import write_frame
@@ -26,7 +27,7 @@ from pubench_core.study.task import Ended, Orders, Progressed
 from .console import err, out
 from .machine import print_json
 from .messages import said
-from .study import Looked, Request, absent, counted, counts, duration, looked, prepared, say
+from .study import Looked, Request, absent, counts, duration, looked, prepared, say
 
 
 @dataclass(frozen=True)

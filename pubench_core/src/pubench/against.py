@@ -201,7 +201,8 @@ def _one_of(what: str, given: str | None, known: Sequence[str], where: str) -> s
 def _grid(results: Results, *, drawn: bool = False) -> Grid:
     if not len(results):
         raise RequestError("there are no finished runs to compare")
-    return grid_of([(run.result.spec.method.key, run) for run in results], drawn=drawn)
+    named = [(run.result.spec.method.key, run) for run in results]
+    return grid_of(named, drawn={run.run_id for _, run in named} if drawn else ())
 
 
 def _cells(grid: Grid) -> Iterator[tuple[str, str, Cell]]:

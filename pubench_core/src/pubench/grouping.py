@@ -8,7 +8,7 @@ differ in either are never averaged; they get rows and columns of their own, nam
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,7 +96,7 @@ class _Place:
     @classmethod
     def of_run(cls, name: str, of: RunResult | FailedRun, *, drawn: bool = False) -> _Place:
         spec = spec_of(of)
-        flat = _flat(spec.identity())
+        flat = by_path(spec.identity())
         flat["method.preset"] = spec.method.preset
         words = {field: _as_json(value) for field, value in flat.items()}
         setup = [field for field in words if field.split(".")[0] in ("method", "backbone", "prior")]
@@ -112,13 +112,13 @@ class _Place:
         return self.data, _as_json(self.problem)
 
 
-def grid_of(named: Sequence[tuple[str, RunResult | FailedRun]], *, drawn: bool = False) -> Grid:
-    """The grid of named runs. ``drawn``: hyper-parameters were chosen for every run by itself, so that runs that differ
-    in nothing else are one row.
+def grid_of(named: Sequence[tuple[str, RunResult | FailedRun]], *, drawn: Container[str] = ()) -> Grid:
+    """The grid of named runs. ``drawn``: ids of runs whose hyper-parameters were chosen for each by itself, so that
+    those that differ in nothing else are one row.
 
     Raises RequestError if a seed is there twice, or data files changed in between.
     """
-    places = [_Place.of_run(name, run, drawn=drawn) for name, run in named]
+    places = [_Place.of_run(name, run, drawn=run.run_id in drawn) for name, run in named]
     columns, rows = _column_names(places), _row_names(places)
     cells: dict[tuple[str, str], tuple[dict[int, RunResult], list[FailedRun]]] = {}
     for place, row, column in zip(places, rows, columns, strict=True):
@@ -143,12 +143,12 @@ def grid_of(named: Sequence[tuple[str, RunResult | FailedRun]], *, drawn: bool =
     return grid
 
 
-def _flat(values: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+def by_path(values: Mapping[str, Any], above: str = "") -> dict[str, Any]:
     """Nested values by dotted path."""
     found: dict[str, Any] = {}
     for name, value in values.items():
         if isinstance(value, Mapping):
-            found |= _flat(value, f"{above}{name}.")
+            found |= by_path(value, f"{above}{name}.")
         else:
             found[f"{above}{name}"] = value
     return found

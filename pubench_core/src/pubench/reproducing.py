@@ -184,11 +184,9 @@ def _plan(
     from pubench_core.request import Layer, resolve
 
     spec = result.spec.model_dump(mode="json")
-    recorded = result.spec.execution
-    root = data_root or (recorded.data_root if recorded.data_root is not None and recorded.data_root.is_dir() else None)
     spec["execution"] |= {
         "results": str(results),
-        "data_root": None if root is None else str(root),
+        "data_root": data_root_for(result, data_root),
         "device": device or _device_of(result, say),
         "threads": threads or result.threads,
         "artifacts": ["scores"],
@@ -201,6 +199,13 @@ def _plan(
             f"what is installed reads the spec of {result.run_id} as run {plan.run_id}: a field means another thing now"
         )
     return plan
+
+
+def data_root_for(result: Result, given: Path | None) -> str | None:
+    """The folder of data files for the run of a record: the one given, or the record's, where it is here."""
+    recorded = result.spec.execution.data_root
+    root = given or (recorded if recorded is not None and recorded.is_dir() else None)
+    return None if root is None else str(root)
 
 
 def _device_of(result: Result, say: Callable[[str], None]) -> str:

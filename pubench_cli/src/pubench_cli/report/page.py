@@ -13,7 +13,7 @@ from pubench_core.errors import visible
 
 from .figures import all_figures, inline_svg, no_costs
 from .model import Model, decided_alike
-from .reproduce import SEED, Known, Recipe, recipe
+from .recipe import SEED, Known, Recipe, recipe
 from .statistics import Comparison
 from .tables import Entry, Section, Table, sections
 from .text import GAPS, LEGEND

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from pubench.text import counted
 from pubench_core.errors import RequestError, unknown
 from pubench_core.records.files import replace_text
 
@@ -135,7 +136,7 @@ def title_lines(gathered: Gathered) -> list[str]:
     """What the report is of, and how much of it is there."""
     done, grid = len(gathered.done), gathered.grid
     what = f"study {gathered.study}" if gathered.study else f"records in {gathered.title}"
-    counts = [_counted(done, "run")]
+    counts = [counted(done, "run")]
     if gathered.missing:
         counts.append(f"{gathered.missing:,} still to be run")
     if gathered.failed:
@@ -143,12 +144,8 @@ def title_lines(gathered: Gathered) -> list[str]:
     methods, data = len(grid.rows), len({run.result.spec.data.key for run in gathered.done})
     return [
         f"Report of {what}",
-        f"{', '.join(counts)}; {_counted(methods, 'method')}, {_counted(data, 'data set')} with results",
+        f"{', '.join(counts)}; {counted(methods, 'method')}, {counted(data, 'data set')} with results",
     ]
-
-
-def _counted(n: int, what: str) -> str:
-    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
 
 def write_text(path: Path, text: str) -> None:

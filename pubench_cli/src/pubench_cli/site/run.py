@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 
+from pubench.text import counted
 from pubench.verifying import Verification, verify
 
 from ..console import err, out
@@ -67,13 +68,9 @@ def _print(found: Verification) -> None:
         console.print(f"{one.run_id}: carried out again in {one.seconds:.1f} s: {same}", markup=False, soft_wrap=True)
     derived = found.records - found.without_scores
     console.print(
-        f"{_counted(found.records, 'record')}, {_counted(len(found.problems), 'problem')}; measures derived again from "
-        f"the scores of {derived}; {_counted(found.checksums, 'checksum')} compared; "
-        f"{_counted(len(found.again), 'run')} carried out again",
+        f"{counted(found.records, 'record')}, {counted(len(found.problems), 'problem')}; measures derived again from "
+        f"the scores of {derived}; {counted(found.checksums, 'checksum')} compared; "
+        f"{counted(len(found.again), 'run')} carried out again",
         markup=False,
         soft_wrap=True,
     )
-
-
-def _counted(n: int, what: str) -> str:
-    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"

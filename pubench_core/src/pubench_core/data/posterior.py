@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import os
 import warnings
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .checked_files import keep, kept
 from .dataset import IntArray
 
 #: Solver setting of PU-Bench: L2 with C = 1, L-BFGS, at most 100 iterations, no feature scaling. It seldom converges on
@@ -47,7 +46,7 @@ def auxiliary_logit(
 
 def _coefficients(x: npt.NDArray[np.float64], y: npt.NDArray[np.int8], cache: Path | None) -> npt.NDArray[np.float64]:
     """(d + 1,) weights and intercept."""
-    path = cache / f"{_content(x, y)}.bin" if cache is not None else None
+    path = cache / f"{_content(x, y)}.weights" if cache is not None else None
     stored = _kept(path, x.shape[1] + 1) if path is not None else None
     if stored is not None:
         return stored
@@ -59,32 +58,14 @@ def _coefficients(x: npt.NDArray[np.float64], y: npt.NDArray[np.int8], cache: Pa
         model = LogisticRegression(**SOLVER).fit(x, y)
     weights = np.append(model.coef_[0], model.intercept_[0])
     if path is not None:
-        _keep(path, weights)
+        keep(path, weights.astype("<f8").tobytes())
     return weights
 
 
-def _keep(path: Path, weights: npt.NDArray[np.float64]) -> None:
-    """Writes SHA-256 and weights; a cache that cannot be written costs the time of computing them again."""
-    content, aside = weights.astype("<f8").tobytes(), path.with_name(f"{path.name}.{os.getpid()}")
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            aside.write_bytes(hashlib.sha256(content).digest() + content)
-            aside.replace(path)
-        finally:
-            aside.unlink(missing_ok=True)
-
-
 def _kept(path: Path, n: int) -> npt.NDArray[np.float64] | None:
-    """(n,) weights that :func:`_keep` wrote; None where there are none, or others than it wrote."""
-    try:
-        content = path.read_bytes()
-    except OSError:
-        return None
-    digest, values = content[:32], content[32:]
-    if len(values) != 8 * n or hashlib.sha256(values).digest() != digest:
-        return None
-    return np.frombuffer(values, dtype="<f8").astype(np.float64)
+    """(n,) weights; None where there are none, or others than were kept."""
+    content = kept(path)
+    return np.frombuffer(content, "<f8").astype(np.float64) if content is not None and len(content) == 8 * n else None
 
 
 def _content(x: npt.NDArray[np.float64], y: npt.NDArray[np.int8]) -> str:

@@ -25,10 +25,9 @@ from ..request.plan import EstimatorChoice, MechanismChoice, Plan
 from ..results import Estimate
 from ..specs import DataSpec, RunSpec, is_one_sample, unlabeled_prior
 from ..specs.canonical import short_hash
-from ..training.networks import NetworkBuilder
 from ..training.views import Features
 from .kept_estimates import Kept
-from .priors import Samples, given_prior
+from .priors import Samples, Scorer, given_prior
 from .problem import OpenedData, Problem, Truth
 
 
@@ -78,8 +77,8 @@ def build_problem(
     test = preprocessing.apply(_gathered(data.x if data.x_test is None else data.x_test, split.test_rows))
     truth = data.y[split.train.rows] if data.y is not None else None
     prior_true = _true_prior(spec, split, truth)
-    network = NetworkBuilder(plan.backbone.info.key, plan.backbone.factory, tuple(pool.shape[1:]), data.mean, data.std)
-    prior, estimate = _prior(plan, split, pool, prior_true, network, root.cache / "estimates")
+    scorer = plan.backbone.builder(data) if spec.prior_scorer == "backbone" else spec.prior_scorer
+    prior, estimate = _prior(plan, split, pool, prior_true, scorer, root.cache / "estimates")
     one_sample = is_one_sample(spec.data.scheme)
     y_test = data.y if data.x_test is None else data.y_test
     return Problem(
@@ -110,11 +109,11 @@ def _gathered(x: npt.NDArray[Any], rows: IntArray) -> npt.NDArray[Any]:
 
 
 def _prior(
-    plan: Plan, split: Split, x: npt.NDArray[Any], true: float | None, network: NetworkBuilder, cache: Path
+    plan: Plan, split: Split, x: npt.NDArray[Any], true: float | None, scorer: Scorer, cache: Path
 ) -> tuple[float | None, Estimate | None]:
     """The prior that the method is given; ``x``: features of the pool, in the split's order.
 
-    ``network``: makes the run's network. ``cache``: folder of estimates.
+    ``scorer``: whose held-out scores an estimator reads. ``cache``: folder of estimates.
 
     RequestError where a method that reads it is given one below the labels.
     """
@@ -131,8 +130,7 @@ def _prior(
         samples=samples,
         one_sample=is_one_sample(spec.data.scheme),
         seed=spec.seed,
-        scorer=spec.prior_scorer,
-        network=network,
+        scorer=scorer,
         kept=Kept(cache, _code_of(plan.estimator, plan)) if plan.estimator is not None else None,
     )
     if "prior" in plan.method.requires and found[0] is not None:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
 
+from ..data.checked_files import keep, kept
 from ..results import Estimate
-
-_MARK = "\n"
 
 
 @dataclass(frozen=True)
@@ -33,28 +30,13 @@ class Kept:
         found = _read(path)
         if found is None:
             found = make()
-            _write(path, found)
+            keep(path, found.model_dump_json().encode())
         return found
 
 
 def _read(path: Path) -> Estimate | None:
+    content = kept(path)
     try:
-        digest, _, text = path.read_text(encoding="utf-8").partition(_MARK)
-        return Estimate.model_validate_json(text) if digest == _digest(text) else None
-    except (OSError, UnicodeDecodeError, ValidationError):
+        return None if content is None else Estimate.model_validate_json(content)
+    except ValidationError:  # of another version
         return None
-
-
-def _write(path: Path, estimate: Estimate) -> None:
-    text, aside = estimate.model_dump_json(), path.with_name(f"{path.name}.{os.getpid()}")
-    with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            aside.write_text(f"{_digest(text)}{_MARK}{text}", encoding="utf-8")
-            aside.replace(path)
-        finally:
-            aside.unlink(missing_ok=True)
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()

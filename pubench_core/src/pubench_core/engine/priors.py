@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,10 @@ from .bagged_nets import out_of_bag_scores
 from .kept_estimates import Kept
 
 FOLDS = 5
+
+#: Whose held-out scores an estimator reads that reads scores: those of a logistic regression, of bagged networks, or of
+#: networks as the run has them, which a builder makes.
+Scorer = Literal["logistic", "bagged-nets"] | NetworkBuilder
 
 
 @dataclass(frozen=True)
@@ -52,14 +56,13 @@ def given_prior(
     samples: Callable[[], Samples],
     one_sample: bool,
     seed: int,
-    scorer: PriorScorer = "logistic",
-    network: NetworkBuilder | None = None,
+    scorer: Scorer = "logistic",
     kept: Kept | None = None,
 ) -> tuple[float | None, Estimate | None]:
     """π in (0, 1), and the estimate behind it, if there is one; None where the prior is unknown and nobody needs it.
 
     ``samples`` is called for estimators only. ``scorer``: whose held-out scores an estimator reads that reads scores.
-    ``network``: for the scorer ``backbone``. ``kept``: where estimates are kept for other runs on the same samples.
+    ``kept``: where estimates are kept for other runs on the same samples.
 
     ``true``: None where it is not known; then neither it nor a multiple of it may be wanted.
 
@@ -72,7 +75,7 @@ def given_prior(
     word, _, rest = wanted.partition(":")
     estimate = None
     if estimator is not None:
-        estimate, prior = _estimated(wanted, estimator, samples(), one_sample, seed, scorer, network, kept)
+        estimate, prior = _estimated(wanted, estimator, samples(), one_sample, seed, scorer, kept)
         how = f"estimated by {estimator.info.key}"
     else:
         assert true is not None  # resolve refuses the true prior where there is no truth
@@ -94,8 +97,7 @@ def _estimated(
     samples: Samples,
     one_sample: bool,
     seed: int,
-    scorer: PriorScorer,
-    network: NetworkBuilder | None,
+    scorer: Scorer,
     kept: Kept | None,
 ) -> tuple[Estimate, float]:
     """What the estimator says, and π: its share of U in case-control, (N_l + share n_U) / n otherwise."""
@@ -111,7 +113,7 @@ def _estimated(
     def make() -> Estimate:
         started = time.perf_counter()
         with isolated(torch_seed(seed, "prior"), torch.device("cpu")):  # whatever the estimator draws from
-            found = _asked(choice, samples, stream(seed, "prior"), scorer, network)
+            found = _asked(choice, samples, stream(seed, "prior"), scorer)
         return Estimate(
             estimator=choice.info.key,
             share=found.share,
@@ -126,46 +128,41 @@ def _estimated(
     return estimate, population_prior(estimate.share, n_positive, n_positive + n_unlabeled)
 
 
-def _content(samples: Samples, seed: int, scorer: PriorScorer) -> str:
+def _content(samples: Samples, seed: int, scorer: Scorer) -> str:
     """Of everything that an estimator is given."""
     digest = hashlib.sha256(f"{seed} {FOLDS} {version('scikit-learn')} {np.__version__}".encode())
     if scorer != "logistic":
-        digest.update(f" {scorer} {torch.__version__}".encode())
+        digest.update(f" {_name(scorer)} {torch.__version__}".encode())
     for array in (samples.positive, samples.unlabeled, samples.positive_instance, samples.unlabeled_instance):
         digest.update(f" {array.dtype} {array.shape} ".encode())
         digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
 
 
-def _asked(
-    choice: EstimatorChoice,
-    samples: Samples,
-    rng: np.random.Generator,
-    scorer: PriorScorer,
-    network: NetworkBuilder | None,
-) -> PriorEstimate:
+def _asked(choice: EstimatorChoice, samples: Samples, rng: np.random.Generator, scorer: Scorer) -> PriorEstimate:
     """The estimator's answer to scores or features, as its info says."""
     positive, unlabeled = samples.positive, samples.unlabeled
     if choice.info.inputs == "scores":
-        positive, unlabeled = held_out_scores(samples, rng, scorer, network)
+        positive, unlabeled = held_out_scores(samples, rng, scorer)
     found = choice.estimator.estimate(positive, unlabeled, rng)
     if choice.info.inputs == "features" or scorer == "logistic":
         return found
-    return replace(found, diagnostics={**found.diagnostics, "scorer": scorer})
+    return replace(found, diagnostics={**found.diagnostics, "scorer": _name(scorer)})
+
+
+def _name(scorer: Scorer) -> PriorScorer:
+    return "backbone" if isinstance(scorer, NetworkBuilder) else scorer
 
 
 def held_out_scores(
-    samples: Samples,
-    rng: np.random.Generator,
-    scorer: PriorScorer = "logistic",
-    network: NetworkBuilder | None = None,
+    samples: Samples, rng: np.random.Generator, scorer: Scorer = "logistic"
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """(n_P,) and (n_U,) held-out probabilities of 'labeled', P against U, features standardized.
 
-    ``scorer``: a logistic regression in folds, bagged networks out of their bags, or the run's own network (``network``
-    makes it) in folds, its features as the run has them. An instance is in one fold or bag with all its rows. Were a
-    labeled positive's unlabeled copy in another one, the classifier would have seen the very row that it scores, with
-    the opposite label.
+    ``scorer``: a logistic regression in folds, bagged networks out of their bags, or networks as the run has them in
+    folds, on features as the run has them. An instance is in one fold or bag with all its rows. Were a labeled
+    positive's unlabeled copy in another one, the classifier would have seen the very row that it scores, with the
+    opposite label.
     """
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import PredefinedSplit, cross_val_predict
@@ -181,10 +178,8 @@ def held_out_scores(
         scores = out_of_bag_scores(x, y, np.unique(both, return_inverse=True)[1], rng)
         return scores[:n_positive], scores[n_positive:]
     folds = folds_of_instances(samples.positive_instance, samples.unlabeled_instance, rng)
-    if scorer == "backbone":
-        assert network is not None  # what builds a problem has one
-        build = network
-        scores = held_out_by_backbone(rows, y, np.concatenate(folds), lambda: build(1))
+    if isinstance(scorer, NetworkBuilder):
+        scores = held_out_by_backbone(rows, y, np.concatenate(folds), lambda: scorer(1))
         return scores[:n_positive], scores[n_positive:]
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     scores = cross_val_predict(model, x, y, cv=PredefinedSplit(np.concatenate(folds)), method="predict_proba")[:, 1]

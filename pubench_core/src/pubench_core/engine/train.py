@@ -76,12 +76,6 @@ class Trained:
         return {name: self.states[state].scores for name, state in self.state_of.items()}
 
 
-def network_builder(plan: Plan, problem: Problem) -> NetworkBuilder:
-    """Makes the networks of a plan for rows as the problem has them."""
-    data = problem.data
-    return NetworkBuilder(plan.backbone.info.key, plan.backbone.factory, data.shape, data.mean, data.std)
-
-
 def train(
     plan: Plan,
     problem: Problem,
@@ -104,7 +98,7 @@ def train(
     method = plan.method.new()
     evaluator = Evaluator(problem, method, plan.metrics, criterion=spec.selection.criterion, seed=spec.seed)
     selection = _selection(plan, evaluator)
-    build = network_builder(plan, problem)
+    build = plan.backbone.builder(problem.data)
     with isolated(0, torch.device("cpu")):
         build(1)  # a network that does not fit the data is refused before the run is announced
     data = problem.view(plan.method.requires)

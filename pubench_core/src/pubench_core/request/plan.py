@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from ..backbones.base import Backbone
+from ..data.dataset import PNDataset
 from ..data.source import DataSource
 from ..data.user_table import UserTable
 from ..mechanism import Mechanism
@@ -16,6 +17,7 @@ from ..prior import PriorEstimator
 from ..results import Code
 from ..specs import RunSpec
 from ..specs.config import MethodConfig
+from ..training.networks import NetworkBuilder
 
 #: (shape of one row, outputs) -> network.
 BackboneFactory = Callable[[tuple[int, ...], int], Backbone]
@@ -58,6 +60,10 @@ class BackboneChoice:
 
     info: BackboneInfo
     factory: BackboneFactory
+
+    def builder(self, data: PNDataset) -> NetworkBuilder:
+        """Makes networks for the rows of a data set."""
+        return NetworkBuilder(self.info.key, self.factory, data.shape, data.mean, data.std)
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from .choices import Format, ListFormat, keys
-from .options import TABLE_FLAGS, Given, option, takes
+from ..choices import Format, ListFormat, keys
+from ..options import TABLE_FLAGS, Given, option, takes
+from .shared import PrintFormat, Root
 
 data_app = typer.Typer(
     name="data",
@@ -25,8 +26,6 @@ Keys = Annotated[
     list[str] | None,
     typer.Argument(help="Data set keys. (default: all that are prepared)", autocompletion=keys("dataset")),
 ]
-PrintFormat = Annotated[Format, typer.Option("--format", help="How to print it.")]
-Root = Annotated[Path | None, typer.Option("--data-root", help=option("--data-root").help)]
 Encoder = Annotated[Path | None, typer.Option("--encoder", help=option("--encoder").help)]
 Offline = Annotated[bool, typer.Option("--offline", help=option("--offline").help)]
 
@@ -37,7 +36,7 @@ def list_(
     format: Annotated[ListFormat, typer.Option(help="How to print it.")] = ListFormat.table,
 ) -> None:
     """What is here of every data set: state, size, rows, classes, prior, license (citations: pubench data info)."""
-    from .data import print_list
+    from ..data import print_list
 
     print_list(data_root, format.value)
 
@@ -50,12 +49,12 @@ def info(
     format: PrintFormat = Format.table,
 ) -> None:
     """Everything about one data set, or what is understood of a table of your own (my.csv --label-col COLUMN)."""
-    from .own_table import is_table, print_table_facts
+    from ..own_table import is_table, print_table_facts
 
     if is_table(key, given):
         print_table_facts(key, given, as_json=format is Format.json)
         return
-    from .data import print_one
+    from ..data import print_one
 
     print_one(key, given.get("--data-root"), as_json=format is Format.json)
 
@@ -68,7 +67,7 @@ def check(
     format: PrintFormat = Format.table,
 ) -> None:
     """Say what is understood of a table of your own, before anything is trained: labels, features, ids, oddities."""
-    from .own_table import print_table_facts
+    from ..own_table import print_table_facts
 
     print_table_facts(file, given, as_json=format is Format.json)
 
@@ -82,7 +81,7 @@ def fetch(
     format: PrintFormat = Format.table,
 ) -> None:
     """Download what is absent and prepare the copy that runs open."""
-    from .data import fetch as get
+    from ..data import fetch as get
 
     get(keys, data_root, encoder, offline, as_json=format is Format.json)
 
@@ -90,7 +89,7 @@ def fetch(
 @data_app.command(epilog="Example: pubench data verify fashion-mnist")
 def verify(keys: Keys = None, data_root: Root = None, format: PrintFormat = Format.table) -> None:
     """Read every byte of prepared copies and their sources, and compare checksums. Exit code 1 if one differs."""
-    from .data import verify as check
+    from ..data import verify as check
 
     check(keys or [], data_root, as_json=format is Format.json)
 
@@ -98,7 +97,7 @@ def verify(keys: Keys = None, data_root: Root = None, format: PrintFormat = Form
 @data_app.command(epilog="Example: cd $(pubench data path mnist)")
 def path(key: Key, data_root: Root = None, format: PrintFormat = Format.table) -> None:
     """Print the folder of a data set's prepared copy, or of its files where there is none."""
-    from .data import print_path
+    from ..data import print_path
 
     print_path(key, data_root, as_json=format is Format.json)
 
@@ -110,7 +109,7 @@ def remove(
     format: PrintFormat = Format.table,
 ) -> None:
     """Delete prepared copies. The files as distributed stay."""
-    from .data import remove as delete
+    from ..data import remove as delete
 
     delete(keys, data_root, as_json=format is Format.json)
 
@@ -133,11 +132,11 @@ def show(
     format: PrintFormat = Format.table,
 ) -> None:
     """Write a PNG: who is labeled and who is hidden (images), or classes and propensities (text, tabular)."""
-    from .own_table import is_table, print_table_facts
+    from ..own_table import is_table, print_table_facts
 
     if is_table(key, given):
         print_table_facts(key, given, as_json=format is Format.json)
         return
-    from .show import show as draw
+    from ..show import show as draw
 
     draw(key, given, out, as_json=format is Format.json)

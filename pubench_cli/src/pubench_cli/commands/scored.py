@@ -11,11 +11,10 @@ from typing import Annotated
 
 import typer
 
-from .choices import Format, runs
-from .options import Given, takes
+from ..choices import Format, runs
+from ..options import Given, takes
+from .shared import PrintFormat, Results
 
-PrintFormat = Annotated[Format, typer.Option("--format", help="How to print it.")]
-Results = Annotated[Path, typer.Option(help="Folder of records.")]
 Scored = Annotated[
     str, typer.Argument(help="A table with a column of scores (.csv, .parquet ...), or a run.", autocompletion=runs)
 ]
@@ -77,8 +76,8 @@ def evaluate(
     format: PrintFormat = Format.table,
 ) -> None:
     """Say what scores are worth without a single negative: measures, intervals, and what each assumes."""
-    from .evaluate import Asked, print_card
-    from .scored import Columns
+    from ..evaluate import Asked, print_card
+    from ..scored import Columns
 
     asked = Asked(
         prior=prior,
@@ -131,8 +130,8 @@ def audit(
     """Draw the rows that a person should check, or say what the answers mean for prior, precision, recall and SCAR."""
     from pubench_core.errors import RequestError
 
-    from .audit import Asked, draw, read
-    from .scored import Columns
+    from ..audit import Asked, draw, read
+    from ..scored import Columns
 
     as_json = format is Format.json
     if (scored is None) == (answers is None):
@@ -166,7 +165,7 @@ def prior(
     format: PrintFormat = Format.table,
 ) -> None:
     """Estimate the class prior of a table by every installed estimator, side by side."""
-    from .prior import print_priors
+    from ..prior import print_priors
 
     print_priors(
         file,

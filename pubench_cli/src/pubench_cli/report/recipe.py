@@ -78,6 +78,8 @@ def _settings(spec: RunSpec, known: Known) -> dict[str, Any]:
             found["data.positive"], found["data.negative"] = list(spec.data.positive), list(spec.data.negative)
         if info is None or info.preprocess != spec.data.preprocess:
             found["data.preprocess"] = spec.data.preprocess
+    if spec.data.test != DataSpec.model_fields["test"].default:
+        found["data.test"] = spec.data.test
     if spec.data.test_fraction != DataSpec.model_fields["test_fraction"].default:
         found["data.test_fraction"] = spec.data.test_fraction
     mechanism = known.mechanisms.get(spec.mechanism.key)

@@ -8,8 +8,10 @@ from typing import Annotated
 
 import typer
 
-from .choices import CompareFormat, Format, ReportFormat, criteria, published, studies
-from .options import option
+from ..choices import CompareFormat, Format, ReportFormat, criteria, published, studies
+from ..options import option
+from ..process import Over
+from .shared import PrintFormat, Results, Root
 
 study_app = typer.Typer(
     name="study",
@@ -17,14 +19,6 @@ study_app = typer.Typer(
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-class Over(Exception):
-    """A command has ended with this exit code, and has said all that there is to say."""
-
-    def __init__(self, code: int) -> None:
-        super().__init__(code)
-        self.code = code
 
 
 class Executor(StrEnum):
@@ -45,8 +39,6 @@ Planned = Annotated[
         autocompletion=studies,
     ),
 ]
-Results = Annotated[Path, typer.Option(help="Folder of records.")]
-Root = Annotated[Path | None, typer.Option("--data-root", help=option("--data-root").help)]
 Only = Annotated[
     list[str] | None,
     typer.Option(
@@ -58,13 +50,12 @@ Only = Annotated[
 Replan = Annotated[
     bool, typer.Option("--replan", help="Freeze the plan again: the file or what is installed changed. Records stay.")
 ]
-PrintFormat = Annotated[Format, typer.Option("--format", help="How to print it.")]
 
 
 @study_app.command(epilog="Example: pubench study protocols")
 def protocols(format: PrintFormat = Format.table) -> None:
     """List the study files that come with pubench."""
-    from .study import print_protocols
+    from ..study import print_protocols
 
     print_protocols(as_json=format is Format.json)
 
@@ -80,7 +71,7 @@ def plan(
     format: PrintFormat = Format.table,
 ) -> None:
     """Freeze the plan of a study, and say how many runs it has, how many are done, and how long the rest will take."""
-    from .study import Request, print_plan
+    from ..study import Request, print_plan
 
     request = Request(study, results, tuple(only or ()), data_root)
     print_plan(request, replan=replan, jobs=jobs, as_json=format is Format.json)
@@ -116,8 +107,8 @@ def run(
     Ctrl-C starts no more runs and waits for those in work; a second one gives them up. Exit codes: 0 all runs are done,
     1 some failed or are left, 2 a wrong request, 130 interrupted.
     """
-    from .study import Request
-    from .study_run import How, run_study
+    from ..study import Request
+    from ..study_run import How, run_study
 
     how = How(
         jobs=jobs,
@@ -146,7 +137,7 @@ def status(
     format: PrintFormat = Format.table,
 ) -> None:
     """Say what is done, failed and missing of a study, by method and data set. Trains nothing, imports no torch."""
-    from .study import Request, print_status
+    from ..study import Request, print_status
 
     print_status(Request(study, results, tuple(only or ()), data_root), as_json=format is Format.json)
 
@@ -160,7 +151,7 @@ def failures(
     format: PrintFormat = Format.table,
 ) -> None:
     """List the runs that failed or were refused, with their causes and records."""
-    from .study import Request, print_failures
+    from ..study import Request, print_failures
 
     print_failures(Request(study, results, tuple(only or ()), data_root), as_json=format is Format.json)
 
@@ -177,7 +168,7 @@ def export(
     format: PrintFormat = Format.table,
 ) -> None:
     """Pack plan and records into one archive with checksums; unpacked, it is a folder of records again."""
-    from .study import Request, export_study
+    from ..study import Request, export_study
 
     export_study(
         Request(study, results, (), data_root), out, with_scores=not without_scores, as_json=format is Format.json
@@ -215,7 +206,7 @@ def report(
     ] = None,
 ) -> None:
     """Tables, paired tests, ranks and figures of a study or of any folder of records. Trains nothing."""
-    from .report.write import Asked, write_report
+    from ..report.write import Asked, write_report
 
     write_report(
         Asked(
@@ -261,7 +252,7 @@ def compare(
 
     Only cells of the same protocol are compared; what is left out, and what is missing, is said. Trains nothing.
     """
-    from .compare import Asked
-    from .compare import compare as beside
+    from ..compare import Asked
+    from ..compare import compare as beside
 
     beside(Asked(folder, other, study, criterion, measure, format.value))

@@ -1,4 +1,7 @@
-"""The commands that publish runs and check published ones: ``site`` and ``verify``."""
+"""The commands that publish runs and check published ones: ``site`` and ``verify``.
+
+What they do is in :mod:`pubench_cli.site`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ from typing import Annotated
 import typer
 
 from ..choices import Format, criteria, studies
-from ..study_app import Over
+from ..process import Over
+from .shared import PrintFormat, RecordedRoot
 
 
 class By(StrEnum):
@@ -43,7 +47,7 @@ def site(
     title: Annotated[str, typer.Option(help="Heading of the first page.")] = "Leaderboard",
 ) -> None:
     """Write a leaderboard that opens from disk: tables, a page per method and data set, the records behind them."""
-    from .run import write
+    from ..site.run import write
 
     write(
         sources or [Path("results")], out, study=study, by=by.value, measure=measure, criterion=criterion,
@@ -59,16 +63,14 @@ def verify(
         typer.Option(help="How much a test measure may differ on another machine.", min=0, max=1),
     ] = 0.02,
     seed: Annotated[int | None, typer.Option(help="Which runs to choose. (default: nobody can foresee it)")] = None,
-    data_root: Annotated[
-        Path | None, typer.Option("--data-root", help="Folder of data files. (default: the record's, where it is here)")
-    ] = None,
-    format: Annotated[Format, typer.Option("--format", help="How to print it.")] = Format.table,
+    data_root: RecordedRoot = None,
+    format: PrintFormat = Format.table,
 ) -> None:
     """Check records that others made: files, specs, code, measures from stored scores; run some of them again.
 
     One line per problem. Exit codes: 0 none, 1 some, 2 a wrong request.
     """
-    from .run import check
+    from ..site.run import check
 
     as_json = format is Format.json
     if not check(folder, rerun=rerun, tolerance=tolerance, seed=seed, data_root=data_root, as_json=as_json):

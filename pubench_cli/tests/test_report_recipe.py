@@ -12,7 +12,7 @@ import pytest
 from made_results import made_result
 
 import pubench
-from pubench_cli.report.reproduce import Known, Recipe, recipe
+from pubench_cli.report.recipe import Known, Recipe, recipe
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, Plan, resolve
 from pubench_core.specs import RunSpec

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from .choices import Format, any_key, criteria
-from .options import MACHINE, OPTIONS, RUN, Given, takes
-from .study_app import Over
+from ..choices import Format, any_key, criteria
+from ..options import MACHINE, OPTIONS, RUN, Given, takes
+from ..process import Over
 
 #: Options of ``pubench run`` that a search has in other words, or not at all.
 _OTHERWISE = ("--method", "--select", "--seed", "--no-tracking", "--tracking-uri")
@@ -79,7 +79,7 @@ def tune(
     Every trial is an ordinary run with a record; the first is the configuration as it stands. The same command again
     goes on where it was. Exit codes: 0 done, 1 trials are left or none has a value, 2 a wrong request, 130 interrupted.
     """
-    from .tune import How, tune_method
+    from ..tune import How, tune_method
 
     how = How(
         method=method,

@@ -1,0 +1,72 @@
+"""The commands that look at plugins: ``list``, ``info``, ``doctor`` and ``check``.
+
+What they do is in :mod:`pubench_cli.listing`, :mod:`pubench_cli.describe`, :mod:`pubench_cli.doctor` and
+:mod:`pubench_cli.check`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from ..choices import Format, Kind, ListFormat, any_key, methods_and_packages
+from .shared import PrintFormat
+
+
+def list_(
+    kind: Annotated[Kind, typer.Argument(help="What to list.")],
+    format: Annotated[ListFormat, typer.Option(help="How to print it.")] = ListFormat.table,
+) -> None:
+    """List installed plugins, broken ones included, without importing them."""
+    from ..listing import print_listing
+
+    print_listing(kind.value, format.value)
+
+
+def info(
+    key: Annotated[str, typer.Argument(help="Key or alias of a plugin.", autocompletion=any_key)],
+    format: PrintFormat = Format.table,
+) -> None:
+    """Say everything about one plugin: reference, hyper-parameters with bounds, presets, provenance."""
+    from ..describe import print_info
+
+    print_info(key, as_json=format is Format.json)
+
+
+def doctor(
+    key: Annotated[
+        str | None, typer.Argument(help="Key of a plugin or name of its distribution.", autocompletion=any_key)
+    ] = None,
+    format: PrintFormat = Format.table,
+) -> None:
+    """Check the installation, or one plugin (with its traceback if it is broken, and exit code 1)."""
+    from ..doctor import check_all, check_one
+
+    if key is None:
+        check_all(as_json=format is Format.json)
+    else:
+        check_one(key, as_json=format is Format.json)
+
+
+def check(
+    name: Annotated[
+        str,
+        typer.Argument(help="Method key or alias, or the name of a package.", autocompletion=methods_and_packages),
+    ],
+    format: PrintFormat = Format.table,
+) -> None:
+    """Put a method through every conformance check. Exit code 1 if one fails."""
+    from ..check import check as examine
+
+    examine(name, as_json=format is Format.json)
+
+
+#: Command -> an example of it.
+COMMANDS: dict[Callable[..., None], str] = {
+    list_: "pubench list methods --format json",
+    info: "pubench info nnpu",
+    doctor: "pubench doctor nnpu",
+    check: "pubench check nnpu",
+}

@@ -1,0 +1,88 @@
+"""Records that others made, checked: whether each says what its files, its code and its scores say.
+
+``folder`` finds the records and compares their files with a list of checksums; ``record`` looks at one record after the
+other: at what it says of its run (``spec``), at its code and data (``code``), at the measures of its scores
+(``scores``); ``rerun`` carries runs out again.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+from ..words import InvalidRequest, said
+from .folder import compared_sums, records_in
+from .found import Again, Problem, Verification
+from .record import Look
+from .rerun import carried_out_again
+
+#: Measures of a run carried out again may differ by this much on another machine or with other versions.
+TOLERANCE = 0.02
+
+
+def verify(
+    folder: str | Path,
+    *,
+    rerun: int = 1,
+    tolerance: float = TOLERANCE,
+    data_root: str | Path | None = None,
+    seed: int | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Verification:
+    """Checks every record of a folder, and carries some of the runs out again. The folder stays as it is.
+
+    Of every record: its files are there and can be read; its spec resolves, under what is installed, to its run id,
+    which is the folder's name; its code is the installed one; it says of the method and of each criterion whether true
+    labels were granted, as their plugins do; the stored scores give the stored measures, values of criteria and
+    warnings. Of a folder with ``SHA256SUMS`` (that of a site or an exported study): its files are those listed.
+
+    ``rerun``: how many runs are carried out again, chosen at random (by ``seed``, if one is given) among those without
+    a problem. Their scores must be the same bits, or, where processor, versions or threads are others, no test measure
+    may differ by more than ``tolerance``. Scores that were changed together with all that is derived from them are
+    found in this way only. ``progress``: called with a line about each thing worth saying.
+
+    Raises InvalidRequest (a ValueError) for a folder without records, or numbers out of bounds.
+
+    >>> import pubench
+    >>> _ = pubench.run("upu", "digits", config={"epochs": 1}, tracking=False, results="to-verify")
+    >>> found = verify("to-verify")
+    >>> found.ok, found.records, found.again[0].identical
+    (True, 1, True)
+    """
+    place = Path(folder)
+    if rerun < 0 or not 0 <= tolerance <= 1:
+        raise InvalidRequest(
+            f"rerun: a number from 0 and a tolerance in [0, 1] are right, given {rerun} and {tolerance:g}"
+        )
+    records, problems = records_in(place)
+    say = (lambda text: progress(said(text))) if progress is not None else _silent
+    sums, apart = compared_sums(place)
+    look = Look(Path(data_root) if data_root is not None else None, sums, say)
+    problems = [*problems, *apart, *(problem for record in records for problem in look.at(record))]
+    bad = {problem.of for problem in problems}
+    sound = [record for record in records if record.result.run_id not in bad]
+    drawn = random.SystemRandom() if seed is None else random.Random(seed)  # nobody can foresee the first
+    again = []
+    for record in drawn.sample(sound, min(rerun, len(sound))):
+        found = carried_out_again(record, tolerance, look.data_root, say)
+        if isinstance(found, Problem):
+            problems.append(found)
+        else:
+            again.append(found)
+    return Verification(
+        folder=place,
+        records=len(records),
+        without_scores=look.without_scores,
+        checksums=0 if sums is None else len(sums),
+        problems=tuple(problems),
+        notes=tuple(look.notes),
+        again=tuple(again),
+    )
+
+
+def _silent(text: str) -> None:
+    """Nobody listens."""
+
+
+__all__ = ["TOLERANCE", "Again", "Problem", "Verification", "verify"]

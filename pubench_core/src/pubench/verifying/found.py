@@ -1,0 +1,52 @@
+"""What checking a folder of records gives."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Problem:
+    """``of``: the run, or the file that lists checksums."""
+
+    of: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.of}: {self.what}"
+
+
+@dataclass(frozen=True)
+class Again:
+    """A run carried out again. ``identical``: every score is the same bits; ``largest``: difference of a measure."""
+
+    run_id: str
+    identical: bool
+    largest: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Verification:
+    """``records``: how many were looked at; ``without_scores``: of them, those whose measures could not be derived
+    again; ``checksums``: how many files were compared with a list of checksums.
+    """
+
+    folder: Path
+    records: int
+    without_scores: int
+    checksums: int
+    problems: tuple[Problem, ...]
+    notes: tuple[str, ...]
+    again: tuple[Again, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether no problem was found."""
+        return not self.problems
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data, for JSON."""
+        return {**asdict(self), "folder": str(self.folder), "ok": self.ok}

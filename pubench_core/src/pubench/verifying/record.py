@@ -1,0 +1,75 @@
+"""One record: everything that can be wrong with it and is seen without carrying its run out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from os.path import isfile
+from pathlib import Path
+
+from pubench_core.errors import PluginError, RecordError, RequestError, shortened
+from pubench_core.records.files import SCORES, read_scores
+from pubench_core.records.store import Record
+
+from .code import Digests, other_code
+from .folder import wrong_files
+from .found import Problem
+from .scores import other_measures
+from .spec import granted, other_spec, plan_here, told
+
+
+@dataclass
+class Look:
+    """What is looked up once for all records. ``sums``: path -> checksum, where there is a list.
+
+    ``without_scores``: how many records there were so far whose measures could not be derived again; ``notes``: what a
+    reader must know beside the problems, each once.
+    """
+
+    data_root: Path | None
+    sums: Mapping[str, str] | None
+    say: Callable[[str], None]
+    without_scores: int = 0
+    notes: dict[str, None] = field(default_factory=dict)
+    _digests: Digests = field(default_factory=Digests)
+
+    def at(self, record: Record) -> list[Problem]:
+        """What is wrong with a record."""
+        run_id = record.result.run_id
+        return [Problem(run_id, text) for text in self._wrong(record)]
+
+    def _wrong(self, record: Record) -> Iterator[str]:
+        result, folder = record.result, record.folder
+        if folder.resolve().name != result.run_id:
+            yield f"its folder is called {shortened(folder.resolve().name)}"
+        yield from wrong_files(folder, self.sums)
+        yield from self._missing_scores(record)
+        yield from other_spec(result, folder)
+        try:
+            plan = plan_here(result, self.data_root)
+        except (RequestError, PluginError) as error:
+            yield f"its spec does not resolve here: {error}"
+            return
+        if plan.run_id != result.run_id:
+            yield f"its spec is that of run {plan.run_id}"
+        yield from other_code(plan, result, self._digests.of(plan, self.say, self._note))
+        yield from granted(plan, result)
+        yield from told(result)
+        if isfile(folder / SCORES):
+            try:
+                arrays = read_scores(folder)
+            except RecordError as error:
+                yield str(error)
+                return
+            yield from other_measures(plan, result, arrays, self._note)
+
+    def _missing_scores(self, record: Record) -> Iterator[str]:
+        """Scores that are not there, where nothing says that they were left out."""
+        if isfile(record.folder / SCORES):
+            return
+        self.without_scores += 1
+        if self.sums is None and "scores" in record.result.spec.execution.artifacts:
+            yield f"{SCORES} is missing, so its measures cannot be derived again"
+
+    def _note(self, text: str) -> None:
+        self.notes[text] = None

@@ -1,0 +1,75 @@
+"""What a record says of its run: its spec, whom true labels were granted, which prior was told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from os.path import isfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import yaml
+from pydantic import ValidationError
+
+from pubench_core.errors import shortened
+from pubench_core.records.files import SPEC
+from pubench_core.results import Result
+from pubench_core.specs import RunSpec
+
+from ..grouping import by_path
+from ..reproducing import data_root_for
+from .measures import close
+
+if TYPE_CHECKING:
+    from pubench_core.request import Plan
+
+
+def other_spec(result: Result, folder: Path) -> Iterator[str]:
+    """Where ``spec.yaml`` says something else than the result does."""
+    path = folder / SPEC
+    if not isfile(path):
+        return
+    try:
+        written = RunSpec.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, ValidationError) as error:
+        yield f"{SPEC} cannot be read: {shortened(' '.join(str(error).split()))}"
+        return
+    mine, theirs = (by_path(spec.model_dump(mode="json")) for spec in (result.spec, written))
+    differ = sorted(name for name in {*mine, *theirs} if mine.get(name) != theirs.get(name))
+    if differ:
+        first = differ[0]
+        yield (
+            f"{SPEC} is not the spec of its result: {first} is {shortened(str(theirs.get(first)))} there and "
+            f"{shortened(str(mine.get(first)))} here{f', and {len(differ) - 1} more' if len(differ) > 1 else ''}"
+        )
+
+
+def plan_here(result: Result, data_root: Path | None) -> Plan:
+    """What its spec means under what is installed. Raises RequestError, PluginError where it means nothing."""
+    from pubench_core.plugins.registry import registry
+    from pubench_core.request import Layer, resolve
+
+    spec = result.spec.model_dump(mode="json")
+    spec["execution"] |= {"data_root": data_root_for(result, data_root), "encoder": None, "device": "auto"}
+    return resolve([Layer(spec)], registry())
+
+
+def granted(plan: Plan, result: Result) -> Iterator[str]:
+    """Who was granted true labels: what plugins declare, against what the record says."""
+    if result.oracle != ("truth" in plan.method.requires):
+        word = "is" if "truth" in plan.method.requires else "is not"
+        yield f"its method {word} granted true labels (oracle), and it says otherwise"
+    if result.selected not in result.criteria:
+        yield f"it is named by criterion {shortened(result.selected)}, which it did not track"
+    for name, criterion in result.criteria.items():
+        plugin = plan.metrics.get(name)
+        oracle = plugin is not None and plugin.info.oracle
+        if criterion.oracle != oracle:
+            yield f"criterion {name} {'reads' if oracle else 'does not read'} true labels, and it says otherwise"
+
+
+def told(result: Result) -> Iterator[str]:
+    """The prior that the method was told, against the one that its spec asks for."""
+    asked, prior = result.spec.prior, result.data.prior
+    wanted = prior.true if asked == "true" else asked if isinstance(asked, float) else None
+    if wanted is not None and prior.given is not None and not close(wanted, prior.given):
+        yield f"it says that the method was told the prior {prior.given:g}, and its spec says {wanted:g}"
