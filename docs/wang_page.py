@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from page_parts import BENCHMARKS, listed, table
 
-from pubench.published import PublishedCell, Source, source
+from pubench.published import PublishedCell, Source, Verdict, source
 from pubench_core.plugins.info import DatasetInfo
 from pubench_core.plugins.registry import registry
 
@@ -130,7 +130,8 @@ def _section(runs: Sequence[Run], cells: Sequence[PublishedCell], theirs: Source
                 far.append(f"{criterion} {difference:+.1f}")
         lines.append((*line, "; ".join(far) or "near"))
         if far:
-            reason = next((one for one in theirs.reasons if by_criterion["oa"].method in one.methods), None)
+            side: Verdict = "below" if " -" in far[0] else "above"
+            reason = theirs.reason_of(by_criterion["oa"].method, by_criterion["oa"].data, side)
             said = "unexplained" if reason is None else f"{reason.reason} (*{reason.known}*: {reason.evidence})"
             reasons.append(f"- `{row}` ({'; '.join(far)}): {said}.")
     columns = ["row", "splits x draws"]
