@@ -7,6 +7,7 @@ pytest, which names a test module by its folders, must not take the folder for t
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import signal
@@ -49,15 +50,19 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 #: Files whose tests take longest, in that order: begun first, so that no worker is left with one of them at the end.
 LONGEST = (
     "tests/test_docs.py",
-    "tests/test_study_faults.py",
-    "tests/test_python_estimator.py",
-    "tests/test_examples.py",
     "tests/test_device_discipline.py",
-    "tests/test_study_cli.py",
+    "tests/test_scaffold.py",
+    "tests/test_worst_hour_inputs.py",
+    "tests/test_cli_data.py",
     "tests/test_study_ray.py",
     "tests/test_worst_hour_tracking.py",
     "tests/test_first_hour_cli.py",
-    "tests/test_user_tables.py",
+    "plugins/sinks/mlflow/tests/test_sink.py",
+    "tests/test_reproducibility.py",
+    "tests/test_study_faults.py",
+    "tests/test_python_estimator.py",
+    "tests/test_study_report.py",
+    "tests/test_examples.py",
 )
 
 
@@ -65,6 +70,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest files first; the rest as collected."""
     places = {str(Path(__file__).parent / name): place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(str(item.path), len(places)))
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays: collections of garbage need not look at it again."""
+    gc.freeze()
 
 
 def clean_environment(**more: str) -> dict[str, str]:
@@ -270,6 +280,23 @@ def pubench_started(_warm: WarmInterpreter | None) -> Callable[..., Started | su
         return subprocess.Popen([SCRIPT, *words], cwd=folder, env=clean, stdout=-1, stderr=-1, text=True)
 
     return start
+
+
+@pytest.fixture(scope="session")
+def pubench_into(_warm: WarmInterpreter | None) -> Callable[..., int]:
+    """``pubench_into(folder, out, err, *arguments)``: exit code of the console script that wrote to these two files,
+    which are there: a device, a named pipe; ``env`` as of ``pubench_in``.
+    """
+
+    def run(folder: Path, out: Path, err: Path, *arguments: Any, env: Mapping[str, str] | None = None) -> int:
+        words, clean = [str(a) for a in arguments], clean_environment(**(env or {}))
+        if _warm is not None:
+            (code,) = _warm.ask(words, folder, clean, [[str(out), str(err)]])
+            return code
+        with out.open("w") as stdout, err.open("w") as stderr:
+            return subprocess.call([SCRIPT, *words], cwd=folder, env=clean, stdout=stdout, stderr=stderr)
+
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -39,15 +39,14 @@ def imported(folder: Path, *runs: tuple[str, ...]) -> list[list[str]]:
 
 
 def test_a_run_and_its_stored_result_import_neither_a_compiler_nor_statistics(tmp_path: Path) -> None:
-    """Of optimizers: Adam, Adam with a schedule, SGD, AdamW; then the first run again, which is stored."""
+    """Of optimizers: Adam, Adam with a schedule, SGD, AdamW; then the first run again, which is stored.
+
+    The last one is of the other data set that is embedded: neither needs scikit-learn to be imported.
+    """
     kinds = (("nnpu",), ("pulda",), ("nnpu", "--set", "optimizer=sgd"), ("nnpu", "--set", "optimizer=adamw"), ("nnpu",))
     runs = [("run", "--data", "digits", *SHORT, "--method", *words) for words in kinds]
+    runs.append(("run", "--data", "breast-cancer", *SHORT, "--method", "upu"))
     assert imported(tmp_path, *runs) == [[]] * len(runs)
-
-
-@pytest.mark.parametrize("data", ["breast-cancer"])
-def test_no_embedded_data_set_needs_scikit_learn_to_be_imported(tmp_path: Path, data: str) -> None:
-    assert imported(tmp_path, ("run", "--method", "upu", "--data", data, *SHORT)) == [[]]
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="there is no make here")

@@ -34,7 +34,7 @@ def plugins() -> Registry:
 
 
 def plan_of(plugins: Registry, method: str, *sets: str) -> Plan:
-    layer = Layer.of("data.key=digits", f"method.key={method}", "execution.threads=1", *sets)
+    layer = Layer.of("data.key=digits", f"method.key={method}", "backbone.key=mlp-wang", "execution.threads=1", *sets)
     return resolve([layer], plugins)
 
 

@@ -164,7 +164,12 @@ class TestOtherPlugins:
     def test_draws_of_listeners_and_metrics_change_no_score(
         self, plugins: Registry, method: str, tmp_path: Path
     ) -> None:
-        length = {"puet": ["n_estimators=5"], "lbe-pu": ["epochs=2", "pre_training=2"]}.get(method, ["epochs=2"])
+        lengths = {
+            "puet": ["n_estimators=5"],
+            "lbe-pu": ["epochs=2", "pre_training=2"],
+            "p3mix-c": ["epochs=2", "warm_up=1", "steps_per_epoch=3"],
+        }
+        length = [*lengths.get(method, ["epochs=2"]), *([] if method == "puet" else ["backbone.key=mlp-wang"])]
         sets = ["data.key=conformance-tabular", "mechanism.c=0.3", "validation.fraction=0.25", *length]
         sets += [f"method.key={method}", "selection.criterion=last"]
         found = []

@@ -6,7 +6,8 @@ import csv
 import importlib.util
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -45,10 +46,19 @@ def pages() -> Iterator[ModuleType]:
     sys.path.remove(str(HOOK.parent))
 
 
+@pytest.fixture(scope="module")
+def page_of(pages: ModuleType) -> Callable[[Entry], str]:
+    """The page of a method, which is made of all stored rows: once for all tests."""
+    entries = {entry.key: entry for entry in METHODS}
+    made = cache(lambda key: str(pages.page(describe(entries[key]))))
+    return lambda entry: made(entry.key)
+
+
 @pytest.mark.parametrize("entry", METHODS, ids=lambda entry: entry.key)
-def test_a_page_has_reference_docstring_every_hyper_parameter_and_every_preset(pages: ModuleType, entry: Entry) -> None:
-    described = describe(entry)
-    page = pages.page(described)
+def test_a_page_has_reference_docstring_every_hyper_parameter_and_every_preset(
+    page_of: Callable[[Entry], str], entry: Entry
+) -> None:
+    described, page = describe(entry), page_of(entry)
     assert page.startswith(f"# {described['name']}\n")
     if described["reference"] is not None:  # the supervised oracle has none
         assert described["reference"]["title"] in page
@@ -69,11 +79,20 @@ def test_the_index_links_every_method(pages: ModuleType) -> None:
 # -------------------------------------------------------------------- what was measured
 
 
-def stored(method: str, column: str) -> Iterator[dict[str, str]]:
-    """The raw rows of a method in every file that has such a column."""
+@cache
+def all_stored() -> dict[str, list[dict[str, str]]]:
+    """method -> its raw rows in every file."""
+    found: dict[str, list[dict[str, str]]] = {}
     for path in sorted(RESULTS.glob("*.csv")):
         with path.open(newline="") as file:
-            yield from (row for row in csv.DictReader(file) if row.get("method") == method and column in row)
+            for row in csv.DictReader(file):
+                found.setdefault(row.get("method", ""), []).append(row)
+    return found
+
+
+def stored(method: str, column: str) -> list[dict[str, str]]:
+    """The raw rows of a method in every file that has such a column."""
+    return [row for row in all_stored().get(method, []) if column in row]
 
 
 def section(page: str) -> str:
@@ -83,16 +102,18 @@ def section(page: str) -> str:
     return rest.strip()
 
 
-def test_a_method_without_rows_is_said_to_be_unmeasured(pages: ModuleType) -> None:
+def test_a_method_without_rows_is_said_to_be_unmeasured(pages: ModuleType, page_of: Callable[[Entry], str]) -> None:
     assert len(MEASURED) >= 13
     for entry in METHODS:
         if entry not in MEASURED:
-            assert section(pages.page(describe(entry))) == pages.UNMEASURED
+            assert section(page_of(entry)) == pages.UNMEASURED
 
 
 @pytest.mark.parametrize("entry", MEASURED, ids=lambda entry: entry.key)
-def test_a_page_has_mean_deviation_and_number_of_seeds_of_every_data_set(pages: ModuleType, entry: Entry) -> None:
-    measured = section(pages.page(describe(entry)))
+def test_a_page_has_mean_deviation_and_number_of_seeds_of_every_data_set(
+    page_of: Callable[[Entry], str], entry: Entry
+) -> None:
+    measured = section(page_of(entry))
     table = measured.split("\n\n")[1]  # after the protocol's words
     values: dict[str, dict[str, dict[str, float]]] = {}  # data -> measure -> seed -> value
     for row in stored(entry.key, "accuracy_by_last"):
@@ -116,9 +137,9 @@ def test_a_page_has_mean_deviation_and_number_of_seeds_of_every_data_set(pages: 
 
 
 @pytest.mark.parametrize("entry", MEASURED, ids=lambda entry: entry.key)
-def test_a_page_has_the_cost_of_an_epoch_where_it_was_measured(pages: ModuleType, entry: Entry) -> None:
-    costs = list(stored(entry.key, "ratio"))
-    measured = section(pages.page(describe(entry)))
+def test_a_page_has_the_cost_of_an_epoch_where_it_was_measured(page_of: Callable[[Entry], str], entry: Entry) -> None:
+    costs = stored(entry.key, "ratio")
+    measured = section(page_of(entry))
     assert (" s per epoch" in measured) == bool(costs or entry.key == "nnpu")  # the reference is in every row
     if costs:
         seconds, ratios = ([float(row[name]) for row in costs] for name in ("seconds_per_epoch", "ratio"))

@@ -24,6 +24,8 @@ from pubench_core.plugins.registry import registry
 from pubench_core.request.resolving import method_class
 
 PRIOR = 0.37
+#: Enough to rank tumors.
+EPOCHS = 8
 #: What a model that was trained for a moment decides is far from its prior, which is not what is tested here.
 pytestmark = [pytest.mark.filterwarnings("ignore::pubench.PubenchWarning"), pytest.mark.usefixtures("one_thread")]
 
@@ -40,7 +42,7 @@ def table():
 @pytest.fixture(scope="module")
 def fitted(table):
     x, labeled, _ = table
-    return pubench.PUClassifier("nnpu", prior=PRIOR, epochs=20).fit(x, labeled)
+    return pubench.PUClassifier("nnpu", prior=PRIOR, epochs=EPOCHS).fit(x, labeled)
 
 
 def messy(x: pd.DataFrame) -> pd.DataFrame:
@@ -98,7 +100,7 @@ class TestScores:
             "nnpu",
             pubench.data(x, labeled),
             prior=PRIOR,
-            config={"epochs": 20},
+            config={"epochs": EPOCHS},
             results=tmp_path,
             tracking=False,
         )
@@ -117,7 +119,7 @@ class TestFrames:
     def test_text_gaps_dates_and_ids(self, table):
         x, labeled, positive = table
         frame = messy(x)
-        model = pubench.PUClassifier("nnpu", prior=PRIOR, epochs=20).fit(frame, labeled)
+        model = pubench.PUClassifier("nnpu", prior=PRIOR, epochs=EPOCHS).fit(frame, labeled)
         notes = " ".join(model.notes_)
         assert "'seen' (constant)" in notes
         assert "'patient_id' (probably an id" in notes

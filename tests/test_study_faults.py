@@ -17,7 +17,8 @@ import yaml
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 DOUBLES = Path(__file__).parent / "doubles"
-ELSEWHERE = "import socket\nsocket.gethostname = lambda: 'elsewhere'\n"
+#: Imported where the plugins are found, in the command and in its workers.
+ELSEWHERE = "from pubench_core.records import store\nstore._HOST = 'elsewhere'\n"
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +50,8 @@ class Place:
     def say(self, *words: str) -> subprocess.CompletedProcess[str]:
         return self._pubench(*words, env=self.site)
 
-    def start(self, *more: str, cold: bool = False, **env: str) -> Any:
-        return self._started(self.folder, *self.words(*more), cold=cold, env=self.site | env)
+    def start(self, *more: str, **env: str) -> Any:
+        return self._started(self.folder, *self.words(*more), env=self.site | env)
 
     def run(self, *more: str) -> tuple[int, dict[str, Any], str]:
         done = self.say(*self.words(*more))
@@ -171,14 +172,14 @@ def test_a_second_ctrl_c_gives_up_what_is_in_work(place: Place) -> None:
     assert not any(map(alive, place.trainings()))
 
 
-def test_two_commands_share_the_work_also_under_another_host_name(place: Place, tmp_path: Path) -> None:
+def test_two_commands_share_the_work_also_under_another_host_name(
+    place: Place, tmp_path: Path, make_distribution: Callable[..., Path]
+) -> None:
     place.write(seeds=8, seconds=0.5)
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    (elsewhere / "sitecustomize.py").write_text(ELSEWHERE)
+    elsewhere = make_distribution(tmp_path / "elsewhere", "elsewhere", {"pubench_elsewhere": ELSEWHERE})
     path = os.pathsep.join([str(elsewhere), place.site["PYTHONPATH"]])
     place.plan()
-    both = [place.start("-j", "1", cold=True), place.start("-j", "1", cold=True, PYTHONPATH=path)]
+    both = [place.start("-j", "1"), place.start("-j", "1", PYTHONPATH=path)]
     said = [json.loads(process.communicate()[0]) for process in both]
 
     assert [process.returncode for process in both] == [0, 0]

@@ -537,29 +537,14 @@ def test_a_listener_cannot_alter_what_is_recorded_or_shown(ask: Ask, results: Pa
     assert read_record(outcome.folder).result == outcome.result
 
 
-def test_a_full_disk_behind_stderr_ends_no_run(site: dict[str, str], tmp_path: Path) -> None:
-    script = str(Path(sys.executable).with_name("pubench"))
-    with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [
-                script,
-                "run",
-                "--method",
-                "upu",
-                "--data",
-                "digits",
-                "--set",
-                "epochs=3",
-                "--threads",
-                "1",
-                "--no-tracking",
-            ],
-            cwd=tmp_path,
-            stdout=subprocess.PIPE,
-            stderr=full,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-        )
-    assert done.returncode == 0
+FULL = Path("/dev/full")
+
+
+def test_a_full_disk_behind_stderr_ends_no_run(tmp_path: Path, pubench_into: Callable[..., int]) -> None:
+    (out := tmp_path / "out").touch()
+    words = ("run", "--method", "upu", "--data", "digits", "--set", "epochs=3", "--threads", "1", "--no-tracking")
+    assert pubench_into(tmp_path, out, FULL, *words, env={"OMP_NUM_THREADS": "1"}) == 0
+    assert "accuracy" in out.read_text()
     assert len(records(tmp_path / "results")) == 1
 
 
@@ -575,19 +560,12 @@ def test_a_warning_that_cannot_be_said_ends_no_run_in_python(ask: Ask, monkeypat
     assert execute(ask(), listeners=[Loud()]).folder.exists()
 
 
-def test_a_result_that_cannot_be_printed_is_recorded_and_said(site: dict[str, str], tmp_path: Path) -> None:
-    script = str(Path(sys.executable).with_name("pubench"))
-    with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [script, *map(str, WORST)],
-            cwd=tmp_path,
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, **site, "OMP_NUM_THREADS": "1"},
-        )
-    assert done.returncode == 1
-    assert done.stderr.splitlines()[-1] == (
+def test_a_result_that_cannot_be_printed_is_recorded_and_said(
+    site: dict[str, str], tmp_path: Path, pubench_into: Callable[..., int]
+) -> None:
+    (err := tmp_path / "err").touch()
+    assert pubench_into(tmp_path, FULL, err, *WORST, env={**site, "OMP_NUM_THREADS": "1"}) == 1
+    assert err.read_text().splitlines()[-1] == (
         "error: the output could not be written: No space left on device; what was recorded is there"
     )
     assert len(records(tmp_path / "results")) == 1
@@ -595,22 +573,18 @@ def test_a_result_that_cannot_be_printed_is_recorded_and_said(site: dict[str, st
 
 @pytest.mark.parametrize("words", [(), ("--format", "json")], ids=["table", "json"])
 def test_a_reader_that_has_seen_enough_ends_no_run(
-    site: dict[str, str], tmp_path: Path, words: tuple[str, ...]
+    site: dict[str, str], tmp_path: Path, words: tuple[str, ...], pubench_into: Callable[..., int]
 ) -> None:
     """``pubench run ... | head -1``"""
-    script = str(Path(sys.executable).with_name("pubench"))
-    with subprocess.Popen(
-        [script, *map(str, WORST), *words],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, **site, "OMP_NUM_THREADS": "1"},
-    ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        process.stdout.close()
-        said = process.stderr.read()
+    pipe, err = tmp_path / "pipe", tmp_path / "err"
+    os.mkfifo(pipe)
+    err.touch()
+    reader = threading.Thread(target=lambda: os.close(os.open(pipe, os.O_RDONLY)))  # opens once the run writes to it
+    reader.start()
+    pubench_into(tmp_path, pipe, err, *WORST, *words, env={**site, "OMP_NUM_THREADS": "1"})
+    reader.join()
+    said = err.read_text()
+    assert said
     assert "Traceback" not in said
     assert "rror" not in said
     assert len(records(tmp_path / "results")) == 1

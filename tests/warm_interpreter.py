@@ -17,6 +17,7 @@ import json
 import os
 import runpy
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -119,8 +120,8 @@ def is_tracked(words: list[str]) -> bool:
 def become(request: dict[str, Any]) -> None:
     """Turns this process into one that was started with the request's arguments."""
     os.chdir(request["folder"])
-    for number, path, mode in ((0, os.devnull, os.O_RDONLY), (1, request["out"], os.O_RDWR), (2, request["err"], 2)):
-        os.dup2(os.open(path, mode), number)
+    for number, path in ((0, os.devnull), (1, request["out"]), (2, request["err"])):
+        os.dup2(os.open(path, os.O_WRONLY if number and stat.S_ISFIFO(os.stat(path).st_mode) else os.O_RDWR), number)
     os.environ.clear()
     os.environ.update(request["env"])
     sys.argv = [request["script"], *request["arguments"]]

@@ -69,6 +69,12 @@ def reference_cases(key: str, group: str = "") -> list[tuple[str, Arrays]]:
     return sorted(cases.items())
 
 
+@lru_cache(maxsize=1)
+def _subject(key: str, sets: tuple[str, ...]) -> Subject:
+    """One for all checks of a method, which share what they train."""
+    return Subject.of(key, sets)
+
+
 class MethodConformance:
     """Every conformance check as a test of its own. ``key``: the installed method; ``sets``: what shortens it."""
 
@@ -80,7 +86,7 @@ class MethodConformance:
 
     @pytest.mark.parametrize("check", CHECKS)
     def test_conforms(self, check: str) -> None:
-        finding = check_one(Subject.of(self.key, self.sets), check)
+        finding = check_one(_subject(self.key, self.sets), check)
         if finding.verdict == "not applicable":
             pytest.skip(finding.reason)
         if finding.verdict == "declared":

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def trained(*sets: str) -> Trained:
-    layer = Layer.of("data.key=digits", "method.key=nnpu-ga", *sets)
+    layer = Layer.of("data.key=digits", "method.key=nnpu-ga", "backbone.key=mlp-wang", *sets)
     plan = resolve([layer], registry())
     return train(plan, build_problem(plan))
 

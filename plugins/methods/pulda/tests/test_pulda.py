@@ -22,7 +22,7 @@ SHORT = ("epochs=3", "warm_up=1", "steps_per_epoch=3", *LAST)
 
 
 def trained(*sets: str) -> Trained:
-    layer = Layer.of("data.key=digits", "method.key=pulda", *sets)
+    layer = Layer.of("data.key=digits", "method.key=pulda", "backbone.key=mlp-wang", *sets)
     plan = resolve([layer], registry())
     return train(plan, build_problem(plan))
 

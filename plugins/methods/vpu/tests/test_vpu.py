@@ -25,12 +25,13 @@ SHORT = ("steps_per_epoch=3", "batch_size=64", "epochs=3", "mechanism.c=0.3")
 
 
 def trained(*sets: str) -> Trained:
-    plan = resolve([Layer.of("data.key=digits", "method.key=vpu", *sets)], registry())
+    plan = resolve([Layer.of("data.key=digits", "method.key=vpu", "backbone.key=mlp-wang", *sets)], registry())
     return train(plan, build_problem(plan))
 
 
 def test_it_learns() -> None:
-    result = trained("epochs=10", "mechanism.c=0.3", "patience=3", "selection.criterion=native")
+    sets = ("epochs=10", "mechanism.c=0.3", "patience=3", "selection.criterion=native")
+    result = trained(*sets, "backbone.key=mlp")
     truth = result.evaluator.problem.truth_test
     assert ((result.scores["native"]["test"] > 0) == truth).mean() > 0.8
 

@@ -28,8 +28,8 @@ def hidden_labels(subject: Subject) -> None:
         raise NotApplicable("an oracle: it is granted the true labels")
     rng = np.random.default_rng(0)
     for scheme in ("case-control", "single-training-set"):
-        plan = subject.plan(scheme=scheme)
-        problem = subject.problem(plan)
+        usual = subject.usual(scheme)
+        plan, problem = usual.plan, usual.problem
         hidden = {}
         for name, part in (("truth_train", problem.split.train), ("truth_validation", problem.split.validation)):
             truth = getattr(problem, name).copy()
@@ -37,19 +37,15 @@ def hidden_labels(subject: Subject) -> None:
             assert not np.array_equal(truth, getattr(problem, name))
             hidden[name] = truth
         changed = dataclasses.replace(problem, **hidden)
-        assert_same(subject.scores(plan, problem), subject.scores(plan, changed), f"hidden labels permuted ({scheme})")
+        assert_same(usual.scores, subject.scores(plan, changed), f"hidden labels permuted ({scheme})")
 
 
 @check("order-of-the-file")
 def order_of_the_file(subject: Subject) -> None:
     """The same rows in another order in their file change no bit: files are sorted by class."""
-    plan = subject.plan()
-    problem = subject.problem(plan)
-    assert_same(
-        subject.scores(plan, problem),
-        subject.scores(plan, _file_reordered(problem)),
-        "the file's rows in another order",
-    )
+    usual = subject.usual()
+    reordered = _file_reordered(usual.problem)
+    assert_same(usual.scores, subject.scores(usual.plan, reordered), "the file's rows in another order")
 
 
 def _file_reordered(problem: Problem) -> Problem:
@@ -90,13 +86,13 @@ def _source_of(subject: Subject) -> Path:
 @check("callers-random-state")
 def callers_random_state(subject: Subject) -> None:
     """The global generators of python, numpy and torch neither influence a result nor are changed."""
-    plan, found = subject.plan(), []
-    for seed in (1, 2):
-        with caller_state(seed) as state:
-            found.append(subject.scores(plan))
-        changed = [name for name, same in state.items() if not same]
-        assert not changed, f"the caller's random state was changed: {', '.join(changed)}"
-    assert_same(found[0], found[1], "the caller's random state")
+    with caller_state(1):  # or whatever it was, where another check has trained it
+        usual = subject.usual()
+    with caller_state(2) as state:
+        scores = subject.scores(subject.plan())
+    changed = [name for name, same in state.items() if not same]
+    assert not changed, f"the caller's random state was changed: {', '.join(changed)}"
+    assert_same(usual.scores, scores, "the caller's random state")
 
 
 class _Opened(NamedTuple):
@@ -123,17 +119,19 @@ def _watch(event: str, arguments: tuple[object, ...]) -> None:
 
 
 def _opened_in_training(subject: Subject) -> list[_Opened]:
-    """What a second training in this process opens."""
+    """What a second training in this process opens; both checks look at the same one."""
+    return subject.once("opened", lambda: _watched_training(subject))
+
+
+def _watched_training(subject: Subject) -> list[_Opened]:
     global _opened
-    plan = subject.plan()
-    problem = subject.problem(plan)
-    subject.train(plan, problem)  # compilers fill their caches on first use
+    usual = subject.usual()  # compilers fill their caches on first use
     if not getattr(sys, "_pubench_watches", False):
         sys.addaudithook(_watch)  # hooks cannot be taken away again; this one is idle unless a check runs
         sys._pubench_watches = True  # type: ignore[attr-defined]
     _opened = []
     try:
-        subject.train(plan, problem)
+        subject.train(usual.plan, usual.problem)
     finally:
         found, _opened = _opened, None
     return found

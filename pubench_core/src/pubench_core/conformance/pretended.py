@@ -37,6 +37,8 @@ _INDEXES, _COPIES = _GETS | _PUTS, {aten._to_copy, aten.copy_}
 _CHECKS = {aten.multinomial}
 
 
+_CONTAINERS = (list, tuple, dict)
+_CHANGED = (Tensor, *_CONTAINERS)
 _META, _CPU = torch.device("meta"), torch.device("cpu")
 
 
@@ -157,6 +159,8 @@ class _Mode(TorchDispatchMode):
         known = {id(_held(t)): t for t in tensors}  # what is changed in place stays itself
         made = DeviceTensor if to_device else _held
         out = self._computed(func, args, kwargs)
+        if isinstance(out, Tensor):  # as nearly always
+            return known[id(out)] if id(out) in known else made(out)
         return _changed(out, lambda t: known[id(t)] if id(t) in known else made(t))
 
     def _computed(self, func: Any, args: Any, kwargs: Any) -> Any:
@@ -255,14 +259,11 @@ def _held(tensor: Tensor) -> Tensor:
 
 
 def _gather(values: Any, found: list[Tensor]) -> None:
-    """Adds all tensors in arguments or results, which may be lists of them."""
-    if isinstance(values, Tensor):
-        found.append(values)
-    elif isinstance(values, (list, tuple)):
-        for value in values:
-            _gather(value, found)
-    elif isinstance(values, dict):
-        for value in values.values():
+    """Adds all tensors in a container of arguments, which may be lists of them."""
+    for value in values.values() if isinstance(values, dict) else values:
+        if isinstance(value, Tensor):
+            found.append(value)
+        elif isinstance(value, _CONTAINERS):
             _gather(value, found)
 
 
@@ -284,7 +285,7 @@ def _changed(values: Any, change: Callable[[Tensor], Tensor]) -> Any:
     if isinstance(values, dict):
         return {name: _changed(value, change) for name, value in values.items()}
     if isinstance(values, (list, tuple)):
-        changed = [_changed(value, change) for value in values]
+        changed = [_changed(v, change) if isinstance(v, _CHANGED) else v for v in values]
         return tuple(changed) if isinstance(values, tuple) else changed
     return values
 

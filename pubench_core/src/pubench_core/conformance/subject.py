@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.metadata import EntryPoint
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,7 @@ from ..request.resolving import method_class
 from ..specs import DRAWN_SCHEMES
 
 FloatArray = npt.NDArray[np.float64]
+T = TypeVar("T")
 
 SAMPLES = EntryPoint("conformance-samples", "pubench_core.conformance.samples", GROUP)
 #: Steps per epoch of methods whose preset or default gives a number of them: about a pass over the 200 rows.
@@ -42,13 +44,32 @@ def registry_with_samples() -> Registry:
 
 
 @dataclass(frozen=True)
+class Usual:
+    """A training of a plain :meth:`Subject.plan`, which several checks look at and none may change."""
+
+    plan: Plan
+    problem: Problem
+    trained: Trained
+    seconds: float
+
+    @property
+    def scores(self) -> dict[str, FloatArray]:
+        """criterion/part -> scores."""
+        return scores_of(self.trained)
+
+
+@dataclass(frozen=True)
 class Subject:
-    """``sets``: what shortens the method for a check (``warm_up=1``), beside two short epochs of batches of 64."""
+    """``sets``: what shortens the method for a check (``warm_up=1``), beside two short epochs of batches of 64.
+
+    What several checks look at is made once per object: a method that was edited needs a new one.
+    """
 
     info: MethodInfo
     registry: Registry
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
     sets: tuple[str, ...] = ()
+    _kept: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def of(cls, key: str, sets: tuple[str, ...] = ()) -> Subject:
@@ -104,8 +125,25 @@ class Subject:
 
     def scores(self, plan: Plan, problem: Problem | None = None) -> dict[str, FloatArray]:
         """criterion/part -> scores, under the criteria that no true label enters."""
-        found = self.train(plan, problem).scores
-        return {f"{name}/{part}": scores for name, parts in found.items() for part, scores in parts.items()}
+        return scores_of(self.train(plan, problem))
+
+    def usual(self, scheme: str = "case-control") -> Usual:
+        """The training of the plain plan of a scheme, done at the first call."""
+
+        def trained() -> Usual:
+            started = time.perf_counter()
+            plan = self.plan(scheme=scheme)
+            problem = self.problem(plan)
+            return Usual(plan, problem, self.train(plan, problem), time.perf_counter() - started)
+
+        return self.once(("usual", scheme), trained)
+
+    def once(self, name: Hashable, make: Callable[[], T]) -> T:
+        """What ``make`` gives, made at the first call of this name; what it raises is raised again each time."""
+        if name not in self._kept:
+            self._kept[name] = make()
+        found: T = self._kept[name]
+        return found
 
     def runs_or_refuses(self, plan: Plan, what: str) -> None:
         """A result of finite scores, or one clear refusal (RequestError); anything else fails the check."""
@@ -122,6 +160,11 @@ class Subject:
     def on(self, device: torch.device) -> Subject:
         """The same subject on another device."""
         return replace(self, device=device)
+
+
+def scores_of(trained: Trained) -> dict[str, FloatArray]:
+    """criterion/part -> scores."""
+    return {f"{name}/{part}": scores for name, parts in trained.scores.items() for part, scores in parts.items()}
 
 
 def assert_finite(scores: dict[str, FloatArray], what: str) -> None:
