@@ -10,6 +10,7 @@ import importlib
 import inspect
 import statistics
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,17 +104,27 @@ UNMEASURED = "Nothing yet: no row of this method lies in `benchmarks/results/`."
 
 def measured(key: str, files: Iterable[Path]) -> list[str]:
     """The section of what was measured: a table per protocol, PU-Bench's main comparison first, and the cost."""
-    files, summary = list(files), summary_script()
-    main = summary.CONVENTIONAL
+    accuracy, costs = _by_method(tuple((path, path.stat().st_mtime_ns) for path in files))
+    main = summary_script().CONVENTIONAL
     groups: dict[Any, list[Any]] = {}
-    for row in summary.read_accuracy(files):
-        if row.method == key:
-            groups.setdefault(row.protocol, []).append(row)
+    for row in accuracy.get(key, ()):
+        groups.setdefault(row.protocol, []).append(row)
     parts: list[str] = []
     for protocol, rows in sorted(groups.items(), key=lambda group: (group[0] != main, -len(group[1]))):
         parts += [_protocol(protocol), _scores(rows), origin(rows)]
-    parts += _costs(row for row in summary.read_costs(files) if row.method == key)
+    parts += _costs(costs.get(key, ()))
     return ["## Measured", *(parts or [UNMEASURED])]
+
+
+@lru_cache(maxsize=1)
+def _by_method(files: tuple[tuple[Path, int], ...]) -> tuple[dict[str, list[Any]], dict[str, list[Any]]]:
+    """Rows of accuracy and of cost by method, read once for all pages. ``files``: with times of change."""
+    paths, summary = [path for path, _ in files], summary_script()
+    found: tuple[dict[str, list[Any]], dict[str, list[Any]]] = ({}, {})
+    for rows, by_method in zip((summary.read_accuracy(paths), summary.read_costs(paths)), found, strict=True):
+        for row in rows:
+            by_method.setdefault(row.method, []).append(row)
+    return found
 
 
 def _protocol(protocol: Any) -> str:

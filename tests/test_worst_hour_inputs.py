@@ -27,7 +27,7 @@ from safetensors.torch import load as tensors_of
 from safetensors.torch import save as file_of
 from torch import Tensor
 
-from pubench_core.data import encoding, posterior
+from pubench_core.data import checked_files, encoding
 from pubench_core.data.archives import members, opened
 from pubench_core.data.copies import sha256_of
 from pubench_core.data.dataset import DataRoot
@@ -657,7 +657,7 @@ class TestKeptPosterior:
         if how == "folder":
             path.mkdir()
         elif how == "of another shape":
-            posterior._keep(path, np.ones(7))
+            checked_files.keep(path, np.ones(7).tobytes())
         else:
             altered = bytearray(content)
             altered[40] ^= 1
