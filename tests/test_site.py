@@ -234,6 +234,15 @@ def test_of_the_draws_of_a_study_the_chosen_one_is_shown_and_every_record_is_pub
     assert len(records) == 1 + 7
     assert len(list((site / "records").glob("*/result.json"))) == 7
 
+    records_alone = tmp_path / "records-alone"
+    shutil.copytree(drawn, records_alone, ignore=shutil.ignore_patterns("studies"))
+    both = pubench.site([records_alone, drawn], tmp_path / "both", figures=False).parent
+    (key,) = re.findall(r'<table id="(first-s\d+)"', text_of(both / "index.html"))
+    assert table_of(both / "index.html", key)[1:] == [
+        ["nnpu", "50.00 (1 of 3)"],
+        ["nnpu [draws=chosen]", "75.00 ± 7.07 (2 of 3)"],
+    ]
+
 
 def test_rows_of_draws_are_read_as_draws(tmp_path: Path) -> None:
     with ROWS.open(newline="") as file:

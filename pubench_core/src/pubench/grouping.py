@@ -83,6 +83,10 @@ class Grid:
         return self.cells.get((row, column), Cell({}))
 
 
+#: Stands for hyper-parameters that were chosen among draws, for every run by itself.
+_DRAWN = "method.draws"
+
+
 @dataclass(frozen=True)
 class _Place:
     """A run or a failure, with what decides where it belongs. ``problem``, ``setup``: field -> value, as JSON."""
@@ -100,11 +104,9 @@ class _Place:
         flat["method.preset"] = spec.method.preset
         words = {field: _as_json(value) for field, value in flat.items()}
         setup = [field for field in words if field.split(".")[0] in ("method", "backbone", "prior")]
-        own = [field for field in setup if not (drawn and field.startswith("method.config."))]
-        other = [field for field in words if field not in setup and field != "seed"]
-        return cls(
-            name, spec.data.key, {field: words[field] for field in other}, {field: words[field] for field in own}, of
-        )
+        own = {field: words[field] for field in setup if not (drawn and field.startswith("method.config."))}
+        other = {field: words[field] for field in words if field not in setup and field != "seed"}
+        return cls(name, spec.data.key, other, own | ({_DRAWN: '"chosen"'} if drawn else {}), of)
 
     @property
     def column(self) -> tuple[str, str]:
@@ -200,17 +202,24 @@ def _row_fields(columns: Sequence[Sequence[_Place]]) -> list[str]:
     """What tells the setups under one name apart, on whichever problem they differ: the preset, if that is enough."""
     fields: dict[str, None] = {}
     for column in columns:
-        fields |= dict.fromkeys(_varying(column, lambda place: place.setup))
+        fields |= dict.fromkeys(_varying_setup(column))
     presets = [
         [place for place in column if place.setup["method.preset"] == preset]
         for column in columns
         for preset in {place.setup["method.preset"] for place in column}
     ]
-    if "method.preset" in fields and not any(_varying(group, lambda place: place.setup) for group in presets):
+    if "method.preset" in fields and not any(_varying_setup(group) for group in presets):
         return ["method.preset"]
     if len(fields) > 1:
         fields.pop("method.preset", None)  # other fields say what it changed
     return list(fields)
+
+
+def _varying_setup(places: Sequence[_Place]) -> list[str]:
+    """Runs whose hyper-parameters were chosen among draws differ from the others by that alone."""
+    kinds = [[place for place in places if (_DRAWN in place.setup) is drawn] for drawn in (False, True)]
+    found = [field for kind in kinds for field in _varying(kind, lambda place: place.setup)]
+    return [*found, *([_DRAWN] if all(kinds) else [])]
 
 
 def _label(name: str, values: Mapping[str, str], fields: Iterable[str]) -> str:

@@ -133,6 +133,8 @@ def _add_draws(found: Collected, chosen: Iterable[NamedRun], unchosen: Iterable[
     found.chosen |= {run.run_id for _, run in chosen}
     for run in unchosen:
         found.draws[run.run_id] = run
+        if not found.studies.get(run.run_id):  # an earlier folder holds its record and not the study
+            found.runs.pop(run.run_id, None)
         found.studies.setdefault(run.run_id, {})[study] = None
 
 
