@@ -30,7 +30,14 @@ RUNS: dict[str, dict[str, Any]] = {
     },
     "other classes, features and test part": {
         "method": {"key": "vpu"},
-        "data": {"key": "digits", "positive": [1, 3], "negative": [2, 4], "preprocess": "l2", "test_fraction": 0.3},
+        "data": {
+            "key": "digits",
+            "positive": [1, 3],
+            "negative": [2, 4],
+            "preprocess": "l2",
+            "test": "drawn",
+            "test_fraction": 0.3,
+        },
         "prior": 0.4,
         "seed": 42,
     },
