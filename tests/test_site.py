@@ -273,6 +273,19 @@ def test_rows_of_draws_are_read_as_draws(tmp_path: Path) -> None:
     assert len(table_of(site / "records.html", "records")) == 1 + 6
 
 
+def test_rows_of_no_study_stand_beside_those_of_one(tmp_path: Path) -> None:
+    with ROWS.open(newline="") as file:
+        reader = csv.DictReader(file)
+        columns, rows = list(reader.fieldnames or ()), list(reader)
+    alone = rows[0]["run_id"]
+    with (tmp_path / "rows.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, columns)
+        writer.writeheader()
+        writer.writerows(row | ({"study": ""} if row["run_id"] == alone else {}) for row in rows)
+    site = pubench.site(tmp_path / "rows.csv", tmp_path / "site", figures=False).parent
+    assert {row[0] for row in table_of(site / "records.html", "records")[1:]} == {row["run_id"] for row in rows}
+
+
 def test_rows_that_decide_every_row_alike_are_marked(tmp_path: Path) -> None:
     with ROWS.open(newline="") as file:
         reader = csv.DictReader(file)

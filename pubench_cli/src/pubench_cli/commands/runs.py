@@ -14,7 +14,7 @@ import typer
 from ..choices import Format, PairedTest, PredictFormat, any_key, criteria
 from ..options import MACHINE, RUN, Given, takes
 from ..process import Over
-from .shared import PrintFormat, RecordedRoot, RecordedRun, Results
+from .shared import PrintFormat, RecordedRoot, RecordedRun, Results, TestMeasure
 
 
 @takes()
@@ -80,7 +80,7 @@ def compare_methods(
     baseline: Annotated[
         str | None, typer.Option(help="Method that the others are tested against. (default: the first)")
     ] = None,
-    measure: Annotated[str, typer.Option(help="Measure on test rows.")] = "accuracy",
+    measure: TestMeasure = "accuracy",
     test: Annotated[PairedTest, typer.Option(help="Paired test over seeds.")] = PairedTest.t,
     set_: Annotated[
         list[str] | None,

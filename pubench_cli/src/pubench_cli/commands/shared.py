@@ -7,10 +7,16 @@ from typing import Annotated
 
 import typer
 
-from ..choices import Format, runs
+from ..choices import Format, criteria, runs
 from ..options import option
 
 PrintFormat = Annotated[Format, typer.Option("--format", help="How to print it.")]
+#: Of tables of results, and the criterion that chose the epochs in them.
+TestMeasure = Annotated[str, typer.Option(help="Measure on test rows.")]
+NamingCriterion = Annotated[
+    str | None,
+    typer.Option(help="Selection criterion. (default: the one that names the results)", autocompletion=criteria),
+]
 Results = Annotated[Path, typer.Option(help="Folder of records.")]
 Root = Annotated[Path | None, typer.Option("--data-root", help=option("--data-root").help)]
 #: For commands that carry out what a record has: data are where they were then, unless something else is said.

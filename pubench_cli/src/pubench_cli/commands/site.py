@@ -12,9 +12,9 @@ from typing import Annotated
 
 import typer
 
-from ..choices import Format, criteria, studies
+from ..choices import Format, studies
 from ..process import Over
-from .shared import PrintFormat, RecordedRoot
+from .shared import NamingCriterion, PrintFormat, RecordedRoot, TestMeasure
 
 
 class By(StrEnum):
@@ -32,11 +32,8 @@ def site(
     out: Annotated[Path, typer.Option(help="Folder of the site. One that is there is replaced.")] = Path("site"),
     study: Annotated[str | None, typer.Option(help="Only the runs of this study.", autocompletion=studies)] = None,
     by: Annotated[By, typer.Option(help="A table for each labeling and scheme, or for each study.")] = By.protocol,
-    measure: Annotated[str, typer.Option(help="Measure on test rows.")] = "accuracy",
-    criterion: Annotated[
-        str | None,
-        typer.Option(help="Selection criterion. (default: the one that names the results)", autocompletion=criteria),
-    ] = None,
+    measure: TestMeasure = "accuracy",
+    criterion: NamingCriterion = None,
     baseline: Annotated[
         str | None, typer.Option(help="Row that others are tested against. (default: nnpu, where it is there)")
     ] = None,

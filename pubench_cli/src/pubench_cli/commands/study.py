@@ -11,7 +11,7 @@ import typer
 from ..choices import CompareFormat, Format, ReportFormat, criteria, published, studies
 from ..options import option
 from ..process import Over
-from .shared import PrintFormat, Results, Root
+from .shared import NamingCriterion, PrintFormat, Results, Root, TestMeasure
 
 study_app = typer.Typer(
     name="study",
@@ -189,11 +189,8 @@ def report(
         str | None, typer.Option(help="A study of the folder. (default: all its records)", autocompletion=studies)
     ] = None,
     results: Results = Path("results"),
-    measure: Annotated[str, typer.Option(help="Measure on test rows.")] = "accuracy",
-    criterion: Annotated[
-        str | None,
-        typer.Option(help="Selection criterion. (default: the one that names the results)", autocompletion=criteria),
-    ] = None,
+    measure: TestMeasure = "accuracy",
+    criterion: NamingCriterion = None,
     baseline: Annotated[
         str | None, typer.Option(help="Method that others are tested against. (default: nnpu, where it is there)")
     ] = None,

@@ -144,11 +144,9 @@ def _rows(found: Collected, path: Path, study: str | None, criterion: str | None
     names = sorted({name for names in read.studies.values() for name in names})
     if study is not None and study not in names:
         raise unknown("study", study, names)
-    for name in names or [""]:
+    for name in (*names, "") if study is None else [study]:  # runs of no study come last
         mine = [run for run in read.runs if name in (read.studies.get(run.run_id) or {""})]
-        if study is not None and study != name:
-            continue
-        if any(run.run_id in read.draws for run in mine):
+        if name and any(run.run_id in read.draws for run in mine):
             named: list[NamedRun] = [(run.result.spec.method.key, run) for run in mine]
             chosen, note = best_of_draws(named, criterion or mine[0].result.selected)
             _add_draws(found, chosen, left_out(named, chosen), name)

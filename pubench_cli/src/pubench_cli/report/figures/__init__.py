@@ -215,8 +215,7 @@ def _costs(model: Model, rows: Sequence[str], column: Column) -> list[Cost]:
 
 def _across_settings(model: Model) -> Iterator[Drawn]:
     """Curves over how many are labeled, and mechanisms side by side, where settings differ in these."""
-    placed = [(s, c) for s in model.settings for c in s.columns if any((r, c.label) in model.ids() for r in model.rows)]
-    columns = [column for _, column in placed]
+    columns = [c for s in model.settings for c in s.columns if any((r, c.label) in model.ids() for r in model.rows)]
     yield from _curves(model, columns, "c", "frequency", "label frequency", "label frequency c (log scale)")
     against = "positive rate r: labeled rows as a share of P and U"
     yield from _curves(model, columns, "positive_rate", "positive-rate", "positive rate", against)
