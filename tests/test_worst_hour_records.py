@@ -619,6 +619,7 @@ def state() -> dict[str, Any]:
         "gradients": torch.is_grad_enabled(),
         "anomalies": torch.is_anomaly_enabled(),
         "mkldnn": torch.backends.mkldnn.enabled,
+        "denormal numbers": (torch.tensor(1e-39) * 1).item(),
         "numpy": np.geterr(),
         "folder": os.getcwd(),
         "environment": dict(os.environ),

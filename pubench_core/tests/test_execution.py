@@ -11,7 +11,7 @@ import pickle
 from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -25,6 +25,7 @@ from pubench_core.engine.train import train
 from pubench_core.errors import Cause, RecordError, RequestError, RunFailed
 from pubench_core.execution import run as execution
 from pubench_core.execution.compute import Audience, Finished, choose_device, compute
+from pubench_core.execution.environment import capture
 from pubench_core.execution.publish import publish
 from pubench_core.execution.run import execute
 from pubench_core.method import Method
@@ -81,11 +82,31 @@ class Idle(Failing):
         self.net = run.backbone()
 
 
+def denormal() -> float:
+    """A number of float32 that is too small to be normal, or 0 where such numbers count as zero."""
+    return (torch.tensor(1e-39, dtype=torch.float32) * 1).item()
+
+
+class Tiny(Failing):
+    """Keeps what denormal numbers are while it trains and while it first scores; lets them be, as a library could."""
+
+    seen: ClassVar[dict[str, float]] = {}
+
+    def fit(self, data: PUData, run: Run[Config]) -> None:
+        self.seen["fit"] = denormal()
+        super().fit(data, run)
+        torch.set_flush_denormal(False)
+
+    def decision_function(self, x: Tensor) -> Tensor:
+        self.seen.setdefault("score", denormal())
+        return super().decision_function(x)
+
+
 @hookimpl
 def pubench_methods() -> list[MethodInfo]:
     return [
         MethodInfo(key=key, name=key, summary="a test double", load=f"{__name__}:{name}")
-        for key, name in (("failing", "Failing"), ("idle", "Idle"))
+        for key, name in (("failing", "Failing"), ("idle", "Idle"), ("tiny", "Tiny"))
     ]
 
 
@@ -115,6 +136,7 @@ def ask(plugins: Registry, tmp_path: Path) -> Ask:
 
 def test_nobody_behind_the_plan_asks_the_registry(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = ask("epochs=1", "prior=estimated:from-scores", "execution.save_model=true", method="nnpu")
+    capture(torch.device("cpu"))  # which versions are installed is read once per process
 
     def refuse(*arguments: Any) -> Any:
         raise AssertionError("the registry is asked")
@@ -298,6 +320,28 @@ def test_an_interrupt_is_nobody_s_failure(ask: Ask, tmp_path: Path, monkeypatch:
     with pytest.raises(KeyboardInterrupt):
         execute(ask())
     assert not (tmp_path / "results" / "failed").exists()
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_denormal_numbers_count_as_zero_while_a_method_trains_and_nowhere_else(ask: Ask, before: bool) -> None:
+    if not torch.set_flush_denormal(before):
+        pytest.skip("torch cannot count denormal numbers as zero on this processor")
+    try:
+        outside = denormal()
+        said: list[str] = []
+        Tiny.seen.clear()
+        execute(ask(f"seed={2 + before}", method="tiny"), say=said.append)
+        assert Tiny.seen == {"fit": 0.0, "score": 0.0}
+        assert denormal() == outside == (0.0 if before else pytest.approx(1e-39))
+        assert not any("denormal" in line for line in said)
+    finally:
+        torch.set_flush_denormal(False)
+
+
+def test_a_run_that_fails_leaves_denormal_numbers_as_they_were(ask: Ask) -> None:
+    with pytest.raises(RunFailed):
+        execute(ask("method.config.fails=bug", method="failing"))
+    assert denormal() == pytest.approx(1e-39)
 
 
 # ---------------------------------------------------------------- listeners

@@ -54,6 +54,7 @@ def leave_traces() -> None:
     torch.set_grad_enabled(False)
     torch.autograd.set_detect_anomaly(True)
     torch.backends.mkldnn.enabled = False
+    torch.set_flush_denormal(True)
     np.seterr(all="raise")
     warnings.simplefilter("error")
     os.environ["PUBENCH_DATA"] = "/nowhere"

@@ -37,6 +37,26 @@ def isolated(seed: int, device: torch.device) -> Iterator[None]:
             random.setstate(python_state)
 
 
+def _counts_tiny_as_zero() -> bool:
+    return (torch.tensor(1e-39, dtype=torch.float32) * 1).item() == 0
+
+
+@contextmanager
+def tiny_numbers_as_zero() -> Iterator[None]:
+    """While the block runs, denormal numbers (below 1.2e-38 in float32) count as zero on the CPU.
+
+    Weight decay leaves nothing but such numbers of weights without a gradient, and a processor computes with them many
+    times slower: the epochs of a network that decides every row alike took up to 17 times as long as its first ones.
+    It holds for the calling thread and the threads that it starts, on processors where torch can do it.
+    """
+    before = _counts_tiny_as_zero()
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(before)
+
+
 @dataclass(frozen=True)
 class _Setting:
     """``tacit``: imports change it as well, so that a change says nothing about a method."""
@@ -97,6 +117,7 @@ _SETTINGS = (
     _Setting("torch's matmul precision", torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
     _Setting("torch's number of threads", torch.get_num_threads, torch.set_num_threads),
     _Setting("torch's deterministic mode", torch.get_deterministic_debug_mode, torch.set_deterministic_debug_mode),
+    _Setting("torch's flushing of denormal numbers", _counts_tiny_as_zero, torch.set_flush_denormal),
     _flag(torch.backends.mkldnn, "enabled"),
     _flag(torch.backends.cudnn, "enabled"),
     _flag(torch.backends.cudnn, "benchmark"),

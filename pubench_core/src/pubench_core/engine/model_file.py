@@ -28,6 +28,7 @@ from ..backbones.base import Backbone
 from ..data.encoding import Column, as_plain
 from ..data.preprocess import Preprocessing
 from ..errors import PluginError, PubenchError, RecordError, RequestError, said_by, shown
+from ..isolation import tiny_numbers_as_zero
 from ..method import AnyMethod
 from ..plugins.info import BackboneInfo, MethodInfo
 from ..plugins.registry import Registry, load
@@ -84,7 +85,8 @@ class SavedModel:
         values = self.preprocessing.apply_to_raw(x)
         scorer = self.method.candidates()[self.candidate]
         rows = torch.arange(len(values))
-        found = score_rows(scorer, Features(torch.from_numpy(values)), rows)
+        with tiny_numbers_as_zero():
+            found = score_rows(scorer, Features(torch.from_numpy(values)), rows)
         return np.asarray(found.double().numpy())
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import torch
 
 from ..errors import Cause, PluginError, PubenchError, RunFailed, said_by
-from ..isolation import isolated
+from ..isolation import isolated, tiny_numbers_as_zero
 from ..method import AnyMethod
 from ..metric import FloatArray
 from ..plugins.events import EpochFinished
@@ -76,6 +76,7 @@ class Trained:
         return {name: self.states[state].scores for name, state in self.state_of.items()}
 
 
+@tiny_numbers_as_zero()
 def train(
     plan: Plan,
     problem: Problem,
