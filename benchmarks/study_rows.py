@@ -7,6 +7,9 @@ too; nothing is written there. Measures are of the test part, in percent; a cell
 ``settings`` is what was set beyond preset and data set (``validation.fraction=0.01``), as ``pubench run --set`` takes
 it. ``draw`` is the number of a hyper-parameter draw, empty where a study has none. ``seconds`` are a method's own only
 where ``at_once`` is 1.
+
+With ``--add``, rows that stand in the file stay there where the folder has no record of the same run (the same
+configuration and seed, whatever code computed it): so a study may be measured on several machines.
 """
 
 from __future__ import annotations
@@ -40,6 +43,9 @@ ORDER = (
     "data", "method", "mechanism", "c", "positive_rate", "scheme", "prior", "preset", "settings", "seed", "run_id",
     "criterion",
 )  # fmt: skip
+NUMBERS = ("c", "positive_rate", "seed")
+#: What is the same of two runs that measure the same.
+RUN = (*(name for name in ORDER if name not in ("run_id", "criterion")), "draw")
 
 
 def rows(results: Path, study: str | None) -> list[dict[str, Any]]:
@@ -55,7 +61,27 @@ def rows(results: Path, study: str | None) -> list[dict[str, Any]]:
     print(f"{plan.name}: {len(mine)} of {len(planned)} runs are recorded", file=sys.stderr)
     asked: dict[str, str] = {}
     found = [row for record in mine for row in _rows(record, plan.name, planned[record.result.run_id], asked)]
-    return sorted(found, key=lambda row: tuple(row[name] for name in ORDER))
+    return sorted(found, key=_place)
+
+
+def added(file: Path, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of runs, and those of a file's rows that are of other runs."""
+    with file.open(newline="") as lines:
+        reader = csv.DictReader(lines)
+        if tuple(reader.fieldnames or ()) != COLUMNS:
+            sys.exit(f"{file} has other columns than {', '.join(COLUMNS)}: leave --add out to write it anew")
+        known = {_run(row) for row in found}
+        older = [row for row in reader if _run(row) not in known]
+    print(f"{len({_run(row) for row in older})} runs stay as {file} has them", file=sys.stderr)
+    return sorted([*older, *found], key=_place)
+
+
+def _run(row: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(str(row[name]) for name in RUN)
+
+
+def _place(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(float(row[name] or -1) if name in NUMBERS else row[name] for name in ORDER)
 
 
 def _rows(record: Record, study: str, draw: int | None, asked: dict[str, str]) -> Iterator[dict[str, Any]]:
@@ -153,9 +179,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", type=Path, help="folder of records")
     parser.add_argument("out", type=Path, help="the CSV file, written anew")
+    parser.add_argument("--add", action="store_true", help="keep its rows of runs that the folder has no record of")
     parser.add_argument("--study", help="its name, where the folder holds several")
     options = parser.parse_args()
     found = rows(options.results, options.study)
+    if options.add:
+        found = added(options.out, found)
     with options.out.open("w", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()

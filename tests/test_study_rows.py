@@ -107,6 +107,34 @@ def test_rows_are_in_the_same_order_whenever_they_are_made(script: object, recor
     assert read[0].protocol.sets == ("epochs=2", "validation.fraction=0.05")
 
 
+def test_rows_of_runs_that_the_folder_does_not_have_stay_if_asked(
+    script: object, recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module: ModuleType = script("study_rows")  # type: ignore[operator]
+    file = tmp_path / "a.csv"
+
+    def write(*options: str) -> list[dict[str, str]]:
+        monkeypatch.setattr(sys, "argv", ["study_rows.py", str(recorded), str(file), *options])
+        module.main()
+        with file.open(newline="") as lines:
+            return list(csv.DictReader(lines))
+
+    written = write()
+    elsewhere = {**written[0], "run_id": "elsewhere", "seed": "3"}
+    with file.open("w", newline="") as lines:
+        writer = csv.DictWriter(lines, module.COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows([{**written[0], "code": "another", "run_id": "older"}, elsewhere])
+    both = write("--add")
+    assert [row for row in both if row != elsewhere] == written
+    assert [row["seed"] for row in both] == sorted((row["seed"] for row in both), key=int)
+    assert write("--add") == both
+    assert write() == written
+    file.write_text("method,data\n")
+    with pytest.raises(SystemExit, match=r"a\.csv has other columns"):
+        write("--add")
+
+
 # -------------------------------------------------------------------- beside the older rows
 
 
