@@ -2,10 +2,10 @@
 
     python benchmarks/pass_counts.py --data spambase --method self-pu lagam-pu --out benchmarks/results/pass-counts.csv
 
-Preset ``pubench``, seed 2, every planned epoch (no patience), validation and test scored after each. ``forward``: rows
-through a network without a gradient, ``trained``: rows that are differentiated as well, which count three times (the
-backward pass costs two forward passes). Fashion-MNIST's network is replaced by a linear one, since the count is the
-same: neither the figures of such a run nor its seconds mean anything.
+Preset ``pubench`` unless ``--preset`` names another, seed 2, every planned epoch (no patience), validation and test
+scored after each. ``forward``: rows through a network without a gradient, ``trained``: rows that are differentiated as
+well, which count three times (the backward pass costs two forward passes). Fashion-MNIST's network is replaced by a
+linear one, since the count is the same: neither the figures of such a run nor its seconds mean anything.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def linear(shape: tuple[int, ...], outputs: int) -> Backbone:
     return Backbone([nn.Flatten()], nn.Identity(), torch.Size(shape).numel(), outputs)
 
 
-def counted(method: str, data: str, root: Path | None, sets: list[str]) -> Counted:
+def counted(method: str, data: str, preset: str, root: Path | None, sets: list[str]) -> Counted:
     """The rows of one run."""
     networks.lenet = linear  # type: ignore[assignment]
     counts = Counted()
@@ -59,7 +59,7 @@ def counted(method: str, data: str, root: Path | None, sets: list[str]) -> Count
             data=data,
             c=0.1,
             seed=2,
-            preset="pubench",
+            preset=preset,
             config={"patience": None} | dict(text.split("=", 1) for text in sets),
             validation=0.01,
             data_root=root,
@@ -74,14 +74,16 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--method", nargs="+", required=True)
     parser.add_argument("--data", default="spambase")
+    parser.add_argument("--preset", default="pubench")
     parser.add_argument("--root", type=Path)
     parser.add_argument("--set", action="append", default=[])
     options = parser.parse_args()
     for method in options.method:
-        counts = counted(method, options.data, options.root, options.set)
+        counts = counted(method, options.data, options.preset, options.root, options.set)
         row = {
             "method": method,
             "data": options.data,
+            "preset": options.preset,
             "forward": counts.forward,
             "trained": counts.trained,
             "cost": counts.forward + 3 * counts.trained,

@@ -1,0 +1,69 @@
+"""Seconds of ``pubench study report`` on 2,880 runs as one HTML page, and the page's size.
+
+    python benchmarks/report_time.py benchmarks/results/report-time.csv
+
+16 methods, 6 data sets, 3 label frequencies, 10 seeds; results are made by hand as those of the tests are (numbers are
+drawn, nothing is trained). ``processor_seconds`` is what the command computed, ``seconds`` what passed; ``start`` and
+``start_processor`` are those of ``pubench study report --help`` in between, which does nothing. Five rounds after one
+that is not counted, which leaves compiled files and the disk's cache behind.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from raw_rows import append, commit, machine
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "doubles"))
+from made_studies import made_study, stored
+
+SCRIPT = Path(sys.executable).parent / "pubench"
+METHODS = (
+    "nnpu", "upu", "pn", "pusb", "vpu", "nnpu-ga", "dist-pu", "pulda", "cvir", "lbe-pu", "mpe-pu", "robust-pu", "pan",
+    "pubn", "self-pu", "p3mix-c",
+)  # fmt: skip
+DATA = ("spambase", "20news", "connect-4", "mnist", "fashion-mnist", "usps")
+CS = (0.05, 0.1, 0.3)
+ROUNDS = 5
+
+
+def timed(*words: str) -> tuple[float, float]:
+    """Seconds that passed and seconds of the processor, of a command that must succeed."""
+    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run([SCRIPT, *words], check=True, stdout=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return time.perf_counter() - started, processor
+
+
+def main(out: Path) -> None:
+    results = made_study(METHODS, DATA, range(10), CS)
+    with tempfile.TemporaryDirectory() as folder:
+        records, page = stored(Path(folder) / "results", results), Path(folder) / "report.html"
+        for turn in range(ROUNDS + 1):
+            start, start_processor = timed("study", "report", "--help")
+            seconds, processor = timed("study", "report", str(records), "--format", "html", "--out", str(page))
+            row = {
+                "runs": len(results),
+                "seconds": round(seconds, 2),
+                "processor_seconds": round(processor, 2),
+                "start": round(start, 2),
+                "start_processor": round(start_processor, 2),
+                "page_mb": round(page.stat().st_size / 1e6, 2),
+                "load": round(os.getloadavg()[0], 1),
+                "commit": commit(),
+                "machine": machine(),
+            }
+            print(row, flush=True)
+            if turn:
+                append(out, row)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
