@@ -11,19 +11,16 @@ that is not counted, which leaves compiled files and the disk's cache behind.
 from __future__ import annotations
 
 import os
-import resource
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
+from overhead import SCRIPT, seconds_of
 from raw_rows import append, commit, machine
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "doubles"))
 from made_studies import made_study, stored
 
-SCRIPT = Path(sys.executable).parent / "pubench"
 METHODS = (
     "nnpu", "upu", "pn", "pusb", "vpu", "nnpu-ga", "dist-pu", "pulda", "cvir", "lbe-pu", "mpe-pu", "robust-pu", "pan",
     "pubn", "self-pu", "p3mix-c",
@@ -31,30 +28,22 @@ METHODS = (
 DATA = ("spambase", "20news", "connect-4", "mnist", "fashion-mnist", "usps")
 CS = (0.05, 0.1, 0.3)
 ROUNDS = 5
-
-
-def timed(*words: str) -> tuple[float, float]:
-    """Seconds that passed and seconds of the processor, of a command that must succeed."""
-    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    subprocess.run([SCRIPT, *words], check=True, stdout=subprocess.DEVNULL)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return time.perf_counter() - started, processor
+REPORT = (SCRIPT, "study", "report")
 
 
 def main(out: Path) -> None:
-    results = made_study(METHODS, DATA, range(10), CS)
+    results, env = made_study(METHODS, DATA, range(10), CS), dict(os.environ)
     with tempfile.TemporaryDirectory() as folder:
         records, page = stored(Path(folder) / "results", results), Path(folder) / "report.html"
         for turn in range(ROUNDS + 1):
-            start, start_processor = timed("study", "report", "--help")
-            seconds, processor = timed("study", "report", str(records), "--format", "html", "--out", str(page))
+            start = seconds_of([*REPORT, "--help"], env)
+            report = seconds_of([*REPORT, records, "--format", "html", "--out", page], env)
             row = {
                 "runs": len(results),
-                "seconds": round(seconds, 2),
-                "processor_seconds": round(processor, 2),
-                "start": round(start, 2),
-                "start_processor": round(start_processor, 2),
+                "seconds": round(report.wall, 2),
+                "processor_seconds": round(report.cpu, 2),
+                "start": round(start.wall, 2),
+                "start_processor": round(start.cpu, 2),
                 "page_mb": round(page.stat().st_size / 1e6, 2),
                 "load": round(os.getloadavg()[0], 1),
                 "commit": commit(),
