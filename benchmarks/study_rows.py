@@ -25,7 +25,8 @@ from typing import Any
 
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import ENVIRONMENT
-from pubench_core.records.store import Record, RecordStore
+from pubench_core.records.record import Record
+from pubench_core.records.store import RecordStore
 from pubench_core.request import Layer, resolve
 from pubench_core.results import CriterionResult, Environment
 from pubench_core.specs import RunSpec

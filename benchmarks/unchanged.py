@@ -24,8 +24,8 @@ import numpy as np
 import raw_rows
 
 from pubench_core.records.files import MODEL, PREDICTIONS, read_scores
+from pubench_core.records.record import read_record
 from pubench_core.records.scores import scores_of
-from pubench_core.records.store import read_record
 
 TABLE = ("--data", "TABLE", "--label-col", "labeled", "--prior", "0.35", "--set", "epochs=4")
 RUNS: dict[str, tuple[str, ...]] = {

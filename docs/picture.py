@@ -13,7 +13,7 @@ from rich.console import Console
 
 from pubench_cli import console, results
 from pubench_core.plugins.registry import registry
-from pubench_core.records.store import read_record
+from pubench_core.records.record import read_record
 
 #: A terminal window without rich's web font: the viewer's own monospace font is used.
 FRAME = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xml:space="preserve"

@@ -39,7 +39,7 @@ RECORD = f"""# Fields of a record
 
 The content of `result.json`, format {RECORD_VERSION}, field by field; then that of `failure.json` and
 `environment.json`. A field is left out of the file where it is at its default. The models are
-`pubench_core.results.Result`, `Failure` and `Environment`; `pubench_core.records.store.read_record(folder)` gives a
+`pubench_core.results.Result`, `Failure` and `Environment`; `pubench_core.records.record.read_record(folder)` gives a
 record as a typed object.
 
 """

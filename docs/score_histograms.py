@@ -16,8 +16,8 @@ import numpy as np
 from pubench_cli.report.figures.histograms import ScorePanel, score_histograms
 from pubench_cli.report.figures.style import plain_style
 from pubench_core.records.files import read_scores
+from pubench_core.records.record import read_record
 from pubench_core.records.scores import scores_name
-from pubench_core.records.store import read_record
 
 
 def panels(folder: Path) -> Iterator[ScorePanel]:

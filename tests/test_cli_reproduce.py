@@ -14,7 +14,7 @@ import pytest
 
 from pubench.reproducing import compared
 from pubench_core.records.files import read_scores
-from pubench_core.records.store import read_record
+from pubench_core.records.record import read_record
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 

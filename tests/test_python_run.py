@@ -11,7 +11,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 import pubench
-from pubench_core.records.store import read_record
+from pubench_core.records.record import read_record
 
 pytestmark = pytest.mark.filterwarnings("ignore::pubench.PubenchWarning")
 QUICK = {"config": {"epochs": 2}, "tracking": False}

@@ -14,7 +14,7 @@ from pubench_cli.report.figures.histograms import BINS, ScorePanel, _edges, scor
 from pubench_cli.report.figures.style import plain_style
 from pubench_cli.scores import _panels
 from pubench_core.records.files import SCORES, TRAINING_SCORES, read_scores
-from pubench_core.records.store import read_record
+from pubench_core.records.record import read_record
 
 # What two epochs reach is warned of, and beside the point here.
 pytestmark = pytest.mark.filterwarnings("ignore::pubench.PubenchWarning")

@@ -30,7 +30,8 @@ from pubench_core.execution.run import Outcome, execute
 from pubench_core.plugins.events import RunFinished, RunStarted
 from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.records.files import ENVIRONMENT, MODEL, RESULT, SCORES, SPEC
-from pubench_core.records.store import RecordStore, read_record, result_text
+from pubench_core.records.record import read_record, result_text
+from pubench_core.records.store import RecordStore
 from pubench_core.request import Layer, Plan, resolve
 from pubench_core.results import Failure
 
@@ -466,7 +467,7 @@ def test_a_claim_of_a_killed_process_holds_nobody_up(results: Path) -> None:
 
 
 def test_a_store_whose_lock_is_held_for_long_is_said(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pubench_core.records.store._PATIENCE", 0.1)
+    monkeypatch.setattr("pubench_core.records.incoming._PATIENCE", 0.1)
     (results / ".incoming").mkdir(parents=True)
     with filelock.FileLock(results / ".incoming" / ".lock"), pytest.raises(RequestError, match="could not be acquired"):
         RecordStore(results).check_writable()

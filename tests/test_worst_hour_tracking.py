@@ -26,7 +26,7 @@ from pubench_core.execution.run import Outcome, execute
 from pubench_core.plugins.events import RunFinished
 from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.records.files import ENVIRONMENT, RESULT
-from pubench_core.records.store import result_text
+from pubench_core.records.record import result_text
 from pubench_core.request import Layer, resolve
 from pubench_core.results import Environment
 from pubench_core.specs.secrets import without_password

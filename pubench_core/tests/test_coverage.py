@@ -22,8 +22,9 @@ from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.records import store as records
 from pubench_core.records.files import MODEL, PREDICTIONS, RESULT, SCORES, TRACE, read_scores
+from pubench_core.records.record import Record, read_record
 from pubench_core.records.scores import scores_name
-from pubench_core.records.store import Record, RecordStore, read_record
+from pubench_core.records.store import RecordStore
 from pubench_core.request import Layer, Plan, resolve
 from pubench_core.results import Code
 

@@ -33,7 +33,8 @@ from pubench_core.plugins import registry as plugin_registry
 from pubench_core.plugins.events import EpochFinished, RunFinished, RunStarted
 from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.records.files import ENVIRONMENT, MODEL, RESULT, SCORES, SPEC, TRACE, read_scores
-from pubench_core.records.store import RecordStore, read_record
+from pubench_core.records.record import read_record
+from pubench_core.records.store import RecordStore
 from pubench_core.request import Layer, Plan, resolve
 from pubench_core.results import Environment, Failure
 from pubench_core.specs.config import TrainingConfig

@@ -22,8 +22,8 @@ from pubench_core.metric import Knowledge, Measurer, MetricPlugin, MetricValue, 
 from pubench_core.plugins.events import EpochFinished
 from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.records.files import RESULT, read_scores
+from pubench_core.records.record import read_record
 from pubench_core.records.scores import knowledge_of, scores_name
-from pubench_core.records.store import read_record
 from pubench_core.request import Layer, resolve
 from pubench_core.request.metrics import Installed
 from pubench_core.results import Estimate, Measure

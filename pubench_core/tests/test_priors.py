@@ -23,7 +23,7 @@ from pubench_core.execution.run import Outcome, execute
 from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.prior import PriorEstimate, PriorEstimator
 from pubench_core.records.files import RESULT
-from pubench_core.records.store import read_record
+from pubench_core.records.record import read_record
 from pubench_core.request import Layer, resolve
 from pubench_core.request.identity import code_of
 from pubench_core.results import Failure

@@ -19,7 +19,8 @@ from pubench.grouping import FailedRun
 from pubench.running import RunResult
 from pubench.significance import Friedman, friedman, holm, paired_t, wilcoxon
 from pubench_core.plugins.info import MetricInfo
-from pubench_core.records.store import RecordStore, result_text
+from pubench_core.records.record import result_text
+from pubench_core.records.store import RecordStore
 from pubench_core.results import Code, CriterionResult, Measure, PriorFacts
 from pubench_core.specs import BackboneSpec, RunSpec
 from pubench_core.specs.canonical import short_hash

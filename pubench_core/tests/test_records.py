@@ -14,7 +14,8 @@ from made_results import RUN, made_failure, made_result
 
 from pubench_core.errors import Hint, RecordError, RequestError
 from pubench_core.records.files import RESULT, write_json, write_predictions, write_rows
-from pubench_core.records.store import OtherFormat, RecordStore, read_record, result_text
+from pubench_core.records.record import OtherFormat, read_record, result_text
+from pubench_core.records.store import RecordStore
 from pubench_core.results import RECORD_VERSION, Failure, Result
 
 #: Above any process id that Linux or macOS hands out.

@@ -19,7 +19,8 @@ from pubench_core.engine.model_file import SavedModel, load_model
 from pubench_core.errors import RecordError, RequestError, RunFailed
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import MODEL, ids_in, predictions_of, write_predictions
-from pubench_core.records.store import RecordStore, read_record
+from pubench_core.records.record import read_record
+from pubench_core.records.store import RecordStore
 
 from .console import err
 from .machine import print_json

@@ -155,8 +155,9 @@ def _numbers(frame: DataFrame, column: str, path: Path) -> npt.NDArray[np.float6
 def _subject_of_run(run: str, results: Path) -> Subject:
     """The validation part of a run, in the state that names its result: rows that it was not trained on."""
     from pubench_core.records.files import read_scores
+    from pubench_core.records.record import read_record
     from pubench_core.records.scores import scores_of
-    from pubench_core.records.store import RecordStore, read_record
+    from pubench_core.records.store import RecordStore
 
     folder = RecordStore(results).locate(run)
     result, arrays = read_record(folder).result, read_scores(folder)

@@ -14,8 +14,9 @@ import numpy as np
 
 from pubench_core.errors import RequestError, unknown
 from pubench_core.records.files import SCORES, TRAINING_SCORES, Arrays, read_scores, sync
+from pubench_core.records.record import Record, read_record
 from pubench_core.records.scores import scores_name
-from pubench_core.records.store import Record, RecordStore, read_record
+from pubench_core.records.store import RecordStore
 
 from .machine import print_json
 from .report.figures.histograms import ScorePanel, score_histograms

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from pubench_core.data.dataset import Progress, silent
 from pubench_core.errors import RecordError
 from pubench_core.records.files import ENVIRONMENT, SCORES, Arrays, read_scores
+from pubench_core.records.record import Record, read_record
 from pubench_core.records.scores import scores_of
-from pubench_core.records.store import Record, read_record
 from pubench_core.results import Environment, Result
 
 if TYPE_CHECKING:

@@ -20,7 +20,8 @@ from pubench_core.plugins.events import RunFinished
 from pubench_core.plugins.listeners import Listeners
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import RESULT
-from pubench_core.records.store import OtherFormat, Record, RecordStore
+from pubench_core.records.record import OtherFormat, Record
+from pubench_core.records.store import RecordStore
 from pubench_core.results import RECORD_VERSION
 
 pytestmark = pytest.mark.filterwarnings("ignore:The ``noload``", "ignore::DeprecationWarning")

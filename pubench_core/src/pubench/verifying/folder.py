@@ -12,7 +12,8 @@ from pydantic import ValidationError
 
 from pubench_core.errors import RecordError, shortened
 from pubench_core.records.files import ENVIRONMENT, RESULT, SPEC
-from pubench_core.records.store import Record, RecordStore, read_record
+from pubench_core.records.record import Record, read_record
+from pubench_core.records.store import RecordStore
 from pubench_core.results import Environment
 from pubench_core.study.export import SUMS
 

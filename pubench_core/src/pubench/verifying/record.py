@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pubench_core.errors import PluginError, RecordError, RequestError, shortened
 from pubench_core.records.files import SCORES, read_scores
-from pubench_core.records.store import Record
+from pubench_core.records.record import Record
 
 from .code import Digests, other_code
 from .folder import wrong_files

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pubench_core.errors import PubenchError, RunFailed
-from pubench_core.records.store import Record
+from pubench_core.records.record import Record
 
 from ..reproducing import Reproduction, reproduce
 from .found import Again, Problem

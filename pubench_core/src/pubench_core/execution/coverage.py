@@ -9,8 +9,9 @@ from ..metric import Knowledge, Measurer
 from ..records.asked import Asked, lacks, unmeasured
 from ..records.files import Arrays, read_scores
 from ..records.measures import Measures, measures_of
+from ..records.record import OtherFormat, Record
 from ..records.scores import knowledge_of, scores_of
-from ..records.store import OtherFormat, Record, RecordStore
+from ..records.store import RecordStore
 from ..request.plan import Plan
 from ..results import Code, Measure, Result
 

@@ -30,8 +30,9 @@ from ..records.files import (
     write_yaml,
 )
 from ..records.pictures import write_pictures
+from ..records.record import Record, result_text
 from ..records.scores import scores_name
-from ..records.store import Record, RecordStore, result_text
+from ..records.store import RecordStore
 from ..request.plan import Plan
 from ..results import Code, Environment, Failure, Result
 from .compute import Finished, model_warning

@@ -19,7 +19,8 @@ from ..isolation import left_as_found
 from ..plugins.events import RunFinished
 from ..plugins.listeners import Listeners
 from ..records.files import FAILURE
-from ..records.store import Record, RecordStore
+from ..records.record import Record
+from ..records.store import RecordStore
 from ..request.plan import Plan
 from ..results import Code, Environment, Failure, Result
 from .compute import Audience, Finished, captured, choose_device, compute, staying

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..results import CriterionResult, Result
 from ..specs import RunSpec
 from .files import MODEL, SAMPLES, SCORES, TRACE, TRAINING_SCORES
-from .store import Record
+from .record import Record
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from ..plugins.registry import Registry
 from ..results import Measure, Result
 from ..specs.canonical import short_hash
 from .files import RESULT
-from .store import Record, RecordStore
+from .record import Record
+from .store import RecordStore
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -4,112 +4,29 @@
 ``<results>/superseded/`` what a newer record of the same run replaced, ``<results>/failed/`` runs that failed or
 were refused.
 
-Everything in ``.incoming`` has an owner, who holds the lock beside it for as long as he lives: a process number says
-nothing on another host or in another container. Folders are made, put in place and cleared under one more lock, the
-store's, which nobody holds for longer than a few renames.
+A finished folder is put in its place under the lock of :mod:`.incoming`.
 """
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import re
-import secrets
 import shutil
-import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from os.path import isdir, isfile  # False where a folder may not be entered; pathlib's raise there
 from pathlib import Path
 
-import filelock
-from pydantic import ValidationError
-
 from ..errors import Hint, RecordError, RequestError, RunTaken, shortened
-from ..results import RECORD_VERSION, Failure, Result
+from ..results import Failure, Result
 from .files import FAILURE, RESULT, replace_text, sync, write_json
+from .incoming import Incoming, abandoned, of_this_host, ours, owner, run_of
+from .record import Record, Records, read_record, result_text
 
-#: A folder in ``.incoming``: of which run, and whose (older versions wrote the process number alone).
-_OWNED = re.compile(r"(?P<run>\w+)-(?P<process>\d+)(-\w+@(?P<host>[\w.-]*))?")
-_HOST = re.sub(r"[^\w.-]", "_", socket.gethostname())[:64]
-#: Seconds until what another host left unfinished is cleared: its locks may not be seen from here.
-_ABANDONED = 86_400.0
-#: Seconds to wait for the store's lock, and between two looks at a run that another process carries out.
-_PATIENCE, _POLL = 60.0, 0.25
-
-
-class OtherFormat(RecordError):
-    """A sound record that another version of pubench wrote. ``version``: of its format."""
-
-    def __init__(self, path: Path, version: object) -> None:
-        super().__init__(
-            f"{path} is a record of format {shortened(str(version))}; this version of pubench reads format "
-            f"{RECORD_VERSION}. It is kept as it is, and its run can be run again"
-        )
-        self.version = version
-
-
-@dataclass(frozen=True)
-class Record:
-    """A finished run on disk."""
-
-    folder: Path
-    result: Result
-
-
-@dataclass(frozen=True)
-class Records:
-    """``readable``: oldest first; ``unreadable``: why the others are not."""
-
-    readable: tuple[Record, ...]
-    unreadable: tuple[RecordError, ...]
-
-
-def read_record(folder: Path) -> Record:
-    """The record in a folder.
-
-    Raises FileNotFoundError if there is none, OtherFormat if another version wrote it, RecordError if it is damaged.
-    """
-    path = folder / RESULT
-    try:
-        text = path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        raise FileNotFoundError(path) from None
-    except OSError as error:
-        if error.errno == errno.ENAMETOOLONG:
-            raise RequestError(
-                f"{shortened(str(path))}: {error.strerror}; name another folder (execution.results)",
-                field="execution.results",
-            ) from error
-        reason = error.strerror or error
-        raise RecordError(f"{path} cannot be read ({reason}); move it away", hint=Hint("run again")) from error
-    try:
-        return Record(folder, Result.model_validate_json(text))
-    except ValidationError:  # the long way finds the words for it
-        return Record(folder, _explained(path, text))
-
-
-def _explained(path: Path, text: bytes) -> Result:
-    """The content of a ``result.json``, piece by piece. Raises OtherFormat, or RecordError for what is wrong."""
-    again = Hint("run again")
-    try:
-        plain = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise RecordError(f"{path} cannot be read ({shortened(str(error))}); move it away", hint=again) from error
-    if not isinstance(plain, dict) or not isinstance(plain.get("run_id"), str):
-        raise RecordError(f"{path} is not the record of a run; move it away", hint=again)
-    if plain.get("record_version") != RECORD_VERSION:
-        raise OtherFormat(path, plain.get("record_version"))
-    try:
-        return Result.model_validate(plain)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        reason = shortened(f"{where}: {first['msg']}")
-        raise RecordError(f"{path} is damaged ({reason}); move it away", hint=again) from error
+#: Seconds between two looks at a run that another process carries out.
+_POLL = 0.25
 
 
 class RecordStore:
@@ -117,7 +34,7 @@ class RecordStore:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._incoming, self._superseded = root / ".incoming", root / "superseded"
+        self._incoming, self._superseded = Incoming(root / ".incoming", self._settle), root / "superseded"
 
     def check_writable(self, run_id: str = "") -> None:
         """Raises RequestError before any work is done if records cannot be written here.
@@ -125,9 +42,9 @@ class RecordStore:
         ``run_id``: the run whose record is to be written; an older one must be free to go under ``superseded``.
         """
         try:
-            with self._locked():
-                (self._incoming / f".probe-{os.getpid()}").touch()
-                (self._incoming / f".probe-{os.getpid()}").unlink()
+            with self._incoming.locked():
+                (self._incoming.path / f".probe-{os.getpid()}").touch()
+                (self._incoming.path / f".probe-{os.getpid()}").unlink()
             for path in (self.root, *((self._superseded, self.folder(run_id)) if run_id else ())):
                 if path.exists() and not (path.is_dir() and os.access(path, os.W_OK)):
                     raise NotADirectoryError(f"{path} is {'not writable' if path.is_dir() else 'not a folder'}")
@@ -165,17 +82,16 @@ class RecordStore:
     def in_work(self) -> int:
         """How many runs living processes of this host carry out here."""
         try:
-            with self._locked():
-                found = (_OWNED.fullmatch(folder.name) for folder in self._settled())
-                return len({name["run"] for name in found if name is not None and name["host"] == _HOST})
+            with self._incoming.locked():
+                return len({run_of(folder) for folder in self._incoming.living() if of_this_host(folder)})
         except OSError:
             return 0
 
     def taken(self, run_id: str) -> bool:
         """Whether a living process carries this run out, or writes its record."""
         try:
-            with self._locked():
-                return bool(self._settled(run_id))
+            with self._incoming.locked():
+                return bool(self._incoming.living(run_id))
         except OSError:
             return False
 
@@ -208,7 +124,7 @@ class RecordStore:
         Raises RecordError if that cannot be done.
         """
         try:
-            with self._locked():
+            with self._incoming.locked():
                 try:
                     read_record(self.folder(run_id))
                 except FileNotFoundError:
@@ -258,15 +174,15 @@ class RecordStore:
         waited = False
         try:
             while True:
-                with self._locked():
-                    living = [other for other in self._settled(run_id) if not _ours(other)]
-                    mine = self._enter(run_id) if not living else None
+                with self._incoming.locked():
+                    living = [other for other in self._incoming.living(run_id) if not ours(other)]
+                    mine = self._incoming.enter(run_id) if not living else None
                 if mine is not None:
                     break
                 if not wait:
-                    raise RunTaken(f"run {run_id} is being carried out by {_owner(living[0])}")
+                    raise RunTaken(f"run {run_id} is being carried out by {owner(living[0])}")
                 if not waited:
-                    say(f"run {run_id} is being carried out by {_owner(living[0])}; waiting for it")
+                    say(f"run {run_id} is being carried out by {owner(living[0])}; waiting for it")
                 waited = True
                 time.sleep(_POLL)
         except OSError as error:
@@ -278,7 +194,7 @@ class RecordStore:
         try:
             yield
         finally:
-            self._leave(*mine)
+            self._incoming.leave(*mine)
 
     @contextmanager
     def write(self, run_id: str) -> Iterator[Path]:
@@ -288,16 +204,16 @@ class RecordStore:
         cannot be put in place is kept where it is, and :meth:`find` puts it in place as soon as it can.
         """
         try:
-            with self._locked():
-                self._settled()
-                folder, lock = self._enter(run_id)
+            with self._incoming.locked():
+                self._incoming.living()
+                folder, lock = self._incoming.enter(run_id)
             complete = False
             try:
                 yield folder
                 for path in folder.iterdir():
                     sync(path)
                 complete = True
-                with self._locked():
+                with self._incoming.locked():
                     self._publish(run_id, folder)
             except OSError as error:
                 if not complete:
@@ -307,7 +223,7 @@ class RecordStore:
                     f"complete in {folder}, and the next command that asks for the run puts it in place"
                 ) from error
             finally:  # an interrupt too: nothing half-written stays, nothing complete goes
-                self._leave(folder, lock, keep=complete)
+                self._incoming.leave(folder, lock, keep=complete)
         except OSError as error:
             raise RecordError(
                 f"the record of run {run_id} could not be written in {self.root}: {_reason(error)}"
@@ -318,7 +234,7 @@ class RecordStore:
         folder = self.root / "failed"
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            with self._locked():
+            with self._incoming.locked():
                 folder = _numbered(folder, failure.run_id)
                 folder.mkdir()
             write_json(folder / FAILURE, failure.model_dump(mode="json"))
@@ -327,31 +243,6 @@ class RecordStore:
                 f"the failure record {folder / FAILURE} could not be written: {_reason(error)}"
             ) from error
         return folder
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """The store's lock. Raises OSError if it cannot be had."""
-        self._incoming.mkdir(parents=True, exist_ok=True)
-        with filelock.FileLock(self._incoming / ".lock", timeout=_PATIENCE, mode=0o666):  # whoever may write here
-            yield
-
-    def _enter(self, run_id: str) -> tuple[Path, filelock.BaseFileLock]:
-        """A new folder in ``.incoming`` and its lock, held. Under the store's lock."""
-        folder = self._incoming / f"{run_id}-{os.getpid()}-{secrets.token_hex(4)}@{_HOST}"
-        lock = _lock_of(folder)
-        lock.acquire(timeout=0)
-        folder.mkdir()
-        return folder, lock
-
-    def _leave(self, folder: Path, lock: filelock.BaseFileLock, *, keep: bool = False) -> None:
-        """Gives up a folder of one's own, and deletes it unless it is to be kept."""
-        if not keep:
-            shutil.rmtree(folder, ignore_errors=True)
-        try:
-            with suppress(OSError), self._locked():  # nobody may open the file between unlinking and releasing
-                Path(lock.lock_file).unlink(missing_ok=True)
-        finally:
-            lock.release()
 
     def _publish(self, run_id: str, folder: Path) -> None:
         """Puts a complete folder in place. Under the store's lock."""
@@ -369,39 +260,12 @@ class RecordStore:
         with suppress(OSError):  # it is in place, whether or not this file system can wait for a folder
             sync(self.root)
 
-    def _settled(self, run_id: str = "") -> list[Path]:
-        """The folders of living owners, of one run if ``run_id`` is given; what dead ones left is put in its place.
-
-        Under the store's lock.
-        """
-        living = []
-        folders = [path for path in self._incoming.iterdir() if path.is_dir() and _OWNED.fullmatch(path.name)]
-        locks = {Path(f"{folder}.lock") for folder in folders}
-        for path in sorted(locks | set(self._incoming.glob("*@*.lock"))):
-            folder, lock = path.with_suffix(""), filelock.FileLock(path, mode=0o666)
-            try:
-                lock.acquire(timeout=0)
-            except filelock.Timeout:
-                living.append(folder)
-                continue
-            except OSError:  # of somebody else, not to be opened
-                continue
-            try:
-                self._settle(folder)
-                path.unlink(missing_ok=True)
-            finally:
-                lock.release()
-        return [folder for folder in living if folder.name.startswith(f"{run_id}-" if run_id else "")]
-
     def _settle(self, folder: Path) -> None:
         """What a dead owner left: a complete record is put in place, or under ``superseded`` if it is the older one."""
-        found = _OWNED.fullmatch(folder.name)
-        if found is None or not folder.is_dir():
-            return
-        run_id, finished_at = found["run"], _finished_at(folder)
+        run_id, finished_at = run_of(folder), _finished_at(folder)
         try:
             if not finished_at:
-                if found["host"] in (None, _HOST) or time.time() - folder.stat().st_mtime > _ABANDONED:
+                if abandoned(folder):
                     shutil.rmtree(folder, ignore_errors=True)
             elif finished_at > _finished_at(self.folder(run_id)):
                 self._publish(run_id, folder)
@@ -414,16 +278,11 @@ class RecordStore:
     def _adopt(self, run_id: str) -> None:
         """Puts in place what a dead writer of this run, or one that could not, left complete."""
         try:
-            if any(path.name.startswith(f"{run_id}-") for path in self._incoming.iterdir()):
-                with self._locked():
-                    self._settled()
+            if self._incoming.holds(run_id):
+                with self._incoming.locked():
+                    self._incoming.living()
         except OSError:  # nothing is there, or nothing can be changed here: what is in place counts
             return
-
-
-def result_text(result: Result) -> str:
-    """The content of ``result.json``."""
-    return json.dumps(result.plain(), indent=2, allow_nan=False) + "\n"
 
 
 def _finished_at(folder: Path) -> str:
@@ -433,22 +292,6 @@ def _finished_at(folder: Path) -> str:
     except (OSError, ValueError):
         return ""
     return str(plain.get("finished_at") or "0") if isinstance(plain, dict) else ""
-
-
-def _lock_of(folder: Path) -> filelock.BaseFileLock:
-    """What the owner of a folder in ``.incoming`` holds."""
-    return filelock.FileLock(f"{folder}.lock", mode=0o666)
-
-
-def _ours(folder: Path) -> bool:
-    """Whether this very process owns a folder in ``.incoming``; waiting for oneself would never end."""
-    found = _OWNED.fullmatch(folder.name)
-    return found is not None and (found["process"], found["host"]) == (str(os.getpid()), _HOST)
-
-
-def _owner(folder: Path) -> str:
-    found = _OWNED.fullmatch(folder.name)
-    return f"process {found['process']} on {found['host']}" if found is not None else "another process"
 
 
 def _reason(error: Exception) -> str:

@@ -14,7 +14,7 @@ from ..errors import RecordError
 from ..plugins.registry import Registry
 from ..records.files import MODEL, PREDICTIONS, SAMPLES, SAMPLES_PICTURE, SCORES, TRAINING_SCORES
 from ..records.frame import FRAME, frame_bytes
-from ..records.store import Record
+from ..records.record import Record
 from .files import PLAN, STUDY, StudyFolder
 from .plan import FrozenPlan
 from .state import failures_in

@@ -31,7 +31,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from pubench_core.errors import PluginError, PubenchError, RecordError, said_by
 from pubench_core.records.files import ENVIRONMENT, TRACE
-from pubench_core.records.store import Record, RecordStore, read_record
+from pubench_core.records.record import Record, read_record
+from pubench_core.records.store import RecordStore
 from pubench_core.results import Environment, Result
 from pubench_core.specs.secrets import without_password
 

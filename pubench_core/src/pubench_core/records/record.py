@@ -1,0 +1,90 @@
+"""A record as it is read: the folder of a finished run and what its ``result.json`` says."""
+
+from __future__ import annotations
+
+import errno
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from ..errors import Hint, RecordError, RequestError, shortened
+from ..results import RECORD_VERSION, Result
+from .files import RESULT
+
+
+class OtherFormat(RecordError):
+    """A sound record that another version of pubench wrote. ``version``: of its format."""
+
+    def __init__(self, path: Path, version: object) -> None:
+        super().__init__(
+            f"{path} is a record of format {shortened(str(version))}; this version of pubench reads format "
+            f"{RECORD_VERSION}. It is kept as it is, and its run can be run again"
+        )
+        self.version = version
+
+
+@dataclass(frozen=True)
+class Record:
+    """A finished run on disk."""
+
+    folder: Path
+    result: Result
+
+
+@dataclass(frozen=True)
+class Records:
+    """``readable``: oldest first; ``unreadable``: why the others are not."""
+
+    readable: tuple[Record, ...]
+    unreadable: tuple[RecordError, ...]
+
+
+def read_record(folder: Path) -> Record:
+    """The record in a folder.
+
+    Raises FileNotFoundError if there is none, OtherFormat if another version wrote it, RecordError if it is damaged.
+    """
+    path = folder / RESULT
+    try:
+        text = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        raise FileNotFoundError(path) from None
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise RequestError(
+                f"{shortened(str(path))}: {error.strerror}; name another folder (execution.results)",
+                field="execution.results",
+            ) from error
+        reason = error.strerror or error
+        raise RecordError(f"{path} cannot be read ({reason}); move it away", hint=Hint("run again")) from error
+    try:
+        return Record(folder, Result.model_validate_json(text))
+    except ValidationError:  # the long way finds the words for it
+        return Record(folder, _explained(path, text))
+
+
+def _explained(path: Path, text: bytes) -> Result:
+    """The content of a ``result.json``, piece by piece. Raises OtherFormat, or RecordError for what is wrong."""
+    again = Hint("run again")
+    try:
+        plain = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise RecordError(f"{path} cannot be read ({shortened(str(error))}); move it away", hint=again) from error
+    if not isinstance(plain, dict) or not isinstance(plain.get("run_id"), str):
+        raise RecordError(f"{path} is not the record of a run; move it away", hint=again)
+    if plain.get("record_version") != RECORD_VERSION:
+        raise OtherFormat(path, plain.get("record_version"))
+    try:
+        return Result.model_validate(plain)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        reason = shortened(f"{where}: {first['msg']}")
+        raise RecordError(f"{path} is damaged ({reason}); move it away", hint=again) from error
+
+
+def result_text(result: Result) -> str:
+    """The content of ``result.json``."""
+    return json.dumps(result.plain(), indent=2, allow_nan=False) + "\n"
