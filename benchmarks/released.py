@@ -1,4 +1,4 @@
-"""Seven methods of PU-Bench as released, in plain PyTorch, without pubench: what do they give?
+"""Nine methods of PU-Bench as released, in plain PyTorch, without pubench: what do they give?
 
     python benchmarks/released.py --method nnpu --root ../shared/data --data spambase
     python benchmarks/released.py --method lbe --root ../shared/data --data 20news --seeds 2 25 42
@@ -109,6 +109,8 @@ def measure(net: nn.Module, part: Part, prior: float, average: str = "binary") -
     with torch.no_grad():
         z = net(torch.from_numpy(part.x)).numpy()
     decided = z > 0
+    if z.ndim == 2:  # of Holistic-PU: decisions for class 1, scores of class 0, as released
+        decided, z = z[:, 1] > z[:, 0], z[:, 0]
     alike = bool(decided.all() or not decided.any())
     if alike:
         k, ordered = round(prior * len(z)), np.sort(z)
@@ -118,11 +120,15 @@ def measure(net: nn.Module, part: Part, prior: float, average: str = "binary") -
 
 
 class Recipe(NamedTuple):
-    """Epochs, how many of them may pass without a better one, and whose F1 chooses: of positives or of both classes."""
+    """Epochs, how many of them may pass without a better one, and whose F1 chooses: of positives or of both classes.
+
+    ``patient_until``: the patience counts from this epoch on.
+    """
 
     epochs: Callable[[recipes.Table], Iterator[nn.Module]]
     patience: int
     average: str = "binary"
+    patient_until: int = 0
 
 
 METHODS = {
@@ -133,6 +139,9 @@ METHODS = {
     "p3mix-e": Recipe(recipes.p3mix_e, 10, "macro"),
     "robust-pu": Recipe(recipes.robust_pu, 20, "macro"),
     "pan": Recipe(recipes.pan, 25),
+    "self-pu": Recipe(recipes.self_pu, 40),
+    "holistic-pu": Recipe(recipes.holistic_pu, 20, patient_until=10),
+    "holistic-pu-turned": Recipe(recipes.holistic_pu_turned, 20, patient_until=10),
 }
 
 
@@ -147,7 +156,7 @@ def trained(method: str, data: Problem, trace: bool) -> tuple[int, Measured]:
             print(f"  epoch {epoch:2}: validation F1 {f1:.3f}; {found}", flush=True)
         if f1 > best_f1 + LEAST_GAIN:
             best, best_f1 = (epoch, found), f1
-        elif best is not None and epoch - best[0] >= recipe.patience:
+        elif best is not None and epoch - max(best[0], recipe.patient_until) >= recipe.patience:
             break
     assert best is not None
     return best

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -23,21 +24,30 @@ class Table(NamedTuple):
     prior: float
 
 
-def network(inputs: int, prior: float | None) -> nn.Sequential:
-    """The published network of vectors, its output bias at the logit of the prior."""
+def network(inputs: int, prior: float | None, outputs: int = 1) -> nn.Sequential:
+    """The published network of vectors, its output bias at the logit of the prior; of two outputs, (B, 2) logits."""
     layers: list[nn.Module] = []
     for width, dropout in ((512, 0.3), (256, 0.3), (128, 0.2)):
         layers += [nn.Linear(inputs, width), nn.ReLU(), nn.Dropout(dropout)]
         inputs = width
-    last = nn.Linear(64, 1)
+    last = nn.Linear(64, outputs)
     if prior is not None:
         with torch.no_grad():
             last.bias.fill_(math.log(prior / (1 - prior)))
-    return nn.Sequential(*layers, nn.Linear(inputs, 64), nn.ReLU(), last, nn.Flatten(0))
+    layers += [nn.Linear(inputs, 64), nn.ReLU(), last, *([nn.Flatten(0)] if outputs == 1 else [])]
+    return nn.Sequential(*layers)
 
 
 def adam(net: nn.Module, lr: float) -> torch.optim.Optimizer:
     return torch.optim.Adam(net.parameters(), lr=lr, weight_decay=WEIGHT_DECAY)
+
+
+def nnpu_loss(z: Tensor, labeled: Tensor, prior: float, loss: Callable[[Tensor], Tensor] = torch.sigmoid) -> Tensor:
+    """What nnPU minimizes on (B,) logits: minus the negative part of the risk where that is below 0, else the risk."""
+    n_p, n_u = labeled.sum().clamp(min=1), (~labeled).sum().clamp(min=1)
+    positive = prior * loss(-z[labeled]).sum() / n_p
+    negative = loss(z[~labeled]).sum() / n_u - prior * loss(z[labeled]).sum() / n_p
+    return -negative if negative < 0 else positive + negative
 
 
 def nnpu(data: Table, loss: Callable[[Tensor], Tensor] = torch.sigmoid, lr: float = 3e-4) -> Iterator[nn.Module]:
@@ -47,12 +57,8 @@ def nnpu(data: Table, loss: Callable[[Tensor], Tensor] = torch.sigmoid, lr: floa
     for _ in range(40):
         net.train()
         for rows in torch.randperm(len(data.x)).split(256):
-            z, labeled = net(data.x[rows]), data.labeled[rows]
-            n_p, n_u = labeled.sum().clamp(min=1), (~labeled).sum().clamp(min=1)
-            positive = data.prior * loss(-z[labeled]).sum() / n_p
-            negative = loss(z[~labeled]).sum() / n_u - data.prior * loss(z[labeled]).sum() / n_p
             optimizer.zero_grad()
-            (-negative if negative < 0 else positive + negative).backward()
+            nnpu_loss(net(data.x[rows]), data.labeled[rows], data.prior, loss).backward()
             optimizer.step()
         yield net
 
@@ -225,3 +231,168 @@ def pan(data: Table) -> Iterator[nn.Module]:
             (F.softplus(-r(data.x[of_p])).mean() + 0.4 * trust * F.softplus(r(x_u)).mean()).backward()
             on_r.step()
         yield r
+
+
+def self_pu(data: Table) -> Iterator[nn.Module]:
+    """40 epochs of two students; the first is measured. An epoch is as long as P and the chosen rows of U in batches.
+
+    Teachers stand still until epoch 10, and choose from epoch 6 on. Chosen rows keep the label of U, those of the
+    lowest and of the highest scores, so that they are trained as negatives. There is no calibration.
+    """
+    students = [network(data.x.shape[1], data.prior) for _ in range(2)]
+    teachers = copy.deepcopy(students)
+    optimizers = [torch.optim.Adam(net.parameters(), lr=1e-3, weight_decay=5e-4) for net in students]
+    rows_p, rows_u = data.labeled.nonzero().flatten(), (~data.labeled).nonzero().flatten()
+    clean, noisy = [rows_p[:0]] * 2, [torch.arange(len(data.x))] * 2
+    for epoch in range(1, 41):
+        if epoch >= 5 and epoch % 2 == 0:
+            share = min((epoch - 5) / 30, 1)
+            half = [int(len(rows_u) * top * share) // 2 for top in (0.1, 0.2)]
+            for i in range(2):
+                teachers[i].eval()
+                with torch.no_grad():
+                    ordered = rows_u[teachers[i](data.x[rows_u]).argsort()]
+                clean[i] = torch.cat([ordered[: half[i]], ordered[len(ordered) - half[i] :]])
+                rest = torch.ones(len(data.x), dtype=torch.bool)
+                rest[clean[i]] = False
+                noisy[i] = rest.nonzero().flatten()
+        chosen = epoch >= 5 and min(len(rows) for rows in clean) > 0
+        first = [torch.cat([rows_p, rows]) if chosen else rows_p for rows in clean]
+        second = noisy if chosen or epoch < 5 else [rows_p] * 2
+        passes = [full_batches(rows, 256, always=chosen) for rows in first]
+        others = [endless_full(rows, 256) for rows in second]
+        weight = 0.3 * math.exp(-5 * (1 - min(epoch, 20) / 20) ** 2)
+        for batches in zip(*passes, strict=False):
+            for i, (net, teacher) in enumerate(zip(students, teachers, strict=True)):
+                net.train(), teacher.train()
+                a, b = batches[i], next(others[i])
+                z_a, z_b, labeled = net(data.x[a]), net(data.x[b]), data.labeled[a]
+                if epoch < 5:
+                    loss = nnpu_loss(z_a, labeled, data.prior)
+                else:
+                    loss = F.binary_cross_entropy_with_logits(z_a, labeled.float())
+                loss = loss + nnpu_loss(z_b, data.labeled[b], data.prior)
+                if epoch >= 10:
+                    with torch.no_grad():
+                        taught = [teacher(data.x[rows]).sigmoid() for rows in (a, b)]
+                    gaps = [F.mse_loss(z.sigmoid(), t) for z, t in zip((z_a, z_b), taught, strict=True)]
+                    loss = loss + weight * sum(gaps) / 2
+                optimizers[i].zero_grad()
+                loss.backward()
+                optimizers[i].step()
+                if epoch >= 10:
+                    average(teacher, net)
+        yield students[0]
+
+
+def full_batches(rows: Tensor, size: int, *, always: bool = False) -> list[Tensor]:
+    """A shuffled pass without its incomplete batch; of fewer rows than one has, one batch, or (``always``) none."""
+    batches = list(rows[torch.randperm(len(rows))].split(size))
+    return batches if len(rows) < size and not always else [batch for batch in batches if len(batch) == size]
+
+
+def endless_full(rows: Tensor, size: int) -> Iterator[Tensor]:
+    while True:
+        yield from full_batches(rows, size)
+
+
+def average(old: nn.Module, new: nn.Module) -> None:
+    """Moving average of parameters, a step of .999."""
+    with torch.no_grad():
+        for mean, value in zip(old.parameters(), new.parameters(), strict=True):
+            mean.lerp_(value, 0.001)
+
+
+def weak(x: Tensor) -> Tensor:
+    return x + 0.01 * torch.randn_like(x)
+
+
+def strong(x: Tensor) -> Tensor:
+    x = (x + 0.05 * torch.randn_like(x)) * (torch.rand_like(x) > 0.05)
+    return torch.where(torch.rand_like(x) < 0.05, -x, x)
+
+
+def nesterov(net: nn.Module, steps: int) -> tuple[torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler]:
+    """At .01, decay of weights only, down to .04 of the rate in so many steps."""
+    parts = [{"params": [p for p in net.parameters() if (p.ndim > 1) == decayed]} for decayed in (True, False)]
+    optimizer = torch.optim.SGD(parts, lr=1e-2, momentum=0.9, nesterov=True)
+    optimizer.param_groups[0]["weight_decay"] = 5e-4
+    rate = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda k: 0.5 * (1 + math.cos(math.pi * 7 / 8 * k / steps)))
+    return optimizer, rate
+
+
+def natural_break(values: Tensor) -> float:
+    """The largest value of the lower of two classes with the least squares within."""
+    ordered = values.double().sort().values
+    n = torch.arange(1, len(ordered), dtype=torch.float64)
+    below, above = ordered.cumsum(0)[:-1], ordered.flip(0).cumsum(0).flip(0)[1:]
+    return float(ordered[(below.square() / n + above.square() / n.flip(0)).argmax()])
+
+
+class Positive(nn.Module):
+    """The logit of class 0 above that of class 1."""
+
+    def __init__(self, net: nn.Module) -> None:
+        super().__init__()
+        self.net = net
+
+    def forward(self, x: Tensor) -> Tensor:
+        z: Tensor = self.net(x)
+        return z[:, 0] - z[:, 1]
+
+
+def holistic_pu_turned(data: Table) -> Iterator[nn.Module]:
+    """:func:`holistic_pu`, measured by the class that it trains as the positive one."""
+    return map(Positive, holistic_pu(data))
+
+
+def holistic_pu(data: Table) -> Iterator[nn.Module]:
+    """10 epochs of 512 steps of P against U, then 100 passes with pseudo-labels. Class 0 is the positive one.
+
+    Where released code measures, class 1 is: a network is measured by the rows that it decides negative.
+    """
+    x_p, x_u = data.x[data.labeled], data.x[~data.labeled]
+    net = network(data.x.shape[1], None, outputs=2)
+    mean = copy.deepcopy(net)
+    optimizer, rate = nesterov(net, 10 * 512)
+    batches_p = endless(torch.arange(len(x_p)), min(256, len(x_p)))
+    batches_u = itertools.cycle(b for b in torch.arange(len(x_u)).split(256) if len(b) == 256)
+    seen = []
+    for _ in range(10):
+        net.train(), mean.eval()
+        for _ in range(512):
+            of_p, of_u = next(batches_p), next(batches_u)
+            zero, one = torch.zeros(len(of_p), dtype=torch.long), torch.ones(len(of_u), dtype=torch.long)
+            views = (F.cross_entropy(net(view(x_p[of_p])), zero, label_smoothing=0.05) for view in (weak, strong))
+            optimizer.zero_grad()
+            (sum(views) / 2 + F.cross_entropy(net(weak(x_u[of_u])), one)).backward()
+            optimizer.step(), rate.step()
+            average(mean, net)
+        yield net
+        with torch.no_grad():
+            seen.append(mean(weak(x_u)).softmax(dim=1)[:, 0])
+    rises = torch.stack(seen).diff(dim=0)
+    trends = (1 + rises + rises.square() / 2).log().mean(dim=0)
+    limit = natural_break(trends)
+    if limit > 0:
+        limit = natural_break(trends[(trends - trends.mean()).abs() < 3 * trends.std(correction=0)])
+    pseudo = F.one_hot((trends <= limit).long(), 2).float()
+    size = min(256, len(x_p) // 2)
+    net = network(data.x.shape[1], None, outputs=2)
+    steps = len(x_u) // size
+    optimizer, rate = nesterov(net, 100 * steps)
+    for epoch in range(1, 101):
+        net.train()
+        trust, batches_p = (epoch / 100) ** 0.8, endless_full(torch.arange(len(x_p)), size)
+        for of_u in torch.arange(steps * size).split(size):
+            of_p = next(batches_p)
+            z_p, z_u = net(torch.cat([weak(x_p[of_p]), weak(x_u[of_u])])).split(size)
+            z_strong = net(torch.cat([strong(x_p[of_p]), strong(x_u[of_u])]))[size:]
+            target = trust * pseudo[of_u] + (1 - trust) * torch.tensor([0.0, 1.0])
+            sure, guess = z_u.detach().softmax(dim=1).max(dim=1)
+            consistency = (F.cross_entropy(z_strong, guess, reduction="none") * (sure >= 0.9)).mean()
+            positive = F.cross_entropy(z_p, torch.zeros(size, dtype=torch.long))
+            optimizer.zero_grad()
+            (positive + F.cross_entropy(z_u, target) + consistency).backward()
+            optimizer.step(), rate.step()
+        yield net
