@@ -5,13 +5,17 @@ from __future__ import annotations
 import contextlib
 from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pubench_core.conformance import CHECKS, UNDECLARABLE, Subject, check_method
 from pubench_core.conformance.report import check_one
+from pubench_core.conformance.source import reaching_out
 from pubench_core.conformance.subject import SAMPLES
 from pubench_core.engine import train
+from pubench_core.engine.selection import Selection
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import GROUP, Registry
 
@@ -49,6 +53,8 @@ def subject(plugins: Registry, key: str) -> Subject:
         ("browses", "reads-no-data", "training opened"),
         ("counts", "scoring-changes-nothing", "scoring changed scored"),
         ("borrows", "scoring-changes-nothing", "has no attribute 'center'"),
+        ("hoards", "earlier-runs", "a run of another seed in between"),
+        ("wraps", "finite-scores", "returned scores as Wrapped; a torch.Tensor is right"),
     ],
 )
 def test_a_broken_promise_is_noticed(plugins: Registry, key: str, check: str, word: str) -> None:
@@ -66,6 +72,64 @@ def test_the_engine_shields_the_callers_generators_and_the_check_notices_if_it_d
     finding = check_one(meddling, "callers-random-state")
     assert finding.verdict == "failed"
     assert "random state was changed: python" in finding.reason
+
+
+def test_a_copy_of_the_state_tells_nothing_and_the_check_notices_if_it_does(
+    plugins: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert check_one(subject(plugins, "listens"), "hidden-labels").verdict == "passed"
+    update = Selection.update
+
+    def copies_what_is_better(self: Selection, epoch: int, values: Any, patience: Any, take: Any) -> None:
+        update(self, epoch, values, patience, lambda: None)  # type: ignore[arg-type, return-value]
+        better = [track for track in self.tracks.values() if track.epoch == epoch]
+        snapshot = take() if better else None
+        for track in better:
+            track.snapshot = snapshot
+
+    monkeypatch.setattr(Selection, "update", copies_what_is_better)
+    finding = check_one(subject(plugins, "listens"), "hidden-labels")
+    assert finding.verdict == "failed"
+    assert "hidden labels permuted" in finding.reason
+
+
+@pytest.mark.parametrize(
+    ("source", "word"),
+    [
+        ("import contextvars", "imports contextvars"),
+        ("import importlib", "imports importlib"),
+        ("from importlib import import_module", "imports importlib.import_module"),
+        ("import importlib.metadata\nimportlib.import_module('x')", "uses importlib.import_module"),
+        ("import sys\nsys.modules['x']", "uses sys.modules"),
+        ("import sys as s\ns.modules", "uses sys.modules"),
+        ("from sys import modules", "imports sys.modules"),
+        ("__import__('x')", "uses __import__"),
+        ("import pubench_core\npubench_core.training.epochs.ENGINE", "uses pubench_core.training.epochs.ENGINE"),
+        ("import pubench_core.engine as e", "imports pubench_core.engine"),
+        ("from pubench_core import engine", "imports pubench_core.engine"),
+        ("from pubench_core.plugins import registry", "imports pubench_core.plugins.registry"),
+    ],
+)
+def test_a_way_round_what_a_method_is_given_is_seen_in_its_source(tmp_path: Path, source: str, word: str) -> None:
+    (tmp_path / "method.py").write_text(source)
+    assert any(word in found for found in reaching_out(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import sys\nprint(sys.float_info.max)",
+        "from importlib.metadata import version",
+        "from importlib import resources",
+        "import pubench_core\npubench_core.hookimpl",
+        "from pubench_core import MethodInfo\nfrom pubench_core.method import Method",
+        "from pubench_core.plugins.info import Preset",
+        "net.modules()",
+    ],
+)
+def test_what_a_method_has_use_for_is_not_held_against_it(tmp_path: Path, source: str) -> None:
+    (tmp_path / "method.py").write_text(source)
+    assert reaching_out(tmp_path) == []
 
 
 def test_heavy_imports_of_the_entry_point_are_noticed(plugins: Registry, monkeypatch: pytest.MonkeyPatch) -> None:

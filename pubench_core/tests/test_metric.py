@@ -204,6 +204,16 @@ def test_a_part_knows_what_it_was_given(known: dict[str, Any], expected: frozens
     assert plugin(nobody, needs=frozenset({"truth"})).fits(knowledge) == ("truth" in expected)
 
 
+def test_what_metrics_share_cannot_be_made_writable() -> None:
+    truth, rows = np.array([1, 0, 1, 0], dtype=np.int8), np.arange(2)
+    scored = Scored.of(np.array([0.3, -1.0, 2.0, 0.1]), truth=truth, labeled=rows, unlabeled=rows)
+    shared = [scored.scores, scored.decisions, *scored.curve, scored.knowledge.truth, scored.knowledge.labeled]
+    for array in (*shared, scored.knowledge.unlabeled, Scored.of(np.zeros(0)).scores):
+        assert array is not None
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            array.flags.writeable = True
+
+
 def test_a_score_of_zero_is_a_negative_decision() -> None:
     assert Scored.of(np.array([-1.0, 0.0, 1e-300])).decisions.tolist() == [False, False, True]
 
@@ -438,7 +448,7 @@ def test_the_smallest_value_is_the_best_one_where_lower_is_better(do: Do) -> Non
     values = Values()
     outcome = do(
         "epochs=10",
-        "lr=0.01",
+        "lr=0.003",
         "patience=null",
         "selection.criterion=error",
         method="nnpu",

@@ -23,10 +23,9 @@ Array = TypeVar("Array", bound=npt.NDArray[Any])
 
 
 def _read_only(array: Array) -> Array:
-    """A view that nobody can write to."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
+    """A copy that nobody can make writable: its memory is that of a ``bytes`` object."""
+    copied: Array = np.ndarray(array.shape, array.dtype, buffer=array.tobytes())  # type: ignore[assignment]
+    return copied
 
 
 @dataclass(frozen=True)
@@ -113,10 +112,8 @@ class Scored:
         order = np.argsort(self.scores)[::-1]
         scores = self.scores[order]
         last_of_equal = np.append(scores[1:] != scores[:-1], True)[: len(scores)]
-        curve = Curve(np.flatnonzero(last_of_equal) + 1, np.cumsum(self._positive[order])[last_of_equal])
-        for array in curve:
-            array.flags.writeable = False
-        return curve
+        found = np.cumsum(self._positive[order])[last_of_equal]
+        return Curve(_read_only(np.flatnonzero(last_of_equal) + 1), _read_only(found))
 
     @cached_property
     def _positive(self) -> BoolArray:

@@ -22,7 +22,7 @@ from .subject import Subject, assert_same, caller_state
 def hidden_labels(subject: Subject) -> None:
     """Permuting the true labels of unlabeled rows changes no bit, in training and validation, in both schemes.
 
-    Listeners that the method's package carries are called meanwhile.
+    Criteria of true labels are tracked, and listeners that the method's package carries are called, meanwhile.
     """
     if subject.is_oracle:
         raise NotApplicable("an oracle: it is granted the true labels")
@@ -30,13 +30,16 @@ def hidden_labels(subject: Subject) -> None:
     for scheme in ("case-control", "single-training-set"):
         usual = subject.usual(scheme)
         plan, problem = usual.plan, usual.problem
-        hidden = {}
+        assert problem.data.y is not None
+        hidden, of_file = {}, problem.data.y.copy()
         for name, part in (("truth_train", problem.split.train), ("truth_validation", problem.split.validation)):
             truth = getattr(problem, name).copy()
             truth[~part.labeled] = rng.permutation(truth[~part.labeled])
             assert not np.array_equal(truth, getattr(problem, name))
             hidden[name] = truth
-        changed = dataclasses.replace(problem, **hidden)
+            of_file[part.rows] = truth
+        opened = dataclasses.replace(problem.opened, data=dataclasses.replace(problem.data, y=of_file))
+        changed = dataclasses.replace(problem, opened=opened, **hidden)
         assert_same(usual.scores, subject.scores(plan, changed), f"hidden labels permuted ({scheme})")
 
 
@@ -66,6 +69,14 @@ def _file_reordered(problem: Problem) -> Problem:
             test_rows=place[split.test_rows],
         ),
     )
+
+
+@check("earlier-runs")
+def earlier_runs(subject: Subject) -> None:
+    """What the process has trained before changes no bit: another split's run shows rows that are hidden now."""
+    usual = subject.usual()
+    subject.scores(subject.plan(seed=3))
+    assert_same(usual.scores, subject.scores(usual.plan, usual.problem), "a run of another seed in between")
 
 
 @check("own-arguments")

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from ..engine import evaluation
 from .places import Place, place
 
 DEVICE = torch.device("cuda", 0)
@@ -360,6 +361,8 @@ def pretended_device(report: Report = lambda operation, where: None) -> Iterator
         before = torch._C._only_lift_cpu_tensors()
         stack.callback(torch._C._set_only_lift_cpu_tensors, before)
         torch._C._set_only_lift_cpu_tensors(True)
+        evaluation.KINDS.add(DeviceTensor)
+        stack.callback(evaluation.KINDS.discard, DeviceTensor)
         stack.enter_context(mode)
         yield DEVICE
 

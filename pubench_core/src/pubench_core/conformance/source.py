@@ -10,11 +10,15 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pubench_core
+
 from ..training.run import Run
 from ..training.views import Features, PUData, PUPart
 
-#: Modules that show a program's own insides.
-INSIDES = frozenset({"ctypes", "gc", "inspect", "pickle", "tracemalloc", "_ctypes"})
+#: Modules that show a program's own insides, or give others by their names.
+INSIDES = frozenset(
+    {"contextvars", "ctypes", "gc", "importlib", "inspect", "pickle", "runpy", "tracemalloc", "_contextvars", "_ctypes"}
+)
 #: Attributes that lead from code to what it was not handed.
 LEADING_OUT = frozenset(
     {
@@ -28,11 +32,16 @@ LEADING_OUT = frozenset(
             "last_traceback",
         ),
         *("f_back", "f_globals", "f_locals", "gi_frame", "cr_frame", "ag_frame", "tb_frame", "__traceback__"),
-        *("__globals__", "__closure__", "cell_contents", "__subclasses__", "__builtins__"),
+        *("__globals__", "__closure__", "cell_contents", "__subclasses__", "__builtins__", "__import__"),
     }
 )
 #: What of core a method has use for; the rest holds data, truth or the way to them.
 OPEN_ROOMS = ("method", "plugins.hooks", "plugins.info", "errors", "formulas", "backbones", "specs", "testing")
+#: Parts of modules of :data:`INSIDES` that show files of a package and its version.
+HARMLESS = ("importlib.resources", "importlib.metadata")
+#: Modules of which a part alone matters: ``from sys import modules``.
+_NAMED_BY_PART = ("pubench_core", "pubench_core.plugins", "sys", "importlib")
+_INSTEAD = "; pubench.method has what a method needs"
 
 
 def reaching_out(package: Path) -> list[str]:
@@ -43,14 +52,19 @@ def reaching_out(package: Path) -> list[str]:
 
 def _found_in(file: Path) -> Iterator[tuple[int, str]]:
     private = _private_names()
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"), str(file))):
+    tree = ast.parse(file.read_text(encoding="utf-8"), str(file))
+    modules = _modules_by_name(tree)
+    for node in ast.walk(tree):
         line = getattr(node, "lineno", 0)
         for module in _imported(node):
-            if module.split(".")[0] in INSIDES:
-                yield line, f"imports {module}"
-            elif module.startswith("pubench_core.") and not _is_open(module.removeprefix("pubench_core.")):
-                yield line, f"imports {module}; pubench.method has what a method needs"
+            if _is_closed(module):
+                yield line, f"imports {module}{_INSTEAD if module.startswith('pubench_core.') else ''}"
+        path = _dotted(node, modules)
+        if path.startswith(_NAMED_BY_PART) and _is_closed(path):
+            yield line, f"uses {path}{_INSTEAD if path.startswith('pubench_core.') else ''}"
         name = node.attr if isinstance(node, ast.Attribute) else node.value if isinstance(node, ast.Constant) else None
+        if isinstance(node, ast.Name) and node.id == "__import__":
+            name = node.id
         if not isinstance(name, str):
             continue
         if name in LEADING_OUT:
@@ -60,15 +74,51 @@ def _found_in(file: Path) -> Iterator[tuple[int, str]]:
 
 
 def _imported(node: ast.AST) -> list[str]:
+    """Dotted names that a node imports; of what core shows to everybody, nothing."""
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        if node.module in _NAMED_BY_PART:
+            return [f"{node.module}.{alias.name}" for alias in node.names]
         return [node.module]
     return []
 
 
-def _is_open(module: str) -> bool:
-    return any(module == room or module.startswith(f"{room}.") for room in OPEN_ROOMS)
+def _modules_by_name(tree: ast.AST) -> dict[str, str]:
+    """What the names of imported modules stand for in a file."""
+    found = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                found[alias.asname or alias.name.split(".")[0]] = (
+                    alias.name if alias.asname else alias.name.split(".")[0]
+                )
+        elif isinstance(node, ast.ImportFrom) and node.module in _NAMED_BY_PART:
+            found |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def _dotted(node: ast.AST, modules: dict[str, str]) -> str:
+    """The dotted name of an attribute of an imported module; empty for anything else."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not parts or not isinstance(node, ast.Name) or node.id not in modules:
+        return ""
+    return ".".join([modules[node.id], *reversed(parts)])
+
+
+def _is_closed(path: str) -> bool:
+    """Whether a dotted name leads to what a method has no use for."""
+    if any(path == shown or path.startswith(f"{shown}.") for shown in HARMLESS):
+        return False
+    top, _, rest = path.partition(".")
+    if top == "pubench_core":
+        of_all = not rest or rest.split(".")[0] in pubench_core.__all__
+        way = any(rest == room or rest.startswith(f"{room}.") or room.startswith(f"{rest}.") for room in OPEN_ROOMS)
+        return not of_all and not way
+    return top in INSIDES or path == "sys.modules" or path.startswith("sys.modules.")
 
 
 def _is_own(value: ast.expr) -> bool:

@@ -32,8 +32,8 @@ T = TypeVar("T")
 SAMPLES = EntryPoint("conformance-samples", "pubench_core.conformance.samples", GROUP)
 #: Steps per epoch of methods whose preset or default gives a number of them: about a pass over the 200 rows.
 STEPS = 4
-#: Criteria that no true label enters.
-BLIND = ("pa", "pauc", "last")
+#: Criteria that no true label enters, and others: what they choose must not reach the method either.
+BLIND, ORACLE = ("pa", "pauc", "last"), ("oa", "f1")
 
 
 @cache
@@ -54,7 +54,7 @@ class Usual:
 
     @property
     def scores(self) -> dict[str, FloatArray]:
-        """criterion/part -> scores."""
+        """See :func:`scores_of`."""
         return scores_of(self.trained)
 
 
@@ -99,7 +99,7 @@ class Subject:
                     "mechanism.positive_rate=0.3" if scheme in DRAWN_SCHEMES else "mechanism.c=0.3",
                     "validation.fraction=0.25",
                     "selection.criterion=last",
-                    f"selection.criteria=[{', '.join(BLIND)}]",
+                    f"selection.criteria=[{', '.join(BLIND + ORACLE)}]",
                     f"seed={seed}",
                     f"method.preset={'quick' if quick else 'null'}",
                     *(f"{name}={value}" for name, value in short.items() if name in values),
@@ -124,7 +124,7 @@ class Subject:
         )
 
     def scores(self, plan: Plan, problem: Problem | None = None) -> dict[str, FloatArray]:
-        """criterion/part -> scores, under the criteria that no true label enters."""
+        """See :func:`scores_of`."""
         return scores_of(self.train(plan, problem))
 
     def usual(self, scheme: str = "case-control") -> Usual:
@@ -163,8 +163,9 @@ class Subject:
 
 
 def scores_of(trained: Trained) -> dict[str, FloatArray]:
-    """criterion/part -> scores."""
-    return {f"{name}/{part}": scores for name, parts in trained.scores.items() for part, scores in parts.items()}
+    """criterion/part -> scores, under the criteria that no true label enters."""
+    kept = {name: parts for name, parts in trained.scores.items() if name not in ORACLE}
+    return {f"{name}/{part}": scores for name, parts in kept.items() for part, scores in parts.items()}
 
 
 def assert_finite(scores: dict[str, FloatArray], what: str) -> None:

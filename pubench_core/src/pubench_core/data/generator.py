@@ -1,7 +1,8 @@
 """The PU generator: a binary problem becomes a labeled split of index arrays, and of nothing else.
 
 The order is fixed: binarize, permute once by the split seed, split off the test part (where the data set has none of
-its own) and the validation part, label both remaining parts by the same mechanism, c and scheme. Counts equal the
+its own) and the validation part, label both remaining parts by the same mechanism, c and scheme, permute each of them:
+a part takes the first rows of every class, so that before a run of one class leads what is left. Counts equal the
 published ones (PU-Bench, Table D.1). :mod:`.drawn` makes the schemes of Wang et al., :func:`given_split` is for tables
 that come with their labels.
 """
@@ -38,7 +39,7 @@ class Chooser(Protocol):
 
 @dataclass(frozen=True)
 class Part:
-    """One part of a split: rows in permuted order, and which of them carry a label.
+    """One part of a split: rows in an order that says nothing of their classes, and which of them carry a label.
 
     ``rows``: row numbers in the data set's array. ``labeled``: (len(rows),) True for labeled positives.
     """
@@ -55,6 +56,11 @@ class Part:
         """Positions of U: every row in case-control (labeled positives stay in U), the unlabeled rows otherwise."""
         return np.arange(len(self.rows)) if scheme == "case-control" else np.flatnonzero(~self.labeled)
 
+    def permuted(self, rng: np.random.Generator) -> Part:
+        """The same rows and labels in a random order."""
+        order = rng.permutation(len(self.rows))
+        return Part(self.rows[order], self.labeled[order])
+
 
 @dataclass(frozen=True)
 class Split:
@@ -63,6 +69,11 @@ class Split:
     train: Part
     validation: Part
     test_rows: IntArray
+
+    def permuted(self, seed: int) -> Split:
+        """The same split with the rows of its training and validation part in random orders."""
+        parts = (part.permuted(stream(seed, "order", i)) for i, part in enumerate((self.train, self.validation)))
+        return Split(*parts, self.test_rows)
 
 
 def exact(decimal: float) -> Fraction:
@@ -118,7 +129,7 @@ def generate(
         train=_labeled_part(pool, data.y, pool, choose, c, stream(seed, LABELING, 0)),
         validation=_labeled_part(validation, data.y, pool, choose, c, stream(seed, LABELING, 1)),
         test_rows=test,
-    )
+    ).permuted(seed)
 
 
 def without_test(data: PNDataset, test_fraction: float, seed: int) -> tuple[IntArray, IntArray]:
@@ -191,7 +202,7 @@ def given_split(
             field="validation.fraction",
             value=validation_fraction,
         )
-    return Split(Part(train, labeled), Part(validation, data.labeled[validation]), test)
+    return Split(Part(train, labeled), Part(validation, data.labeled[validation]), test).permuted(seed)
 
 
 def fraction_that_labels(counts: tuple[int, int], c: float) -> float | None:

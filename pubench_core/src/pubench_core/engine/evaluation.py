@@ -18,6 +18,9 @@ from ..training.scoring import score_outputs
 from ..training.views import Features
 from .problem import Problem
 
+#: What scores may be: the methods of another kind of tensor would be called with the order of the rows.
+KINDS: set[type] = {Tensor}
+
 
 class Evaluator:
     """Holds the truth; a method never sees it. ``measurer``: applies the run's metrics."""
@@ -63,11 +66,15 @@ class Evaluator:
                 found |= {f"auxiliary {name}": values for name, values in method.auxiliary_scores(x).items()}
             return found
 
-        with isolated(torch_seed(self._seed, "scoring"), self.problem.device):
-            order = (torch.arange if in_order else torch.randperm)(len(rows)).to(rows.device)
+        order = self._order(len(rows), in_order=in_order).to(rows.device)
+        with isolated(torch_seed(self._seed, "scores"), self.problem.device):  # not the stream that the order is of
             shown = score_outputs(every_output, features, rows[order])
         found: dict[str, dict[str, FloatArray]] = {"score": {}, "auxiliary": {}}
         for name, values in shown.items():
+            if type(values) not in KINDS:
+                raise PluginError(
+                    f"{type(method).__name__} returned scores as {type(values).__name__}; a torch.Tensor is right"
+                )
             if values.shape != (len(rows),):
                 raise PluginError(
                     f"{type(method).__name__} returned scores of shape {tuple(values.shape)} for {len(rows)} rows; "
@@ -80,6 +87,11 @@ class Evaluator:
                 bad = int(np.flatnonzero(~np.isfinite(scores))[0])
                 raise RunFailed(f"the score of row {bad} is {scores[bad]}", cause="non-finite", **place)
         return found["score"], found["auxiliary"]
+
+    def _order(self, n: int, *, in_order: bool) -> Tensor:
+        if in_order:
+            return torch.arange(n)
+        return torch.randperm(n, generator=torch.Generator().manual_seed(torch_seed(self._seed, "scoring")))
 
     def validation(self, scores: FloatArray) -> Scored:
         """Validation scores with everything that is known of these rows; a metric sees what it declared."""

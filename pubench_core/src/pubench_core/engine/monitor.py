@@ -87,7 +87,8 @@ class Monitor:
             self.refresh()  # whether or not anybody scores: what is traced must not change what is trained
             if selectable:
                 by_criterion = self._criteria(place)
-                self.selection.update(number, by_criterion, patience, lambda: Snapshot.take(method))
+                if by_criterion:
+                    self.selection.update(number, by_criterion, patience, lambda: Snapshot.take(method))
                 criteria = {
                     name: self.selection.tracks[name].best_of(by_candidate)[1]
                     for name, by_candidate in by_criterion.items()

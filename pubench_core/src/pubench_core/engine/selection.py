@@ -71,15 +71,18 @@ class Selection:
         patience: int | None,
         take: Callable[[], Snapshot],
     ) -> None:
-        """``values``: criterion -> candidate -> value (None where undefined). ``take`` is called at most once."""
-        snapshot: Snapshot | None = None
+        """``values``: criterion -> candidate -> value (None where undefined).
+
+        ``take`` runs code of the method, which it would tell that a criterion, perhaps one of true labels, has
+        improved: it is called once, whether or not one has.
+        """
+        snapshot = take()
         for name, by_candidate in values.items():
             track = self.tracks[name]
             if not track.active:
                 continue
             candidate, value = track.best_of(by_candidate)
             if value is not None and track.better(value, track.best):
-                snapshot = snapshot or take()
                 track.best, track.epoch, track.candidate = value, epoch, candidate
                 track.snapshot, track.waited = snapshot, 0
             else:
