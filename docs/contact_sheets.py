@@ -27,13 +27,21 @@ SEED = 2
 #: Top left corners of the parts of a photograph.
 PLACES = ((20, 200), (120, 60), (200, 300))
 View = Callable[..., Tensor]
-LAGAM: dict[str, Any] = {"operations": "randaugment", "number": 3, "cutout": (0, 0.5), "fill": 0.5}
+LAGAM: dict[str, Any] = {"padding": "zeros", "operations": "randaugment", "number": 3, "cutout": (0, 0.5), "fill": 0.5}
+
+
+def gray(rows: Tensor, generator: torch.Generator, **options: Any) -> Tensor:
+    """Holistic-PU's strong views of Fashion-MNIST: one change after the other."""
+    first, second = OPERATIONS["gray"]
+    return strong(strong(rows, generator, **options, **first), generator, flip=False, pad=0, **second)
+
+
 #: Name of a column -> the kind of view and its parameters.
 IMAGES: Mapping[str, tuple[View, dict[str, Any]]] = {
     "weak": (weak, {}),
     "strong": (strong, {}),
-    "Holistic-PU": (strong, OPERATIONS["randaugment"]),
-    "Holistic-PU, color": (strong, OPERATIONS["color"]),
+    "Holistic-PU": (strong, OPERATIONS["randaugment"][0]),
+    "Holistic-PU, gray": (gray, {}),
     "LaGAM": (strong, LAGAM),
     "PUL-CPBF": (strong, STRONG_IMAGE),
 }

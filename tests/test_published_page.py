@@ -48,8 +48,8 @@ def test_every_cell_that_was_run_has_its_verdict_and_the_others_are_missing(page
             {**spambase, "method": "nnpu", "seed": 2, "accuracy": 90.0},
             {**spambase, "method": "nnpu", "seed": 25, "accuracy": 92.0},
             {**spambase, "method": "puet", "seed": 2, "accuracy": 85.43},
-            {**spambase, "method": "holistic-pu", "seed": 2, "accuracy": 80.0},
-            {**spambase, "method": "self-pu", "seed": 2, "accuracy": 90.0},
+            {**spambase, "method": "dist-pu", "seed": 2, "accuracy": 99.0},
+            {**spambase, "method": "vae-pu", "seed": 2, "accuracy": 90.0},
             {**spambase, "method": "upu", "seed": 2, "accuracy": 90.0},
             {**spambase, "method": "vpu", "seed": 2, "accuracy": 90.0, "c": 0.3},
         ],
@@ -62,14 +62,14 @@ def test_every_cell_that_was_run_has_its_verdict_and_the_others_are_missing(page
     )
     section = made.partition("### Spambase\n")[2].partition("\n### ")[0]
     lines = {line.split("`")[1]: line for line in section.splitlines() if line.startswith("| `")}
-    assert set(lines) == {"nnpu", "puet", "holistic-pu", "self-pu"}
+    assert set(lines) == {"nnpu", "puet", "dist-pu", "vae-pu"}
     assert "| 2 | 91.00 ± 1.41 | 81.66 ± 2.73 | +9.34 | above, explained |" in lines["nnpu"]
     assert "| 1 | 85.43 | 84.43 ± 4.23 | +1.00 | matched |" in lines["puet"]
-    assert "| above, unexplained |" in lines["holistic-pu"]
+    assert "| above, unexplained |" in lines["dist-pu"]
     reasons = {line.split("`")[1]: line for line in section.splitlines() if line.startswith("- `")}
-    assert set(reasons) == {"nnpu", "self-pu"}
+    assert set(reasons) == {"nnpu", "vae-pu"}
     assert "(*run*: benchmarks/results/released.csv)" in reasons["nnpu"]
-    assert "(*read*: PU-Bench's released code" in reasons["self-pu"]
+    assert "(*read*: PU-Bench's released code" in reasons["vae-pu"]
     (missing,) = [line for line in section.splitlines() if line.startswith("Missing")]
     assert set(re.findall(r"`([a-z0-9-]+)`", missing)) == {c.method for c in source("pubench2026").cells} - set(lines)
     assert "### MNIST\n\nMissing: no method was run." in made

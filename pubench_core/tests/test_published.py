@@ -85,7 +85,7 @@ def test_a_reason_holds_for_its_methods_data_and_side_only() -> None:
     assert above.known == "run"
     assert pubench.reason_of("nnpu", "spambase", "below") is None
     assert pubench.reason_of("nnpu", "spambase", "matched") is None
-    assert pubench.reason_of("holistic-pu", "spambase", "above") is None
+    assert pubench.reason_of("holistic-pu", "mnist", "above") is None
     assert pubench.reason_of("mpe-pu", "adni", "below") is pubench.reason_of("mpe-pu", "mnist", "above") is not None
 
 

@@ -297,7 +297,11 @@ def test_views_are_those_of_the_card() -> None:
     assert views_of(image) == [("weak", {})] * 2 + [("strong", official)] * 2
     unmirrored = [("weak", {"flip": False})] * 2 + [("strong", {"flip": False, **official})] * 2
     assert views_of(image, flip=False) == unmirrored
-    assert views_of(image, operations="color")[2][1]["cutout"] == 0
+    half = [("autocontrast", {}), ("equalize", {"flip": False, "pad": 0})]
+    one = {"number": 1, "probability": 0.5, "cutout": 0}
+    gray = [("strong", {**moved, "operations": name, **one}) for name, moved in half for _ in range(2)]
+    assert views_of(image, operations="gray") == [("weak", {})] * 2 + gray
+    assert all(what["pad"] == 0 for _, what in views_of(image, operations="mri"))
     noisy = {"noise": 0.05, "drop": 0.05, "sign": 0.05}
     assert views_of(vector) == [("weak", {"noise": 0.01})] * 2 + [("strong", noisy)] * 2
     assert views_of(vector, augment=False) == []

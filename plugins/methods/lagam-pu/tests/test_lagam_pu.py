@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -160,6 +161,17 @@ def test_a_single_labeled_positive_is_refused() -> None:
         trained(*SHORT, "mechanism.c=0.002")
 
 
+def test_a_single_unlabeled_row_that_is_no_copy_is_refused() -> None:
+    """One is held out, and none would be left."""
+    labeled = torch.tensor([True] * 4 + [False] * 5)
+    instance = torch.tensor([0, 1, 2, 3, 0, 1, 2, 3, 4])
+    data = SimpleNamespace(n_labeled=4, labeled_rows=torch.nonzero(labeled).flatten(), instance=instance)
+    with pytest.raises(RequestError, match="needs 2 that are no copies of labeled ones, given 1"):
+        LaGAM(Config()).check(data)  # type: ignore[arg-type]
+    data.instance = torch.arange(9)
+    LaGAM(Config()).check(data)  # type: ignore[arg-type]
+
+
 def test_labels_accumulate_and_those_of_p_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     """After n epochs of labels, a row's is at most what n steps towards 1 give, and above what one gives."""
     seen: list[tuple[Tensor, Tensor]] = []
@@ -209,27 +221,99 @@ def test_clusters_are_found_after_the_warm_up_only(monkeypatch: pytest.MonkeyPat
         groups.append(args[3] is not None)
         return contrasted(*args)
 
+    held_out = LaGAM._hold_out
+    rows: list[Tensor] = []
+
+    def of_rows(method: LaGAM, *args: Any) -> Any:
+        found = held_out(method, *args)
+        rows.append(found[0])
+        return found
+
     monkeypatch.setattr(lagam, "k_means", noted)
     monkeypatch.setattr(lagam, "contrast", of_groups)
-    data = trained(*SHORT).evaluator.problem.view(frozenset())
-    assert sizes == [(len(data), 128)] * 2
+    monkeypatch.setattr(LaGAM, "_hold_out", of_rows)
+    trained(*SHORT)
+    assert sizes == [(len(rows[0]), 128)] * 2
     assert groups == [False] * groups.count(False) + [True] * 10
 
 
-def test_digits_are_not_mirrored(monkeypatch: pytest.MonkeyPatch) -> None:
+def views_of(x: Tensor, **options: Any) -> list[tuple[str, dict[str, Any]]]:
+    """Which views a batch of these rows gets, and with what."""
+    asked: list[tuple[str, dict[str, Any]]] = []
+
+    class Looking:
+        def weak(self, rows: Tensor, **what: Any) -> Tensor:
+            asked.append(("weak", what))
+            return rows
+
+        def strong(self, rows: Tensor, **what: Any) -> Tensor:
+            asked.append(("strong", what))
+            return rows
+
+    LaGAM(Config(**options))._views(SimpleNamespace(x=x), Looking())  # type: ignore[arg-type]
+    return asked
+
+
+def test_views_are_those_of_the_card_and_digits_are_not_mirrored() -> None:
+    changes = {"operations": "randaugment", "number": 3, "cutout": (0, 0.5), "fill": 0.5}
+    weak = {"padding": "zeros"}
+    assert views_of(torch.zeros(2, 1, 8, 8)) == [("weak", weak), ("strong", {**weak, **changes})]
     assert preset("pubench", "mnist")["flip"] is False
-    flips: list[Any] = []
-    for name in ("weak", "strong"):
-        view = getattr(Run, name)
+    still = {**weak, "flip": False}
+    assert views_of(torch.zeros(2, 1, 8, 8), flip=False) == [("weak", still), ("strong", {**still, **changes})]
+    assert views_of(torch.zeros(2, 5)) == [("weak", {}), ("strong", {})]
 
-        def noted(run: Any, x: Tensor, *, view: Any = view, **options: Any) -> Tensor:
-            flips.append(options.get("flip"))
-            found: Tensor = view(run, x, **options)
-            return found
 
-        monkeypatch.setattr(Run, name, noted)
-    trained(*SHORT)
-    assert set(flips) == {None}  # vectors have nothing to mirror
+def test_a_step_gets_the_labels_the_groups_and_the_mixed_rows_of_its_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two epochs of warm-up of eight, neighbors after the second: what reaches every loss, epoch by epoch."""
+    kept: list[int] = []
+    lost: list[tuple[Tensor, Tensor]] = []
+    mixed: list[tuple[Tensor, Tensor, float]] = []
+    contrasted: list[tuple[int, Any, int]] = []
+    linear, mix, balanced, contrast_of = lagam.ramps.linear, lagam.mix, lagam.balanced_bce, lagam.contrast
+
+    def noted_ramp(step: int, *rest: Any) -> float:
+        kept.append(step)
+        return linear(step, *rest)
+
+    def noted_mix(one: Tensor, other: Tensor, share: float) -> Tensor:
+        mixed.append((one, other, share))
+        return mix(one, other, share)
+
+    def noted_loss(z: Tensor, target: Tensor, *rest: Any) -> Tensor:
+        lost.append((z.detach(), target))
+        return balanced(z, target, *rest)
+
+    def noted_contrast(q: Tensor, k: Tensor, temperature: float, group: Any, near: int) -> Tensor:
+        contrasted.append((kept[-1], group, near))
+        return contrast_of(q, k, temperature, group, near)
+
+    monkeypatch.setattr(lagam.ramps, "linear", noted_ramp)
+    monkeypatch.setattr(lagam, "mix", noted_mix)
+    monkeypatch.setattr(lagam, "balanced_bce", noted_loss)
+    monkeypatch.setattr(lagam, "contrast", noted_contrast)
+    drawn = property(lambda run: SimpleNamespace(beta=lambda a, b: 0.3), lambda run, given: None)
+    monkeypatch.setattr(Run, "numpy_rng", drawn, raising=False)
+    sizes = ("epochs=8", "warm_up=0.25", "neighbors_from=0.25", "batch_size=16", "steps_per_epoch=12")
+    trained(*SHORT, *sizes)
+    assert kept == list(range(8))
+    assert {share for _, _, share in mixed} == {0.7}
+    of_labels, of_mixed, rows, targets = lost[::2], lost[1::2], mixed[::2], mixed[1::2]
+    assert len(contrasted) == len(of_labels) == len(of_mixed) == len(rows) == len(targets)
+    for (z, target), (_, blended), (_, _, _), (label, other, share), (epoch, group, near) in zip(
+        of_labels, of_mixed, rows, targets, contrasted, strict=True
+    ):
+        torch.testing.assert_close(target, columns(label))
+        torch.testing.assert_close(blended, columns(share * label + (1 - share) * other))
+        assert (group is None) == (epoch < 2)
+        assert (near > 0) == (epoch > 2)
+        if group is None:
+            assert label.sum() > 0
+        else:
+            assert torch.equal(group % 2 == 1, z > 0.5)
+    assert not all(torch.equal(label, other) for label, other, _ in targets)
+    warm = [epoch for epoch, _, _ in contrasted if epoch < 2]
+    assert 0 < len(warm) < 2 * 12  # some batches of 16 have no labeled row
 
 
 OPTIONS = (

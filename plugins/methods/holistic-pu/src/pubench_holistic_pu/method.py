@@ -29,10 +29,14 @@ from pubench.method import Field, LogUniform, Method, PowerOfTwo, PUData, Run, T
 
 Ordinary = Literal["constant", "three-sigma"]
 
-#: Strong views of images: RandAugment as the official code has it for color images, or what it does to gray ones.
-OPERATIONS: dict[str, dict[str, Any]] = {
-    "randaugment": {"operations": "randaugment", "probability": 0.5, "magnitude": 0.9, "cutout": 0.5, "fill": 0.5},
-    "color": {"operations": ("autocontrast", "equalize", "brightness", "contrast"), "probability": 0.5, "cutout": 0.0},
+#: Strong views of images, one change after the other: RandAugment as the official code has it for color images; what it
+#: does to Fashion-MNIST (its jitter without arguments changes nothing); and to MRI, with core's operations.
+OPERATIONS: dict[str, tuple[dict[str, Any], ...]] = {
+    "randaugment": ({"operations": "randaugment", "probability": 0.5, "magnitude": 0.9, "cutout": 0.5, "fill": 0.5},),
+    "gray": tuple(
+        {"operations": name, "number": 1, "probability": 0.5, "cutout": 0} for name in ("autocontrast", "equalize")
+    ),
+    "mri": tuple({"operations": name, "number": 1, "cutout": 0} for name in ("brightness", "contrast", "rotate")),
 }
 #: Weak and strong views of vectors: PU-Bench's.
 WEAK_VECTOR, STRONG_VECTOR = {"noise": 0.01}, {"noise": 0.05, "drop": 0.05, "sign": 0.05}
@@ -65,7 +69,9 @@ class Config(TrainingConfig):
     threshold: float = Field(0.9, gt=0.5, lt=1, description="confidence from which a weak view labels its strong one")
     augment: bool = Field(True, description="weak and strong views; off: rows as they are, and no strong view")
     flip: bool = Field(True, description="views of images may be mirrored; off where that changes the class")
-    operations: Literal["randaugment", "color"] = Field("randaugment", description="what strong views of images get")
+    operations: Literal["randaugment", "gray", "mri"] = Field(
+        "randaugment", description="what strong views of images get; mri: images are not cropped either"
+    )
 
 
 class Losses(NamedTuple):
@@ -200,12 +206,16 @@ class HolisticPU(Method[Config]):
         c = self.config
         if not c.augment:
             return [p, u]
-        if p.dim() == 4:
-            weak: dict[str, Any] = {} if c.flip else {"flip": False}
-            strong: dict[str, Any] = {**weak, **OPERATIONS[c.operations]}
-        else:
-            weak, strong = WEAK_VECTOR, STRONG_VECTOR
-        return [run.weak(p, **weak), run.weak(u, **weak), run.strong(u, **strong), run.strong(p, **strong)]
+        if p.dim() != 4:
+            weak = [run.weak(x, **WEAK_VECTOR) for x in (p, u)]
+            return [*weak, *(run.strong(x, **STRONG_VECTOR) for x in (u, p))]
+        moved: dict[str, Any] = {**({} if c.flip else {"flip": False}), **({"pad": 0} if c.operations == "mri" else {})}
+        first, *others = OPERATIONS[c.operations]
+        weak = [run.weak(x, **moved) for x in (p, u)]
+        changed = [run.strong(x, **moved, **first) for x in (u, p)]
+        for change in others:
+            changed = [run.strong(x, flip=False, pad=0, **change) for x in changed]
+        return [*weak, *changed]
 
     def _logits(self, views: list[Tensor]) -> list[Tensor]:
         """(n, 2) logits of each view, from one forward pass: batch norm sees P and U together."""

@@ -29,7 +29,7 @@ def pubench_methods() -> list[MethodInfo]:
             "the other rows; the outer loss is the class-balanced one with the sigmoid loss, whose gradient from P and "
             "U has the direction of that from true labels; one pass over weak, strong and mixed views, which the "
             "virtual step reads as well; incomplete batches are kept; batches without labeled positives are left "
-            "out of the warm-up; k-means sees 256 rows per cluster and starts five times at random rows; "
+            "out of the warm-up; k-means starts five times at random rows; "
             "lengths are shares of the epochs. The head reads the backbone's features, of text and tables too. "
             "PU-Bench's labels that never accumulate, two or three moved layers and smaller mixing coefficients are "
             "not kept; its published cells come from true labels",

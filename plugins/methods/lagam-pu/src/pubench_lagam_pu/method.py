@@ -73,7 +73,7 @@ class Config(TrainingConfig):
     clusters: int = Field(50, ge=1, description="clusters, at most as many as rows")
     restarts: int = Field(5, ge=1, description="k-means from so many starts, the best of which is taken")
     iterations: int = Field(20, ge=1, description="iterations of k-means")
-    points_per_cluster: int = Field(256, ge=1, description="rows per cluster that these iterations see, at most")
+    points_per_cluster: int = Field(1000, ge=1, description="rows per cluster that these iterations see, at most")
     temperature: float = Field(0.07, gt=0, description="temperature of the contrastive loss (tau)")
     neighbors: int = Field(10, ge=1, description="nearest views that belong to a row's group, itself among them")
     neighbors_from: float = Field(0.125, ge=0, le=1, description="share of the epochs after which they do")
@@ -130,6 +130,11 @@ class LaGAM(Method[Config]):
     def check(self, data: PUData) -> None:
         if data.n_labeled < 2:
             raise RequestError("lagam-pu holds labeled positives out and needs 2 of them, given 1; raise mechanism.c")
+        others = data.instance[~torch.isin(data.instance, data.instance[data.labeled_rows])]
+        if len(others) < 2:
+            raise RequestError(
+                f"lagam-pu holds unlabeled rows out and needs 2 that are no copies of labeled ones, given {len(others)}"
+            )
 
     def fit(self, data: PUData, run: Run[Config]) -> None:
         c, soft = self.config, data.labeled.float()
@@ -144,7 +149,7 @@ class LaGAM(Method[Config]):
             near = c.neighbors if epoch.total > c.neighbors_from * c.epochs else 0
             for parameters in optimizer.param_groups:
                 parameters["lr"] = learning_rate(epoch.total, c.epochs, c.lr, c.schedule)
-            cluster = None if warm else self._clusters(projection, data, run)
+            cluster = None if warm else self._clusters(projection, rows, data, run)
             renewed = soft.clone()
             for batch in run.joint_batches(rows):
                 label = soft[batch.row]
@@ -184,11 +189,14 @@ class LaGAM(Method[Config]):
         out = torch.isin(data.instance, data.instance[torch.cat(held)])
         return torch.nonzero(~out).flatten(), (held[0], held[1])
 
-    def _clusters(self, projection: nn.Module, data: PUData, run: Run[Config]) -> Tensor:
-        """(n,) clusters of all rows, by their projections in evaluation mode, without a view."""
-        c = self.config
-        points = run.scores(lambda x: F.normalize(projection(self.net.features(x)), dim=1))
-        return k_means(
+    def _clusters(self, projection: nn.Module, rows: Tensor, data: PUData, run: Run[Config]) -> Tensor:
+        """(n,) clusters of the rows to train on, by their projections in evaluation mode, without a view; 0 of others.
+
+        ``rows``: (m,) those to train on.
+        """
+        c, found = self.config, torch.zeros(len(data), dtype=torch.long, device=run.device)
+        points = run.scores(lambda x: F.normalize(projection(self.net.features(x)), dim=1), rows)
+        found[rows] = k_means(
             points,
             c.clusters,
             run.permutation,
@@ -196,14 +204,15 @@ class LaGAM(Method[Config]):
             iterations=c.iterations,
             sample=c.clusters * c.points_per_cluster,
         )[0]
+        return found
 
     def _views(self, batch: Batch, run: Run[Config]) -> tuple[Tensor, Tensor]:
         """A weak and a strong view; of images, the strong one has three of fourteen operations and a gray square."""
         if batch.x.dim() != 4:
             return run.weak(batch.x), run.strong(batch.x)
-        mirrored: dict[str, Any] = {} if self.config.flip else {"flip": False}
+        moved: dict[str, Any] = {"padding": "zeros", **({} if self.config.flip else {"flip": False})}
         changes: dict[str, Any] = {"operations": "randaugment", "number": 3, "cutout": (0, 0.5), "fill": 0.5}
-        return run.weak(batch.x, **mirrored), run.strong(batch.x, **mirrored, **changes)
+        return run.weak(batch.x, **moved), run.strong(batch.x, **moved, **changes)
 
     def _better(
         self,

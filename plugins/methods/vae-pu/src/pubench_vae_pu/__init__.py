@@ -111,7 +111,7 @@ def pubench_methods() -> list[MethodInfo]:
                     note="what PU-Bench's released code comes to run (its tables by data set are not reached), for the "
                     "authors' algorithm: networks, rates, batches, epochs, weights; the values beside data sets are "
                     "those of images. Stages end at shares of the epochs, and its patience of 30 counts in the last "
-                    "two stages, in each anew: there, it counts from the first epoch",
+                    "two stages, in each anew, for what has not stopped: there, it counts from the first epoch",
                 ),
                 "quick": Preset(
                     values={
