@@ -15,6 +15,7 @@ from pubench_holistic_pu.method import (
     Config,
     HolisticPU,
     natural_break,
+    ordinary_trends,
     pseudo_label_losses,
     pseudo_labels,
     trend,
@@ -289,6 +290,49 @@ def views_of(x: Tensor, **options: Any) -> list[tuple[str, dict[str, Any]]]:
     views = HolisticPU(Config(**options))._views(x, x, Looking())  # type: ignore[arg-type]
     assert len(views) == (4 if asked else 2)
     return asked
+
+
+def test_each_loss_gets_the_views_of_its_own_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Marking:
+        """Adds 1 to a weak view and 10 to a strong one."""
+
+        def weak(self, rows: Tensor, **what: Any) -> Tensor:
+            return rows + 1
+
+        def strong(self, rows: Tensor, **what: Any) -> Tensor:
+            return rows + 10
+
+    p, u = torch.full((2, 5), 100.0), torch.full((2, 5), 200.0)
+    views = HolisticPU(Config())._views(p, u, Marking())  # type: ignore[arg-type]
+    assert [float(view[0, 0]) for view in views] == [101, 201, 210, 110]
+    passed: list[list[Tensor]] = []
+    seen: list[list[Tensor]] = []
+    logits, loss = HolisticPU._logits, holistic.trend_loss
+
+    def noted(method: HolisticPU, views: list[Tensor]) -> list[Tensor]:
+        passed.append(logits(method, views))
+        return passed[-1]
+
+    def noted_loss(of_p: Any, of_u: Tensor, smoothing: float) -> Tensor:
+        seen.append([*of_p, of_u])
+        return loss(of_p, of_u, smoothing)
+
+    monkeypatch.setattr(HolisticPU, "_logits", noted)
+    monkeypatch.setattr(holistic, "trend_loss", noted_loss)
+    fitted()
+    for (p_weak, u_weak, _, p_strong), of_loss in zip(passed, seen, strict=False):
+        assert all(one is other for one, other in zip((p_weak, p_strong, u_weak), of_loss, strict=True))
+
+
+def test_three_deviations_are_of_all_rows() -> None:
+    """One of nine lies 2.83 deviations away, one of eleven 3.16 (3.02, were the deviation that of a sample)."""
+    for n, inside in ((9, True), (11, False)):
+        trends = torch.zeros(n, dtype=torch.float64)
+        trends[-1] = 1
+        assert bool(ordinary_trends(trends, "three-sigma")[-1]) == inside
+    trends = torch.cat([torch.zeros(21, dtype=torch.float64), torch.ones(2, dtype=torch.float64) * 3])
+    deviation = float((trends - trends.mean()).abs()[-1] / trends.std(correction=0))
+    assert 3 < deviation < 3.3
 
 
 def test_views_are_those_of_the_card() -> None:

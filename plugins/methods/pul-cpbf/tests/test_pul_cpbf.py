@@ -56,6 +56,23 @@ def test_it_ranks_and_no_epoch_of_the_fence_is_chosen() -> None:
     assert above.mean() > 0.85  # the area under the curve
 
 
+def test_both_terms_of_u_have_its_weight(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[float] = []
+    step = Run.step
+
+    def noted(run: Run[Config], loss: Tensor, *rest: Any, report: Any = None, **more: Any) -> None:
+        if report is not None:
+            parts = {name: float(value.detach()) for name, value in report.items()}
+            on_u = parts["weak"] + parts["strong"]
+            seen.append(float(loss.detach()) - (parts["positive"] + 0.3 * on_u + 0.1 * parts["entropy"]))
+        step(run, loss, *rest, report=report, **more)
+
+    monkeypatch.setattr(Run, "step", noted)
+    trained(*SHORT, "weight_unlabeled=0.3", "weight_entropy=0.1", "threshold_start=0.5")
+    assert seen
+    np.testing.assert_allclose(seen, 0, atol=1e-5)
+
+
 # -------------------------------------------------------------------- formulas
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from functools import cache
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -106,6 +107,72 @@ def test_clean_rows_are_unlabeled_and_noisy_rows_are_the_others(monkeypatch: pyt
         assert not torch.isin(of_other, of_one).any()
         assert set(data.labeled_rows.tolist()) <= set(of_other.tolist())
         assert len(of_other.unique()) == len(of_other)
+
+
+def test_chosen_rows_are_learned_on_their_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five rows as negatives and twenty as positives: an epoch of each student has so many."""
+    sides: list[tuple[int, int]] = []
+    loss = self_pu.clean_loss
+
+    def five_and_twenty(method: SelfPU, epoch: int, data: Any, run: Any) -> list[tuple[Tensor, Tensor]]:
+        u = data.unlabeled_rows
+        return [(u[:5], u[5:25])] * 2
+
+    def noted(z: Tensor, positive: Tensor, kind: Any) -> Tensor:
+        sides.append((int((~positive).sum()), int(positive.sum())))
+        return loss(z, positive, kind)
+
+    monkeypatch.setattr(SelfPU, "_chosen", five_and_twenty)
+    monkeypatch.setattr(self_pu, "clean_loss", noted)
+    trained(*SHORT, *LAST)
+    assert sides == [(5, 20)] * 4  # two students in the last two epochs
+
+
+def test_a_student_is_compared_with_the_other_student_and_follows_its_teacher_more_by_epoch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared: list[int] = []
+    asked: list[int] = []
+    inference, weight = Run.inference, self_pu.consistency_weight
+
+    def noted(run: Run[Config], *modules: nn.Module) -> Any:
+        compared.extend(id(module) for module in modules)
+        return inference(run, *modules)
+
+    def noted_weight(epoch: int, *rest: Any) -> float:
+        asked.append(epoch)
+        return weight(epoch, *rest)
+
+    monkeypatch.setattr(Run, "inference", noted)
+    monkeypatch.setattr(self_pu, "consistency_weight", noted_weight)
+    method = trained(*SHORT, *LAST).method
+    assert isinstance(method, SelfPU)
+    first, second = (id(student) for student in method.students)
+    assert [which for which, _ in groupby(compared)] == [second, first] * 2  # pass by pass, in two epochs
+    assert sorted(set(asked)) == [2, 3]
+
+
+def test_the_rate_is_half_a_cosine_over_the_epochs_and_teachers_average_up_to_their_decay(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rates: list[float] = []
+    decays: list[float] = []
+    step, update = Run.step, self_pu.averaging.update
+
+    def noted(run: Run[Config], loss: Tensor, optimizer: Any, **more: Any) -> None:
+        if not rates or rates[-1] != optimizer.param_groups[0]["lr"]:
+            rates.append(optimizer.param_groups[0]["lr"])
+        step(run, loss, optimizer, **more)
+
+    def noted_update(slow: nn.Module, fast: nn.Module, decay: float, **more: Any) -> None:
+        decays.append(decay)
+        update(slow, fast, decay, **more)
+
+    monkeypatch.setattr(Run, "step", noted)
+    monkeypatch.setattr(self_pu.averaging, "update", noted_update)
+    trained(*SHORT, *LAST, "schedule=cosine", "lr=1e-3", "teacher_decay=0.6")
+    np.testing.assert_allclose(rates, 1e-3 * (1 + np.cos(np.pi * np.arange(4) / 4)) / 2)
+    assert decays == [0, 0.5, 0.6, 0.6]
 
 
 def test_weights_are_calibrated_while_rows_are_chosen_on_validation_rows(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ import torch
 from pubench_vae_pu.course import Masses, masses_of, schedule
 from pubench_vae_pu.method import VAEPU, Config
 from pubench_vae_pu.variational import LEAST_VARIANCE, bound, ordered, responsibility
+from sklearn.mixture import GaussianMixture
 
 from pubench_core.engine.building import build_problem
 from pubench_core.engine.train import Trained, train
@@ -171,6 +172,30 @@ def test_without_a_size_of_their_own_batches_of_p_have_the_proportion_of_the_set
     method = method_of(trained(*SHORT, *BLIND, "p_batch_size=null", "batch_size=99"))
     expected = round(99 * method.masses.labeled / method.masses.unlabeled)
     assert sizes == {(expected, 99, expected)}
+
+
+def test_the_mixture_is_of_all_rows_and_the_classifier_s_steps_leave_the_generator(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sizes: list[int] = []
+    states: list[bool] = []
+    fit, step = GaussianMixture.fit, VAEPU._train_classifier
+
+    def noted_fit(model: GaussianMixture, x: np.ndarray, *rest: Any) -> GaussianMixture:
+        sizes.append(len(x))
+        return fit(model, x, *rest)
+
+    def noted_step(method: VAEPU, *args: Any) -> None:
+        before = {name: value.clone() for name, value in method.generator.state_dict().items()}
+        step(method, *args)
+        states.append(all(torch.equal(before[name], value) for name, value in method.generator.state_dict().items()))
+
+    monkeypatch.setattr(GaussianMixture, "fit", noted_fit)
+    monkeypatch.setattr(VAEPU, "_train_classifier", noted_step)
+    method = method_of(trained(*SHORT, *BLIND, "networks=mlp"))  # these have batch norm
+    assert sizes == [len(method.table.distinct_rows)]
+    assert states
+    assert all(states)
 
 
 # ---------------------------------------------------------------- learning, collapse, samples
