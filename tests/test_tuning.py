@@ -79,6 +79,7 @@ def chosen(found: pubench.Tuned) -> list[tuple[Any, ...]]:
     return [(trial.state, trial.value, dict(trial.chosen), trial.runs) for trial in found.trials]
 
 
+@pytest.mark.filterwarnings("ignore::pubench.PubenchWarning")  # two epochs may decide one-sidedly
 def test_the_first_trial_is_the_configuration_as_it_stands_and_every_trial_is_a_record() -> None:
     found = tuned()
     plain = pubench.run("nnpu", "breast-cancer", c=0.3, config={"epochs": 2}, tracking=False)
