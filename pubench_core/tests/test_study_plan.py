@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from pubench_core.data.dataset import DataRoot
-from pubench_core.errors import PluginError, RecordError, RequestError
+from pubench_core.errors import Hint, PluginError, RecordError, RequestError
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import Registry, registry
 from pubench_core.records.store import RecordStore
@@ -331,6 +331,20 @@ def test_an_older_plan_is_kept(planned: Planned, file: Callable[..., Path], root
     changed = read_study(file(c=[0.2]))
     write_plan(folder, changed, freeze(changed, registry(), root)[0])
     assert FrozenPlan.model_validate_json((folder.path / "plan-1.json").read_text()) == plan
+
+
+def test_a_run_of_the_plan_that_is_no_longer_understood_is_named(planned: Planned) -> None:
+    folder, plan, _ = planned
+    first = plan.runs[0]
+    config = {**first.resolved["method"]["config"], "surrogate": "gone"}
+    older = first.model_copy(
+        update={"resolved": {**first.resolved, "method": {**first.resolved["method"], "config": config}}}
+    )
+    with pytest.raises(
+        RequestError, match=r"refuses 'nnpu on digits, c 0.1, seed 2' of the plan \(.*surrogate.*gone"
+    ) as told:
+        installed_code(plan.model_copy(update={"runs": (older,)}), folder, registry())
+    assert told.value.hint == Hint("plan again")
 
 
 def test_a_run_of_the_plan_that_would_now_be_another_is_refused(planned: Planned) -> None:

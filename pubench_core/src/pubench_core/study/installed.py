@@ -52,7 +52,7 @@ def installed_code(
 ) -> InstalledCode:
     """Of a plan's runs. Where no file of core or a plugin changed since it was last asked, nothing is imported for it.
 
-    Raises RequestError where what is installed now understands a run of the plan as another run.
+    Raises RequestError where what is installed now refuses a run of the plan, or understands it as another run.
     """
     fingerprint = fingerprint_of(registry)
     known = _read(folder.code)
@@ -76,7 +76,15 @@ def _resolved(plan: FrozenPlan, registry: Registry, fingerprint: str) -> Install
 
     plans = []
     for run in plan.runs:
-        now = resolve([Layer(run.resolved)], registry)
+        try:
+            now = resolve([Layer(run.resolved)], registry)
+        except RequestError as error:
+            reason = f"{error.field}: {error}" if error.field else str(error)
+            raise RequestError(
+                f"what is installed now refuses '{run}' of the plan ({reason}); freeze the plan again, or install "
+                f"{_versions(plan)}",
+                hint=Hint("plan again"),
+            ) from error
         if now.run_id != run.run_id:
             raise RequestError(
                 f"what is installed now understands '{run}' of the plan as another run ({now.run_id}, planned as "
