@@ -76,7 +76,9 @@ def blocks(model: Model, tests: list[Comparison]) -> dict[str, str]:
         *textwrap.wrap(
             f"{methods} methods on Spambase ({model.settings[0].words}), PU-Bench's protocol: test measures at the "
             f"epoch that {model.criterion_name(model.criterion)} chose, mean ± sample standard deviation over seeds. "
-            "Figure and table are what `pubench study report` makes of [the rows of the studies](benchmarks/results); "
+            "`benchmarks/readme_report.py` makes figure and table of [the rows of the studies](benchmarks/results), as "
+            "`pubench study report` does of records; a row names its run and its commit, and `pubench run --method "
+            "nnpu --data spambase --preset pubench --c 0.1 --set validation.fraction=0.01 --select f1` is one of them; "
             f"a method that lacks seeds is never best or second. {LEGEND['md']}.",
             118,
         ),

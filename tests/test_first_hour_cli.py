@@ -450,6 +450,13 @@ class TestIds:
 
 
 class TestPredictOut:
+    def test_the_file_of_the_rows_is_not_written_over(self, here: Run, home: Path, folder: Path) -> None:
+        before = (home / "my.csv").read_bytes()
+        done = here("predict", folder, "my.csv", "--out", "my.csv")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "--out my.csv is the file of the rows to score" in done.stderr
+        assert (home / "my.csv").read_bytes() == before
+
     @pytest.mark.parametrize("ending", ["csv", "json", "parquet", "PARQUET"])
     def test_the_ending_says_what_is_written(self, here: Run, home: Path, folder: Path, ending: str) -> None:
         out = home / f"p.{ending}"

@@ -236,6 +236,14 @@ class TestDecisions:
 
 
 class TestIndex:
+    def test_a_column_of_other_rows_is_refused(self):
+        x, labeled = pd.DataFrame(np.arange(40.0).reshape(20, 2)), pd.Series(np.arange(20) < 5)
+        shuffled = x.sample(frac=1, random_state=1)
+        with pytest.raises(pubench.InvalidRequest, match="labeled: its index is not that of x"):
+            pubench.data(shuffled, labeled)
+        assert pubench.data(shuffled, labeled.loc[shuffled.index]).notes == pubench.data(x, labeled).notes
+        assert pubench.data(shuffled, labeled.to_numpy()).notes == pubench.data(x, labeled).notes
+
     def test_one_that_names_rows_names_them_in_predictions(self, tmp_path, cancer):
         frame, labeled, _ = cancer
         named = frame.set_axis(pd.Index([f"patient {k}" for k in range(len(frame))], name="patient"))

@@ -85,6 +85,12 @@ def test_a_planned_run_is_the_run_that_the_same_request_makes(frozen: Freeze) ->
     assert run.run_id == same.run_id
 
 
+def test_a_preset_that_no_method_of_the_study_has_is_refused(frozen: Freeze) -> None:
+    for presets in (["pubnech"], ["quick", "pubnech"]):
+        with pytest.raises(RequestError, match=r"no method of the study has: unknown preset 'pubnech'; did you mean"):
+            frozen(presets=presets)
+
+
 def test_all_methods_are_those_that_are_installed_each_with_the_first_preset_it_has(frozen: Freeze) -> None:
     plan = frozen(methods="all", presets=["wang", "pubench"], seeds=1)
     infos = {info.key: info for info in registry().infos(MethodInfo)}

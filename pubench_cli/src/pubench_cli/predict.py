@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
@@ -36,6 +37,8 @@ def predict(run: str, file: Path, out: Path | None, results: Path, form: str | N
     ``form``: csv, json (a list of objects) or what the ending of ``out`` says.
     """
     form = _form(out, form)
+    if out is not None and out.exists() and file.exists() and out.samefile(file):
+        raise RequestError(f"--out {out} is the file of the rows to score; name another file")
     folder = RecordStore(results).locate(run)
     model = load_model(folder / MODEL, registry())
     _say_which_epoch(folder)
@@ -51,18 +54,22 @@ def predict(run: str, file: Path, out: Path | None, results: Path, form: str | N
         else:
             write_predictions(rows_out(), rows, scores, ids)
         return
+    aside = out.with_name(f".{out.stem}.{os.getpid()}{out.suffix}")  # a full disk leaves no half of a file
     try:
         match form:
             case "parquet":
                 import pandas as pd
 
-                pd.DataFrame(predictions_of(rows, scores, ids)).to_parquet(out, index=False)
+                pd.DataFrame(predictions_of(rows, scores, ids)).to_parquet(aside, index=False)
             case "json":
-                out.write_text(json.dumps(_objects(predictions_of(rows, scores, ids)), indent=2) + "\n", "utf-8")
+                aside.write_text(json.dumps(_objects(predictions_of(rows, scores, ids)), indent=2) + "\n", "utf-8")
             case _:
-                write_predictions(out, rows, scores, ids)
+                write_predictions(aside, rows, scores, ids)
+        aside.replace(out)
     except OSError as error:
         raise RequestError(f"cannot write {out}: {error.strerror or error}") from error
+    finally:
+        aside.unlink(missing_ok=True)
     err().print(f"{len(scores)} rows scored, {int((scores > 0).sum())} positive: {out}", markup=False)
 
 

@@ -71,18 +71,25 @@ def _print_criteria(result: Result, infos: dict[str, MetricInfo]) -> None:
             out().print(f"{name} is undefined: {criterion.undefined}", style="dim", markup=False)
 
 
+#: How a metric's warning begins where labels and prior cannot both be right.
+CONTRADICTED = "infeasible"
+
+
 def recovered_line(result: Result, infos: dict[str, MetricInfo]) -> str:
     """What the held-out labeled and unlabeled rows imply about the true labels; empty where nothing was recovered."""
     measured = result.chosen.measures.get("validation", {})
-    parts = []
+    parts, doubts = [], []
     for key in WITHOUT_TRUTH:
         measure = measured.get(key)
         if measure is None or measure.value is None or key not in infos:
             continue
+        doubts += [f"{infos[key].name}: {text}" for text in measure.warnings if text.startswith(CONTRADICTED)]
         interval = f" ({measure.interval[0]:.2f} to {measure.interval[1]:.2f})" if measure.interval is not None else ""
         parts.append(f"{infos[key].name} {measure.value:.2f}{interval}")
     if not parts:
         return ""
+    if doubts:
+        return f"what the held-out rows imply of the true labels contradicts the prior told: {'; '.join(doubts)}"
     return (
         f"from {result.data.validation.labeled} held-out labeled rows, if they are a random draw of all positives and "
         f"the prior holds: {', '.join(parts)}"

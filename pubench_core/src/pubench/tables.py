@@ -122,6 +122,7 @@ def data(
             frame, index = _with_index(frame_of(x, "x"))
             for role, given, what in _roles(labeled, truth):
                 if given is not None:
+                    _refuse_other_rows(x, given, what)
                     frame, own[role] = _with_column(frame, given, what)
             held.append(hold(frame, name))
             own["path"] = held[0].path
@@ -167,6 +168,18 @@ def _with_index(frame: DataFrame) -> tuple[DataFrame, str | None]:
     if index.nlevels > 1 or index.name is None or not index.is_unique or index.name in frame.columns:
         return frame, None
     return frame.reset_index(), str(index.name)
+
+
+def _refuse_other_rows(x: Any, given: Any, what: str) -> None:
+    """RequestError where frame and column both name their rows, as pandas' index does, in other words or orders."""
+    import pandas as pd
+
+    both = isinstance(x, pd.DataFrame) and isinstance(given, pd.Series) and len(x) == len(given)
+    if both and not x.index.equals(given.index):
+        raise RequestError(
+            f"{what}: its index is not that of x, so that rows may be other rows; give x and {what} with one index "
+            f"({what}.loc[x.index]), or {what}.to_numpy() where they go by position"
+        )
 
 
 def _with_column(frame: DataFrame, given: Any, what: str) -> tuple[DataFrame, str]:

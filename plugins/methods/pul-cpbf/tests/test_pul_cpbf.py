@@ -56,6 +56,33 @@ def test_it_ranks_and_no_epoch_of_the_fence_is_chosen() -> None:
     assert above.mean() > 0.85  # the area under the curve
 
 
+@pytest.mark.parametrize(("c", "larger"), [("1.0", "labeled"), ("0.3", "unlabeled")])
+def test_an_epoch_of_equal_batches_is_a_pass_over_the_larger_side(
+    monkeypatch: pytest.MonkeyPatch, c: str, larger: str
+) -> None:
+    steps: list[int] = []
+    factor = cpbf.ramps.cosine
+
+    def noted(step: int, total: int, *rest: Any) -> float:
+        steps.append(total)
+        return factor(step, total, *rest)
+
+    monkeypatch.setattr(cpbf.ramps, "cosine", noted)
+    sets = (
+        "data.scheme=single-training-set",
+        f"mechanism.c={c}",
+        "data.positive=[0, 1, 2, 3, 4, 5, 6, 7]",
+        "method.calibrate=off",
+        "schedule=cosine",
+    )
+    data = trained(*SHORT, *sets).evaluator.problem.view(frozenset())
+    rows = {"labeled": data.n_labeled, "unlabeled": data.n_unlabeled}
+    assert max(rows, key=rows.__getitem__) == larger
+    batch = Config().batch_size
+    assert set(steps) == {2 * -(-rows[larger] // batch)}
+    assert len(steps) // 2 == 1 + 2 * -(-rows[larger] // batch)  # weights and the rest, from the start on
+
+
 def test_both_terms_of_u_have_its_weight(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[float] = []
     step = Run.step

@@ -72,8 +72,8 @@ class Split:
 
     def permuted(self, seed: int) -> Split:
         """The same split with the rows of its training and validation part in random orders."""
-        parts = (part.permuted(stream(seed, "order", i)) for i, part in enumerate((self.train, self.validation)))
-        return Split(*parts, self.test_rows)
+        train = self.train.permuted(stream(seed, "order", 0))
+        return Split(train, self.validation.permuted(stream(seed, "order", 1)), self.test_rows)
 
 
 def exact(decimal: float) -> Fraction:

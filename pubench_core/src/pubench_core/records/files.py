@@ -116,8 +116,13 @@ def read_scores(folder: Path, name: str = SCORES) -> Arrays:
             return dict(stored)
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise RecordError(
-            f"{folder / name} cannot be read ({error}); move the record away", hint=Hint("run again")
+            f"{folder / name} cannot be read ({_reason(error)}); move the record away", hint=Hint("run again")
         ) from error
+
+
+def _reason(error: Exception) -> str:
+    """NumPy takes what is no archive for one of pickled objects, and says how to load it all the same."""
+    return error.strerror or str(error) if isinstance(error, OSError) else "it is damaged"
 
 
 def replace_text(path: Path, text: str) -> None:

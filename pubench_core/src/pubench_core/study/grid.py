@@ -79,6 +79,7 @@ def _cells_of_block(block: Axes, study: StudySpec, registry: Registry) -> Iterat
     methods = axis("methods", ())
     if methods == ALL:
         methods = tuple(MethodEntry(key=info.key) for info in registry.infos(MethodInfo))
+    _refuse_unknown_presets(study.presets, [entry.key for entry in methods], registry)
     priors = [prior for given in axis("priors", ("true",)) for prior in _prior(given, registry)]
     mechanisms = axis("mechanisms", (MechanismEntry(key="scar"),))
     labelings = [
@@ -170,6 +171,14 @@ def _prior(given: float | str, registry: Registry) -> list[float | str]:
     if given == EVERY_ESTIMATOR:
         return [f"estimated:{info.key}" for info in registry.infos(PriorInfo)]
     return [given]
+
+
+def _refuse_unknown_presets(wanted: tuple[str, ...], methods: list[str], registry: Registry) -> None:
+    """RequestError for a preset that none of these methods has."""
+    known = {name: None for key in methods for name in registry.find(MethodInfo, key).presets}
+    for name in wanted:
+        if known and name not in known:
+            raise unknown("preset", name, known, field="presets", where="presets, which no method of the study has")
 
 
 def _preset(method: str, wanted: tuple[str, ...], registry: Registry) -> str | None:

@@ -162,7 +162,8 @@ class PULCPBF(Method[Config]):
         self.net = run.backbone()
         weights, rest = ([p for p in self.net.parameters() if (p.dim() > 1) == many] for many in (True, False))
         optimizer = run.optimizer([{"params": weights}, {"params": rest, "weight_decay": 0.0}], nesterov=True)
-        steps = c.epochs * (c.steps_per_epoch or math.ceil(data.n_unlabeled / c.batch_size))
+        longer = max(data.n_labeled, data.n_unlabeled) if c.labeled_batch == "equal" else data.n_unlabeled
+        steps = c.epochs * (c.steps_per_epoch or math.ceil(longer / c.batch_size))
         cosine = c.schedule == "cosine"
         schedule = LambdaLR(optimizer, lambda step: ramps.cosine(step, steps, 1.0, 0.0) if cosine else 1.0)
         for epoch in run.epochs(c.epochs, stage="mixed labels"):
@@ -200,10 +201,11 @@ class PULCPBF(Method[Config]):
         return torch.stack([run.scores(net, data.unlabeled_rows) > 0 for net in fence])
 
     def _batches(self, data: PUData, run: Run[Config]) -> Iterator[tuple[Batch, Batch]]:
-        """Batches of P and U for an epoch."""
+        """Batches of P and U for an epoch; of equal size, it is a pass over the larger side."""
         c = self.config
-        share = 1.0 if c.labeled_batch == "equal" else data.n_labeled / data.n_unlabeled
-        return run.paired_batches(math.ceil(share * c.batch_size))
+        if c.labeled_batch == "equal":
+            return run.paired_batches(epoch_of="labeled" if data.n_labeled > data.n_unlabeled else "unlabeled")
+        return run.paired_batches(math.ceil(data.n_labeled / data.n_unlabeled * c.batch_size))
 
     def _risk(self, net: Backbone, x: Tensor, n_p: int, alpha: float, r: float, data: PUData) -> Tensor:
         z_p, z_u = net(x).split([n_p, len(x) - n_p])
