@@ -91,6 +91,12 @@ def test_a_preset_that_no_method_of_the_study_has_is_refused(frozen: Freeze) -> 
             frozen(presets=presets)
 
 
+def test_a_preset_may_be_one_that_the_methods_of_another_block_have(frozen: Freeze) -> None:
+    block = {"methods": ["puet"], "data": ["digits"], "seeds": [2]}
+    plan = frozen(presets=["wang", "quick"], methods=["nnpu"], seeds=[2], include=[block])
+    assert [run.method for run in plan.runs] == ["nnpu", "puet"]
+
+
 def test_all_methods_are_those_that_are_installed_each_with_the_first_preset_it_has(frozen: Freeze) -> None:
     plan = frozen(methods="all", presets=["wang", "pubench"], seeds=1)
     infos = {info.key: info for info in registry().infos(MethodInfo)}

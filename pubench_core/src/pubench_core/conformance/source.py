@@ -74,7 +74,7 @@ def _found_in(file: Path) -> Iterator[tuple[int, str]]:
 
 
 def _imported(node: ast.AST) -> list[str]:
-    """Dotted names that a node imports; of what core shows to everybody, nothing."""
+    """Dotted names that a node imports."""
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     if isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -90,9 +90,8 @@ def _modules_by_name(tree: ast.AST) -> dict[str, str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                found[alias.asname or alias.name.split(".")[0]] = (
-                    alias.name if alias.asname else alias.name.split(".")[0]
-                )
+                top = alias.name.split(".")[0]
+                found[alias.asname or top] = alias.name if alias.asname else top
         elif isinstance(node, ast.ImportFrom) and node.module in _NAMED_BY_PART:
             found |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
     return found

@@ -58,6 +58,7 @@ def cells_of(study: StudySpec, registry: Registry) -> list[Cell]:
             cells.append(cell)
             if len(cells) > MOST_CELLS:
                 raise RequestError(f"more than {MOST_CELLS:,} runs; shorten its lists")
+    _refuse_unknown_presets(study.presets, {cell.values["method"]["key"] for cell in cells}, registry)
     cells += [_listed(values, study) for values in study.runs]
     for condition in study.exclude:
         kept = [cell for cell in cells if not _fits(cell.facts, condition)]
@@ -79,7 +80,6 @@ def _cells_of_block(block: Axes, study: StudySpec, registry: Registry) -> Iterat
     methods = axis("methods", ())
     if methods == ALL:
         methods = tuple(MethodEntry(key=info.key) for info in registry.infos(MethodInfo))
-    _refuse_unknown_presets(study.presets, [entry.key for entry in methods], registry)
     priors = [prior for given in axis("priors", ("true",)) for prior in _prior(given, registry)]
     mechanisms = axis("mechanisms", (MechanismEntry(key="scar"),))
     labelings = [
@@ -173,9 +173,9 @@ def _prior(given: float | str, registry: Registry) -> list[float | str]:
     return [given]
 
 
-def _refuse_unknown_presets(wanted: tuple[str, ...], methods: list[str], registry: Registry) -> None:
+def _refuse_unknown_presets(wanted: tuple[str, ...], methods: set[str], registry: Registry) -> None:
     """RequestError for a preset that none of these methods has."""
-    known = {name: None for key in methods for name in registry.find(MethodInfo, key).presets}
+    known = {name: None for key in sorted(methods) for name in registry.find(MethodInfo, key).presets}
     for name in wanted:
         if known and name not in known:
             raise unknown("preset", name, known, field="presets", where="presets, which no method of the study has")
