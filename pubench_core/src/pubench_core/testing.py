@@ -92,3 +92,23 @@ class MethodConformance:
         if finding.verdict == "declared":
             pytest.xfail(finding.reason)
         assert finding.ok, f"{finding.verdict}: {finding.reason}"
+
+
+class ViewsAsked:
+    """Stands in for a run where a method asks for views: rows come back as they are, and what was asked is kept.
+
+    ``asked``: ("weak" or "strong", options) of every view, in order.
+    """
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+
+    def weak(self, rows: Any, **options: Any) -> Any:
+        """The rows."""
+        self.asked.append(("weak", options))
+        return rows
+
+    def strong(self, rows: Any, **options: Any) -> Any:
+        """The rows."""
+        self.asked.append(("strong", options))
+        return rows

@@ -30,6 +30,7 @@ from pubench_core.engine.train import Trained, train
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, resolve
+from pubench_core.testing import ViewsAsked
 from pubench_core.training.views import Features, PUData, PUPart
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -276,20 +277,10 @@ def test_both_stages_pass_over_u_where_no_steps_are_given(monkeypatch: pytest.Mo
 
 def views_of(x: Tensor, **options: Any) -> list[tuple[str, dict[str, Any]]]:
     """Which views a batch of these rows gets, and with what."""
-    asked: list[tuple[str, dict[str, Any]]] = []
-
-    class Looking:
-        def weak(self, rows: Tensor, **what: Any) -> Tensor:
-            asked.append(("weak", what))
-            return rows
-
-        def strong(self, rows: Tensor, **what: Any) -> Tensor:
-            asked.append(("strong", what))
-            return rows
-
-    views = HolisticPU(Config(**options))._views(x, x, Looking())  # type: ignore[arg-type]
-    assert len(views) == (4 if asked else 2)
-    return asked
+    run = ViewsAsked()
+    views = HolisticPU(Config(**options))._views(x, x, run)  # type: ignore[arg-type]
+    assert len(views) == (4 if run.asked else 2)
+    return run.asked
 
 
 def test_each_loss_gets_the_views_of_its_own_rows(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,6 +29,7 @@ from pubench_core.errors import RequestError
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, resolve
+from pubench_core.testing import ViewsAsked
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -239,19 +240,9 @@ def test_clusters_are_found_after_the_warm_up_only(monkeypatch: pytest.MonkeyPat
 
 def views_of(x: Tensor, **options: Any) -> list[tuple[str, dict[str, Any]]]:
     """Which views a batch of these rows gets, and with what."""
-    asked: list[tuple[str, dict[str, Any]]] = []
-
-    class Looking:
-        def weak(self, rows: Tensor, **what: Any) -> Tensor:
-            asked.append(("weak", what))
-            return rows
-
-        def strong(self, rows: Tensor, **what: Any) -> Tensor:
-            asked.append(("strong", what))
-            return rows
-
-    LaGAM(Config(**options))._views(SimpleNamespace(x=x), Looking())  # type: ignore[arg-type]
-    return asked
+    run = ViewsAsked()
+    LaGAM(Config(**options))._views(SimpleNamespace(x=x), run)  # type: ignore[arg-type]
+    return run.asked
 
 
 def test_views_are_those_of_the_card_and_digits_are_not_mirrored() -> None:

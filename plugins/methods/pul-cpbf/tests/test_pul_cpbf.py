@@ -29,6 +29,7 @@ from pubench_core.engine.train import Trained, train
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, resolve
+from pubench_core.testing import ViewsAsked
 from pubench_core.training.views import Features, PUData, PUPart
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -394,21 +395,13 @@ def test_digits_are_not_mirrored(name: str) -> None:
 
 @pytest.mark.parametrize(("shape", "flip"), [((2, 1, 8, 8), True), ((2, 1, 8, 8), False), ((2, 5), True)])
 def test_views_are_mirrored_only_where_they_may_be(shape: tuple[int, ...], flip: bool) -> None:
-    asked: list[dict[str, Any]] = []
-
-    class Looking:
-        def weak(self, rows: Tensor, **what: Any) -> Tensor:
-            asked.append(what)
-            return rows
-
-        strong = weak
-
+    run = ViewsAsked()
     method = PULCPBF(Config(flip=flip))
     method.net = nn.Flatten()  # type: ignore[assignment]
-    views = method._logits(torch.zeros(shape), torch.zeros(shape), Looking())  # type: ignore[arg-type]
+    views = method._logits(torch.zeros(shape), torch.zeros(shape), run)  # type: ignore[arg-type]
     assert [len(view) for view in views] == [2, 2, 2]
-    assert [what.get("flip") for what in asked] == [None if flip else False] * 3
-    assert asked[2].get("operations") == ("randaugment" if len(shape) == 4 else None)
+    assert [what.get("flip") for _, what in run.asked] == [None if flip else False] * 3
+    assert run.asked[2][1].get("operations") == ("randaugment" if len(shape) == 4 else None)
 
 
 @pytest.mark.parametrize("name", ["pubench", "revision", "quick"])
