@@ -244,6 +244,34 @@ class TestIndex:
         assert pubench.data(shuffled, labeled.loc[shuffled.index]).notes == pubench.data(x, labeled).notes
         assert pubench.data(shuffled, labeled.to_numpy()).notes == pubench.data(x, labeled).notes
 
+    def test_scores_and_labels_of_other_rows_are_refused(self):
+        rows = 40
+        scores = pd.Series(np.arange(rows) / rows, index=[f"row {k}" for k in range(rows)])
+        labeled = pd.Series(np.arange(rows) > 30, index=scores.index)
+        quick = {"estimators": (), "resamples": 0}
+        other = labeled.sample(frac=1, random_state=1)
+        with pytest.raises(pubench.InvalidRequest, match="labeled: its index is not that of scores"):
+            pubench.evaluate(scores, other, **quick)
+        with pytest.raises(pubench.InvalidRequest, match="truth: its index is not that of scores"):
+            pubench.evaluate(scores, labeled, truth=other, **quick)
+        with pytest.raises(pubench.InvalidRequest, match="compare: its index is not that of scores"):
+            pubench.evaluate(scores, labeled, compare=scores.loc[other.index], **quick)
+        with pytest.raises(pubench.InvalidRequest, match="labeled: its index is not that of x"):
+            pubench.estimate_prior(scores.to_frame(), other, estimators=["bbe"])
+        assert (
+            pubench.evaluate(scores, labeled, **quick)["pauc"]
+            == pubench.evaluate(scores.to_numpy(), labeled, **quick)["pauc"]
+        )
+
+    def test_an_estimator_goes_by_position_unless_the_same_names_are_in_another_order(self, cancer):
+        x, labeled, _ = cancer
+        y = pd.Series(labeled, index=x.index)
+        model = pubench.PUClassifier("upu", prior=0.37, epochs=1)
+        with pytest.raises(ValueError, match="y: its index is not that of X"):
+            model.fit(x, y.sample(frac=1, random_state=1))
+        numbered_anew = y.set_axis(y.index + 1000)  # as a step before it leaves them
+        assert (model.fit(x, numbered_anew).predict(x) == model.fit(x, y).predict(x)).all()
+
     def test_one_that_names_rows_names_them_in_predictions(self, tmp_path, cancer):
         frame, labeled, _ = cancer
         named = frame.set_axis(pd.Index([f"patient {k}" for k in range(len(frame))], name="patient"))

@@ -188,6 +188,12 @@ class TestTruth:
         assert "2 labeled rows are negative by 'y'; their labels are kept as given" in table.notes
         assert table.labeled.sum() == N_LABELED
 
+    def test_most_labeled_rows_negative_asks_which_way_round_it_is(self, read: Read) -> None:
+        table = read(y=1 - np.asarray(LABELED), _truth_col="y")
+        said = next(text for text in table.notes if "negative by" in text)
+        assert said.startswith(f"{N_LABELED} labeled rows")
+        assert said.endswith("kept as given; is 'y' read the right way round? (data.own.positive_value)")
+
     def test_it_is_never_a_feature(self, read: Read) -> None:
         for more in ({}, {"_features": "*"}, {"_features": "?,a"}):
             assert names(read(y=LABELED, _truth_col="y", **more)) == ["a", "b"]

@@ -19,7 +19,7 @@ from pubench_core.data.tables import read_table
 from pubench_core.errors import PluginError
 from pubench_core.results import Result
 
-from .labels import positive_label
+from .labels import positive_label, refuse_other_rows
 from .tables import PUTable, data, frame_of
 from .words import PubenchWarning, in_arguments, in_words, said
 
@@ -152,6 +152,8 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         Raises ValueError for what contradicts itself (InvalidRequest), RunFailed if training fails.
         """
         frame = self._frame(X, reset=True)
+        with in_words(_PARAMETERS):
+            refuse_other_rows(X, y, ("X", "y"), by_position=True)
         values = column_or_1d(y, warn=True)
         assert_all_finite(values, input_name="y")
         check_classification_targets(values)

@@ -1,4 +1,4 @@
-"""Labels as scikit-learn's users write them: which of two values means labeled positive."""
+"""Labels as scikit-learn's users write them: which of two values means labeled positive, and of which rows."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from pubench_core.errors import RequestError
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -42,3 +44,29 @@ def labeled_rows(y: Any, pos_label: Any = None) -> BoolArray:
 
     values = column_or_1d(y)
     return np.asarray(values == positive_label(values, pos_label), dtype=bool)
+
+
+def refuse_other_rows(x: Any, given: Any, names: tuple[str, str], *, by_position: bool = False) -> None:
+    """RequestError where both name their rows, as the index of pandas does, and do so in other words or orders.
+
+    ``names``: what ``x`` and ``given`` are called. ``by_position``: other words are no reason, as scikit-learn, whose
+    steps may number rows anew, goes by position; the same words in another order are one.
+    """
+    import pandas as pd
+
+    kinds = (pd.DataFrame, pd.Series)
+    if not (isinstance(x, kinds) and isinstance(given, kinds)) or len(x) != len(given) or x.index.equals(given.index):
+        return
+    if by_position and not _same_names(x.index, given.index):
+        return
+    of, what = names
+    raise RequestError(
+        f"{what}: its index is not that of {of}, so that rows may be other rows; give {of} and {what} with one index "
+        f"({what}.loc[{of}.index]), or {what}.to_numpy() where they go by position",
+        field=what,
+    )
+
+
+def _same_names(one: Any, other: Any) -> bool:
+    """Whether both name the same rows, each once, in whatever order."""
+    return bool(one.is_unique and other.is_unique and one.isin(other).all())

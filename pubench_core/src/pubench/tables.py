@@ -15,6 +15,7 @@ from pubench_core.data.user_table import UserTable, read_user_table
 from pubench_core.errors import RequestError, visible
 from pubench_core.specs import UserTableSpec
 
+from .labels import refuse_other_rows
 from .words import in_arguments, in_words
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def data(
             frame, index = _with_index(frame_of(x, "x"))
             for role, given, what in _roles(labeled, truth):
                 if given is not None:
-                    _refuse_other_rows(x, given, what)
+                    refuse_other_rows(x, given, ("x", what))
                     frame, own[role] = _with_column(frame, given, what)
             held.append(hold(frame, name))
             own["path"] = held[0].path
@@ -170,18 +171,6 @@ def _with_index(frame: DataFrame) -> tuple[DataFrame, str | None]:
     return frame.reset_index(), str(index.name)
 
 
-def _refuse_other_rows(x: Any, given: Any, what: str) -> None:
-    """RequestError where frame and column both name their rows, as pandas' index does, in other words or orders."""
-    import pandas as pd
-
-    both = isinstance(x, pd.DataFrame) and isinstance(given, pd.Series) and len(x) == len(given)
-    if both and not x.index.equals(given.index):
-        raise RequestError(
-            f"{what}: its index is not that of x, so that rows may be other rows; give x and {what} with one index "
-            f"({what}.loc[x.index]), or {what}.to_numpy() where they go by position"
-        )
-
-
 def _with_column(frame: DataFrame, given: Any, what: str) -> tuple[DataFrame, str]:
     """The frame with a column that holds ``given``, and its name; or the name of a column that is there."""
     if isinstance(given, str):
@@ -200,6 +189,7 @@ def _test_frame(test: Any, truth: str) -> DataFrame:
         return frame_of(test, "test")
     if len(test) != 2:
         raise RequestError(f"test: a pair (x_test, truth_test) is right, given {len(test)} things")
+    refuse_other_rows(*test, ("x_test", "truth_test"))
     frame = frame_of(test[0], "test")
     values = np.asarray(test[1])
     if values.shape != (len(frame),):

@@ -13,6 +13,7 @@ from pubench_core.plugins.info import PriorInfo
 from pubench_core.results import plain_data
 from pubench_core.specs import is_one_sample
 
+from ..labels import refuse_other_rows
 from ..words import in_words
 from .beliefs import Belief, belief_in, shares_of, wanted_estimator
 from .card import framed, page_of
@@ -139,6 +140,7 @@ def evaluate(
         infos, wanted = _estimators(estimators, wanted_estimator(prior)), wanted_estimator(prior)
         first = _asked([info for info in infos if info.key == wanted], rows, seed)
         belief = belief_in(prior, rows, first)
+        refuse_other_rows(scores, compare, ("scores", "compare"))
         cuts = Cuts(rows, shares_of(belief, rows), seed)
         decision = cuts.chosen(threshold, budget, recall)
         other = None if compare is None else other_model(rows, compare)  # nothing slow before all is known to be right

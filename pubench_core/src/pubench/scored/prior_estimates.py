@@ -13,6 +13,7 @@ from pubench_core.errors import RequestError
 from pubench_core.plugins.info import PriorInfo
 from pubench_core.results import plain_data
 
+from ..labels import refuse_other_rows
 from ..tables import frame_of
 from ..words import in_words
 from .card import framed, page_of_priors
@@ -80,6 +81,8 @@ def estimate_prior(
     True
     """
     with in_words():
+        refuse_other_rows(x, labeled, ("x", "labeled"))
+        refuse_other_rows(x, truth, ("x", "truth"))
         values = np.asarray(x) if np.ndim(x) == 1 else frame_of(x, "x").to_numpy()
         is_scores = values.ndim == 1
         scores = values if is_scores else np.zeros(len(values))

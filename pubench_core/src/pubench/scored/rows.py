@@ -11,6 +11,8 @@ import numpy.typing as npt
 from pubench_core.errors import RequestError, shown
 from pubench_core.specs import Scheme, is_one_sample
 
+from ..labels import refuse_other_rows
+
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
@@ -76,6 +78,8 @@ def scored_rows(
 ) -> ScoredRows:
     """Checked arrays. Raises RequestError, whose ``field`` is the argument that is wrong."""
     values = _numbers(scores, "scores")
+    refuse_other_rows(scores, labeled, ("scores", "labeled"))
+    refuse_other_rows(scores, truth, ("scores", "truth"))
     of_label = _two_valued(labeled, "labeled", len(values), pos_label)
     of_truth = None if truth is None else _two_valued(truth, "truth", len(values), pos_label)
     n_labeled = int(of_label.sum())

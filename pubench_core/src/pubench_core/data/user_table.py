@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _NO_CHANCE = 5
 #: Features that are looked at in one step.
 _AT_ONCE = 256
+#: What is asked about a column that may have its two values the wrong way round.
+_ROUND = "read the right way round? (data.own.positive_value)"
 
 
 @dataclass(frozen=True)
@@ -224,7 +226,8 @@ def _notes_on_labels(spec: UserTableSpec, labels: TwoValued, truth: TwoValued | 
     if truth is not None:
         yield f"'{spec.truth_col}': {truth.reading}; {truth.n_positive} positive, {truth.n_other} negative"
         if wrong := int((labels.positive & ~truth.positive).sum()):
-            yield f"{wrong} labeled rows are negative by '{spec.truth_col}'; their labels are kept as given"
+            doubt = f"; is '{spec.truth_col}' {_ROUND}" if wrong > labels.n_positive / 2 else ""
+            yield f"{wrong} labeled rows are negative by '{spec.truth_col}'; their labels are kept as given{doubt}"
 
 
 def _notes_on_rows(
@@ -240,10 +243,7 @@ def _notes_on_rows(
         among = ", labeled rows among them" if both else ""
         yield f"{int(features[repeated].duplicated().sum())} rows repeat an earlier one{among}; they are kept"
     if labeled.mean() > 0.5:
-        yield (
-            f"{100 * labeled.mean():.0f} % of the rows are labeled positives; is '{spec.label_col}' read the right way "
-            "round? (data.own.positive_value)"
-        )
+        yield f"{100 * labeled.mean():.0f} % of the rows are labeled positives; is '{spec.label_col}' {_ROUND}"
 
 
 def _repeated(features: DataFrame) -> BoolArray:
