@@ -127,3 +127,5 @@ def test_an_archive_is_a_folder_of_records_with_checksums(
     again = pubench.load_results(there, study="two")
     assert [run.run_id for run in again] == [run.run_id for run in plan.runs[:3]]
     assert pandas.read_parquet(there / "results.parquet").run_id.nunique() == 3
+    write_frame(there, registry())
+    assert hashlib.sha256((there / "results.parquet").read_bytes()).hexdigest() == sums["results.parquet"]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -122,11 +123,11 @@ def write_frame(results: Path, registry: Registry) -> tuple[Path, tuple[RecordEr
 
     Nothing is done where it has just these records already. Raises RecordError if it cannot be written.
     """
-    path, stamp = results / FRAME, _stamp(results)
-    if _stamp_in(path) == stamp:
+    path = results / FRAME
+    if _stamp_in(path) == _stamp(map(Path, os.scandir(results))):
         return path, ()
     records = RecordStore(results).all()
-    content = frame_bytes(records.readable, registry, stamp)
+    content = frame_bytes(records.readable, registry)
     aside = path.with_name(f".{FRAME}-{os.getpid()}")
     try:
         aside.write_bytes(content)
@@ -138,11 +139,12 @@ def write_frame(results: Path, registry: Registry) -> tuple[Path, tuple[RecordEr
     return path, records.unreadable
 
 
-def frame_bytes(records: Iterable[Record], registry: Registry, stamp: str = "") -> bytes:
-    """The content of a ``results.parquet``. ``stamp``: of the folder that it has all records of."""
+def frame_bytes(records: Sequence[Record], registry: Registry) -> bytes:
+    """The content of a ``results.parquet``, which says what records it was made of."""
     import pyarrow
     import pyarrow.parquet
 
+    stamp = _stamp(record.folder for record in records)
     table = pyarrow.Table.from_pandas(frame_of(_sorted(records), registry), preserve_index=False)
     noted = {**(table.schema.metadata or {}), b"pubench": json.dumps({"version": FRAME_VERSION, "of": stamp}).encode()}
     stream = io.BytesIO()
@@ -155,15 +157,16 @@ def _sorted(records: Iterable[Record]) -> list[Result]:
     return sorted((record.result for record in records), key=lambda result: result.run_id)
 
 
-def _stamp(results: Path) -> str:
-    """Changes whenever a record comes, goes or changes."""
+def _stamp(folders: Iterable[Path]) -> str:
+    """Of the results in these folders: another one whenever a record comes, goes or changes, and no other for a copy
+    of them all."""
     found = []
-    for folder in os.scandir(results):
+    for folder in folders:
         try:
-            state = os.stat(f"{folder.path}/{RESULT}")
-        except OSError:
+            with (folder / RESULT).open("rb") as stream:
+                found.append([folder.name, hashlib.file_digest(stream, "sha256").hexdigest()])
+        except OSError:  # no record
             continue
-        found.append([folder.name, state.st_mtime_ns, state.st_ino])
     return short_hash(sorted(found))
 
 
