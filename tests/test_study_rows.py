@@ -12,6 +12,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from pubench_cli.site import write
 from pubench_core.data.dataset import DataRoot
 from pubench_core.data.roots import data_root
 from pubench_core.execution.run import execute
@@ -212,3 +213,22 @@ def test_every_study_file_of_the_benchmarks_can_be_read_and_says_what_it_is_for(
         spec = read_study(path).spec
         assert spec.name == path.stem
         assert spec.description
+
+
+def test_a_site_shows_records_beside_rows_of_other_runs_and_of_their_own(
+    script: object, recorded: Path, tmp_path: Path
+) -> None:
+    """Rows do not say which arrays were read, and their measures are rounded: neither is a contradiction."""
+    module: ModuleType = script("study_rows")  # type: ignore[operator]
+    mine = module.rows(recorded, None)
+    others = [
+        row | {"method": "pn", "settings": "validation.fraction=0.05", "run_id": f"{row['seed']:016x}"} for row in mine
+    ]
+    with (tmp_path / "rows.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, module.COLUMNS)
+        writer.writeheader()
+        writer.writerows([*mine, *others])
+    said: list[str] = []
+    asked = write.Asked((recorded, tmp_path / "rows.csv"), tmp_path / "site", study="two-seeds", figures=False)
+    assert write.write_site(asked, said.append).records == 4
+    assert not [line for line in said if "other measures" in line]

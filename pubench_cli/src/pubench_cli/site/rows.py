@@ -39,8 +39,10 @@ _OF_A_SPEC = ("method", "data", "mechanism", "c", "positive_rate", "scheme", "pr
 #: What is set in a row's ``settings``: the name before each ``=``.
 _NAME = re.compile(r"(?:^| )([A-Za-z_][\w.]*)=")
 _SECTIONS = frozenset(RunSpec.model_fields)
-#: Half a row of ten thousand: measures of rows are rounded.
-_ROUNDED = 5e-5
+#: Measures of rows are percents of four decimals.
+ROUNDED = 1e-6
+#: Half a row of ten thousand: what is computed of several of them differs by less where they say the same.
+_ALIKE = 5e-5
 _RUN_ID = re.compile(r"[0-9a-f]{16}")
 
 
@@ -150,10 +152,13 @@ def _assignments(text: str) -> Iterator[str]:
 
     >>> list(_assignments("validation.fraction=0.01 lr=0.1 hidden=[300, 300]"))
     ['validation.fraction=0.01', 'method.config.lr=0.1', 'method.config.hidden=[300, 300]']
+    >>> list(_assignments(""))
+    []
     """
     found = list(_NAME.finditer(text))
-    for this, following in zip(found, [*found[1:], None], strict=True):
-        name, end = this[1], following.start() if following is not None else len(text)
+    starts = [*(each.start() for each in found), len(text)]
+    for this, end in zip(found, starts[1:], strict=True):
+        name = this[1]
         section = name.partition(".")[0]
         yield f"{name if section in _SECTIONS else f'method.config.{name}'}={text[this.end() : end]}"
 
@@ -223,9 +228,9 @@ def _alike(row: Row, share: float | None) -> tuple[str, ...]:
     if not (row["accuracy"] and row["precision"] and row["recall"]):
         return ()
     accuracy, precision, recall = (float(row[name]) / 100 for name in ("accuracy", "precision", "recall"))
-    if recall == 1 and accuracy < 1 and abs(accuracy - precision) < _ROUNDED:
+    if recall == 1 and accuracy < 1 and abs(accuracy - precision) < _ALIKE:
         return ("all test rows are decided positive",)
-    if recall == 0 and share is not None and abs(accuracy - (1 - share)) < _ROUNDED:
+    if recall == 0 and share is not None and abs(accuracy - (1 - share)) < _ALIKE:
         return ("all test rows are decided negative",)
     return ()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os.path import isdir, isfile
 from pathlib import Path
@@ -18,7 +18,7 @@ from pubench_core.errors import RequestError, shortened, unknown
 from pubench_core.study.files import studies_in
 
 from ..report.gather import MISSING, gather
-from .rows import read_rows
+from .rows import ROUNDED, read_rows
 
 Run = RunResult | FailedRun
 _RUN_ID = re.compile(r"[0-9a-f]{16}")
@@ -66,7 +66,7 @@ class Collected:
         there = self.runs.get(run.run_id)
         if there is None or (isinstance(there, FailedRun) and _rank(run) > _rank(there)):
             self.runs[run.run_id] = run
-        elif isinstance(there, RunResult) and isinstance(run, RunResult) and there.test != run.test:
+        elif isinstance(there, RunResult) and isinstance(run, RunResult) and _differ(there.test, run.test):
             self.notes.append(
                 f"run {run.run_id} is in {there.folder} and {run.folder} with other measures; the first is shown"
             )
@@ -155,6 +155,12 @@ def _rows(found: Collected, path: Path, study: str | None, criterion: str | None
         for run in mine:
             found.add(run, name)
     return tuple(names if study is None else [study])
+
+
+def _differ(one: Mapping[str, float | None], other: Mapping[str, float | None]) -> bool:
+    """Whether a measure that both have differs by more than the rounding of rows."""
+    pairs = [(one[name], other[name]) for name in one.keys() & other.keys()]
+    return any(a != b and (a is None or b is None or abs(a - b) > ROUNDED) for a, b in pairs)
 
 
 def _rank(run: Run) -> int:
