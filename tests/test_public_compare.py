@@ -183,10 +183,10 @@ def test_a_run_that_its_split_refuses_ends_no_other(small: Compare) -> None:
     assert (failure.spec.data.key, failure.cause) == ("breast-cancer", "refused")
 
 
-def test_files_that_are_not_there_end_no_other(small: Compare, tmp_path: Path) -> None:
-    results = small("nnpu", data=["spambase", "digits"], offline=True, data_root=tmp_path)
-    assert settings_of(results) == [("nnpu", "digits", 2)]
-    assert [(f.spec.data.key, f.cause) for f in results.failures] == [("spambase", "refused")]
+def test_files_that_are_not_there_are_said_once_before_anything_is_trained(small: Compare, tmp_path: Path) -> None:
+    with pytest.raises(InvalidRequest, match=r"spambase: no .* in"):
+        small(["nnpu", "upu"], data=["digits", "spambase"], seeds=2, data_root=tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

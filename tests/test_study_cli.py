@@ -114,6 +114,8 @@ def test_protocols_are_listed(pubench: Run) -> None:
         (["run", "short.yaml", "--max-time", "soon"], "a number with s, m or h is right"),
         (["run", "short.yaml", "--gpus", "a"], "numbers joined by commas"),
         (["run", "short.yaml", "--gpus", "0", "-j", "2"], "leave out --jobs"),
+        (["run", "short.yaml", "--gpus", "999"], "--gpus 999: "),
+        (["run", "short.yaml", "--device", "cuda:999"], "--device cuda:999: "),
         (["run", "short.yaml", "--results", "short.yaml"], "cannot write records in short.yaml"),
         (["status"], "no study"),
         (["status", "nope"], "no study 'nope'"),

@@ -270,6 +270,7 @@ def test_the_command_writes_a_file_that_run_answers_from_the_record(pubench: Run
         ((*WORDS, "--criterion", "last"), "criterion last is no measure"),
         ((*WORDS, "--space", "gama=0..1"), "--space gama=0..1: unknown hyper-parameter of nnpu 'gama'"),
         ((*WORDS, "--out", "no/best.yaml"), "there is no folder no"),
+        ((*WORDS, "--out", "."), "--out . is a folder"),
         ((*WORDS, "--set", "seed=3"), "--seeds names the seeds"),
         (("tune", "puet", "--data", "digits"), "declares no ranges to tune"),
         ((*WORDS, "--max-time", "soon"), "--max-time soon"),

@@ -455,6 +455,7 @@ def test_a_syntax_error_names_file_and_line(write: Write, tmp_path: Path, text: 
         ("data: toy\nmethod: tiny\nmechanism: {key: scar, c: 2}\n", 3, "given 2; c must be a number in (0, 1]"),
         ("data: toy\nmethod:\n  key: tiny\n  config: {epochs: 0}\n", 4, "epochs must be a whole number"),
         ("data: toy\nmethod: tiny\nprior: 1.5\n", 3, "1.5 is outside (0, 1)"),
+        ("data: toy\nmethod: tiny\nprior: 30%\n", 3, "given '30%'; a prior is 'true', a number between 0 and 1"),
         ("data:\n  key: toy\n  positive: [7]\nmethod: tiny\n", 3, "has no class 7"),
         ("data: toy\nmethod: tiny\nvalidation: 0.2\n", 3, "validation must be a mapping"),
         ("data: toy\nmethod: tiny\nseed: 1\nseed: 2\n", 4, "seed is given twice"),

@@ -259,6 +259,7 @@ def test_protocols_say_what_they_are() -> None:
         ({"exclude": [{"data": "digits"}]}, "everything is excluded"),
         ({"metods": ["nnpu"]}, "has no field 'metods'; did you mean 'methods'?"),
         ({"name": "My Study"}, "lower-case letters"),
+        ({"name": None}, "study.yaml: name is missing; name must be lower-case letters"),
         ({"methods": ["puet"], "draws": 3}, "puet"),
         ({"methods": [{"key": "nnpu", "grid": {"lr": 0.1}}]}, "grid.lr: a list of values"),
         ({"presets": ["quik"], "methods": [{"key": "nnpu", "preset": "quik"}]}, "did you mean 'quick'"),

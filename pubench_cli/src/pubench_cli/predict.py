@@ -25,6 +25,7 @@ from pubench_core.records.store import RecordStore
 
 from .console import err
 from .machine import print_json
+from .out_file import refuse_unwritable
 from .visible import rows_out
 
 #: Endings of what can be written, and as what.
@@ -39,6 +40,8 @@ def predict(run: str, file: Path, out: Path | None, results: Path, form: str | N
     form = _form(out, form)
     if out is not None and out.exists() and file.exists() and out.samefile(file):
         raise RequestError(f"--out {out} is the file of the rows to score; name another file")
+    if out is not None:
+        refuse_unwritable(out)
     folder = RecordStore(results).locate(run)
     model = load_model(folder / MODEL, registry())
     _say_which_epoch(folder)

@@ -23,6 +23,7 @@ from .console import err
 from .machine import print_json
 from .messages import said
 from .options import Given
+from .out_file import refuse_unwritable
 from .progress import data_progress
 from .show_contents import GRID, blocks, class_counts, posterior
 from .visible import rows_out
@@ -45,8 +46,7 @@ def show(key: str, given: Given, out: Path | None, *, as_json: bool = False) -> 
     path = out if out is not None else Path(f"{key}-{mechanism}.png")
     if path.suffix.lower() != ".png":
         raise RequestError(f"--out {path}: the picture is a PNG; give a name that ends in .png")
-    if out is not None and not path.parent.is_dir():
-        raise RequestError(f"--out {path}: there is no folder {path.parent}")
+    refuse_unwritable(path)
     from .show_figures import plain_style, write_png
     from .show_gaussian import toy_figure
 

@@ -52,6 +52,8 @@ class How:
 def run_study(request: Request, how: How, *, as_json: bool) -> int:
     """Carries out what is missing; the exit code."""
     devices = _devices(how)
+    if how.executor == "local":
+        _refuse_absent_devices(devices, how)
     max_seconds = seconds_in(how.max_time)
     started = time.monotonic()
     folder, plan, _ = prepared(request, replan=how.replan)
@@ -152,6 +154,18 @@ def _devices(how: How) -> list[str]:
         )
     numbers = list(dict.fromkeys(how.gpus.split(",")))
     return [f"cuda:{number}" for _ in range(how.slots_per_gpu) for number in numbers]
+
+
+def _refuse_absent_devices(devices: Sequence[str], how: How) -> None:
+    """RequestError where this machine lacks a GPU that runs are to compute on: every one of them would be refused."""
+    from pubench_core.execution.compute import device_here
+
+    for device in dict.fromkeys(name for name in devices if name.startswith("cuda")):
+        try:
+            device_here(device)
+        except RequestError as error:
+            asked = f"--gpus {how.gpus}" if how.gpus is not None else f"--device {device}"
+            raise RequestError(f"{asked}: {str(error).partition(': ')[2]}", field=error.field) from None
 
 
 def seconds_in(text: str | None) -> float | None:

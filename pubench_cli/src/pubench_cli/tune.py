@@ -16,6 +16,7 @@ from .console import err, out
 from .machine import print_json
 from .messages import said
 from .options import Given
+from .out_file import refuse_unwritable
 from .repeat import seeds_of
 from .study_run import seconds_in
 
@@ -44,8 +45,8 @@ class How:
 
 def tune_method(given: Given, how: How, *, as_json: bool) -> int:
     """Carries out what is missing of the search, and prints what it found; the exit code."""
-    if how.out is not None and not how.out.absolute().parent.is_dir():
-        raise RequestError(f"--out {how.out}: there is no folder {how.out.parent}")
+    if how.out is not None:
+        refuse_unwritable(how.out)
     flags = given.layer()
     flags.put(("method", "key"), how.method, how.method)
     layers = [*([read_yaml(how.config)] if how.config is not None else []), flags, Layer.of(*how.sets, prefix="--set ")]

@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pubench_core.data.roots import data_root
 from pubench_core.errors import PubenchError, RequestError, unknown
+from pubench_core.records.store import RecordStore
 from pubench_core.study.spec import SEEDS
 
 from .grouping import FailedRun
@@ -82,10 +84,10 @@ def compare(
     PU-Bench protocol; 2027, 2028 and so on follow), a list means those. ``progress``: called with one line per run;
     True writes them to stderr, False says nothing.
 
-    Every run is resolved before the first one trains, so that a wrong name or value is refused at once. A run that
-    fails or is refused later is in ``failures`` of the results, and in the notes of their table; the others go on. A
-    comparison that was interrupted and is started again takes up where it was. That runs have warnings is said in one
-    PubenchWarning at the end.
+    Every run is resolved before the first one trains, so that a wrong name or value, or data that are not on this
+    machine, are refused at once. A run that fails or is refused later is in ``failures`` of the results, and in the
+    notes of their table; the others go on. A comparison that was interrupted and is started again takes up where it
+    was. That runs have warnings is said in one PubenchWarning at the end.
 
     Raises InvalidRequest (a ValueError) if the request cannot be met.
 
@@ -108,6 +110,7 @@ def compare(
             for name, entry in entries.items()
         ]
         _refuse_equal(planned)
+        _refuse_absent(planned if force else [run for run in planned if not _is_recorded(run.plan)])
     planned = _sharing(planned)
     say = sayer(progress)
     done: list[RunResult | FailedRun] = []
@@ -223,6 +226,19 @@ def _refuse_equal(planned: Sequence[_Planned]) -> None:
             raise RequestError(
                 f"'{run}' is the same run as '{other}': the same method, settings and data; leave one out"
             )
+
+
+def _refuse_absent(planned: Sequence[_Planned]) -> None:
+    """RequestError where the files of a data set are not here, said once and not by every run on it."""
+    from pubench_core.data.store import located
+
+    for plan in {run.plan.spec.data.key: run.plan for run in planned}.values():
+        if plan.data.source is not None:
+            located(plan.data.source, data_root(plan.spec.execution))
+
+
+def _is_recorded(plan: Plan) -> bool:
+    return RecordStore(plan.spec.execution.results).find(plan.run_id) is not None
 
 
 # -------------------------------------------------------------------- carrying it out

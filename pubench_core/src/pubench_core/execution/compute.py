@@ -257,33 +257,40 @@ def _training(problem: Problem, trained: Trained) -> Arrays:
 # -------------------------------------------------------------------- the machine
 
 
+_DEVICE = "execution.device"
+
+
 def choose_device(plan: Plan) -> torch.device:
     """The device of a run; raises RequestError if it does not exist or the method cannot use it."""
     wanted, info = plan.spec.execution.device, plan.method.info
     if wanted == "auto":
         return torch.device("cuda" if "cuda" in info.devices and torch.cuda.is_available() else "cpu")
-    device, field_name = torch.device(wanted), "execution.device"
-    if device.type == "cuda":
-        if not torch.cuda.is_available():
-            raise RequestError(
-                f"execution.device={wanted}: no CUDA device is available here; use cpu or auto",
-                field=field_name,
-                value=wanted,
-            )
-        if (device.index or 0) >= torch.cuda.device_count():
-            raise RequestError(
-                f"execution.device={wanted}: this machine has {torch.cuda.device_count()} CUDA device(s)",
-                field=field_name,
-                value=wanted,
-            )
-        device = torch.device("cuda", device.index or 0)
+    device = device_here(wanted)
     if device.type not in info.devices:
         raise RequestError(
             f"execution.device={wanted}: {info.key} runs on {', '.join(info.devices)} only; use auto",
-            field=field_name,
+            field=_DEVICE,
             value=wanted,
         )
     return device
+
+
+def device_here(wanted: str) -> torch.device:
+    """``cpu`` or a CUDA device of this machine, with its number. Raises RequestError for one that is not here."""
+    device = torch.device(wanted)
+    if device.type != "cuda":
+        return device
+    if not torch.cuda.is_available():
+        raise RequestError(
+            f"execution.device={wanted}: no CUDA device is available here; use cpu or auto", field=_DEVICE, value=wanted
+        )
+    if (device.index or 0) >= torch.cuda.device_count():
+        raise RequestError(
+            f"execution.device={wanted}: this machine has {torch.cuda.device_count()} CUDA device(s)",
+            field=_DEVICE,
+            value=wanted,
+        )
+    return torch.device("cuda", device.index or 0)
 
 
 def captured(plan: Plan, device: torch.device) -> Environment:

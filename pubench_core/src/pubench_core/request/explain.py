@@ -25,7 +25,8 @@ def explain(
 ) -> RequestError:
     """The first problem of a validation; how many more there are is said.
 
-    ``prefix``: path of ``model`` in the spec. ``owner``: whose fields they are; by default the section's.
+    ``prefix``: path of ``model`` in the spec. ``origins``: where fields were written; of ``()``, the whole. ``owner``:
+    whose fields they are; by default the section's.
     """
     first = error.errors(include_url=False)[0]
     loc = tuple(str(part) for part in first["loc"])
@@ -48,6 +49,9 @@ def explain(
         return RequestError(f"{where}: {message}{more}", **given)
     meaning = f" ({field.description})" if field.description else ""
     right = f"{name} must be {accepted(field)}{meaning}"
+    if first["type"] == "missing":
+        file = f"{origins[()]}: " if () in origins else ""
+        return RequestError(f"{file}{'.'.join(path)} is missing; {right}{more}", field=given["field"])
     return RequestError(f"{where}: given {shown(first['input'])}; {right}{more}", **given)
 
 

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from pydantic import field_serializer, field_validator, model_validator
 
+from ..errors import shown
 from .canonical import short_hash
 from .fields import Field, Strict, identity_of
 from .schemes import DRAWN_SCHEMES, Scheme, is_one_sample
@@ -307,24 +308,25 @@ def parse_prior(given: Any) -> float | str:
     if given == UNKNOWN:
         return UNKNOWN
     form = "a prior is 'true', a number between 0 and 1, 'scaled:1.2', 'estimated:KEY' or 'unknown'"
+    wrong = ValueError(f"given {shown(given)}; {form}")
     if isinstance(given, str) and ":" in given:
         word, rest = given.split(":", 1)
         if word == "estimated" and rest:
             return given
         if word == "scaled":
-            factor = _number(rest, form)
+            factor = _number(rest, wrong)
             if not 0 < factor < float("inf"):
-                raise ValueError(f"a scaled prior needs a factor above 0; {form}")
+                raise ValueError(f"given {shown(given)}; a scaled prior needs a factor above 0; {form}")
             return f"scaled:{factor!r}"
-        raise ValueError(form)
-    number = _number(given, form)
+        raise wrong
+    number = _number(given, wrong)
     if not 0 < number < 1:
         raise ValueError(f"{number:g} is outside (0, 1); {form}")
     return number
 
 
-def _number(given: Any, form: str) -> float:
+def _number(given: Any, wrong: ValueError) -> float:
     try:
         return float(given)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(form) from None
+        raise wrong from None

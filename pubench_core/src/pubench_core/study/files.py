@@ -92,7 +92,7 @@ def _validated(layer: Layer, text: str, origin: str) -> StudyFile:
         first = error.errors(include_url=False)[0]
         if not first["loc"]:  # of the whole file
             raise RequestError(f"{origin}: {first['msg'].removeprefix('Value error, ')}") from None
-        raise explain(error, StudySpec, (), layer.origins, owner="a study") from None
+        raise explain(error, StudySpec, (), {(): origin, **layer.origins}, owner="a study") from None
     return StudyFile(spec, text, origin, dict(layer.origins))
 
 
