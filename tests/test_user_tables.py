@@ -592,7 +592,9 @@ class TestPredict:
         assert done.stderr.startswith("3 rows scored, ")
         assert (home / "scores.csv").read_text() == expected
         (home / "folder.csv").mkdir()
-        assert "cannot write folder.csv" in line_of(self.scored(here, home, colors, self.NEW, "--out", "folder.csv"))
+        assert "--out folder.csv is a folder" in line_of(
+            self.scored(here, home, colors, self.NEW, "--out", "folder.csv")
+        )
 
     def test_what_cannot_be_scored_with_is_one_line(self, here: Run, home: Path, colors: str, folder: Path) -> None:
         assert "no finished run 'ffff' in results" in line_of(here("predict", "ffff", "my.csv"))

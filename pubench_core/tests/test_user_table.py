@@ -167,6 +167,11 @@ class TestLabels:
         line = complaint(read, s=[[k] * (k % 3) for k in range(N)], _suffix="parquet")
         assert "holds lists; one value per row is right" in line
 
+    @pytest.mark.parametrize("count", [2, 7, 8])
+    def test_so_few_that_none_can_be_held_out_are_said(self, read: Read, count: int) -> None:
+        table = read(s=(np.arange(N) < count).astype(int))
+        assert any(text.startswith(f"only {count} labeled positives") for text in table.notes) == (count < 8)
+
     def test_one_row_is_not_enough(self, read: Read) -> None:
         assert "labels every row" in complaint(read, a=[1], b=[2], s=[1])
 
@@ -289,16 +294,29 @@ class TestFeatures:
         assert every[0].columns == every[1].columns
         assert {c.name: c.features for c in every[0].columns} == {c.name: c.features for c in every[2].columns}
 
-    @pytest.mark.parametrize("value", [np.inf, -np.inf, 1e300])
-    def test_an_infinite_value_is_refused_with_its_place(self, read: Read, value: float) -> None:
-        line = complaint(read, v=np.where(np.arange(N) == 3, value, 1.0))
-        assert f"row 3 of column 'v' is {value:g}; finite values are right" in line
+    @pytest.mark.parametrize(
+        ("value", "right"),
+        [(np.inf, "finite values"), (-np.inf, "finite values"), (1e300, "values up to 3.4e38, as 32 bits hold them,")],
+    )
+    @pytest.mark.filterwarnings("error")
+    def test_an_infinite_value_is_refused_with_its_place(self, read: Read, value: float, right: str) -> None:
+        for others in (1.0, np.arange(N) / 7):
+            line = complaint(read, v=np.where(np.arange(N) == 3, value, others))
+            assert f"row 3 of column 'v' is {value:g}; {right} are right" in line
 
 
 class TestLeftOut:
     def left_out(self, table: UserTable, name: str) -> str:
         assert name not in names(table)
         return note(table, f"'{name}' (").split(f"'{name}' (", 1)[1].split(")", 1)[0]
+
+    def test_numbers_with_signs_of_money(self, read: Read) -> None:
+        table = read(price=[f"${1000 + 7 * k:,}" for k in range(N)])
+        assert self.left_out(table, "price") == (
+            "text: row 0 is '$1,000'; write plain numbers to have it read as numbers"
+        )
+        few = read(price=[f"{k % 3} %" for k in range(N)])
+        assert note(few, "'price' is read as text: row 0 is '0 %'; write plain numbers")
 
     def test_a_constant_column(self, read: Read) -> None:
         assert self.left_out(read(k=7), "k") == "constant"

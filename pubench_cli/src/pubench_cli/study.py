@@ -9,9 +9,8 @@ from os.path import isdir
 from pathlib import Path
 from typing import Any
 
-from pubench.text import counted
 from pubench_core.data.roots import data_root
-from pubench_core.errors import RequestError, shortened
+from pubench_core.errors import RequestError, counted, shortened
 from pubench_core.plugins.registry import registry
 from pubench_core.records.frame import write_frame
 from pubench_core.records.store import RecordStore

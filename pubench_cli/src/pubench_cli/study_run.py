@@ -14,8 +14,7 @@ from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from pubench.text import counted
-from pubench_core.errors import RequestError
+from pubench_core.errors import RequestError, counted
 from pubench_core.plugins.registry import registry
 from pubench_core.records.frame import write_frame
 from pubench_core.records.store import RecordStore

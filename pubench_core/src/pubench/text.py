@@ -1,17 +1,9 @@
-"""Counts and tables as text, tables as HTML as well. No library: core has none for terminals."""
+"""Tables as text, and as HTML. No library: core has none for terminals."""
 
 from __future__ import annotations
 
 import html
 from collections.abc import Collection, Sequence
-
-
-def counted(n: int, what: str) -> str:
-    """
-    >>> counted(1, "run"), counted(2880, "run")
-    ('1 run', '2,880 runs')
-    """
-    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
 
 def aligned(head: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[str]:

@@ -174,6 +174,14 @@ def shown(value: object) -> str:
         return f"a {type(value).__name__}"
 
 
+def counted(n: int, what: str) -> str:
+    """
+    >>> counted(1, "run"), counted(2880, "run")
+    ('1 run', '2,880 runs')
+    """
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
+
+
 def said_by(error: BaseException) -> str:
     """``Type: message`` of an exception of somebody else's code, on one line; the type alone where that fails too.
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from pubench.text import counted
-from pubench_core.errors import RequestError, unknown
+from pubench_core.errors import RequestError, counted, unknown
 from pubench_core.records.files import replace_text
 
 from ..console import PIPED_WIDTH, err, out

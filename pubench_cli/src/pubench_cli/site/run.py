@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 
-from pubench.text import counted
 from pubench.verifying import Verification, verify
+from pubench_core.errors import counted
 
 from ..console import err, out
 from ..machine import print_json

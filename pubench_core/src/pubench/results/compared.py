@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from pubench_core.errors import unknown
+from pubench_core.errors import counted, unknown
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
 
@@ -14,7 +14,6 @@ from ..grouping import FailedRun, grid_of
 from ..measure_table import MeasureTable, measured_cells
 from ..running import RunResult
 from ..significance import Significance, Test, pairs_of, ranks_of
-from ..text import counted
 from ..words import InvalidRequest
 from .facts import criteria_of, metrics_of
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from pubench_core.errors import unknown
+from pubench_core.errors import counted, unknown
 from pubench_core.plugins.registry import registry
 from pubench_core.specs import RunSpec
 
@@ -16,7 +16,6 @@ from ..grouping import FailedRun, spec_of
 from ..measure_table import MeasureTable
 from ..running import RunResult
 from ..significance import Significance, Test
-from ..text import counted
 from ..words import in_words
 from .compared import table_of, tested
 from .facts import FACTS, criteria_of, fits, known_of, metrics_of, warnings_of

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import RequestError, unknown
+from ..errors import RequestError, counted, unknown
 from ..specs import UserTableSpec
 from .labels import some_of
 from .tables import is_nested
@@ -33,6 +33,8 @@ _LONGEST_ID = 64
 _BLOCK = 1 << 22
 _DAY = r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))"
 _DATE = re.compile(rf"{_DAY}([ T]\d{{1,2}}:\d{{2}}(:\d{{2}}([.,]\d+)?)?( ?[AaPp][Mm])?(Z| ?[+-]\d{{2}}:?\d{{2}})?)?")
+#: A number with a sign of money or percent, or in groups of three digits.
+_WITH_SIGNS = re.compile(r"[$€£¥]? ?-?(\d+|\d{1,3}([, ]\d{3})+)(\.\d+)? ?[%$€£¥]?")
 _ID_NAME = re.compile(r"(^|[_\W])(id|uuid|guid|index|rownum|row)($|[_\W])|^unnamed: 0$", re.IGNORECASE)
 
 
@@ -93,9 +95,11 @@ def _numbers(values: Series[Any], table: str, column: str) -> npt.NDArray[np.flo
         raise RequestError(f"{table}: column '{column}' is not numeric ({error})") from error
     infinite = np.flatnonzero(np.isinf(numbers) | (np.abs(numbers) > np.finfo(np.float32).max))
     if len(infinite):
+        value = numbers[infinite[0]]
+        right = "finite values are right" if np.isinf(value) else "values up to 3.4e38, as 32 bits hold them, are right"
         raise RequestError(
-            f"{table}: row {infinite[0]} of column '{column}' is {numbers[infinite[0]]:g}; finite values are right "
-            "(leave a cell empty if it is unknown)"
+            f"{table}: row {infinite[0]} of column '{column}' is {value:g}; {right} (leave a cell empty if it is "
+            "unknown)"
         )
     return np.asarray(numbers, dtype=np.float32)
 
@@ -266,7 +270,7 @@ def _summary(columns: Sequence[Column]) -> str:
     """How many features there are, and of which columns."""
     categories = [c for c in columns if c.kind == "category"]
     features = sum(len(c.features) for c in columns)
-    text = f"{features} features: {len(columns) - len(categories)} numeric columns"
+    text = f"{counted(features, 'feature')}: {counted(len(columns) - len(categories), 'numeric column')}"
     if categories:
         listed = ", ".join(f"'{c.name}' ({len(c.categories)})" for c in categories[:8])
         more = f" and {len(categories) - 8} more" if len(categories) > 8 else ""
@@ -340,7 +344,7 @@ def are_dates(values: Series[Any]) -> bool:
 
 def _are_days(numbers: npt.NDArray[np.float64]) -> bool:
     """Whether every number is a day of 1900 to 2100 as YYYYMMDD."""
-    given = numbers[~np.isnan(numbers)]
+    given = numbers[np.isfinite(numbers)]
     if not len(given) or not ((given >= 19000101) & (given <= 21001231) & (given % 1 == 0)).all():
         return False
     month, day = given // 100 % 100, given % 100
@@ -348,14 +352,18 @@ def _are_days(numbers: npt.NDArray[np.float64]) -> bool:
 
 
 def _numbers_but_for(values: Series[Any]) -> str:
-    """Why a column of texts is no column of numbers, where at least half of them are; else empty."""
+    """Why a column of texts is no column of numbers, where at least half of them are, or all with signs; else empty."""
     import pandas as pd
 
     if pd.api.types.infer_dtype(values, skipna=True) not in ("string", "mixed", "mixed-integer"):
         return ""
     given = values[values.notna()]
     strange = given[pd.to_numeric(given, errors="coerce").isna()]
-    if not len(strange) or 2 * len(strange) > len(given):
+    if not len(strange):
+        return ""
+    if all(isinstance(text, str) and _WITH_SIGNS.fullmatch(text.strip()) for text in strange):
+        return f"row {strange.index[0]} is '{strange.iloc[0]}'; write plain numbers to have it read as numbers"
+    if 2 * len(strange) > len(given):
         return ""
     return (
         f"{len(given) - len(strange)} of {len(given)} values are numbers, row {strange.index[0]} is "

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import RequestError, unknown
+from ..errors import RequestError, counted, unknown
 from ..specs import UserTableSpec
 from .encoding import Column, encode, encoding_of, gaps_in, number_blocks, texts_of
 from .labels import LABEL, TRUTH, BoolArray, Role, TwoValued, two_valued
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _NO_CHANCE = 5
 #: Features that are looked at in one step.
 _AT_ONCE = 256
+#: With fewer labeled rows, a validation part of the usual size, a fifth, has one of them or none.
+_FEW = 8
 #: What is asked about a column that may have its two values the wrong way round.
 _ROUND = "read the right way round? (data.own.positive_value)"
 
@@ -218,6 +220,9 @@ def _notes_on_labels(spec: UserTableSpec, labels: TwoValued, truth: TwoValued | 
         f"{spec.path.name}: {len(labels.positive)} rows; '{spec.label_col}': {labels.reading}; "
         f"{labels.n_positive} labeled positives, {labels.n_other} unlabeled"
     )
+    if labels.n_positive < _FEW:
+        said = counted(labels.n_positive, "labeled positive")
+        yield f"only {said}: held-out ones, which choose the epoch, are one or none"
     if labels.blank and labels.others:
         yield (
             f"'{spec.label_col}': {labels.blank} blank cells and {labels.n_other - labels.blank} of "
