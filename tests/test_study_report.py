@@ -39,6 +39,9 @@ def test_every_format_is_written(folder: Path, pubench_in: Callable[[Path], Run]
         to_file = run("study", "report", "--format", form, "--out", f"out.{form}")
         assert (to_file.returncode, to_file.stdout, to_file.stderr) == (0, "", f"written: out.{form}\n")
         assert (folder / f"out.{form}").read_text().startswith(beginning)
+    for suffix, beginning in {"txt": begins["table"], "tex": begins["latex"], "html": "<!DOCTYPE html>"}.items():
+        assert run("study", "report", "--out", f"named.{suffix}").returncode == 0
+        assert (folder / f"named.{suffix}").read_text().startswith(beginning)
 
 
 def test_figures_and_page_are_written_where_asked(folder: Path, pubench_in: Callable[[Path], Run]) -> None:
@@ -78,7 +81,7 @@ def test_a_report_imports_no_torch(folder: Path, pubench_in: Callable[[Path], Ru
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium here to open the page with")
 def test_a_link_to_a_sorted_and_filtered_view_shows_it(folder: Path, pubench_in: Callable[[Path], Run]) -> None:
-    done = pubench_in(folder)("study", "report", "results", "--format", "html", "--out", "page.html")
+    done = pubench_in(folder)("study", "report", "results", "--out", "page.html")
     assert done.returncode == 0, done.stderr
     dom = opened(folder / "page.html#filter=nnpu,vpu&sort=results-s1:1:descending")
     table = re.search(r'<table id="results-s1">(.*?)</table>', dom, re.DOTALL)

@@ -92,7 +92,9 @@ def _other(given: str, subject: Subject, columns: Columns, asked: Asked, results
     if asked.compare is None and asked.compare_col is None:
         return None
     source = asked.compare or given
-    named = replace(columns, score=asked.compare_col or columns.score, truth=None)
+    named = replace(columns, truth=None)
+    if asked.compare_col is not None:
+        named = replace(named, score=asked.compare_col, score_flag="--compare-col")
     if is_table(source) != is_table(given):
         raise RequestError(f"--compare {source}: two tables or two runs are compared; {given} is of the other kind")
     other = subject_of(source, named if is_table(source) else Columns(), results)

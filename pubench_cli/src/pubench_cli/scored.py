@@ -45,19 +45,20 @@ _NAMED = re.compile(rf"(?P<argument>{'|'.join(_FLAGS)})(?=:)")
 
 @dataclass(frozen=True)
 class Columns:
-    """Which column of a table is what. ``ids``: columns that name the rows."""
+    """Which column of a table is what. ``ids``: columns that name the rows; ``score_flag``: what names ``score``."""
 
     score: str | None = None
     label: str | None = None
     truth: str | None = None
     positive_value: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
+    score_flag: str = "--score-col"
 
     @property
     def given(self) -> dict[str, object]:
         """Flags that were given."""
         flags = {
-            "--score-col": self.score,
+            self.score_flag: self.score,
             "--label-col": self.label,
             "--truth-col": self.truth,
             "--positive-value": self.positive_value,
@@ -114,7 +115,7 @@ def subject_of_table(path: Path, columns: Columns) -> Subject:
     """The named columns of a file. Raises RequestError for what is not there or not readable as numbers or labels."""
     frame = read_table(path, say=lambda text: err().print(text, markup=False))
     known = list(frame.columns)
-    score = _column(columns.score or ("score" if "score" in known else None), "--score-col", path, known)
+    score = _column(columns.score or ("score" if "score" in known else None), columns.score_flag, path, known)
     label = _column(columns.label, "--label-col", path, known)
     labels = two_valued(frame, label, LABEL, columns.positive_value, path.name)
     truth = None
@@ -125,7 +126,7 @@ def subject_of_table(path: Path, columns: Columns) -> Subject:
         _column(name, "--ids", path, known)
     return Subject(
         name=path.name,
-        scores=_numbers(frame, score, path),
+        scores=_numbers(frame, score, path, columns.score_flag),
         labeled=labels.positive,
         truth=truth,
         rows=np.arange(len(frame)),
@@ -142,11 +143,15 @@ def _column(given: str | None, flag: str, path: Path, known: list[str]) -> str:
     return given
 
 
-def _numbers(frame: DataFrame, column: str, path: Path) -> npt.NDArray[np.float64]:
+def _numbers(frame: DataFrame, column: str, path: Path, flag: str) -> npt.NDArray[np.float64]:
+    import pandas as pd
+
     values = frame[column]
     if values.dtype.kind not in "iuf":
+        strange = pd.to_numeric(values, errors="coerce").isna().to_numpy()
+        row = int(np.argmax(strange))  # of texts that are all numbers, the first
         raise RequestError(
-            f"{path.name}: column '{column}' (--score-col) holds {values.iloc[0]!r}; numbers are right, higher "
+            f"{path.name}: row {row} of column '{column}' ({flag}) is {values.iloc[row]!r}; numbers are right, higher "
             "means more positive"
         )
     return np.asarray(values, dtype=np.float64)

@@ -158,6 +158,8 @@ def print_plan(request: Request, *, replan: bool, jobs: int, as_json: bool) -> N
     console = out()
     console.print(f"{plan.name}: {counted(len(found.states), 'run')}", style="bold", markup=False)
     console.print(_axes(found.states), markup=False)
+    for line in _preset_lines(found.states):
+        console.print(line, markup=False)
     console.print(status_line(found), markup=False)
     console.print(f"expected: {expected_line(found, jobs)}", markup=False)
     for reason, count in Counter(cell.reason for cell in plan.excluded).items():
@@ -252,6 +254,17 @@ def _axes(states: Sequence[RunState]) -> str:
             shown = ", ".join(values[:6]) + (", ..." if len(values) > 6 else "")
             parts.append(f"{one} {shown}" if len(values) == 1 else f"{len(values)} {several} ({shown})")
     return "; ".join(parts)
+
+
+def _preset_lines(states: Sequence[RunState]) -> list[str]:
+    """Which methods have which preset, where there is one at all; a method without any has its defaults."""
+    methods: dict[str, dict[str, None]] = {}
+    for state in states:
+        preset = state.run.facts.get("preset")
+        methods.setdefault(f"preset {preset}" if preset else "", {})[str(state.run.facts["method"])] = None
+    if len(methods) == 1:
+        return [name for name in methods if name]
+    return [f"{name or 'no preset, defaults'}: {', '.join(found)}" for name, found in methods.items()]
 
 
 # -------------------------------------------------------------------- status and failures

@@ -194,7 +194,9 @@ def report(
     baseline: Annotated[
         str | None, typer.Option(help="Method that others are tested against. (default: nnpu, where it is there)")
     ] = None,
-    format: Annotated[ReportFormat, typer.Option("--format", help="How to write it.")] = ReportFormat.table,
+    format: Annotated[
+        ReportFormat | None, typer.Option("--format", help="How to write it. (default: table, or what --out ends in)")
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="File to write. (default: stdout; for html NAME-report.html)", dir_okay=False)
     ] = None,
@@ -210,7 +212,7 @@ def report(
             given=folder,
             results=results,
             study=study,
-            form=format.value,
+            form=format.value if format is not None else None,
             out=out,
             figures=figures,
             baseline=baseline,

@@ -31,12 +31,15 @@ BY_SUFFIX = {".html": "html", ".htm": "html", ".md": "md", ".csv": "csv", ".tex"
 
 @dataclass(frozen=True)
 class Asked:
-    """What the command was given. ``form``: table, md, csv, latex or html. ``figures``: folder for them."""
+    """What the command was given. ``form``: table, md, csv, latex or html; None means what ``out`` ends in, or table.
+
+    ``figures``: folder for them.
+    """
 
     given: str | None
     results: Path
     study: str | None
-    form: str
+    form: str | None
     out: Path | None
     figures: Path | None
     baseline: str | None
@@ -46,6 +49,8 @@ class Asked:
 
 def write_report(asked: Asked) -> None:
     """Raises RequestError for what is not there or cannot be written."""
+    ending = "" if asked.out is None else asked.out.suffix.lower()
+    form = asked.form or BY_SUFFIX.get(ending, "table")
     gathered = gather(asked.given, asked.results, asked.study, asked.criterion)
     for note in gathered.notes:
         err().print(said(note), markup=False)
@@ -53,15 +58,15 @@ def write_report(asked: Asked) -> None:
         model, tests = compared(gathered, asked.measure, asked.criterion, asked.baseline)
         written = _figures(model, tests, asked.figures)
         out_file = asked.out
-        if asked.form == "html" and out_file is None:
+        if form == "html" and out_file is None:
             out_file = Path(f"{gathered.title}-report.html")
         if out_file is not None:
-            write_text(out_file, report_text(model, tests, asked.form))
+            write_text(out_file, report_text(model, tests, form))
             written.append(out_file)
-        elif asked.form == "table":
+        elif form == "table":
             print_sections(out(), title_lines(gathered), sections(model, tests))
         else:
-            rows_out().write(report_text(model, tests, asked.form))
+            rows_out().write(report_text(model, tests, form))
     for path in written:
         err().print(f"written: {path}", markup=False, soft_wrap=True)
 
