@@ -104,6 +104,17 @@ def test_protocols_are_listed(pubench: Run) -> None:
     )
 
 
+def test_a_plan_says_which_methods_have_which_preset(pubench: Run, tmp_path: Path) -> None:
+    for presets, lines in {
+        (): [],
+        ("pubench",): ["preset pubench"],
+        ("wang", "pubench"): ["preset wang: upu", "preset pubench: puet"],
+    }.items():
+        write(tmp_path, presets=list(presets), methods=["upu", "puet"])
+        said = pubench("study", "plan", "short.yaml", "--replan").stdout.splitlines()
+        assert [line for line in said if "preset" in line] == lines
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
