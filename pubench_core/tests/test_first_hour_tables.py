@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pubench_core.data import tables
-from pubench_core.data.tables import read_table, sha256_of
+from pubench_core.data.tables import excel as excel_files
+from pubench_core.data.tables import limits, read_table, sha256_of
 from pubench_core.data.user_table import UserTable, read_user_table
 from pubench_core.errors import RequestError
 from pubench_core.specs import UserTableSpec
@@ -298,7 +298,7 @@ def excel(tmp_path: Path) -> Callable[..., Path]:
 
 class TestExcel:
     def test_without_openpyxl_the_extra_is_named(self, written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(tables, "find_spec", lambda name: None)
+        monkeypatch.setattr(excel_files, "find_spec", lambda name: None)
         line = refused(lambda: read_table(written(b"PK", "my.xlsx")))
         assert "Excel files are read by openpyxl, which is not installed (pip install 'pubench-core[excel]')" in line
 
@@ -358,7 +358,7 @@ class TestExcel:
         self, excel: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         path = excel([["a", "b"], [1, 2]])
-        monkeypatch.setattr(tables, "EXCEL_BYTES", 1000)
+        monkeypatch.setattr(limits, "EXCEL_BYTES", 1000)
         assert "takes more than 1,000 bytes unpacked, which is the most that is read; save the table as CSV" in refused(
             lambda: read_table(path)
         )

@@ -18,8 +18,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from pubench_core.data import tables
-from pubench_core.data.tables import is_table_path, read_table, sha256_of
+from pubench_core.data.tables import is_table_path, limits, read_table, sha256_of
 from pubench_core.errors import RequestError
 
 PLAIN = "age,color,labeled\n31,red,1\n40,blue,0\n"
@@ -475,7 +474,7 @@ def test_a_table_that_unpacks_to_more_than_the_limit_is_one_line(
     path = packed(tmp_path / name.lower(), 3000).rename(tmp_path / name)
     assert len(read_table(path)) == 3000
     for limit in ("TABLE_BYTES", "EXCEL_BYTES"):
-        monkeypatch.setattr(tables, limit, 10_000)
+        monkeypatch.setattr(limits, limit, 10_000)
     with pytest.raises(RequestError, match=rf"{name} takes more than 10,000 bytes unpacked, .*; \w+") as error:
         read_table(path)
     assert "\n" not in str(error.value)
@@ -487,7 +486,7 @@ def test_of_parquet_more_than_the_metadata_is_counted(tmp_path: Path, monkeypatc
     pd.DataFrame({"a": ["x" * 10_000] * 5000, "s": np.arange(5000) < 5}).to_parquet(path, index=False)
     facts = pq.ParquetFile(path).metadata
     assert sum(facts.row_group(k).total_byte_size for k in range(facts.num_row_groups)) < 2**20
-    monkeypatch.setattr(tables, "TABLE_BYTES", 2**24)
+    monkeypatch.setattr(limits, "TABLE_BYTES", 2**24)
     with pytest.raises(RequestError, match="takes more than 16,777,216 bytes unpacked"):
         read_table(path)
 

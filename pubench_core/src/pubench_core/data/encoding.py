@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ..errors import RequestError, counted, unknown
 from ..specs import UserTableSpec
 from .labels import some_of
-from .tables import is_nested
+from .tables.cells import is_nested
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series

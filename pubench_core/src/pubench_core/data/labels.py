@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import RequestError
-from .tables import is_nested
+from .tables.cells import is_nested
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ..specs import UserTableSpec
 from .encoding import Column, Encoding, are_dates, decided
 from .labels import is_blank
-from .tables import is_nested
+from .tables.cells import is_nested
 from .user_table import UserTable
 
 if TYPE_CHECKING:
