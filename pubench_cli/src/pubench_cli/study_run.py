@@ -214,26 +214,41 @@ def _pool(request: Request, how: How, devices: Sequence[str], found: Looked) -> 
 # -------------------------------------------------------------------- what is shown
 
 
+#: So many seconds after its last line, one says how far the runs in work are.
+SILENCE = 300.0
+
+
 @dataclass
 class Lines:
-    """A line per run that is over: what a file or a pipe gets."""
+    """A line per run that is over, and one of those in work after a long silence: what a file or a pipe gets."""
 
     total: int
     done: int = 0
     failed: int = 0
+    _in_work: dict[str, str] = field(default_factory=dict)
+    _said_at: float = field(default_factory=time.monotonic)
 
     def started(self, run: PlannedRun) -> None:
         """Nothing is said of it yet."""
+        self._in_work[run.run_id] = f"{run}: begun"
 
     def progressed(self, run: PlannedRun, event: Progressed) -> None:
-        """Nor of this."""
+        """How far those in work are, where nothing was said for a while."""
+        self._in_work[run.run_id] = f"{run}: {event.stage} {event.epoch} of {event.of}"
+        if time.monotonic() - self._said_at >= SILENCE:
+            self._print(f"in work: {'; '.join(self._in_work.values())}")
 
     def ended(self, run: PlannedRun, event: Ended, expected_left: float | None) -> None:
         """One line."""
+        self._in_work.pop(run.run_id, None)
         self.done += 1
         self.failed += event.status not in ("finished", "found")
         left = f"; about {duration(expected_left)} left" if expected_left else ""
-        print(f"[{self.done}/{self.total}] {run}: {_what(event)}{left}", file=sys.stderr, flush=True)
+        self._print(f"[{self.done}/{self.total}] {run}: {_what(event)}{left}")
+
+    def _print(self, line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
+        self._said_at = time.monotonic()
 
     def waiting(self, runs: Sequence[PlannedRun]) -> None:
         """Others carry out what is left."""
