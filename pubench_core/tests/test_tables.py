@@ -223,6 +223,19 @@ class TestDelimitedText:
         assert read_table(written(rows), say=said.append)["b"].iloc[-1] == "ö"
         assert len(said) == 1
 
+    @pytest.mark.parametrize("name", ["my.csv", "my.csv.gz"])
+    def test_lines_with_too_few_fields_are_said(self, written: Written, name: str) -> None:
+        text = 'a,"b\nb",c\n1,2,3\n\n4,"5\n",\n6,7\n8\n'
+        said: list[str] = []
+        frame = read_table(
+            written(gzip.compress(text.encode()) if name.endswith(".gz") else text, name), say=said.append
+        )
+        assert said == [
+            f"{name}: 2 lines have fewer fields than line 1 has names, the first is line 7; "
+            "what is not there counts as empty"
+        ]
+        assert frame["c"].isna().sum() == 3
+
     def test_a_truncated_gzip_is_damaged(self, written: Written) -> None:
         whole = gzip.compress("".join(f"{k},{k * k}\n" for k in range(2000)).encode())
         assert "is damaged" in complaint(written(whole[: len(whole) // 2], "my.csv.gz"))

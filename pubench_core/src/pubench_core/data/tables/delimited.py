@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import codecs
+import csv
 import gzip
+import io
 import warnings
 import zlib
 from collections.abc import Collection, Iterator, Sequence
@@ -79,7 +81,23 @@ def read_delimited(path: Path, texts: Collection[str], say: Say, only: Sequence[
                     commas.append(name)
     for line in dialect.said(path, commas):
         say(line)
+    if only is None and frame.iloc[:, -1].isna().any() and (short := _short_lines(path, dialect)):
+        what = "line has" if len(short) == 1 else "lines have"
+        say(
+            f"{path.name}: {len(short)} {what} fewer fields than line 1 has names, the first is line {short[0]}; what "
+            "is not there counts as empty"
+        )
     return frame
+
+
+def _short_lines(path: Path, dialect: _Dialect) -> list[int]:
+    """Numbers, from 1, of the lines with which rows end that have too few fields. None where they cannot be counted."""
+    with io.TextIOWrapper(_content(path), dialect.encoding, newline="") as lines:
+        rows = csv.reader(lines, delimiter=dialect.separator, skipinitialspace=True)
+        try:
+            return [rows.line_num for row in rows if 0 < len(row) < len(dialect.names)]
+        except csv.Error:  # a field of more than 128 KiB
+            return []
 
 
 def _parsed(
@@ -152,11 +170,16 @@ def _read_csv(path: Path, separator: str, encoding: str, **more: Any) -> DataFra
     if Version(pd.__version__) < Version("3.1"):  # whose default reads numbers to the last bit
         more["float_precision"] = "round_trip"
     more |= {"sep": separator, "encoding": encoding, "skipinitialspace": True, "na_values": ["?"]}
-    if not path.name.lower().endswith(".gz"):
-        return pd.read_csv(path, **more)
-    most = limits.TABLE_BYTES
-    with opened(path, most, lambda: limits.too_large(path, most, "unpack it yourself")) as content:
+    with _content(path) as content:
         return pd.read_csv(content, **more)
+
+
+def _content(path: Path) -> io.BufferedReader:
+    """The bytes of a file, unpacked; reading a packed one raises RequestError where there are too many."""
+    if not path.name.lower().endswith(".gz"):
+        return path.open("rb")
+    most = limits.TABLE_BYTES
+    return opened(path, most, lambda: limits.too_large(path, most, "unpack it yourself"))
 
 
 @contextmanager
