@@ -1,6 +1,6 @@
 """What a run costs beside training: a cold process, a warm one, and a request that a stored record answers.
 
-    PUBENCH_DATA=... python benchmarks/overhead.py --out benchmarks/results/core-2-overhead.csv --source ../older .
+    PUBENCH_DATA=... python benchmarks/overhead.py --out benchmarks/results/overhead.csv --source ../older .
 
 Each ``--source`` is a checkout; its ``src`` folders come first on the import path, so that two states of the code are
 measured with the same interpreter and packages. They take turns, once per round, byte code cached. Per round:

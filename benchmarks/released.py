@@ -184,7 +184,7 @@ def main() -> None:
             row = {
                 "method": options.method,
                 "data": options.data,
-                "standardised": options.standardize,  # a column keeps the name that it has in the stored rows
+                "standardized": options.standardize,
                 "seed": seed,
                 "epoch": epoch,
                 **found._asdict(),

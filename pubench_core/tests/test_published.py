@@ -69,7 +69,7 @@ def test_a_figure_of_a_released_recipe_is_the_mean_of_its_rows() -> None:
     rows = defaultdict(list)
     with (ROOT / "benchmarks" / "results" / "released.csv").open(newline="") as file:
         for row in csv.DictReader(file):
-            if row["standardised"] == "False":
+            if row["standardized"] == "False":
                 rows[row["method"], row["data"]].append(100 * float(row["accuracy"]))
     told = [reason for reason in source("pubench2026").reasons if reason.released]
     assert len(told) >= 6

@@ -43,8 +43,8 @@ Only = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=VALUES",
-        help="Only runs with these values: data=spambase,20news (method, data, mechanism, c, scheme, prior, seed, "
-        "preset). Repeatable.",
+        help="Only runs with these values: data=spambase,20news (method, data, mechanism, c, positive_rate, scheme, "
+        "prior, seed, preset, draw). Repeatable.",
     ),
 ]
 Replan = Annotated[

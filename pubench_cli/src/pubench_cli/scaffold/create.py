@@ -18,6 +18,9 @@ from .writing import written
 
 KINDS = {"method": "method", "dataset": "data set", "mechanism": "labeling mechanism", "metric": "metric"}
 
+#: What a package outside a checkout is installed with; in front of it uv, where uv made the environment.
+_WITH_TESTS = 'pip install -e ".[test]"    # uv pip install ..., where uv made the environment'
+
 
 def create(
     kind: str, key: str, *, path: Path | None, in_repo: bool, template: str | None = None, family: str | None = None
@@ -78,6 +81,6 @@ def _values(names: Names, chosen: templates.Template, checkout: Checkout | None)
         "family": chosen.family,
         "dependencies": ", ".join(f'"{each}"' for each in dependencies),
         "tools": alone if checkout is None else "",
-        "install": 'pip install -e ".[test]"' if checkout is None else "make setup",
+        "install": _WITH_TESTS if checkout is None else "make setup",
         "test": "pytest" if checkout is None else f"pytest {folder}",
     }

@@ -47,7 +47,8 @@ def frame_of(results: Iterable[Result], registry: Registry) -> DataFrame:
     ``prior``: what the method was given; ``prior_from``: how that came about. ``config``: hyper-parameters as JSON.
     ``tag``: ``oracle`` if the measure reads true labels, ``pu`` if not, empty where it is not installed. ``value``: as
     the metric gives it, ``low`` and ``high`` the ends of its interval, NaN where there is none; ``undefined``: why
-    there is no value. ``at_once``: how many runs of one study shared the machine, at most; absent where not known.
+    there is no value. ``at_once``: how many runs of studies in this folder shared the machine, at most; absent where
+    not known.
     """
     import pandas
 

@@ -149,7 +149,7 @@ _JAIN = [
     _table(
         key="landsat",
         name="Statlog (Landsat Satellite)",
-        summary="6,435 neighbourhoods of 3x3 satellite pixels, 36 numbers; very damp gray soil against the rest",
+        summary="6,435 neighborhoods of 3x3 satellite pixels, 36 numbers; very damp gray soil against the rest",
         reference=Reference(authors="Srinivasan", title="Statlog (Landsat Satellite)", venue="UCI", year=1993),
         classes=(
             "red soil",
