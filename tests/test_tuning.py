@@ -120,7 +120,8 @@ def test_the_value_is_the_mean_over_the_seeds_and_other_requests_have_searches_o
             record.result.criteria["pa"].measures["test"]["accuracy"].value or 0 for record in records if record
         ]
         assert found.measure(trial) == pytest.approx(np.mean(accuracies))
-    for other in ({}, {"criterion": "pauc"}, {"search_seed": 1}, {"c": 0.2}, {"space": ["lr=1e-3,1e-4"]}):
+    stops = {"settings": {"selection.non_finite": "stop"}}
+    for other in ({}, {"criterion": "pauc"}, {"search_seed": 1}, {"c": 0.2}, {"space": ["lr=1e-3,1e-4"]}, stops):
         assert tuned(1, **other).folder != found.folder
 
 

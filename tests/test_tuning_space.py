@@ -6,12 +6,14 @@ import errno
 import importlib.util
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from pubench.tuning.courses import STARTUP, bar_of, course_in
 from pubench.tuning.proposals import JOURNAL, Kept, Proposals
+from pubench.tuning.search import Search
 from pubench.tuning.space import Dimension, Options, Range, Subject, default_space, space_of
 from pubench_core.errors import RecordError, RequestError
 from pubench_core.specs.config import MethodConfig, TrainingConfig
@@ -213,6 +215,40 @@ def test_an_interrupted_search_proposes_what_it_would_have_proposed(tmp_path: Pa
     assert [t.facts["chosen"] for t in proposed(tmp_path / "other", 4, seed=1)] != [
         t.facts["chosen"] for t in expected[:4]
     ]
+
+
+def test_what_fails_is_proposed_less_and_is_a_failure_when_it_is_read_again(tmp_path: Path) -> None:
+    space = {"layers": Options((1, 2, 3, 4))}
+    proposals = Proposals(tmp_path, space, 0, higher_is_better=True)
+    for number in range(40):
+        key, chosen = proposals.ask(number, {"layers": 1})
+        proposals.begin(key, {"chosen": chosen})
+        fails = chosen["layers"] == 4
+        proposals.end(key, "failed" if fails else "done", None if fails else chosen["layers"], {}, None)
+    kept = Proposals(tmp_path, space, 0, higher_is_better=True).kept()
+    assert all((trial.state == "failed") == (trial.facts["chosen"]["layers"] == 4) for trial in kept)
+    assert sum(trial.state == "failed" for trial in kept) < 10
+
+
+def test_a_search_that_goes_on_compares_with_every_finished_run_once(tmp_path: Path) -> None:
+    """Runs of a trial that was pruned at a later seed count, and a run that two trials share counts once."""
+    for number in range(6):
+        (tmp_path / f"run-{number}").mkdir()
+        values = "\n".join(f"{number / 10}" for _ in range(8))
+        (tmp_path / f"run-{number}" / "trace.csv").write_text(f"criterion-pa\n{values}\n")
+    trials = [("done", ["run-0", "x"]), ("done", ["run-0", "x"]), *(("pruned", [f"run-{k}", "x"]) for k in range(1, 6))]
+    kept = [
+        Kept(number, number, state, 0.5 if state == "done" else None, {"runs": runs})
+        for number, (state, runs) in enumerate(trials)
+    ]
+    aim = SimpleNamespace(seeds=(2, 25), criterion="pa", higher_is_better=True, pruned=True)
+    proposals = SimpleNamespace(kept=lambda: kept)
+    store = SimpleNamespace(folder=lambda run_id: tmp_path / run_id)
+    search = Search(aim, proposals, {}, 9, store, lambda text: None)  # type: ignore[arg-type]
+    bar = search.bar(SimpleNamespace(spec=SimpleNamespace(seed=2)))  # type: ignore[arg-type]
+    assert bar is not None
+    assert bar.at[-1] == 0.25  # of .0, .1, .2, .3, .4, .5
+    assert search.bar(SimpleNamespace(spec=SimpleNamespace(seed=25))) is None  # type: ignore[arg-type]
 
 
 def test_a_trial_whose_process_died_before_it_was_begun_does_not_count(tmp_path: Path) -> None:

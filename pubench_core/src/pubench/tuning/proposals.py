@@ -23,6 +23,7 @@ JOURNAL = "journal.log"
 State = Literal["running", "done", "pruned", "failed"]
 #: Key of a trial's own facts. A trial without them was never begun.
 _FACTS = "pubench"
+_FAILED = "failed"
 #: Of the one search that a journal holds.
 _NAME = "pubench"
 
@@ -83,7 +84,7 @@ class Proposals:
             begun = [trial for trial in self._study.get_trials(deepcopy=False) if _FACTS in trial.user_attrs]
         found = []
         for number, trial in enumerate(begun):
-            state = states.get(trial.state, "running")
+            state = "failed" if _FAILED in trial.user_attrs else states.get(trial.state, "running")
             value = trial.value if state == "done" else None
             facts = {**trial.user_attrs[_FACTS], **trial.user_attrs.get("ended", {})}
             found.append(Kept(number, trial.number, state, value, facts))
@@ -122,10 +123,12 @@ class Proposals:
             self._storage.set_trial_user_attr(self._id(key), "ended", dict(facts))
             if reached is not None:
                 self._storage.set_trial_intermediate_value(self._id(key), *reached)
+            if state == "failed":  # the sampler passes over FAIL, and takes one that was pruned at once for a bad one
+                self._storage.set_trial_user_attr(self._id(key), _FAILED, True)
             if state == "done":
                 self._study.tell(key, value)
             else:
-                self._study.tell(key, state=TrialState.PRUNED if state == "pruned" else TrialState.FAIL)
+                self._study.tell(key, state=TrialState.PRUNED)
 
     def _id(self, key: int) -> int:
         study = self._storage.get_study_id_from_name(_NAME)

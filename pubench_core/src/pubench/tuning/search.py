@@ -93,6 +93,7 @@ class Search:
         self._wait: dict[str, list[tuple[_Trial, int]]] = {}
         self._known: dict[str, _Outcome] = {}
         self._courses: dict[int, list[Course]] = {seed: [] for seed in objective.seeds}
+        self._compared: set[str] = set()
         self._best: tuple[float, int] | None = None
         self._again: deque[Kept] = deque()
         self._begun = 0
@@ -106,21 +107,25 @@ class Search:
         """Goes on from the trials of the journal: those without an end are carried out again."""
         self._begun = len(kept)
         for trial in kept:
-            if trial.state == "running":
+            if trial.state == "running":  # its runs are heard of again
                 self._again.append(trial)
-            if trial.state != "done":
                 continue
-            assert trial.value is not None
-            self._rank(trial.value, trial.number)
-            for seed, run_id in zip(self._objective.seeds, trial.facts["runs"], strict=True):
-                self._add_course(seed, self._course(run_id))
+            if trial.value is not None:
+                self._rank(trial.value, trial.number)
+            # finished runs of trials that did not end well too; a trial that was refused has none
+            for seed, run_id in zip(self._objective.seeds, trial.facts["runs"], strict=False):
+                self._add_course(
+                    seed, run_id, self._course(run_id)
+                )  # finished ones of trials that did not end well too
 
     def _course(self, run_id: str) -> Course:
         aim = self._objective
         return course_in(self._store.folder(run_id), aim.criterion, higher_is_better=aim.higher_is_better)
 
-    def _add_course(self, seed: int, course: Course) -> None:
-        if course:
+    def _add_course(self, seed: int, run_id: str, course: Course) -> None:
+        """A finished run is compared with once, however many trials have it."""
+        if course and run_id not in self._compared:
+            self._compared.add(run_id)
             self._courses[seed].append(course)
 
     # ---------------------------------------------------------------- what the conductor asks
@@ -215,7 +220,7 @@ class Search:
             return
         outcome = self._known[run.run_id] = self._outcome(run, event)
         if outcome.state == "done":
-            self._add_course(run.spec.seed, outcome.course)
+            self._add_course(run.spec.seed, run.run_id, outcome.course)
         for trial, seed in waiting:
             self._hear(trial, seed, outcome)
 

@@ -172,7 +172,7 @@ def _name(plan: Plan, aim: Objective, asked: Asked) -> str:
 
     Other code computes other values, so that it has a search of its own.
     """
-    decides = plan.spec.identity(plan.method.config)
+    decides = {**plan.spec.identity(plan.method.config), "non_finite": plan.spec.selection.non_finite}
     del decides["seed"]
     space = {name: str(dimension) for name, dimension in aim.space.items()}
     digits = short_hash(
