@@ -114,9 +114,7 @@ class Search:
                 self._rank(trial.value, trial.number)
             # finished runs of trials that did not end well too; a trial that was refused has none
             for seed, run_id in zip(self._objective.seeds, trial.facts["runs"], strict=False):
-                self._add_course(
-                    seed, run_id, self._course(run_id)
-                )  # finished ones of trials that did not end well too
+                self._add_course(seed, run_id, self._course(run_id))
 
     def _course(self, run_id: str) -> Course:
         aim = self._objective
