@@ -217,6 +217,7 @@ def test_a_table_in_memory_without_truth_is_tuned_by_what_it_says() -> None:
         ({"space": ["lr=1..0.1"]}, "wrong order"),
         ({"trials": 0}, "trials: a whole number"),
         ({"jobs": 0}, "jobs: a whole number"),
+        ({"search_seed": -1}, "search_seed: a whole number from 0"),
         ({"seeds": []}, "seeds"),
         ({"c": 2.0}, "c"),
     ],

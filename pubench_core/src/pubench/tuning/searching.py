@@ -62,9 +62,13 @@ def search(layers: Sequence[Layer], asked: Asked, registry: Registry, say: Calla
     Raises RequestError for what cannot be met, RecordError where the search or a record cannot be stored.
     """
     require_optuna()
-    for name, given, most in (("trials", asked.trials, MOST_TRIALS), ("jobs", asked.jobs, 1024)):
-        if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= most:
-            raise RequestError(f"{name}: a whole number from 1 to {most} is right, given {given!r}", field=name)
+    for name, given, least, most in (
+        ("trials", asked.trials, 1, MOST_TRIALS),
+        ("jobs", asked.jobs, 1, 1024),
+        ("search_seed", asked.search_seed, 0, 2**32 - 1),
+    ):
+        if isinstance(given, bool) or not isinstance(given, int) or not least <= given <= most:
+            raise RequestError(f"{name}: a whole number from {least} to {most} is right, given {given!r}", field=name)
     aim, plan = _objective(layers, asked, registry, say)
     results = plan.spec.execution.results
     store = RecordStore(results)
