@@ -356,7 +356,7 @@ def test_a_request_that_cannot_be_met_is_refused(
         ("x.svg", "the picture is a PNG; give a name that ends in .png"),
         ("x", "the picture is a PNG"),
         ("absent/x.png", "there is no folder"),
-        ("folder.png", "cannot write"),
+        ("folder.png", "is a folder; name a file in it"),
     ],
 )
 def test_a_place_that_takes_no_picture_is_refused(name: str, message: str, tmp_path: Path) -> None:
