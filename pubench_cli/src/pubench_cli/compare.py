@@ -189,4 +189,4 @@ def _line(cells: Sequence[object]) -> str:
 
 
 def _cell(text: object) -> str:
-    return visible(str(text)).replace("|", "\\|").replace("\n", " ")
+    return visible(str(text)).replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")

@@ -62,6 +62,9 @@ def compare_methods(asked: Asked, given: Given, *, as_json: bool) -> bool:
             err().print(f"warning: {said(str(one.message))}", markup=False)
         elif not issubclass(one.category, PubenchWarning):
             warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    if not len(results):  # nothing to compare: each line said why
+        err().print(f"error: {said(str(results.failures[0]))}, and no other run has a result", markup=False)
+        return False
     table = results.table(asked.measure)
     tests = results.significance(asked.measure, reference=baseline, test=asked.test)
     if as_json:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from .significance import Values
 
@@ -85,8 +86,8 @@ def rank_intervals(values: Values, part: Complete, *, higher_is_better: bool, se
         scores = sign * np.array([[values[data][method][s] for s in seeds] for method in part.methods])
         drawn = rng.integers(len(seeds), size=(RESAMPLES, len(seeds)))
         several |= len(seeds) > 1
-        average += rankdata(scores.mean(axis=1))
-        resampled += rankdata(scores[:, drawn].mean(axis=2), axis=0)
+        average += rankdata(_means(scores))
+        resampled += rankdata(_means(scores[:, drawn]), axis=0)
     average, resampled = average / len(part.data), resampled / len(part.data)
     low, high = np.quantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=1)
     found = [
@@ -94,3 +95,8 @@ def rank_intervals(values: Values, part: Complete, *, higher_is_better: bool, se
         for k, method in enumerate(part.methods)
     ]
     return sorted(found, key=lambda one: one.rank)
+
+
+def _means(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Over the last axis, without the digits in which sums of the same numbers in another order differ."""
+    return np.asarray(np.round(scores.mean(axis=-1), 12))

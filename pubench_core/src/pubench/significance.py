@@ -14,6 +14,7 @@ import html
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -391,7 +392,8 @@ def ranks_of(
             notes.append(f"no ranks on {data}: no seed was run by all methods")
             continue
         for method in methods:
-            means[method][data] = float(np.mean([found[method][seed] for seed in sorted(seeds)]))
+            # fmean adds exactly: equal values on other seeds have equal means, which share a rank
+            means[method][data] = fmean(found[method][seed] for seed in seeds)
     kept = len(means[methods[0]])
     if len(methods) < 3:
         return None, f"there are {len(methods)} methods, and 3 are needed", []

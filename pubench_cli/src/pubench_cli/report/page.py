@@ -27,6 +27,7 @@ FILTER = (
 #: Figures by the beginning of their key, and the section that they stand in.
 PLACES = {
     "methods": "results", "cost": "results", "frequency": "results", "mechanisms": "results", "labels": "results",
+    "positive": "results",
     "criteria": "criteria", "means": "criteria", "measures": "measures", "ranks": "ranks", "difference": "ranks",
 }  # fmt: skip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import fmean
 
 from pubench.ranking import Complete, RankInterval, complete_part, rank_intervals, shared_seeds
 from pubench.significance import Friedman, Pair, friedman, pairs_of
@@ -108,5 +109,5 @@ def _friedman(
     for data in part.data:
         seeds = shared_seeds(values, part.methods, data)
         for method in part.methods:
-            means[method][data] = sum(values[data][method][seed] for seed in seeds) / len(seeds)
+            means[method][data] = fmean(values[data][method][seed] for seed in seeds)  # adds exactly: ties stay ties
     return friedman(means, higher_is_better=higher_is_better, alpha=ALPHA), ""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pubench.ranking import LEVEL, RESAMPLES
+from pubench_core.errors import counted
 
 from .model import Cell, Column, Mark, Measure, Model, Setting
 from .statistics import ALPHA, Comparison
@@ -216,7 +217,7 @@ def rank_notes(test: Comparison) -> list[str]:
     """Which cells the ranks are of, and what Friedman's and Nemenyi's tests say."""
     found = []
     if test.part.data:
-        found.append(f"over {len(test.part.data)} data sets: {', '.join(test.part.data)}")
+        found.append(f"over {counted(len(test.part.data), 'data set')}: {', '.join(test.part.data)}")
     if test.part.dropped:
         found.append(f"left out, so that every cell has values: {', '.join(test.part.dropped)}")
     if test.friedman is None:

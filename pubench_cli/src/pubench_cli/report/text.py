@@ -147,7 +147,7 @@ def _tex_entry(entry: Entry) -> str:
 _TEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "±": r"$\pm$", "·": r"$\cdot$", "<": "$<$", ">": "$>$",
-    "α": r"$\alpha$", "π": r"$\pi$",
+    "|": r"\textbar{}", "α": r"$\alpha$", "π": r"$\pi$",
 }  # fmt: skip
 
 

@@ -50,6 +50,8 @@ class Asked:
 def write_report(asked: Asked) -> None:
     """Raises RequestError for what is not there or cannot be written."""
     ending = "" if asked.out is None else asked.out.suffix.lower()
+    if ending and not asked.form and ending not in BY_SUFFIX:
+        raise RequestError(f"--out {asked.out}: its ending says no format; {', '.join(BY_SUFFIX)} do, or --format")
     form = asked.form or BY_SUFFIX.get(ending, "table")
     gathered = gather(asked.given, asked.results, asked.study, asked.criterion)
     for note in gathered.notes:

@@ -375,11 +375,15 @@ def _records(site: Site) -> str:
             )
         )
     head = ("run", "method", "data", "studies", "seed", "oracle", "draw", "specification", "scores", "code")
+    sources = site.collected.sources
+    folders = {"records": not all(source.rows for source in sources), "rows": any(source.rows for source in sources)}
+    sums = " and ".join(
+        f"<a href='{folder}/SHA256SUMS'>{folder}/SHA256SUMS</a>" for folder, there in folders.items() if there
+    )
     text = (
         "<p>A run is named by the hash of what decides its scores, its code by the hash of what computed them. The "
-        "SHA-256 checksums of all files are in <a href='records/SHA256SUMS'>records/SHA256SUMS</a> and "
-        "<a href='rows/SHA256SUMS'>rows/SHA256SUMS</a>, where there are such folders. Of a study that draws "
-        "hyper-parameters, tables show the draw that the criterion chose on each split; the others are here.</p>"
+        f"SHA-256 checksums of all files are in {sums}. Of a study that draws hyper-parameters, tables show the draw "
+        "that the criterion chose on each split; the others are here.</p>"
     )
     return _document("Records", [text, _shown(Table("records", "", head, tuple(rows), left=4))])
 
