@@ -98,6 +98,13 @@ def test_a_wrong_request_is_refused_before_anything_is_trained(
     assert not (tmp_path / "results").exists()
 
 
+def test_where_every_run_failed_the_exit_code_is_1(tmp_path: Path, pubench_in: Callable[[Path], Run]) -> None:
+    words = ("compare-methods", "nnpu", "upu", "--data", "breast-cancer", "--c", "0.006", "--seeds", "1")
+    done = pubench_in(tmp_path)(*words, "--no-tracking", "--select", "last")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "error: no run has a result, so there is nothing to compare; the first: nnpu on" in done.stderr
+
+
 def test_a_run_that_failed_is_said_and_makes_the_exit_code_1(
     done: subprocess.CompletedProcess[str],
     home: Path,

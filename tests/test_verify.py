@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import warnings
 from collections.abc import Callable, Mapping
@@ -143,6 +144,15 @@ def test_an_oracle_that_says_it_is_none_is_found(copied: Callable[[str], Path]) 
     folder = copied(PN)
     edit(folder / "result.json", _put("oracle", value=False))
     assert said(folder) == ["its method is granted true labels (oracle), and it says otherwise"]
+
+
+def test_a_record_that_says_that_it_kept_no_scores_is_not_believed(copied: Callable[[str], Path]) -> None:
+    folder = copied(UPU)
+    (folder / "scores.npz").unlink()
+    for name in ("spec.yaml", "result.json"):
+        text = (folder / name).read_text()
+        (folder / name).write_text(re.sub(r'"scores",\s*|- scores\n\s*', "", text))
+    assert any("scores.npz is missing" in line for line in said(folder))
 
 
 # -------------------------------------------------------------------- changed scores

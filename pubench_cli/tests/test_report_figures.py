@@ -14,6 +14,7 @@ from pubench_cli.report.figures.labels import spread
 from pubench_cli.report.figures.style import looks, plain_style
 from pubench_cli.report.gather import gather
 from pubench_cli.report.model import Model, model_of
+from pubench_cli.report.page import page
 from pubench_cli.report.statistics import comparisons_of
 from pubench_core.results import Result
 from pubench_core.specs import MechanismSpec
@@ -123,6 +124,7 @@ def test_curves_over_the_positive_rate_have_a_panel_per_scheme(tmp_path: Path) -
     model = model_of(gather(str(stored(tmp_path, results)), Path("r"), None), "accuracy", None)
     drawn = {one.key: one for one in all_figures(model, comparisons_of(model, "nnpu"))}
     assert "frequency" not in drawn
+    assert 'id="f-positive-rate"' in page(model, comparisons_of(model, "nnpu"), ["of two schemes"])
     first, *rest = drawn["positive-rate"].figure.axes
     assert [axes.get_title(loc="left").split(", ")[:3] for axes in (first, *rest)] == [
         ["imdb", scheme, "scar"] for scheme in ("one-sample", "two-sample")

@@ -43,6 +43,16 @@ def test_a_data_set_without_a_common_seed_is_left_out() -> None:
     assert part.dropped == ("a (no seed was run by all methods)",)
 
 
+def test_the_same_values_on_other_seeds_share_a_rank() -> None:
+    shares = np.array([0.1, 0.2, 0.3])
+    scores = np.array([[shares, shares[::-1], shares - 0.05]] * 2)
+    assert scores[0, 0].mean() != scores[0, 1].mean()  # by one bit
+    values = values_of(scores)
+    part = complete_part(values, ["m0", "m1", "m2"])
+    ranks = {one.method: one.rank for one in rank_intervals(values, part, higher_is_better=True)}
+    assert ranks == {"m0": 1.5, "m1": 1.5, "m2": 3.0}
+
+
 def test_average_ranks_are_those_of_scipy_and_of_friedman() -> None:
     scores = np.random.default_rng(1).normal(size=(5, 4, 3))
     values = values_of(scores)

@@ -15,7 +15,7 @@ from pubench.running import RunResult
 from pubench.significance import Significance
 from pubench.words import ARGUMENTS, PubenchWarning
 from pubench_core.data.tables import is_table_path
-from pubench_core.errors import Hint, RequestError, shortened, unknown
+from pubench_core.errors import Hint, RequestError, RunFailed, shortened, unknown
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, resolve
@@ -62,9 +62,8 @@ def compare_methods(asked: Asked, given: Given, *, as_json: bool) -> bool:
             err().print(f"warning: {said(str(one.message))}", markup=False)
         elif not issubclass(one.category, PubenchWarning):
             warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
-    if not len(results):  # nothing to compare: each line said why
-        err().print(f"error: {said(str(results.failures[0]))}, and no other run has a result", markup=False)
-        return False
+    if not len(results):
+        raise RunFailed(f"no run has a result, so there is nothing to compare; the first: {results.failures[0]}")
     table = results.table(asked.measure)
     tests = results.significance(asked.measure, reference=baseline, test=asked.test)
     if as_json:
