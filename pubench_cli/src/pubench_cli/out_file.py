@@ -15,5 +15,6 @@ def refuse_unwritable(out: Path) -> None:
         raise RequestError(f"--out {out}: there is no folder {out.parent}")
     if out.is_dir():
         raise RequestError(f"--out {out} is a folder; name a file in it")
-    if not os.access(folder, os.W_OK):
+    replaced = not out.exists() or out.is_file()  # and not /dev/stdout, say
+    if replaced and not os.access(folder, os.W_OK):
         raise RequestError(f"--out {out}: nothing can be written to {out.parent}")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pubench_core.data.roots import data_root
-from pubench_core.errors import PubenchError, RequestError, unknown
+from pubench_core.errors import PubenchError, RecordError, RequestError, unknown
 from pubench_core.records.store import RecordStore
 from pubench_core.study.spec import SEEDS
 
@@ -238,7 +238,10 @@ def _refuse_absent(planned: Sequence[_Planned]) -> None:
 
 
 def _is_recorded(plan: Plan) -> bool:
-    return RecordStore(plan.spec.execution.results).find(plan.run_id) is not None
+    try:
+        return RecordStore(plan.spec.execution.results).find(plan.run_id) is not None
+    except RecordError:  # damaged, or of another version: the run says what becomes of it
+        return False
 
 
 # -------------------------------------------------------------------- carrying it out
