@@ -189,4 +189,6 @@ def _line(cells: Sequence[object]) -> str:
 
 
 def _cell(text: object) -> str:
-    return visible(str(text)).replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+    from .report.text import md_escaped  # with what reports are made of
+
+    return md_escaped(str(text)).replace("\n", " ")

@@ -110,7 +110,7 @@ def compare(
             for name, entry in entries.items()
         ]
         _refuse_equal(planned)
-        _refuse_absent(planned if force else [run for run in planned if not _is_recorded(run.plan)])
+        _refuse_absent(planned, force)
     planned = _sharing(planned)
     say = sayer(progress)
     done: list[RunResult | FailedRun] = []
@@ -228,13 +228,23 @@ def _refuse_equal(planned: Sequence[_Planned]) -> None:
             )
 
 
-def _refuse_absent(planned: Sequence[_Planned]) -> None:
-    """RequestError where the files of a data set are not here, said once and not by every run on it."""
+def _refuse_absent(planned: Sequence[_Planned], force: bool) -> None:
+    """RequestError where the files of a data set are not here, said once and not by every run on it. Runs that are
+    recorded need none.
+    """
     from pubench_core.data.store import located
 
-    for plan in {run.plan.spec.data.key: run.plan for run in planned}.values():
-        if plan.data.source is not None:
-            located(plan.data.source, data_root(plan.spec.execution))
+    on: dict[str, list[Plan]] = {}
+    for run in planned:
+        on.setdefault(run.plan.spec.data.key, []).append(run.plan)
+    for plans in on.values():
+        if plans[0].data.source is None:
+            continue
+        try:
+            located(plans[0].data.source, data_root(plans[0].spec.execution))
+        except RequestError:
+            if force or not all(map(_is_recorded, plans)):
+                raise
 
 
 def _is_recorded(plan: Plan) -> bool:

@@ -52,10 +52,8 @@ def refuse_other_rows(x: Any, given: Any, names: tuple[str, str], *, by_position
     ``names``: what ``x`` and ``given`` are called. ``by_position``: other words are no reason, as scikit-learn, whose
     steps may number rows anew, goes by position; the same words in another order are one.
     """
-    import pandas as pd
-
-    kinds = (pd.DataFrame, pd.Series)
-    if not (isinstance(x, kinds) and isinstance(given, kinds)) or len(x) != len(given) or x.index.equals(given.index):
+    of_pandas = hasattr(x, "iloc") and hasattr(given, "iloc")  # pandas is not loaded for arrays
+    if not of_pandas or len(x) != len(given) or x.index.equals(given.index):
         return
     if by_position and not _same_names(x.index, given.index):
         return

@@ -98,5 +98,5 @@ def rank_intervals(values: Values, part: Complete, *, higher_is_better: bool, se
 
 
 def _means(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Over the last axis, without the digits in which sums of the same numbers in another order differ."""
-    return np.asarray(np.round(scores.mean(axis=-1), 12))
+    """Over the last axis; the same numbers in another order have the same mean, to the last bit."""
+    return np.asarray(np.sort(scores, axis=-1).mean(axis=-1))

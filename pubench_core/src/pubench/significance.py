@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
+from pubench_core.errors import counted
+
 from .text import aligned, html_table
 
 if TYPE_CHECKING:
@@ -398,6 +400,9 @@ def ranks_of(
     if len(methods) < 3:
         return None, f"there are {len(methods)} methods, and 3 are needed", []
     if kept < 2:
-        sets = "1 data set" if kept == 1 else f"{kept} data sets"
-        return None, f"there are values of all methods on {sets}, and 2 data sets are needed", notes
+        return (
+            None,
+            f"there are values of all methods on {counted(kept, 'data set')}, and 2 data sets are needed",
+            notes,
+        )
     return friedman(means, higher_is_better=higher_is_better, alpha=alpha), "", notes

@@ -24,12 +24,6 @@ FILTER = (
     '<input id="filter" type="search" placeholder="nnpu, vpu" autocomplete="off">'
     '<span id="count" role="status"></span></div>'
 )
-#: Figures by the beginning of their key, and the section that they stand in.
-PLACES = {
-    "methods": "results", "cost": "results", "frequency": "results", "mechanisms": "results", "labels": "results",
-    "positive": "results",
-    "criteria": "criteria", "means": "criteria", "measures": "measures", "ranks": "ranks", "difference": "ranks",
-}  # fmt: skip
 
 
 def page(
@@ -50,7 +44,7 @@ def page(
             f'<figure id="f-{one.key}"><h3>{escaped(one.title)}</h3>{wide(one.title, inline_svg(one, escaped(text)))}'
             f"<figcaption>{escaped(one.caption)}</figcaption></figure>"
         )
-        drawn.setdefault(PLACES[one.key.split("-")[0]], []).append(figure)
+        drawn.setdefault(one.section, []).append(figure)
     drawn.setdefault("results", []).extend(noted([missing] if (missing := no_costs(model)) else []))
     links = "".join(f'<li><a href="#{part.key}">{escaped(part.title)}</a></li>' for part in parts)
     body = [

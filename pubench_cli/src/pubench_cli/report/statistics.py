@@ -8,7 +8,7 @@ from statistics import fmean
 
 from pubench.ranking import Complete, RankInterval, complete_part, rank_intervals, shared_seeds
 from pubench.significance import Friedman, Pair, friedman, pairs_of
-from pubench_core.errors import unknown
+from pubench_core.errors import counted, unknown
 
 from .model import Model, Setting
 
@@ -103,7 +103,7 @@ def _friedman(
     if len(part.methods) < 3 or len(part.data) < 2:
         return None, (
             f"3 methods and 2 data sets are needed at least; complete are {len(part.methods)} methods on "
-            f"{len(part.data)} data set{'' if len(part.data) == 1 else 's'}"
+            f"{counted(len(part.data), 'data set')}"
         )
     means: dict[str, dict[str, float]] = {method: {} for method in part.methods}
     for data in part.data:

@@ -71,9 +71,9 @@ def _terminal(entry: Entry, name: bool) -> Text:
 
 def markdown(title: Sequence[str], sections: Sequence[Section]) -> str:
     """Headings, pipe tables and notes."""
-    lines = [f"# {_md(title[0])}", "", *(f"{_md(line)}  " for line in title[1:]), ""]
+    lines = [f"# {md_escaped(title[0])}", "", *(f"{md_escaped(line)}  " for line in title[1:]), ""]
     for section in sections:
-        lines += [f"## {section.title}", "", _md(section.text), ""]
+        lines += [f"## {section.title}", "", md_escaped(section.text), ""]
         if section.key == "results":
             lines += [f"{LEGEND['md']}; {GAPS}.", ""]
         for table in section.tables:
@@ -86,17 +86,18 @@ def md_table(table: Table) -> list[str]:
     lines = []
     if table.rows:
         rule = ["---" if k < table.left else "---:" for k in range(len(table.head))]
-        rows = [[_md(name) for name in table.head], rule, *([_md_entry(e) for e in row] for row in table.rows)]
-        lines = [f"**{_md(table.title)}**", "", *(f"| {' | '.join(row)} |" for row in rows), ""]
-    return [*lines, *(f"- {_md(note)}" for note in table.notes), *([""] if table.notes else [])]
+        rows = [[md_escaped(name) for name in table.head], rule, *([_md_entry(e) for e in row] for row in table.rows)]
+        lines = [f"**{md_escaped(table.title)}**", "", *(f"| {' | '.join(row)} |" for row in rows), ""]
+    return [*lines, *(f"- {md_escaped(note)}" for note in table.notes), *([""] if table.notes else [])]
 
 
 def _md_entry(entry: Entry) -> str:
-    text = _md(entry.text)
+    text = md_escaped(entry.text)
     return {"best": f"**{text}**", "second": f"*{text}*", "": text}[entry.mark] + _alike(entry)
 
 
-def _md(text: str) -> str:
+def md_escaped(text: str) -> str:
+    """A text of which Markdown takes no character for its own."""
     return re.sub(r"([\\`*_\[\]<>|])", r"\\\1", visible(text))
 
 

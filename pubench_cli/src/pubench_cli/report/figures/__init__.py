@@ -78,6 +78,7 @@ def _per_setting(model: Model, tests: Sequence[Comparison]) -> Iterator[Drawn]:
                     names,
                     [m.name for m in radar],
                 ),
+                section="measures",
             )
         if len(model.criteria) > 1:
             chosen = [model.criterion_name(criterion) for criterion in model.criteria]
@@ -87,6 +88,7 @@ def _per_setting(model: Model, tests: Sequence[Comparison]) -> Iterator[Drawn]:
                 f"{upper(measure.name)} by selection criterion{words}",
                 "Mean over seeds at the epoch that each criterion chose; oracle criteria read true labels.",
                 dots(panels, names, chosen),
+                section="criteria",
             )
         if len(test.ranks) > 1:
             yield Drawn(
@@ -94,6 +96,7 @@ def _per_setting(model: Model, tests: Sequence[Comparison]) -> Iterator[Drawn]:
                 f"Average ranks{words}",
                 f"By {measure.name} over {', '.join(test.part.data)}; 95 % intervals from resampled seeds.",
                 rank_figure(test.ranks),
+                section="ranks",
             )
         if test.friedman is not None:
             yield Drawn(
@@ -101,6 +104,7 @@ def _per_setting(model: Model, tests: Sequence[Comparison]) -> Iterator[Drawn]:
                 f"Critical-difference diagram{words}",
                 "Average ranks; a bar joins methods that Nemenyi's test does not tell apart.",
                 critical_difference(test.ranks, test.friedman.critical_difference, test.groups, ALPHA),
+                section="ranks",
             )
         yield from _means(model, setting, test, words)
         alone = {c.name: found for c in columns if (found := _costs(model, rows, c))}
@@ -165,6 +169,7 @@ def _means(model: Model, setting: Setting, test: Comparison, words: str) -> Iter
             _names(model, there),
             [model.criterion_name(criterion) for criterion in model.criteria],
         ),
+        section="criteria",
     )
 
 

@@ -29,12 +29,13 @@ DPI = 160
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure with its file name, its title and what it shows, in words."""
+    """A figure with its file name, its title and what it shows, in words. ``section``: of the page, by its key."""
 
     key: str
     title: str
     caption: str
     figure: Figure
+    section: str = "results"
 
 
 @dataclass(frozen=True)
