@@ -65,7 +65,7 @@ def test_stored_runs_are_reused_and_the_figures_are_those_of_the_records(
     for pair in found["tests"]["pairs"]:
         assert (pair["reference"], pair["method"], pair["decision"]) == ("nnpu", "vpu", "too few pairs")
         assert pair["difference"] == pytest.approx(tests.loc[pair["data"], "difference"])
-    assert found["no_ranks"] == "there are 2 methods, and 3 are needed"
+    assert found["no_ranks"] == "2 methods are ranked, and 3 are needed"
     means = results.table("auc").to_frame().set_index(["method", "data"])["mean"]
     for cell in found["cells"]:
         assert cell["mean"] == pytest.approx(means[cell["method"], cell["data"]])

@@ -9,9 +9,13 @@ from typing import Any
 import pytest
 from made_studies import made_study, run_id_of, stored
 
+from pubench.ranking import RankInterval
 from pubench_cli.report.figures import Drawn, _mean_over, all_figures, inline_svg, no_costs, write_figures
+from pubench_cli.report.figures.diagram import rank_figure
+from pubench_cli.report.figures.dots import Panel, dots
 from pubench_cli.report.figures.labels import spread
-from pubench_cli.report.figures.style import looks, plain_style
+from pubench_cli.report.figures.lines import Cost, costs
+from pubench_cli.report.figures.style import SMALL, looks, numbers, plain_style, short_names, text_width
 from pubench_cli.report.gather import gather
 from pubench_cli.report.model import Model, model_of
 from pubench_cli.report.page import page
@@ -195,3 +199,49 @@ def test_labels_are_spread_as_little_as_they_must() -> None:
     assert found == pytest.approx([0.4, 0.5, 0.6, 0.0])
     crowded = spread([0.5] * 21, 0.1, 0, 1)
     assert sorted(crowded) == pytest.approx([k / 20 for k in range(21)])
+
+
+def numbers_along_x(figure: Any) -> list[str]:
+    return [t.get_text() for t in figure.axes[0].texts if t.get_text().replace(".", "").isdigit()]
+
+
+@pytest.mark.parametrize("value", [0.0, 50.0, 97.123456])
+def test_an_axis_of_equal_values_has_numbers(value: float) -> None:
+    drawn = dots([Panel("digits", "accuracy, %", {("nnpu", "pa"): (value, None), ("vpu", "pa"): (value, 0.0)})],
+                 ["nnpu", "vpu"], ["pa"])  # fmt: skip
+    shown = numbers_along_x(drawn)
+    assert shown
+    low, high = drawn.axes[0].get_xlim()
+    assert low < value < high
+
+
+def test_an_axis_of_seconds_that_are_close_has_numbers() -> None:
+    drawn = costs({"digits": [Cost("nnpu", 3.2, 5e8, 90.0), Cost("vpu", 3.9, 5e8, 91.0)]}, "accuracy, %")
+    assert len(numbers_along_x(drawn)) > 1
+
+
+def test_numbers_that_differ_in_a_late_digit_are_written_out() -> None:
+    texts = [text for _, text in numbers(97.123451, 97.123459)]
+    assert len(texts) > 1
+    assert len(set(texts)) == len(texts)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["method-of-one-team (epochs=10, lr=0.001)", "method-of-one-team (epochs=10, lr=0.0001)", "nnpu"],
+        [f"method-of-one-team (first=1, hidden={k}, last=2)" for k in range(30)],
+    ],
+)
+def test_long_names_are_not_cut_alike(names: list[str]) -> None:
+    shown = short_names(names, 1.5, SMALL)
+    assert list(shown) == names
+    assert len(set(shown.values())) == len(names)
+    assert all(text_width(text, SMALL) <= 1.5 for text in shown.values())
+
+
+def test_rows_with_long_names_can_be_told_apart() -> None:
+    names = [f"a-method-with-a-very-long-name-indeed-and-settings-{k}" for k in range(3)]
+    drawn = rank_figure([RankInterval(name, 1.0 + k, None) for k, name in enumerate(names)])
+    shown = {t.get_text() for t in drawn.axes[0].texts if "…" in t.get_text()}
+    assert len(shown) == len(names)

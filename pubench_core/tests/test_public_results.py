@@ -317,6 +317,43 @@ def test_an_oracle_is_marked_and_does_not_compete() -> None:
     assert "* best of its column, oracle methods apart" in str(table)
 
 
+def with_an_oracle() -> Results:
+    values = {"nnpu": [0.6, 0.7, 0.65], "vpu": [0.7, 0.76, 0.8], "upu": [0.5, 0.55, 0.45], "pn": [0.9, 0.91, 0.95]}
+    runs = [
+        run(value, method, data, seed=seed, oracle=method == "pn")
+        for data in ("digits", "letter")
+        for method in ("pn", "nnpu", "vpu", "upu")
+        for seed, value in enumerate(values[method])
+    ]
+    return Results(runs)
+
+
+def test_an_oracle_is_neither_ranked_nor_in_the_family_of_tests() -> None:
+    results = with_an_oracle()
+    found, alone = results.significance(), results.where(oracle=False).significance()
+    assert found.reference == "nnpu"  # the first row is an oracle
+    assert found.pairs == alone.pairs
+    assert found.ranks == alone.ranks
+    assert found.ranks is not None
+    assert found.ranks.methods == ("nnpu", "vpu", "upu")
+    assert "oracle methods are not ranked, and tested only as the reference: pn" in found.notes
+    assert not any("oracle" in note for note in alone.notes)
+
+
+def test_an_oracle_can_be_the_reference() -> None:
+    found = with_an_oracle().significance(reference="pn")
+    assert {pair.method for pair in found.pairs} == {"nnpu", "vpu", "upu"}
+    assert found.ranks is not None
+    assert "pn" not in found.ranks.methods
+
+
+def test_a_method_beside_an_oracle_has_no_pairs_and_says_so() -> None:
+    found = with_an_oracle().where(method=["pn", "nnpu"]).significance()
+    assert not found.pairs
+    assert "no pairs to test" in str(found)
+    assert found.no_ranks == "1 method is ranked, and 3 are needed"
+
+
 def test_an_oracle_criterion_is_marked() -> None:
     oracle = run().result.criteria["pa"].model_copy(update={"oracle": True})
     made = run()

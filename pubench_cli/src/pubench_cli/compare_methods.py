@@ -113,10 +113,10 @@ def _methods(asked: Asked, data: Sequence[str], given: Given) -> list[str]:
     return list(found.values())
 
 
-def _baseline(asked: Asked, keys: Sequence[str]) -> str:
-    """The row that others are tested against."""
+def _baseline(asked: Asked, keys: Sequence[str]) -> str | None:
+    """The row that others are tested against; None means the first that is no oracle."""
     if asked.baseline is None:
-        return keys[0]
+        return None
     if asked.baseline in asked.methods:
         return keys[asked.methods.index(asked.baseline)]
     raise RequestError(

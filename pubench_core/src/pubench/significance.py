@@ -242,7 +242,8 @@ class Significance:
         return pandas.DataFrame([vars(pair) for pair in self.pairs], columns=list(Pair.__dataclass_fields__))
 
     def __str__(self) -> str:
-        lines = [self._title(), *aligned(self._head(), self._rows(), left=(0, 1, 6))]
+        table = aligned(self._head(), self._rows(), left=(0, 1, 6)) if self.pairs else ["no pairs to test"]
+        lines = [self._title(), *table]
         lines += ["", *self._ranks_lines(), *(f"note: {note}" for note in self.notes)]
         return "\n".join(lines)
 
@@ -382,6 +383,8 @@ def ranks_of(
 
     A method's value on a data set is its mean over the seeds that all of them ran there.
     """
+    if len(methods) < 3:
+        return None, f"{counted(len(methods), 'method')} {'is' if len(methods) == 1 else 'are'} ranked, and 3 are needed", []
     means: dict[str, dict[str, float]] = {method: {} for method in methods}
     notes = []
     for data, found in values.items():
@@ -397,8 +400,6 @@ def ranks_of(
             # fmean adds exactly: equal values on other seeds have equal means, which share a rank
             means[method][data] = fmean(found[method][seed] for seed in seeds)
     kept = len(means[methods[0]])
-    if len(methods) < 3:
-        return None, f"there are {len(methods)} methods, and 3 are needed", []
     if kept < 2:
         return (
             None,

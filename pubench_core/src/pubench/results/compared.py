@@ -61,15 +61,20 @@ def tested(table: MeasureTable, reference: str | None, test: Test, alpha: float)
         raise InvalidRequest(f"alpha: a number in (0, 1) is right, given {alpha!r}")
     if len(table.rows) < 2:
         raise InvalidRequest(f"two methods are needed for a test, there is {', '.join(table.rows) or 'none'}")
-    against = table.rows[0] if reference is None else reference
+    competing = [row for row in table.rows if row not in table.oracles]
+    against = (competing or table.rows)[0] if reference is None else reference
     if against not in table.rows:
         raise unknown("reference", against, table.rows)
+    rows = [row for row in table.rows if row in competing or row == against]
     values = {
-        column: {row: cell.values for row in table.rows if (cell := table.cells[row, column]).values}
+        column: {row: cell.values for row in rows if (cell := table.cells[row, column]).values}
         for column in table.columns
     }
-    ranks, no_ranks, left_out = ranks_of(values, table.rows, alpha=alpha, higher_is_better=higher_is_better)
+    ranks, no_ranks, left_out = ranks_of(values, competing, alpha=alpha, higher_is_better=higher_is_better)
     without = [f"no tests on {data}: {against} has no value there" for data in values if against not in values[data]]
+    if table.oracles:
+        apart = ", ".join(row for row in table.rows if row in table.oracles)
+        without.append(f"oracle methods are not ranked, and tested only as the reference: {apart}")
     return Significance(
         metric=table.metric,
         criterion=table.criterion,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pubench.ranking import RankInterval
 
-from .style import INK, SMALL, SOFT, TEXT, add_axes, name_rows, new_figure, numbers, rule_x, shortened, text_width
+from .style import INK, SMALL, SOFT, TEXT, add_axes, name_rows, new_figure, numbers, rule_x, short_names, text_width
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,8 +21,10 @@ def critical_difference(
 ) -> Figure:
     """``ranks``: best first. The better half is named at the left, the other at the right; ``groups``: the bars."""
     half = -(-len(ranks) // 2)
-    names = {one.method: f"{one.method}  {one.rank:.2f}" for one in ranks}
-    side = min(MOST_NAMES, max(text_width(name, SMALL) for name in names.values())) + 0.2
+    numbers_of = {one.method: f"  {one.rank:.2f}" for one in ranks}
+    beside = max(text_width(number, SMALL) for number in numbers_of.values())
+    side = min(MOST_NAMES, max(text_width(one.method, SMALL) for one in ranks) + beside) + 0.2
+    names = short_names([one.method for one in ranks], side - beside, SMALL)
     below = 0.12 + BAR * len(groups) + 0.1 + LINE * half
     figure = new_figure(AXIS + 2 * side, HEAD + below + 0.1)
     axes = add_axes(figure, side, 0.1, AXIS, HEAD + below)
@@ -56,7 +58,7 @@ def critical_difference(
         axes.plot([one.rank, one.rank, edge], [0, y, y], color=SOFT, linewidth=0.7, clip_on=False)
         axes.plot([one.rank], [0], marker="o", markersize=3.5, color=INK, clip_on=False)
         axes.annotate(
-            shortened(names[one.method], side, SMALL), xy=(edge, y), xytext=(-4 if at_left else 4, 0),
+            names[one.method] + numbers_of[one.method], xy=(edge, y), xytext=(-4 if at_left else 4, 0),
             textcoords="offset points", ha="right" if at_left else "left", va="center", fontsize=SMALL, color=INK,
             annotation_clip=False, parse_math=False, backgroundcolor="none",
         )  # fmt: skip
@@ -75,6 +77,6 @@ def rank_figure(ranks: Sequence[RankInterval]) -> Figure:
         axes.plot([one.rank], [n], marker="o", markersize=5, color=INK)
     axes.set_xlim(1 - 0.02 * len(ranks), len(ranks) + 0.02 * len(ranks))
     axes.set_ylim(len(ranks) - 0.4, -0.6)
-    name_rows(axes, [shortened(one.method, names, SMALL) for one in ranks])
+    name_rows(axes, list(short_names([one.method for one in ranks], names, SMALL).values()))
     rule_x(axes, numbers(1, len(ranks), 8), "average rank (1 is best)")
     return figure

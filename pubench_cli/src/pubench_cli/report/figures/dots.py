@@ -17,7 +17,9 @@ from .style import (
     name_rows,
     new_figure,
     numbers,
+    room_around,
     rule_x,
+    short_names,
     shortened,
     text_width,
 )
@@ -57,6 +59,7 @@ def dots(panels: Sequence[Panel], rows: Sequence[str], series: Sequence[str]) ->
     tall = LINE * len(rows) + 0.1
     figure = new_figure(width, head + lines * (OVER + tall + UNDER))
     styles = dict(zip(series, looks(len(series)), strict=True))
+    titles = short_names([panel.title for panel in panels], wide, TEXT)
     handles = {}
     for k, panel in enumerate(panels):
         line, place = divmod(k, across)
@@ -74,18 +77,20 @@ def dots(panels: Sequence[Panel], rows: Sequence[str], series: Sequence[str]) ->
                 [v for _, v, _ in found], [y for y, _, _ in found], linestyle="none", marker=look.marker,
                 markersize=4.6, markerfacecolor=look.face, markeredgecolor=look.color, markeredgewidth=0.9,
             )  # fmt: skip
-        _finish(axes, panel, rows, names, wide, first=place == 0)
+        _finish(axes, panel, titles[panel.title], rows, names, wide, first=place == 0)
     if legend:
         add_legend(figure, [handles[name] for name in legend], legend, width - 0.2, 0.08)
     return figure
 
 
-def _finish(axes: Axes, panel: Panel, rows: Sequence[str], names: float, wide: float, *, first: bool) -> None:
+def _finish(
+    axes: Axes, panel: Panel, title: str, rows: Sequence[str], names: float, wide: float, *, first: bool
+) -> None:
     ends = [end for value, spread in panel.values.values() for end in (value - (spread or 0), value + (spread or 0))]
     low, high = (min(ends), max(ends)) if ends else (0.0, 1.0)
-    pad = 0.06 * (high - low) or 0.01
+    pad = room_around(low, high, 0.06)
     axes.set_xlim(low - pad, high + pad)
     axes.set_ylim(len(rows) - 0.4, -0.6)
-    name_rows(axes, [shortened(row, names, SMALL) for row in rows], shown=first)
+    name_rows(axes, list(short_names(rows, names, SMALL).values()), shown=first)
     rule_x(axes, numbers(low, high, round(2 * wide)), shortened(panel.label, wide, TEXT))
-    axes.set_title(shortened(panel.title, wide, TEXT), loc="left", fontsize=TEXT, color=INK, parse_math=False)
+    axes.set_title(title, loc="left", fontsize=TEXT, color=INK, parse_math=False)

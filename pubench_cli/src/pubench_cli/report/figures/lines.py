@@ -8,7 +8,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .labels import LINE, label_column
-from .style import INK, SMALL, TEXT, Look, add_axes, looks, new_figure, numbers, rule_x, rule_y, shortened, text_width
+from .style import (
+    INK,
+    SMALL,
+    TEXT,
+    Look,
+    add_axes,
+    looks,
+    new_figure,
+    numbers,
+    room_around,
+    rule_x,
+    rule_y,
+    short_names,
+    text_width,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,8 +59,9 @@ def curves(panels: Mapping[str, Sequence[Curve]], label: str, against: str, *, l
     ``against``: what the horizontal axis is called.
     """
     names = list(dict.fromkeys(curve.name for group in panels.values() for curve in group))
-    styles = dict(zip(names, looks(len(names)), strict=True))
+    styles, shown = dict(zip(names, looks(len(names)), strict=True)), short_names(names, MOST_NAMES, SMALL)
     figure, places = _grid(len(panels), names, max(len(group) for group in panels.values()))
+    titles = short_names(list(panels), PANEL + 0.5, TEXT)
     for (title, group), (left, bottom, height) in zip(panels.items(), places, strict=True):
         axes = add_axes(figure, left, bottom, PANEL, height)
         for curve in group:
@@ -58,26 +73,27 @@ def curves(panels: Mapping[str, Sequence[Curve]], label: str, against: str, *, l
         axes.set_xscale("log" if logarithmic else "linear")
         _limits(axes, [point for curve in group for point in curve.points], logarithmic=logarithmic)
         ticks = [(x, f"{x:g}") for x in sorted({x for curve in group for x, _ in curve.points})]
-        _finish(axes, title, ticks, against, label)
-        label_column(axes, [curve.points[-1] for curve in group], [_cut(curve.name) for curve in group])
+        _finish(axes, titles[title], ticks, against, label)
+        label_column(axes, [curve.points[-1] for curve in group], [shown[curve.name] for curve in group])
     return figure
 
 
 def costs(panels: Mapping[str, Sequence[Cost]], label: str) -> Figure:
     """Title -> methods: a measure against seconds of a run, areas of bubbles by peak memory."""
     names = list(dict.fromkeys(cost.name for group in panels.values() for cost in group))
-    styles = dict(zip(names, looks(len(names)), strict=True))
+    styles, shown = dict(zip(names, looks(len(names)), strict=True)), short_names(names, MOST_NAMES, SMALL)
     memory = [cost.bytes for group in panels.values() for cost in group]
     low, high = min(memory), max(memory)
     figure, places = _grid(len(panels), names, max(len(group) for group in panels.values()))
+    titles = short_names(list(panels), PANEL + 0.5, TEXT)
     for (title, group), (left, bottom, height) in zip(panels.items(), places, strict=True):
         axes = add_axes(figure, left, bottom, PANEL, height)
         for cost in sorted(group, key=lambda one: -one.bytes):  # small ones on top
             _bubble(axes, cost, styles[cost.name], (cost.bytes - low) / ((high - low) or 1.0))
         axes.set_xscale("log")
         _limits(axes, [(cost.seconds, cost.value) for cost in group], logarithmic=True)
-        _finish(axes, title, _decades(*axes.get_xlim()), "seconds of training (log scale)", label)
-        label_column(axes, [(cost.seconds, cost.value) for cost in group], [_cut(cost.name) for cost in group])
+        _finish(axes, titles[title], _decades(*axes.get_xlim()), "seconds of training (log scale)", label)
+        label_column(axes, [(cost.seconds, cost.value) for cost in group], [shown[cost.name] for cost in group])
     return figure
 
 
@@ -90,11 +106,12 @@ def _bubble(axes: Axes, cost: Cost, look: Look, share: float) -> None:
 
 
 def _decades(low: float, high: float) -> list[tuple[float, str]]:
-    """1, 2, 5, 10 ... within limits, or powers of ten where these are many."""
+    """1, 2, 5, 10 ... within limits, powers of ten where these are many, any round numbers where there are not two."""
     parts = (1, 2, 5) if high / low < 100 else (1,)
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     found = [part * 10.0**power for power in powers for part in parts]
-    return [(value, f"{value:g}") for value in found if low <= value <= high]
+    inside = [(value, f"{value:g}") for value in found if low <= value <= high]
+    return inside if len(inside) > 1 else numbers(low, high)
 
 
 def _limits(axes: Axes, points: Sequence[tuple[float, float]], *, logarithmic: bool) -> None:
@@ -104,9 +121,9 @@ def _limits(axes: Axes, points: Sequence[tuple[float, float]], *, logarithmic: b
         factor = (max(xs) / min(xs)) ** 0.1 if max(xs) > min(xs) else 2.0
         axes.set_xlim(min(xs) / factor, max(xs) * factor)
     else:
-        room = 0.1 * (max(xs) - min(xs)) or 0.01
+        room = room_around(min(xs), max(xs), 0.1)
         axes.set_xlim(min(xs) - room, max(xs) + room)
-    pad = 0.1 * (max(ys) - min(ys)) or 0.01
+    pad = room_around(min(ys), max(ys), 0.1)
     axes.set_ylim(min(ys) - pad, max(ys) + pad)
 
 
@@ -128,11 +145,7 @@ def _grid(panels: int, names: Sequence[str], most: int) -> tuple[Figure, list[tu
     return figure, places
 
 
-def _cut(name: str) -> str:
-    return shortened(name, MOST_NAMES, SMALL)
-
-
 def _finish(axes: Axes, title: str, ticks: Sequence[tuple[float, str]], x: str, y: str) -> None:
     rule_x(axes, ticks, x)
     rule_y(axes, numbers(*axes.get_ylim(), 6), y)
-    axes.set_title(shortened(title, PANEL + 0.5, TEXT), loc="left", fontsize=TEXT, color=INK, parse_math=False)
+    axes.set_title(title, loc="left", fontsize=TEXT, color=INK, parse_math=False)

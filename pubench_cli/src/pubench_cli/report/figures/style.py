@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -97,6 +98,28 @@ def shortened(text: str, width: float, size: float) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+def short_names(names: Sequence[str], width: float, size: float) -> dict[str, str]:
+    """Name -> name that takes no more than so many inches, no two of them alike.
+
+    Names that would be alike when their ends are cut lose their middles, as their ends tell them apart; where that is
+    not enough, they are numbered.
+    """
+    found = {name: shortened(name, width, size) for name in names}
+    for name in _alike(found):
+        most = len(found[name])
+        found[name] = f"{name[: most // 3]}…{name[len(name) - (most - most // 3 - 1) :]}"
+    for number, name in enumerate(_alike(found), 1):
+        end = f"… {number}"
+        found[name] = f"{name[: len(found[name]) - len(end)]}{end}"
+    return found
+
+
+def _alike(shown: Mapping[str, str]) -> list[str]:
+    """Names that are not shown in a way of their own."""
+    counts = Counter(shown.values())
+    return [name for name, text in shown.items() if counts[text] > 1]
+
+
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure; sizes in inches."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -120,8 +143,18 @@ def numbers(low: float, high: float, n: int = 4) -> list[tuple[float, str]]:
     """Round numbers within limits, about n, and how they are written."""
     from matplotlib.ticker import MaxNLocator
 
+    if low == high:
+        return [(low, f"{low:g}")]
     inside = [float(v) for v in MaxNLocator(n, min_n_ticks=2).tick_values(low, high) if low <= v <= high]
-    return [(value, f"{round(value, 10):g}") for value in inside]
+    texts = [f"{round(value, 10):g}" for value in inside]
+    if len(set(texts)) < len(texts):  # they differ in a later digit
+        texts = [f"{value:.12g}" for value in inside]
+    return list(zip(inside, texts, strict=True))
+
+
+def room_around(low: float, high: float, share: float) -> float:
+    """A share of the range of values; of their size where all are equal."""
+    return share * (high - low) or share * abs(high) or 0.01
 
 
 def rule_x(axes: Axes, ticks: Sequence[tuple[float, str]], label: str) -> None:
