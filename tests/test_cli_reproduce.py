@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import pubench
 from pubench.reproducing import compared
 from pubench_core.records.files import read_scores
 from pubench_core.records.record import read_record
@@ -167,3 +169,60 @@ def test_what_cannot_be_run_again_is_refused(copy: Path, pubench: Run) -> None:
     gone = pubench("reproduce", copy)
     assert gone.returncode == 2
     assert "unknown method 'gone'" in gone.stderr
+
+
+# -------------------------------------------------------------------- a table of one's own
+
+
+TABLE = "a,b,who\n" + "".join(f"{k % 11},{k % 7},{int(k % 4 == 0)}\n" for k in range(80))
+
+
+def test_a_table_is_read_where_it_is_now(tmp_path: Path, pubench_in: Callable[[Path], Run]) -> None:
+    mine, elsewhere = tmp_path / "mine", tmp_path / "elsewhere"
+    for folder in (mine, elsewhere):
+        folder.mkdir()
+    (mine / "people.csv").write_text(TABLE)
+    made = pubench_in(mine)("run", "--method", "nnpu", "--data", "people.csv", "--label-col", "who", "--prior", "0.4",
+                            *SHORT)  # fmt: skip
+    assert made.returncode == 0, made.stderr
+    record = mine / json.loads(made.stdout)["record"]
+    pubench = pubench_in(elsewhere)
+    gone = pubench("reproduce", record)
+    assert gone.returncode == 2
+    assert "people.csv is not here; the run reads it: --data FILE names where it is now" in " ".join(
+        gone.stderr.split()
+    )
+    (elsewhere / "moved.csv").write_text(TABLE)
+    code, found = reproduced(pubench, record, "--data", "moved.csv")
+    assert (code, found["identical"]) == (0, True)
+    (elsewhere / "moved.csv").write_text(TABLE + "1,1,0\n")
+    changed = pubench("reproduce", record, "--data", "moved.csv")
+    assert changed.returncode == 2
+    assert "is not the file this spec was written for" in changed.stderr
+
+
+def test_a_place_of_a_table_that_the_run_does_not_read_is_refused(
+    record: Path, home: Path, pubench_in: Callable[[Path], Run]
+) -> None:
+    done = pubench_in(home)("reproduce", record, "--data", "people.csv")
+    assert done.returncode == 2
+    assert "--data people.csv: this run is not on a table of one's own" in " ".join(done.stderr.split())
+
+
+def test_a_run_is_reproduced_from_python(tmp_path: Path) -> None:
+    x = np.arange(160.0).reshape(80, 2) % 13
+    how: dict[str, Any] = {"prior": 0.4, "config": {"epochs": 2}, "results": tmp_path, "threads": 1, "tracking": False}
+    table = pubench.data(x, np.arange(80) % 4 == 0, name="rows")
+    made = pubench.run("nnpu", table, **how)
+    found = made.reproduce()
+    assert found.identical
+    assert str(found).startswith("identical: every score is the same to the last bit (")
+    with pytest.raises(pubench.InvalidRequest, match="this run is not on a table of test rows"):
+        made.reproduce(test="other.csv")
+    saved = table.save(tmp_path / "rows.parquet")
+    del table
+    gc.collect()
+    with pytest.raises(pubench.InvalidRequest, match="was a table in the memory of another process"):
+        made.reproduce()
+    for place in (saved, tmp_path / "rows.parquet"):
+        assert made.reproduce(data=place).identical

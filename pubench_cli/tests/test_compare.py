@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 from made_results import made_result
 
-from pubench.against import beside_published, beside_results
+from pubench.beside import beside_published, beside_results
 from pubench.results import Results
 from pubench.running import RunResult
+from pubench.words import InvalidRequest
 from pubench_cli import compare as command
 from pubench_cli import console, machine
 from pubench_core.errors import RequestError
@@ -210,6 +211,37 @@ def test_where_they_have_one_run_our_deviation_counts_and_with_one_run_each_noth
     assert cell.verdict == "matched"
     (cell,) = beside_results(Results([run(0.9)]), Results([run(0.87)]), "other").cells
     assert (cell.verdict, cell.standing) == (None, "unknown")
+
+
+def test_deviations_of_zero_are_no_measure_of_differences() -> None:
+    theirs = Results([run(0.6583, seed) for seed in (2, 25, 42)])
+    (cell,) = beside_results(Results(three()), theirs, "other").cells
+    assert (cell.theirs.std, cell.verdict) == (0.0, "below" if cell.difference < -4 else "above")
+    (cell,) = beside_results(Results([run(0.66)]), theirs, "other").cells
+    assert (cell.verdict, cell.standing) == (None, "unknown")
+
+
+def test_runs_that_are_the_same_on_both_sides_are_said_and_missing_cells_have_their_own_names() -> None:
+    theirs = Results([*three(), run(0.7, mechanism={"c": 0.2}), run(0.7, mechanism={"c": 0.3})])
+    found = beside_results(Results(three()), theirs, "other")
+    assert found.notes == ("3 of 3 runs compared have the same seed and spec on both sides",)
+    assert found.missing == (("nnpu", "spambase [c=0.2]"), ("nnpu", "spambase [c=0.3]"))
+    assert not beside_results(Results([run(0.5, 99)]), Results(three()), "other").notes
+
+
+def test_results_are_compared_from_python() -> None:
+    mine = Results(three())
+    with_table = mine.compare_with("pubench2026")
+    assert with_table.cells == beside_published(mine, "pubench2026").cells
+    assert "90.00 ± 2.00 (3)  81.66 ± 2.73 (10)" in str(with_table)
+    assert "released recipe" in with_table._repr_html_()
+    assert with_table.to_frame()["ours_mean"].tolist() == [90.0]
+    with_other = mine.compare_with(Results([run(0.87)]))
+    assert (with_other.theirs, with_other.cells[0].verdict) == ("other results", "matched")
+    with pytest.raises(InvalidRequest, match=r"other: a publication .*, given 'pubench2025'"):
+        mine.compare_with("pubench2025")
+    with pytest.raises(InvalidRequest, match="unknown measure of PU-Bench 'auc'"):
+        mine.compare_with("pubench2026", measure="auc")
 
 
 # -------------------------------------------------------------------- the command

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from made_results import made_result
 
@@ -79,5 +80,41 @@ def test_a_table_of_ones_own_is_named_with_its_columns(tmp_path: Path, monkeypat
     plan = resolve([layer], registry())
     made = recipe_of(plan.spec)
     assert f"--data '{table}' --label-col who --drop id" in made.command
+    monkeypatch.setattr("pubench.running.carry_out", lambda found, **how: found)
+    assert eval(made.python, {"pubench": pubench}).run_id == plan.run_id
+
+
+def test_columns_whose_names_have_commas_are_named_whole(
+    pubench_in: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = tmp_path / "prices.csv"
+    rows = "".join(f"{k},{k % 7},{int(k % 4 == 0)},{k}\n" for k in range(60))
+    table.write_text(f'"price, EUR",b,who,"id, old"\n{rows}')
+    own = {"path": str(table), "label_col": "who", "drop": ["id, old"]}
+    plan = resolve([Layer({"method": {"key": "nnpu"}, "data": {"own": own}, "prior": 0.4, "seed": 2})], registry())
+    assert_made_again(plan, pubench_in(tmp_path), monkeypatch)
+
+
+def test_a_table_in_memory_is_named_as_it_is_once_saved(
+    pubench_in: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, truth = np.arange(120.0).reshape(60, 2), np.arange(60) % 2
+    table = pubench.data(x, np.arange(60) % 4 == 1, name="sizes", truth=truth, test=(x + 0.5, truth))
+    with monkeypatch.context() as patched:
+        patched.setattr("pubench.running.carry_out", lambda found, **how: found)
+        plan: Any = pubench.run("nnpu", table, prior=0.4)
+    first = recipe_of(plan.spec).first
+    assert first == "The table was in memory: table.save('sizes.parquet') writes what is read here."
+    monkeypatch.chdir(tmp_path)
+    table.save("sizes.parquet")
+    assert_made_again(plan, pubench_in(tmp_path), monkeypatch)
+
+
+def assert_made_again(plan: Plan, pubench_here: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Command and call of a run describe it."""
+    made = recipe_of(plan.spec)
+    done = pubench_here(*shlex.split(made.command)[1:], "--dry-run", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    assert resolve([Layer(json.loads(done.stdout))], registry()).run_id == plan.run_id
     monkeypatch.setattr("pubench.running.carry_out", lambda found, **how: found)
     assert eval(made.python, {"pubench": pubench}).run_id == plan.run_id

@@ -24,13 +24,23 @@ _FEW = 3
 
 
 def reproduce_run(
-    run: str, results: Path, *, data_root: Path | None, device: str | None, threads: int | None, as_json: bool
+    run: str,
+    results: Path,
+    *,
+    table: Path | None,
+    test: Path | None,
+    data_root: Path | None,
+    device: str | None,
+    threads: int | None,
+    as_json: bool,
 ) -> bool:
     """Prints what is the same and what is not; returns whether every score is the same bits."""
     folder = RecordStore(results).locate(run)
     with redirect_stdout(sys.stderr), display() as terminal:  # stdout is the answer and nothing else
         found = reproduce(
             folder,
+            table=table,
+            test=test,
             data_root=data_root,
             device=device,
             threads=threads,
@@ -53,23 +63,12 @@ def _print(found: Reproduction, folder: Path) -> None:
         style="bold",
         markup=False,
     )
-    console.print(_verdict(found), style="" if found.identical else "yellow", markup=False)
+    console.print(found.verdict, style="" if found.identical else "yellow", markup=False)
     if not found.identical:
         _print_scores(found)
         _print_measures(found)
     _print_changed(found)
     console.print(f"record: {folder}", markup=False, soft_wrap=True)
-
-
-def _verdict(found: Reproduction) -> str:
-    if not found.kept_scores:
-        measured = "every epoch and test measure is the same" if found.identical else "epochs or test measures differ"
-        return (
-            f"{'identical' if found.identical else 'not identical'}: {measured}; the record kept no scores to compare"
-        )
-    if found.identical:
-        return f"identical: every score is the same to the last bit ({found.arrays} arrays)"
-    return f"not identical: {len(found.apart)} of {found.arrays} arrays of scores differ"
 
 
 def _print_scores(found: Reproduction) -> None:

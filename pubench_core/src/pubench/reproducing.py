@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pubench_core.data.dataset import Progress, silent
-from pubench_core.errors import RecordError
+from pubench_core.data.held import held_at
+from pubench_core.errors import RecordError, RequestError, shortened
 from pubench_core.records.files import ENVIRONMENT, SCORES, Arrays, read_scores
 from pubench_core.records.record import Record, read_record
 from pubench_core.records.scores import scores_of
@@ -108,6 +109,30 @@ class Reproduction:
         chosen = (_epochs(result) for result in (self.recorded, self.now))
         return len(set(chosen)) == 1 and all(measure.recorded == measure.now for measure in self.measures)
 
+    @property
+    def verdict(self) -> str:
+        """Whether it is the same, in words."""
+        words = "identical" if self.identical else "not identical"
+        if not self.kept_scores:
+            measured = (
+                "every epoch and test measure is the same" if self.identical else "epochs or test measures differ"
+            )
+            return f"{words}: {measured}; the record kept no scores to compare"
+        if self.identical:
+            return f"{words}: every score is the same to the last bit ({self.arrays} arrays)"
+        return f"{words}: {len(self.apart)} of {self.arrays} arrays of scores differ"
+
+    def __str__(self) -> str:
+        lines = [self.verdict]
+        if not self.identical:
+            lines += [
+                f"{one.metric} by {one.criterion}: {one.difference:+.6g}"
+                for one in self.measures
+                if one.criterion == self.recorded.selected and one.difference
+            ]
+        lines += [f"{one.kind}, {one.name}: {one.recorded} when recorded, {one.now} now" for one in self.changed]
+        return "\n".join(lines)
+
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, for JSON."""
         return {
@@ -128,6 +153,8 @@ class Reproduction:
 def reproduce(
     folder: Path,
     *,
+    table: Path | None = None,
+    test: Path | None = None,
     data_root: Path | None = None,
     device: str | None = None,
     threads: int | None = None,
@@ -138,8 +165,9 @@ def reproduce(
     """Carries out the run of a record again, in a folder that is removed afterwards, and compares. The record stays as
     it is, and no tracker hears of the run.
 
-    ``data_root``: folder of data files; None means the record's, where it is here. ``device``, ``threads``: None means
-    those of the record, as another number of threads rounds otherwise.
+    ``table``, ``test``: where the files of a run on a table of one's own are now; None means where they were. Their
+    content must be what it was. ``data_root``: folder of data files; None means the record's, where it is here.
+    ``device``, ``threads``: None means those of the record, as another number of threads rounds otherwise.
 
     Raises FileNotFoundError if ``folder`` holds no record, RecordError if it is damaged, RequestError if the run cannot
     be carried out here, RunFailed if it fails.
@@ -149,7 +177,7 @@ def reproduce(
     record = read_record(folder)
     before = read_scores(folder) if (folder / SCORES).exists() else {}
     with tempfile.TemporaryDirectory(prefix="pubench-reproduce-") as place:
-        plan = _plan(record.result, Path(place), data_root, device, threads, say)
+        plan = _plan(record.result, Path(place), (table, test), data_root, device, threads, say)
         done = execute(plan, display=display, force=True, say=say, progress=progress)
         after = read_scores(done.folder) if before else {}
         again = Record(done.folder, done.result)
@@ -175,6 +203,7 @@ def compared(record: Record, again: Record, before: Arrays, after: Arrays) -> Re
 def _plan(
     result: Result,
     results: Path,
+    moved: tuple[Path | None, Path | None],
     data_root: Path | None,
     device: str | None,
     threads: int | None,
@@ -184,6 +213,7 @@ def _plan(
     from pubench_core.request import Layer, resolve
 
     spec = result.spec.model_dump(mode="json")
+    _put_tables(spec["data"], *moved)
     spec["execution"] |= {
         "results": str(results),
         "data_root": data_root_for(result, data_root),
@@ -199,6 +229,27 @@ def _plan(
             f"what is installed reads the spec of {result.run_id} as run {plan.run_id}: a field means another thing now"
         )
     return plan
+
+
+def _put_tables(data: dict[str, Any], table: Path | None, test: Path | None) -> None:
+    """Names the places where the files of a table are now. Raises RequestError where one is not there."""
+    own = data["own"]
+    for role, given in (("path", table), ("test", test)):
+        if given is not None and (own is None or own.get(role) is None):
+            what = "a table of test rows" if own is not None else "a table of one's own"
+            raise RequestError(f"data.own.{role}={given}: this run is not on {what}", field=f"data.own.{role}")
+        if own is None or own.get(role) is None:
+            continue
+        place = given or Path(own[role])
+        if held_at(place) is None and not place.is_file():
+            raise RequestError(
+                f"{shortened(str(place))} is not here; the run reads it: data.own.{role}=FILE names where it is now",
+                field=f"data.own.{role}",
+                value=str(place),
+            )
+        own[role] = str(place)
+    if own is not None:
+        data["key"] = Path(own["path"]).name
 
 
 def data_root_for(result: Result, given: Path | None) -> str | None:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from pubench_core.records.decisions import Decisions
     from pubench_core.request import Layer, Plan
 
+    from .reproducing import Reproduction
+
 
 @dataclass(frozen=True)
 class RunResult:
@@ -108,6 +110,45 @@ class RunResult:
             drawn: Path = command_line("scores").draw_scores(self.folder, Path(path), criterion)
         return drawn
 
+    def reproduce(
+        self,
+        *,
+        data: str | Path | PUTable | None = None,
+        test: str | Path | None = None,
+        data_root: str | Path | None = None,
+        device: str | None = None,
+        threads: int | None = None,
+        progress: Callable[[str], None] | None = None,
+    ) -> Reproduction:
+        """Carries the run out again, in a folder that is removed afterwards, and compares it with its record, which
+        stays as it is. What ``pubench reproduce`` does.
+
+        ``data``, ``test``: where the files of a table of one's own are now, by default where they were; a table in
+        memory is one that :func:`pubench.data` made. Their content must be what it was. ``data_root``: folder of data
+        files, by default the record's, where it is here. ``device``, ``threads``: by
+        default those of the record, as another number of threads rounds otherwise. ``progress``: called with a line
+        about each thing worth saying.
+
+        Raises InvalidRequest where the run cannot be carried out here, RunFailed where it fails.
+
+        >>> import pubench
+        >>> run = pubench.run("upu", "digits", config={"epochs": 1}, tracking=False)
+        >>> run.reproduce().identical
+        True
+        """
+        from .reproducing import reproduce
+
+        with in_words():
+            return reproduce(
+                self.folder,
+                table=_path(data.own["path"] if isinstance(data, PUTable) else data),
+                test=_path(data.own.get("test") if isinstance(data, PUTable) and test is None else test),
+                data_root=_path(data_root),
+                device=device,
+                threads=threads,
+                say=_saying(progress),
+            )
+
     def __repr__(self) -> str:
         spec, chosen = self.result.spec, self.result.chosen
         measures = {**self.test} or {name: self.validation.get(name) for name in ("pa", "pauc")}
@@ -115,6 +156,15 @@ class RunResult:
         oracle = " (oracle)" if self.result.oracle else ""
         chosen_by = f"epoch {chosen.epoch} by {self.result.selected}"
         return f"<{spec.method.key}{oracle} on {spec.data.key}, seed {spec.seed}: {shown}; {chosen_by}; {self.folder}>"
+
+
+def _saying(progress: Callable[[str], None] | None) -> Callable[[str], None]:
+    """What core says, in a Python caller's words, to whoever wants it."""
+    return lambda text: None if progress is None else progress(said(text))
+
+
+def _path(given: str | Path | None) -> Path | None:
+    return None if given is None else Path(given)
 
 
 def run(
@@ -256,12 +306,8 @@ def carry_out(plan: Plan, *, force: bool = False, progress: Callable[[str], None
     from pubench_core.execution.run import execute
     from pubench_core.plugins.registry import registry
 
-    def say(text: str) -> None:
-        if progress is not None:
-            progress(said(text))
-
     listeners = registry().listeners if plan.spec.execution.tracking else []
-    outcome = execute(plan, listeners=listeners, force=force, say=say)
+    outcome = execute(plan, listeners=listeners, force=force, say=_saying(progress))
     for text in (*outcome.result.warnings, *outcome.result.chosen.warnings):
         warnings.warn(visible(text), PubenchWarning, stacklevel=3)
     return RunResult(outcome.result, outcome.folder, outcome.reused)

@@ -384,7 +384,11 @@ def ranks_of(
     A method's value on a data set is its mean over the seeds that all of them ran there.
     """
     if len(methods) < 3:
-        return None, f"{counted(len(methods), 'method')} {'is' if len(methods) == 1 else 'are'} ranked, and 3 are needed", []
+        return (
+            None,
+            f"{counted(len(methods), 'method')} {'is' if len(methods) == 1 else 'are'} ranked, and 3 are needed",
+            [],
+        )
     means: dict[str, dict[str, float]] = {method: {} for method in methods}
     notes = []
     for data, found in values.items():

@@ -143,6 +143,11 @@ def scores(
 def reproduce(
     run: RecordedRun,
     results: Results = Path("results"),
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Where the table of a run on a table of your own is now. (default: the record's)"),
+    ] = None,
+    test: Annotated[Path | None, typer.Option(help="Where its test rows are now. (default: the record's)")] = None,
     data_root: RecordedRoot = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda:0. (default: the record's)")] = None,
     threads: Annotated[int | None, typer.Option(help="CPU threads. (default: the record's)", min=1, max=1024)] = None,
@@ -155,7 +160,9 @@ def reproduce(
     from ..reproduce import reproduce_run
 
     as_json = format is Format.json
-    if not reproduce_run(run, results, data_root=data_root, device=device, threads=threads, as_json=as_json):
+    if not reproduce_run(
+        run, results, table=data, test=test, data_root=data_root, device=device, threads=threads, as_json=as_json
+    ):
         raise Over(1)
 
 

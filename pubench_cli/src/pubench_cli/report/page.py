@@ -171,7 +171,8 @@ def _recipe(model: Model, one: Recipe, runs: Sequence[RunResult], records: Mappi
     items = "".join(_run(model, run, records.get(run.run_id, ""), first=k == 0) for k, run in enumerate(runs))
     seed = f"<b class=seed>{runs[0].result.spec.seed}</b>"
     command, python = (escaped(text).replace(SEED, seed) for text in (one.command, one.python))
-    return f"<div class=recipe><ul class=runs>{items}</ul><pre>{command}</pre><pre>{python}</pre></div>"
+    first = f"<p>{escaped(one.first)}</p>" if one.first else ""
+    return f"<div class=recipe><ul class=runs>{items}</ul>{first}<pre>{command}</pre><pre>{python}</pre></div>"
 
 
 def _run(model: Model, run: RunResult, record: str, *, first: bool) -> str:

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
+from pubench_core.data.held import in_memory
 from pubench_core.plugins.info import DatasetInfo, MechanismInfo, MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.results import Result
-from pubench_core.specs import DataSpec, RunSpec
+from pubench_core.specs import DataSpec, RunSpec, UserTableSpec
 
 #: One encoder for all: json.dumps makes one for every call.
 _as_json = json.JSONEncoder(separators=(",", ":")).encode
@@ -25,14 +27,17 @@ SEED = "\N{SYMBOL FOR SUBSTITUTE}"
 
 @dataclass(frozen=True)
 class Recipe:
-    """``command`` for a shell, ``python`` for a session, both with a sign in the place of the seed."""
+    """``command`` for a shell, ``python`` for a session, both with a sign in the place of the seed. ``first``: what
+    must be done before; empty where nothing must.
+    """
 
     command: str
     python: str
+    first: str = ""
 
     def of_seed(self, seed: int) -> Recipe:
         """With the seed in its place."""
-        return Recipe(self.command.replace(SEED, str(seed)), self.python.replace(SEED, str(seed)))
+        return replace(self, command=self.command.replace(SEED, str(seed)), python=self.python.replace(SEED, str(seed)))
 
 
 @dataclass
@@ -58,7 +63,27 @@ def recipe(result: Result, known: Known) -> Recipe:
     return Recipe(
         _command(spec, config, settings, result.threads, device),
         _python(spec, config, settings, result.threads, device),
+        _first(spec),
     )
+
+
+def _first(spec: RunSpec) -> str:
+    own = spec.data.own
+    if own is None or not in_memory(own.path):
+        return ""
+    return f"The table was in memory: table.save({str(_saved(own.path))!r}) writes what is read here."
+
+
+def _saved(path: Path) -> Path:
+    """Where a table in memory is once it is saved; a file stays where it is."""
+    return Path(f"{path.name}.parquet") if in_memory(path) else path
+
+
+def _saved_test(own: UserTableSpec) -> Path | None:
+    """As ``PUTable.save`` names it."""
+    if own.test is None or not in_memory(own.test):
+        return own.test
+    return Path(f"{_saved(own.path).stem}-test.parquet")
 
 
 def _config(spec: RunSpec, known: Known) -> dict[str, Any]:
@@ -101,13 +126,13 @@ def _command(
     if spec.method.preset:
         words += ["--preset", spec.method.preset]
     own = spec.data.own
-    words += ["--data", spec.data.key if own is None else str(own.path)]
+    words += ["--data", spec.data.key if own is None else str(_saved(own.path))]
     if own is not None:
         words += ["--label-col", own.label_col]
-        flags = {"--truth-col": own.truth_col, "--test": own.test}
-        flags |= {"--drop": ",".join(own.drop), "--features": ",".join(own.features)}
-        flags["--positive-value"] = ",".join(own.positive_value)
+        flags = {"--truth-col": own.truth_col, "--test": _saved_test(own)}
         words += [word for flag, value in flags.items() if value for word in (flag, str(value))]
+        for name in ("drop", "features", "positive_value"):
+            words += _listed(name, getattr(own, name))
     if spec.data.binarization is not None:
         words += ["--binarization", spec.data.binarization]
     if (amount := spec.mechanism.amount) is not None:
@@ -122,6 +147,15 @@ def _command(
         words += ["--set", f"{name}={_yaml(value)}"]
     words += ["--threads", str(threads), *(["--device", device] if device else [])]
     return f"{shlex.join(words)} --seed {SEED}"
+
+
+def _listed(name: str, texts: Sequence[str]) -> list[str]:
+    """A flag with texts between commas; where a text has one itself, the field as a list."""
+    if not texts:
+        return []
+    if any("," in text or text != text.strip() for text in texts):
+        return ["--set", f"data.own.{name}={_as_json(list(texts))}"]
+    return [f"--{name.replace('_', '-')}", ",".join(texts)]
 
 
 def _yaml(value: Any) -> str:
@@ -160,11 +194,11 @@ def _table(spec: RunSpec) -> str:
     given = {
         "labeled": own.label_col,
         "truth": own.truth_col,
-        "test": None if own.test is None else str(own.test),
+        "test": None if own.test is None else str(_saved_test(own)),
         "positive_value": list(own.positive_value) or None,
         "drop": list(own.drop) or None,
         "features": list(own.features) or None,
         "scheme": spec.data.scheme,
     }
     named = [f"{name}={value!r}" for name, value in given.items() if value is not None]
-    return f"pubench.data({', '.join([repr(str(own.path)), *named])})"
+    return f"pubench.data({', '.join([repr(str(_saved(own.path))), *named])})"

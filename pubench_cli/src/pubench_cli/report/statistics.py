@@ -55,13 +55,17 @@ class Comparison:
 def check_baseline(model: Model, given: str | None, default: str) -> str:
     """The row that others are tested against; empty where none was asked for and the default is not there.
 
+    A default that was run with several settings is the row of it that has runs on the most data sets.
+
     Raises RequestError for one that is not there.
     """
-    if given is None:
-        return default if default in model.rows else ""
-    if given not in model.rows:
-        raise unknown("baseline", given, model.rows)
-    return given
+    if given is not None:
+        if given not in model.rows:
+            raise unknown("baseline", given, model.rows)
+        return given
+    rows = [row for row in model.rows if row == default or row.startswith(f"{default} [")]
+    columns = [column.label for setting in model.settings for column in setting.columns]
+    return max(rows, key=lambda row: sum(bool(model.gathered.grid.cell(row, c).runs) for c in columns), default="")
 
 
 def comparisons_of(model: Model, baseline: str) -> list[Comparison]:
@@ -81,7 +85,8 @@ def _tests(model: Model, setting: Setting, baseline: str) -> Comparison:
     pairs: dict[tuple[str, str], Pair] = {}
     no_pairs = ""
     if not baseline or not any(baseline in methods for methods in values.values()):
-        no_pairs = f"{baseline or 'nnpu'} has no value here; --baseline names another method"
+        without = f"{baseline} has no value here" if baseline else "nnpu was not run"
+        no_pairs = f"{without}; --baseline names another method"
     elif unknown_direction:
         no_pairs = f"metric {measure.key} is not installed, so whether higher is better is not known"
     else:

@@ -64,14 +64,19 @@ def hold(frame: DataFrame, name: str) -> HeldTable:
     return _HELD.setdefault(str(made.path), made)  # an equal one that is held already stays the one that is named
 
 
+def in_memory(path: Path) -> bool:
+    """Whether a path names a table that is, or was, in memory."""
+    return str(path).startswith(_PREFIX)
+
+
 def held_at(path: Path) -> HeldTable | None:
     """The table that a path names; None where it names a file.
 
     Raises RequestError if it names a table in memory that is not in this process's.
     """
-    text = str(path)
-    if not text.startswith(_PREFIX):
+    if not in_memory(path):
         return None
+    text = str(path)
     found = _HELD.get(text)
     if found is None:
         raise RequestError(

@@ -1,0 +1,176 @@
+"""What a comparison with others' figures found: its cells, what is left out, what is missing. Prints as text."""
+
+from __future__ import annotations
+
+import html
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pubench_core.errors import shortened
+
+from ..published import STANDINGS, Reason, Verdict, standing_of
+from ..text import aligned, html_table
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+#: Columns of the printed table.
+HEAD = ("method", "data", "ours", "theirs", "difference", "within 2 sd", "reason")
+#: Characters of a list of cells that are printed.
+_LISTED = 400
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Mean and sample standard deviation over ``n`` runs; the deviation is None for one.
+
+    ``alike``: runs among them that decide every test row alike, as far as that is known.
+    """
+
+    mean: float
+    std: float | None
+    n: int
+    alike: int = 0
+
+    def __str__(self) -> str:
+        spread = "" if self.std is None else f" ± {self.std:.2f}"
+        alike = f", {self.alike} alike" if self.alike else ""
+        return f"{self.mean:.2f}{spread} ({self.n}{alike})"
+
+
+@dataclass(frozen=True)
+class ComparedCell:
+    """One method on one data set. ``verdict``: None where no deviation of theirs, nor of ours, is known."""
+
+    method: str
+    data: str
+    oracle: bool
+    ours: Figure
+    theirs: Figure
+    verdict: Verdict | None
+    reason: Reason | None = None
+
+    @property
+    def difference(self) -> float:
+        """Ours minus theirs."""
+        return self.ours.mean - self.theirs.mean
+
+    @property
+    def standing(self) -> str:
+        """matched; explained, where the reason was run; known difference, where it was read in code and nobody has
+        measured what it makes; unexplained; unknown, where no deviation is.
+        """
+        return standing_of(self.verdict, self.reason)
+
+    def texts(self) -> list[str]:
+        """The cell as it is printed, in the order of :data:`HEAD`."""
+        reason = "unexplained" if self.standing == "unexplained" else ""
+        if self.reason is not None:
+            reason = f"{self.standing}: {self.reason.reason} ({self.reason.known}; {self.reason.evidence})"
+        method = f"{self.method} (oracle)" if self.oracle else self.method
+        within = {"matched": "yes", None: "unknown"}.get(self.verdict, f"no, {self.verdict}")
+        return [method, self.data, str(self.ours), str(self.theirs), f"{self.difference:+.2f}", within, reason]
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A cell of ours that is not compared, and why."""
+
+    method: str
+    data: str
+    why: str
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """Our results beside those of others. Prints as text; in a notebook as a table.
+
+    ``theirs``: what ours is compared with; ``alike``: what all compared runs have in common, in words; ``percent``:
+    whether figures are in percent; ``missing``: (method, data) of theirs that nothing of ours is compared with.
+    """
+
+    theirs: str
+    citation: str
+    alike: str
+    measure: str
+    criterion: str
+    percent: bool
+    cells: tuple[ComparedCell, ...]
+    left_out: tuple[LeftOut, ...]
+    missing: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...] = ()
+
+    def counts(self) -> dict[str, int]:
+        """How many cells are matched, explained and so on, left out and missing."""
+        standings = [cell.standing for cell in self.cells]
+        known = {name: standings.count(name) for name in STANDINGS}
+        return {**known, "left out": len(self.left_out), "missing": len(self.missing)}
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One row per compared cell, as plain data; figures are in percent where ``percent`` says so."""
+        return [self._row(cell) for cell in self.cells]
+
+    def to_frame(self) -> DataFrame:
+        """:meth:`to_rows` as a frame."""
+        import pandas
+
+        return pandas.DataFrame(self.to_rows())
+
+    def title(self) -> str:
+        """What the table shows."""
+        unit = ", percent" if self.percent else ""
+        return f"{self.measure} (test{unit}) beside {self.theirs}: mean ± sample standard deviation (runs)"
+
+    def heading(self) -> list[str]:
+        """The publication, and what the compared runs have in common."""
+        return [*([self.citation] if self.citation else []), f"compared: {self.alike}"]
+
+    def remarks(self) -> list[str]:
+        """Counts; why cells are left out; what is missing; notes."""
+        counts = ", ".join(f"{number} {name}" for name, number in self.counts().items() if number)
+        lines = [counts or "nothing to compare"]
+        for why, number in Counter(one.why for one in self.left_out).items():
+            cells = ", ".join(f"{one.method} on {one.data}" for one in self.left_out if one.why == why)
+            lines.append(f"left out ({number}), {why}: {shortened(cells, _LISTED)}")
+        if self.missing:
+            listed = ", ".join(f"{method} on {data}" for method, data in self.missing)
+            lines.append(f"missing ({len(self.missing)}), theirs and not run here alike: {shortened(listed, _LISTED)}")
+        if any(cell.ours.alike or cell.theirs.alike for cell in self.cells):
+            lines.append("alike: runs that decide every test row alike")
+        return [*lines, *(f"note: {note}" for note in self.notes)]
+
+    def __str__(self) -> str:
+        table = aligned(HEAD, self._texts(), left=(0, 1, 5, 6)) if self.cells else []
+        return "\n".join([self.title(), *self.heading(), *table, *self.remarks()])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        lines = "".join(f"<p>{html.escape(line)}</p>" for line in [*self.heading(), *self.remarks()])
+        return html_table(self.title(), HEAD, self._texts()) + lines
+
+    def _texts(self) -> Sequence[Sequence[str]]:
+        return [cell.texts() for cell in self.cells]
+
+    def _row(self, cell: ComparedCell) -> dict[str, Any]:
+        figures = {
+            f"{side}_{name}": getattr(figure, name)
+            for side, figure in (("ours", cell.ours), ("theirs", cell.theirs))
+            for name in ("mean", "std", "n", "alike")
+        }
+        return {
+            "theirs": self.theirs,
+            "method": cell.method,
+            "data": cell.data,
+            "oracle": cell.oracle,
+            "measure": self.measure,
+            "criterion": self.criterion,
+            **{name: round(value, 6) if isinstance(value, float) else value for name, value in figures.items()},
+            "difference": round(cell.difference, 6),
+            "verdict": cell.verdict,
+            "standing": cell.standing,
+            "reason": cell.reason.reason if cell.reason else None,
+            "evidence": cell.reason.evidence if cell.reason else None,
+        }
