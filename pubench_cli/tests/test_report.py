@@ -12,8 +12,9 @@ import pytest
 from made_studies import made_run, made_study, stored
 from scipy import stats
 
+from pubench.running import RunResult
 from pubench.significance import holm
-from pubench_cli.report.gather import Gathered, gather
+from pubench_cli.report.gather import Gathered, gather, gathered_of
 from pubench_cli.report.model import Cell, Model, decided_alike, model_of
 from pubench_cli.report.page import page
 from pubench_cli.report.statistics import Comparison, check_baseline, comparisons_of
@@ -23,7 +24,8 @@ from pubench_cli.report.write import title_lines
 from pubench_core.engine.train import State
 from pubench_core.errors import RequestError
 from pubench_core.execution.warnings import _one_sided
-from pubench_core.results import CriterionResult
+from pubench_core.results import CriterionResult, Result
+from pubench_core.specs import MethodSpec
 
 METHODS = ["nnpu", "pn", "vpu", "upu", "cvir"]
 DATA = ["spambase", "20news", "imdb"]
@@ -80,6 +82,39 @@ def test_a_method_that_lacks_seeds_is_not_compared_and_its_cell_says_how_many_it
     texts = [entry.text for row in table.rows for entry in row]
     assert any(text.endswith("(2 of 4)") for text in texts)
     assert any("not compared for best and second, as seeds are missing: upu" in note for note in table.notes)
+
+
+def test_a_criterion_that_a_method_lacks_is_said_and_not_missing(gathered: Gathered, tmp_path: Path) -> None:
+    def without(result: Result) -> Result:
+        if result.spec.method.key != "vpu":
+            return result
+        return result.model_copy(update={"criteria": {k: v for k, v in result.criteria.items() if k != "last"}})
+
+    kept = [without(run.result) for run in gathered.done]
+    model = model_of(gather(str(stored(tmp_path / "records", kept)), Path("results"), None), "accuracy", None)
+    (tables,) = [section.tables for section in sections(model, []) if section.tables[0].key.startswith("criteria")]
+    at = tables[0].head.index("last")
+    shown = {row[0].text: row[at].text for row in tables[0].rows}
+    assert shown["vpu"] == "not tracked"
+    assert all("±" in text for row, text in shown.items() if row != "vpu")
+
+
+def test_the_baseline_that_is_not_named_is_that_of_most_data_sets(tmp_path: Path) -> None:
+    made = made_study(["nnpu", "vpu"], ["imdb", "20news"], [2, 25])
+    other = [
+        r.model_copy(
+            update={"spec": r.spec.model_copy(update={"method": MethodSpec(key="nnpu", config={"epochs": 9})})}
+        )
+        for r in made
+        if (r.spec.method.key, r.spec.data.key) == ("nnpu", "imdb")
+    ]
+    runs = [RunResult(r, tmp_path / str(k)) for k, r in enumerate([*other, *made])]
+    model = model_of(gathered_of([(r.result.spec.method.key, r) for r in runs], tmp_path), "accuracy", None)
+    baseline = check_baseline(model, None, "nnpu")
+    assert baseline.startswith("nnpu [")
+    assert "9" not in baseline
+    assert not comparisons_of(model, baseline)[0].no_pairs
+    assert comparisons_of(model, "")[0].no_pairs == "nnpu was not run; --baseline names another method"
 
 
 def test_collapsed_runs_are_counted_in_their_cell(model: Model) -> None:
@@ -150,6 +185,10 @@ def test_what_is_not_there_is_refused_in_one_line(gathered: Gathered, model: Mod
     with pytest.raises(RequestError, match="unknown measure on test rows 'acc'"):
         model_of(gathered, "acc", None)
     with pytest.raises(RequestError, match="has no finished run to report: it holds no records"):
+        gather(str(tmp_path), Path("results"), None)
+    (tmp_path / "failed" / "0a-1").mkdir(parents=True)
+    (tmp_path / "failed" / "0a-1" / "failure.json").write_text("{}")
+    with pytest.raises(RequestError, match=r"no finished run to report: 1 run failed, and .*failed says why"):
         gather(str(tmp_path), Path("results"), None)
     with pytest.raises(RequestError, match=r"no folder of records and no study in .* is called 'nowhere'"):
         gather("nowhere", tmp_path, None)

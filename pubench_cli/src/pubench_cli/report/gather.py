@@ -15,7 +15,8 @@ from pubench.grouping import FailedRun, Grid, grid_of, spec_of
 from pubench.results import load_results
 from pubench.running import RunResult
 from pubench.words import PubenchWarning
-from pubench_core.errors import RequestError, shortened
+from pubench_core.errors import RequestError, counted, shortened
+from pubench_core.records.files import FAILED, FAILURE
 from pubench_core.study.files import STUDIES, StudyFolder, folder_of, studies_in
 from pubench_core.study.plan import FrozenPlan, read_plan
 
@@ -85,9 +86,17 @@ def gather(given: str | None, results: Path, study: str | None, criterion: str |
     found = Gathered(folder, named, tuple(runs), grid, tuple(notes), drawn, unchosen)
     if not found.done:
         what = f"study {named}" if named else shortened(str(folder))
-        failed = f"{len(found.failed)} failed, {found.missing} are to be run" if named else "it holds no records"
-        raise RequestError(f"{what} has no finished run to report: {failed}")
+        why = f"{len(found.failed)} failed, {found.missing} are to be run" if named else _why_none(folder)
+        raise RequestError(f"{what} has no finished run to report: {why}")
     return found
+
+
+def _why_none(folder: Path) -> str:
+    """Why a folder has no finished run."""
+    failures = sum(1 for _ in (folder / FAILED).glob(f"*/{FAILURE}"))
+    if failures:
+        return f"{counted(failures, 'run')} failed, and {shortened(str(folder / FAILED))} says why"
+    return "it holds no records"
 
 
 def gathered_of(named: Sequence[tuple[str, RunResult | FailedRun]], results: Path) -> Gathered:

@@ -67,7 +67,8 @@ class Measure:
 class Cell:
     """``values``: by seed; ``seeds``: how many are planned or were tried, 0 where the method is not run there.
 
-    ``alike``: how many of the runs decide every row alike. ``why``: reasons why values are missing.
+    ``alike``: how many of the runs decide every row alike. ``why``: reasons why values are missing. ``tracked``:
+    whether any of the finished runs has the criterion.
     """
 
     id: str
@@ -76,6 +77,7 @@ class Cell:
     alike: int = 0
     why: tuple[str, ...] = ()
     mark: Mark = ""
+    tracked: bool = True
 
     @cached_property
     def mean(self) -> float | None:
@@ -309,7 +311,8 @@ def _cell(name: str, runs: Runs, measure: str, criterion: str) -> Cell:
         else:
             why.append(chosen.undefined or (found.undefined if found is not None else "it was not measured"))
     why += ["not carried out yet" if f.cause == MISSING else f"{f.cause}: {f.reason}" for f in runs.failures]
-    return Cell(name, values, runs.seeds, alike, tuple(dict.fromkeys(why)))
+    tracked = not runs.runs or any(criterion in run.result.criteria for run in runs.runs.values())
+    return Cell(name, values, runs.seeds, alike, tuple(dict.fromkeys(why)), tracked=tracked)
 
 
 def _mark(cells: dict[tuple[str, str], Cell], rows: list[str], column: str, measure: Measure) -> None:

@@ -107,6 +107,8 @@ def entry(cell: Cell, measure: Measure, column: Column) -> Entry:
     """``82.15 ± 3.32 (3 of 10)``: the count stands where a planned seed has no value, or others have more seeds."""
     if not cell.seeds:
         return Entry(NO_CELL, why="not part of the plan")
+    if not cell.tracked:
+        return Entry("not tracked", link=cell.id, why="; ".join(cell.why))
     n, of = len(cell.values), max(cell.seeds, len(column.seeds))
     count = "" if n == of else f" ({n} of {of})"
     why = "; ".join(cell.why)
@@ -125,7 +127,8 @@ def result_table(model: Model, setting: Setting) -> Table:
         (Entry(model.row_name(row)), *(entry(cells[row, c.label], model.measure, c) for c in setting.columns))
         for row in rows
     ]
-    missing = sum(cells[row, c.label].seeds - len(cells[row, c.label].values) for row in rows for c in setting.columns)
+    shown = [cell for row in rows for c in setting.columns if (cell := cells[row, c.label]).tracked]
+    missing = sum(cell.seeds - len(cell.values) for cell in shown)
     notes = [f"{missing} of the planned values are missing; each cell says how many it has"] if missing else []
     for column in setting.columns:
         there = [row for row in rows if row not in model.oracles and cells[row, column.label].values]

@@ -30,6 +30,8 @@ SAMPLES_PICTURE = "samples-{}.png"
 PREDICTIONS = "predictions.csv"
 MODEL = "model.safetensors"
 FAILURE = "failure.json"
+#: Folder of failure records in a folder of records.
+FAILED = "failed"
 
 Arrays = dict[str, npt.NDArray[Any]]
 #: In C where PyYAML was built with it: ten times as fast.

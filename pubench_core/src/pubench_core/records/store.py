@@ -21,7 +21,7 @@ from pathlib import Path
 
 from ..errors import Hint, RecordError, RequestError, RunTaken, shortened
 from ..results import Failure, Result
-from .files import FAILURE, RESULT, replace_text, sync, write_json
+from .files import FAILED, FAILURE, RESULT, replace_text, sync, write_json
 from .incoming import Incoming, abandoned, of_this_host, ours, owner, run_of
 from .record import Record, Records, read_record, result_text
 
@@ -231,7 +231,7 @@ class RecordStore:
 
     def write_failure(self, failure: Failure) -> Path:
         """``failed/<run-id>-<n>/failure.json``; its folder. Raises RecordError if it cannot be written."""
-        folder = self.root / "failed"
+        folder = self.root / FAILED
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with self._incoming.locked():
