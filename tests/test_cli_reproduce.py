@@ -217,7 +217,7 @@ def test_a_run_is_reproduced_from_python(tmp_path: Path) -> None:
     found = made.reproduce()
     assert found.identical
     assert str(found).startswith("identical: every score is the same to the last bit (")
-    with pytest.raises(pubench.InvalidRequest, match="this run is not on a table of test rows"):
+    with pytest.raises(pubench.InvalidRequest, match="this run reads no table of test rows"):
         made.reproduce(test="other.csv")
     saved = table.save(tmp_path / "rows.parquet")
     del table

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 from made_results import made_result
 
@@ -117,4 +118,22 @@ def assert_made_again(plan: Plan, pubench_here: Callable[..., Any], monkeypatch:
     assert done.returncode == 0, done.stderr
     assert resolve([Layer(json.loads(done.stdout))], registry()).run_id == plan.run_id
     monkeypatch.setattr("pubench.running.carry_out", lambda found, **how: found)
+    assert eval(made.python, {"pubench": pubench}).run_id == plan.run_id
+
+
+def test_test_rows_in_memory_beside_a_file_are_named_as_they_are_once_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "people.csv"
+    file.write_text("a,b,who,truth\n" + "".join(f"{k % 11},{k % 7},{int(k % 4 == 0)},{k % 2}\n" for k in range(60)))
+    test = pandas.DataFrame({"a": np.arange(20) % 5, "b": np.arange(20) % 3, "truth": np.arange(20) % 2})
+    table = pubench.data(file, "who", truth="truth", test=test)
+    monkeypatch.setattr("pubench.running.carry_out", lambda found, **how: found)
+    plan: Any = pubench.run("nnpu", table, prior=0.4)
+    made = recipe_of(plan.spec)
+    assert made.first == "The table was in memory: table.save('people.parquet') writes what is read here."
+    monkeypatch.chdir(tmp_path)
+    saved = table.save("people.parquet")
+    assert saved.own == {**table.own, "path": file, "test": Path("people-test.parquet")}
+    assert pandas.read_parquet("people-test.parquet").equals(test)
     assert eval(made.python, {"pubench": pubench}).run_id == plan.run_id

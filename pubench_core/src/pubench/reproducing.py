@@ -236,8 +236,8 @@ def _put_tables(data: dict[str, Any], table: Path | None, test: Path | None) -> 
     own = data["own"]
     for role, given in (("path", table), ("test", test)):
         if given is not None and (own is None or own.get(role) is None):
-            what = "a table of test rows" if own is not None else "a table of one's own"
-            raise RequestError(f"data.own.{role}={given}: this run is not on {what}", field=f"data.own.{role}")
+            what = "reads no table of test rows" if own is not None else "is not on a table of one's own"
+            raise RequestError(f"data.own.{role}={given}: this run {what}", field=f"data.own.{role}")
         if own is None or own.get(role) is None:
             continue
         place = given or Path(own[role])

@@ -125,9 +125,8 @@ class RunResult:
 
         ``data``, ``test``: where the files of a table of one's own are now, by default where they were; a table in
         memory is one that :func:`pubench.data` made. Their content must be what it was. ``data_root``: folder of data
-        files, by default the record's, where it is here. ``device``, ``threads``: by
-        default those of the record, as another number of threads rounds otherwise. ``progress``: called with a line
-        about each thing worth saying.
+        files, by default the record's, where it is here. ``device``, ``threads``: by default those of the record, as
+        another number of threads rounds otherwise. ``progress``: called with a line about each thing worth saying.
 
         Raises InvalidRequest where the run cannot be carried out here, RunFailed where it fails.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pubench_core.data.held import HeldTable, hold
+from pubench_core.data.held import HeldTable, hold, in_memory
 from pubench_core.data.tables import SUFFIXES, read_table, sha256_of
 from pubench_core.data.user_table import UserTable, read_user_table
 from pubench_core.errors import RequestError, visible
@@ -63,7 +63,8 @@ class PUTable:
             raise ValueError(f"{path}: a saved table ends in .parquet")
         files = {"path": path, "test": path.with_name(f"{path.stem}-test.parquet")}
         own = dict(self.own)
-        for role, held in zip([r for r in files if r in own], self._held, strict=True):
+        in_no_file = [role for role in files if role in own and in_memory(Path(own[role]))]
+        for role, held in zip(in_no_file, self._held, strict=True):
             files[role].write_bytes(held.content)
             own[role] = files[role]
         return PUTable(own, self.scheme)

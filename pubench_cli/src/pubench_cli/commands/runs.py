@@ -78,7 +78,8 @@ def compare_methods(
     data: Annotated[str, typer.Option(metavar="KEYS", help="Data sets, with commas between.", autocompletion=any_key)],
     seeds: Annotated[str, typer.Option(metavar="NUMBER|LIST", help="How many seeds, or which: 3 or 2,25,42.")] = "3",
     baseline: Annotated[
-        str | None, typer.Option(help="Method that the others are tested against. (default: the first)")
+        str | None,
+        typer.Option(help="Method that the others are tested against. (default: the first, oracles apart)"),
     ] = None,
     measure: TestMeasure = "accuracy",
     test: Annotated[PairedTest, typer.Option(help="Paired test over seeds.")] = PairedTest.t,

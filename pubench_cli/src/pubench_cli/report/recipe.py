@@ -69,9 +69,10 @@ def recipe(result: Result, known: Known) -> Recipe:
 
 def _first(spec: RunSpec) -> str:
     own = spec.data.own
-    if own is None or not in_memory(own.path):
+    if own is None or not any(path is not None and in_memory(path) for path in (own.path, own.test)):
         return ""
-    return f"The table was in memory: table.save({str(_saved(own.path))!r}) writes what is read here."
+    saved = Path(own.path.name).with_suffix(".parquet") if not in_memory(own.path) else _saved(own.path)
+    return f"The table was in memory: table.save({str(saved)!r}) writes what is read here."
 
 
 def _saved(path: Path) -> Path:
