@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from made_results import made_result
 
-from pubench.beside import beside_published, beside_results
+from pubench.beside import beside_published, beside_results, compare_with
 from pubench.results import Results
 from pubench.running import RunResult
 from pubench.words import InvalidRequest
@@ -231,17 +231,17 @@ def test_runs_that_are_the_same_on_both_sides_are_said_and_missing_cells_have_th
 
 def test_results_are_compared_from_python() -> None:
     mine = Results(three())
-    with_table = mine.compare_with("pubench2026")
+    with_table = compare_with(mine, "pubench2026")
     assert with_table.cells == beside_published(mine, "pubench2026").cells
     assert "90.00 ± 2.00 (3)  81.66 ± 2.73 (10)" in str(with_table)
     assert "released recipe" in with_table._repr_html_()
     assert with_table.to_frame()["ours_mean"].tolist() == [90.0]
-    with_other = mine.compare_with(Results([run(0.87)]))
+    with_other = compare_with(mine, Results([run(0.87)]))
     assert (with_other.theirs, with_other.cells[0].verdict) == ("other results", "matched")
     with pytest.raises(InvalidRequest, match=r"other: a publication .*, given 'pubench2025'"):
-        mine.compare_with("pubench2025")
+        compare_with(mine, "pubench2025")
     with pytest.raises(InvalidRequest, match="unknown measure of PU-Bench 'auc'"):
-        mine.compare_with("pubench2026", measure="auc")
+        compare_with(mine, "pubench2026", measure="auc")
 
 
 # -------------------------------------------------------------------- the command

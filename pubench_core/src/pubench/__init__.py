@@ -26,13 +26,16 @@ _HOMES = {
     "PriorEstimates": "scored.prior_estimates",
     "PubenchWarning": "words",
     "Results": "results",
+    "Reproduction": "reproducing",
     "RunResult": "running",
+    "SideBySide": "beside",
     "Trial": "tuning.result",
     "Tuned": "tuning.result",
     "Verification": "verifying",
     "audit_answers": "scored.audit",
     "audit_sample": "scored.audit",
     "compare": "comparing",
+    "compare_with": "beside",
     "data": "tables",
     "estimate_prior": "scored.prior_estimates",
     "evaluate": "scored.evaluation",
@@ -54,11 +57,13 @@ _HOMES = {
 }
 
 if TYPE_CHECKING:
+    from .beside import SideBySide, compare_with
     from .comparing import compare
     from .estimator import PUClassifier
     from .listing import list_backbones, list_datasets, list_mechanisms, list_methods, list_metrics, list_priors
     from .model_selection import PUKFold, pa_scorer, pauc_scorer, pulp_scorer, recovered_auc_scorer
     from .publishing import site
+    from .reproducing import Reproduction
     from .results import Results, load_results
     from .running import RunResult, run
     from .scored.audit import AuditResult, AuditSample, audit_answers, audit_sample
@@ -80,14 +85,17 @@ __all__ = [
     "PUTable",
     "PriorEstimates",
     "PubenchWarning",
+    "Reproduction",
     "Results",
     "RunResult",
+    "SideBySide",
     "Trial",
     "Tuned",
     "Verification",
     "audit_answers",
     "audit_sample",
     "compare",
+    "compare_with",
     "data",
     "estimate_prior",
     "evaluate",

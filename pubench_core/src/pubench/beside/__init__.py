@@ -6,7 +6,51 @@ out of it.
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from ..published import names
+from ..results import Results, load_results
+from ..words import InvalidRequest, in_words
 from .cells import beside_published, beside_results
 from .found import HEAD, ComparedCell, Figure, LeftOut, SideBySide
 
-__all__ = ["HEAD", "ComparedCell", "Figure", "LeftOut", "SideBySide", "beside_published", "beside_results"]
+__all__ = [
+    "HEAD",
+    "ComparedCell",
+    "Figure",
+    "LeftOut",
+    "SideBySide",
+    "beside_published",
+    "beside_results",
+    "compare_with",
+]
+
+
+def compare_with(
+    results: Results, other: str | Path | Results, *, criterion: str | None = None, measure: str | None = None
+) -> SideBySide:
+    """Results beside those of others, cell by cell: what ``pubench study compare`` prints.
+
+    ``other``: a publication (``"pubench2026"``, ``"wang2026"``), a folder of records, or results. Only runs of the same
+    protocol (with a publication), or of the same spec but for their seeds (with results), are compared; the rest is
+    left out with the reason. ``criterion``: by default the publication's main one, or the one that names ``results``.
+    ``measure``: on test rows; by default the publication's main one, or accuracy.
+
+    Raises InvalidRequest for another publication or folder, and a criterion or measure that is not there.
+
+    >>> import pubench
+    >>> mine = pubench.compare(["upu"], data="digits", seeds=[2], config={"epochs": 1}, tracking=False)
+    >>> theirs = pubench.compare(["upu"], data="digits", seeds=[25, 42], config={"epochs": 1}, tracking=False)
+    >>> [cell.theirs.n for cell in compare_with(mine, theirs).cells]
+    [2]
+    """
+    with in_words():
+        if isinstance(other, Results):
+            return beside_results(results, other, "other results", criterion=criterion, measure=measure)
+        if other in names():
+            return beside_published(results, str(other), criterion=criterion, measure=measure)
+        if Path(other).is_dir():
+            return beside_results(results, load_results(other), str(other), criterion=criterion, measure=measure)
+    raise InvalidRequest(
+        f"other: a publication ({', '.join(names())}), a folder of records or results are right, given {other!r}"
+    )

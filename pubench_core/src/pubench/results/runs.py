@@ -16,7 +16,7 @@ from ..grouping import FailedRun, spec_of
 from ..measure_table import MeasureTable
 from ..running import RunResult
 from ..significance import Significance, Test
-from ..words import InvalidRequest, in_words
+from ..words import in_words
 from .compared import table_of, tested
 from .facts import FACTS, criteria_of, fits, known_of, metrics_of, warnings_of
 from .frames import measured_frame
@@ -24,7 +24,6 @@ from .frames import measured_frame
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from ..beside import SideBySide
     from ..reporting import Format
 
 
@@ -266,39 +265,6 @@ class Results(Sequence[RunResult]):
         table = self.table(metric, criterion, part=part)
         with in_words():
             return tested(table, reference, test, alpha)
-
-    def compare_with(
-        self, other: str | Path | Results, *, criterion: str | None = None, measure: str | None = None
-    ) -> SideBySide:
-        """These results beside those of others, cell by cell: what ``pubench study compare`` prints.
-
-        ``other``: a publication (``"pubench2026"``, ``"wang2026"``), a folder of records, or results. Only runs of the
-        same protocol (with a publication), or of the same spec but for their seeds (with results), are compared; the
-        rest is left out with the reason. ``criterion``: by default the publication's main one, or the one that names
-        these results. ``measure``: on test rows; by default the publication's main one, or accuracy.
-
-        Raises InvalidRequest for another publication or folder, and a criterion or measure that is not there.
-
-        >>> import pubench
-        >>> mine = pubench.compare(["upu"], data="digits", seeds=[2], config={"epochs": 1}, tracking=False)
-        >>> theirs = pubench.compare(["upu"], data="digits", seeds=[25, 42], config={"epochs": 1}, tracking=False)
-        >>> [cell.verdict is None for cell in mine.compare_with(theirs).cells]
-        [False]
-        """
-        from ..beside import beside_published, beside_results
-        from ..published import names
-        from .loading import load_results
-
-        with in_words():
-            if isinstance(other, Results):
-                return beside_results(self, other, "other results", criterion=criterion, measure=measure)
-            if other in names():
-                return beside_published(self, str(other), criterion=criterion, measure=measure)
-            if Path(other).is_dir():
-                return beside_results(self, load_results(other), str(other), criterion=criterion, measure=measure)
-        raise InvalidRequest(
-            f"other: a publication ({', '.join(names())}), a folder of records or results are right, given {other!r}"
-        )
 
     def report(
         self,
