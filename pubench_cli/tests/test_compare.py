@@ -236,6 +236,8 @@ def test_results_are_compared_from_python() -> None:
     assert "90.00 ± 2.00 (3)  81.66 ± 2.73 (10)" in str(with_table)
     assert "released recipe" in with_table._repr_html_()
     assert with_table.to_frame()["ours_mean"].tolist() == [90.0]
+    empty = compare_with(Results([run(0.9, prior=0.4)]), "pubench2026").to_frame()
+    assert (len(empty), empty.columns.tolist()) == (0, with_table.to_frame().columns.tolist())
     with_other = compare_with(mine, Results([run(0.87)]))
     assert (with_other.theirs, with_other.cells[0].verdict) == ("other results", "matched")
     with pytest.raises(InvalidRequest, match=r"other: a publication .*, given 'pubench2025'"):

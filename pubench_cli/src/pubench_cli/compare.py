@@ -11,7 +11,7 @@ from os.path import isdir
 from pathlib import Path
 from typing import Any
 
-from pubench.beside import HEAD, SideBySide, beside_published, beside_results
+from pubench.beside import FIELDS, HEAD, SideBySide, beside_published, beside_results
 from pubench.published import names
 from pubench.results import Results, load_results
 from pubench.words import PubenchWarning
@@ -22,12 +22,6 @@ from .console import err, out
 from .machine import print_json
 from .messages import said
 from .visible import rows_out
-
-#: Columns of ``--format csv``.
-FIELDS = (
-    "theirs", "method", "data", "oracle", "measure", "criterion", "ours_mean", "ours_std", "ours_n", "ours_alike",
-    "theirs_mean", "theirs_std", "theirs_n", "theirs_alike", "difference", "verdict", "standing", "reason", "evidence",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ def _first(spec: RunSpec) -> str:
     own = spec.data.own
     if own is None or not any(path is not None and in_memory(path) for path in (own.path, own.test)):
         return ""
-    saved = Path(own.path.name).with_suffix(".parquet") if not in_memory(own.path) else _saved(own.path)
+    saved = _saved(own.path) if in_memory(own.path) else Path(own.path.name).with_suffix(".parquet")
     return f"The table was in memory: table.save({str(saved)!r}) writes what is read here."
 
 

@@ -12,9 +12,10 @@ from ..published import names
 from ..results import Results, load_results
 from ..words import InvalidRequest, in_words
 from .cells import beside_published, beside_results
-from .found import HEAD, ComparedCell, Figure, LeftOut, SideBySide
+from .found import FIELDS, HEAD, ComparedCell, Figure, LeftOut, SideBySide
 
 __all__ = [
+    "FIELDS",
     "HEAD",
     "ComparedCell",
     "Figure",

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 #: Columns of the printed table.
 HEAD = ("method", "data", "ours", "theirs", "difference", "within 2 sd", "reason")
+#: Fields of a row of :meth:`SideBySide.to_rows`.
+FIELDS = (
+    "theirs", "method", "data", "oracle", "measure", "criterion", "ours_mean", "ours_std", "ours_n", "ours_alike",
+    "theirs_mean", "theirs_std", "theirs_n", "theirs_alike", "difference", "verdict", "standing", "reason", "evidence",
+)  # fmt: skip
 #: Characters of a list of cells that are printed.
 _LISTED = 400
 
@@ -116,7 +121,7 @@ class SideBySide:
         """:meth:`to_rows` as a frame."""
         import pandas
 
-        return pandas.DataFrame(self.to_rows())
+        return pandas.DataFrame(self.to_rows(), columns=list(FIELDS))
 
     def title(self) -> str:
         """What the table shows."""
