@@ -15,7 +15,7 @@ from scipy import stats
 from pubench.running import RunResult
 from pubench.significance import holm
 from pubench_cli.report.gather import Gathered, gather, gathered_of
-from pubench_cli.report.model import Cell, Model, decided_alike, model_of
+from pubench_cli.report.model import Cell, Model, model_of
 from pubench_cli.report.page import page
 from pubench_cli.report.statistics import Comparison, check_baseline, comparisons_of
 from pubench_cli.report.tables import sections
@@ -128,7 +128,7 @@ def test_what_the_engine_says_of_a_collapsed_state_is_understood(scores: list[fl
     state = State.__new__(State)
     object.__setattr__(state, "scores", {"test": np.array(scores)})
     found = CriterionResult(oracle=False, epoch=1, warnings=tuple(_one_sided(state)))
-    assert decided_alike(found) is alike
+    assert found.decided_alike is alike
 
 
 # ---------------------------------------------------------------- tests

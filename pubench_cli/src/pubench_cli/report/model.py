@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -14,7 +13,6 @@ from pubench.grouping import Cell as Runs
 from pubench_core.errors import RequestError, unknown
 from pubench_core.plugins.info import MethodInfo, MetricInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.results import CriterionResult
 from pubench_core.specs import RunSpec
 
 from .gather import MISSING, Gathered
@@ -22,13 +20,6 @@ from .gather import MISSING, Gathered
 Mark = Literal["", "best", "second"]
 #: Order of the measures that come first.
 FIRST = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc")
-#: How the engine's warning on a collapsed model begins (pubench_core.execution.warnings).
-_ALIKE = re.compile(r"all (\d+ )?(test|unlabeled) rows are decided (positive|negative)\b")
-
-
-def decided_alike(criterion: CriterionResult) -> bool:
-    """Whether the state that a criterion chose decides every row alike; its record says so."""
-    return any(_ALIKE.match(text) for text in criterion.warnings)
 
 
 @dataclass(frozen=True)
@@ -304,7 +295,7 @@ def _cell(name: str, runs: Runs, measure: str, criterion: str) -> Cell:
         if chosen is None:
             why.append(f"criterion {criterion} was not tracked")
             continue
-        alike += decided_alike(chosen)
+        alike += chosen.decided_alike
         found = chosen.measures.get("test", {}).get(measure)
         if found is not None and found.value is not None:
             values[seed] = found.value

@@ -12,7 +12,7 @@ from pubench.running import RunResult
 from pubench_core.errors import visible
 
 from .figures import all_figures, inline_svg, no_costs
-from .model import Model, decided_alike
+from .model import Model
 from .recipe import SEED, Known, Recipe, recipe
 from .statistics import Comparison
 from .tables import Entry, Section, Table, sections
@@ -181,7 +181,7 @@ def _run(model: Model, run: RunResult, record: str, *, first: bool) -> str:
     measure = chosen.measures.get("test", {}).get(model.measure.key) if chosen is not None else None
     value = "no value" if measure is None or measure.value is None else model.measure.text(measure.value)
     epoch = "" if chosen is None or chosen.epoch is None else f", epoch {chosen.epoch}"
-    alike = " <span class=k>alike</span>" if chosen is not None and decided_alike(chosen) else ""
+    alike = " <span class=k>alike</span>" if chosen is not None and chosen.decided_alike else ""
     return (
         f'<li><button type=button id="r-{name}" data-seed={result.spec.seed} aria-pressed={str(first).lower()}>'
         f"seed {result.spec.seed}</button> {value}{epoch}{alike} {_link(record, name)}</li>"

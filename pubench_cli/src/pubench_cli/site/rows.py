@@ -22,6 +22,7 @@ from pubench_core.results import (
     PriorFacts,
     Result,
     Seconds,
+    said_alike,
 )
 from pubench_core.results.result import Stored
 from pubench_core.specs import RunSpec
@@ -229,9 +230,9 @@ def _alike(row: Row, share: float | None) -> tuple[str, ...]:
         return ()
     accuracy, precision, recall = (float(row[name]) / 100 for name in ("accuracy", "precision", "recall"))
     if recall == 1 and accuracy < 1 and abs(accuracy - precision) < _ALIKE:
-        return ("all test rows are decided positive",)
+        return (said_alike("test", positive=True),)
     if recall == 0 and share is not None and abs(accuracy - (1 - share)) < _ALIKE:
-        return ("all test rows are decided negative",)
+        return (said_alike("test", positive=False),)
     return ()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import statistics
 from collections.abc import Iterator, Sequence
 
@@ -15,9 +14,6 @@ from ..results import Results
 from ..running import RunResult
 from .found import ComparedCell, Figure, LeftOut, SideBySide
 from .protocol import fitting, why_not
-
-#: How the engine's warning on a collapsed model begins (pubench_core.execution.warnings).
-_ALIKE = re.compile(r"all \d+ test rows are decided (positive|negative)\b")
 
 
 def beside_published(
@@ -148,7 +144,7 @@ def _figure(cell: Cell, criterion: str, measure: str, scale: float) -> Figure | 
         found = chosen.measures.get("test", {}).get(measure) if chosen is not None else None
         if chosen is not None and found is not None and found.value is not None:
             values.append(scale * found.value)
-            alike += any(_ALIKE.match(text) for text in chosen.warnings)
+            alike += chosen.decided_alike
     if not values:
         return None
     std = statistics.stdev(values) if len(values) > 1 else None

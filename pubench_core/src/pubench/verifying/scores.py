@@ -9,7 +9,7 @@ import numpy as np
 
 from pubench_core.records.files import SCORES, Arrays
 from pubench_core.records.scores import MEASURED, scores_of
-from pubench_core.results import Measure, Result
+from pubench_core.results import Measure, Result, said_alike
 
 from .measures import close, same
 
@@ -112,6 +112,6 @@ def _unsaid(name: str, scores: Mapping[str, Any], warnings: Sequence[str]) -> It
         return
     positive = scores[part] > 0
     if positive.all() or not positive.any():
-        begins = f"all {len(positive)} {part} rows are decided {'positive' if positive.any() else 'negative'}"
+        begins = said_alike(part, positive=bool(positive.any()), rows=len(positive))
         if not any(text.startswith(begins) for text in warnings):
             yield f"{begins} at the epoch that {name} chose, and it does not say so"

@@ -9,6 +9,7 @@ from ..engine.problem import Problem
 from ..engine.train import State
 from ..metric import FloatArray
 from ..request.plan import Plan
+from ..results import said_alike
 from ..specs import is_one_sample, unlabeled_prior
 
 #: Decisions are far from the prior where a class is decided this many times as often as the prior says, or as seldom.
@@ -36,9 +37,9 @@ def _one_sided(state: State) -> Iterator[str]:
     scores = state.scores[part]
     positive = scores > 0
     if len(scores) and (positive.all() or not positive.any()):
-        side = "positive" if positive.any() else "negative"
+        begins = said_alike(part, positive=bool(positive.any()), rows=len(scores))
         yield (
-            f"all {len(scores)} {part} rows are decided {side} (scores from {scores.min():.4g} to {scores.max():.4g}, "
+            f"{begins} (scores from {scores.min():.4g} to {scores.max():.4g}, "
             "decided at 0): the order of the scores may mean something, the decisions do not"
         )
 

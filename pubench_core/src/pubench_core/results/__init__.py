@@ -16,6 +16,7 @@ from .result import (
     Result,
     SavedModelFacts,
     Seconds,
+    said_alike,
 )
 
 __all__ = [
@@ -34,4 +35,5 @@ __all__ = [
     "SavedModelFacts",
     "Seconds",
     "plain_data",
+    "said_alike",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -50,6 +51,15 @@ class Measure(_Compact):
         return self
 
 
+def said_alike(part: str, *, positive: bool, rows: int | None = None) -> str:
+    """How the warning begins that all rows of a part are decided alike. ``rows``: how many, where that is known."""
+    number = "" if rows is None else f"{rows} "
+    return f"all {number}{part} rows are decided {'positive' if positive else 'negative'}"
+
+
+_ALIKE = re.compile(r"all (\d+ )?(test|unlabeled) rows are decided (positive|negative)\b")
+
+
 class CriterionResult(_Compact):
     """What one selection criterion chose, and what was measured there."""
 
@@ -65,6 +75,11 @@ class CriterionResult(_Compact):
     measures: dict[str, dict[str, Measure]] = Field(
         default_factory=dict, description="part (test, validation) -> metric -> measure"
     )
+
+    @property
+    def decided_alike(self) -> bool:
+        """Whether all rows are decided positive, or all negative; the warnings say so (:func:`said_alike`)."""
+        return any(_ALIKE.match(text) for text in self.warnings)
 
 
 class Code(Stored):
