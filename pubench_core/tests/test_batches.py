@@ -130,6 +130,28 @@ def test_each_joint_pass_is_shuffled_anew_and_the_seed_decides_how() -> None:
     assert rows(other.joint_batches()) != first
 
 
+@pytest.mark.parametrize(
+    ("number", "unit", "steps_per_epoch", "epochs"),
+    [
+        (7, "epochs", 100, 7),
+        (7, "passes", None, 7),
+        (7, "passes", 100, 4),  # 7 x 63 full batches of 128 among 8,190 rows
+        (19, "passes", 100, 12),
+        (1, "passes", 1000, 1),  # a length above 0 is one epoch at least
+        (0, "passes", 100, 0),
+    ],
+)
+def test_a_length_in_passes_over_u_is_one_in_epochs(
+    number: int, unit: Any, steps_per_epoch: int | None, epochs: int
+) -> None:
+    run = run_of(10, 8190, batch_size=128, steps_per_epoch=steps_per_epoch)
+    assert run.in_epochs(number, unit) == epochs
+
+
+def test_a_pass_over_fewer_rows_than_a_batch_is_one_step() -> None:
+    assert run_of(10, 50, batch_size=128, steps_per_epoch=10).in_epochs(20, "passes") == 2
+
+
 def test_steps_per_epoch_is_the_number_of_joint_batches_all_of_full_size() -> None:
     assert sizes(run_of(3, 10, batch_size=4, steps_per_epoch=7).joint_batches()) == [4] * 7
 

@@ -51,6 +51,16 @@ def test_there_is_always_a_second_stage(epochs: int, warm_up: int, stages: list[
     assert result.scores["pa"]
 
 
+@pytest.mark.parametrize("batch_size", [16, 64])
+def test_a_warm_up_in_passes_over_u_is_longer_with_smaller_batches(batch_size: int) -> None:
+    sets = ("epochs=30", "warm_up=2", "counted_in=passes", "steps_per_epoch=10", "batching=paired")
+    result = trained(*sets, f"batch_size={batch_size}")
+    stages = [event.stage for event in result.epochs]
+    assert stages.count("warm-up") == round(
+        2 * (result.evaluator.problem.view(frozenset()).n_unlabeled // batch_size) / 10
+    )
+
+
 @pytest.mark.parametrize("batching", ["joint", "paired"])
 def test_the_same_seed_gives_the_same_scores_and_another_seed_others(batching: str) -> None:
     first, again, other = (last(f"seed={seed}", f"batching={batching}") for seed in (2, 2, 25))

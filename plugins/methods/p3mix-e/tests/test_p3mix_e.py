@@ -152,21 +152,28 @@ def test_the_students_batch_norm_sees_one_batch_per_step(monkeypatch: pytest.Mon
     ("data", "rows", "batch_size"),
     [("cifar10", 20_000, 64), ("imagenette", 6_000, 64), ("usps", 4_000, 128), ("letter", 13_000, 128)],
 )
-def test_wang_et_als_passes_over_u_are_epochs_of_100_steps(data: str, rows: int, batch_size: int) -> None:
+def test_wang_et_als_lengths_are_passes_over_u(data: str, rows: int, batch_size: int) -> None:
     (info,) = [info for info in registry().infos(MethodInfo) if info.key == "p3mix-e"]
     values = info.presets["wang"].resolve(data)
+    assert (values["batch_size"], values["epochs"] * values["steps_per_epoch"]) == (batch_size, 20_000)
+    # Their counter of epochs is at 20, 40, ... when 19, 39, ... passes are over.
+    assert (values["counted_in"], values["warm_up"], values["milestones"]) == ("passes", 5, (19, 39, 59, 79, 99))
     u = rows * 7 // 10  # r = .3 of the rows are P
     steps = (u - u // 10) // batch_size  # a tenth of U is for validation, an incomplete batch is dropped
-    assert (values["batch_size"], values["steps_per_epoch"]) == (batch_size, 100)
-    assert values["epochs"] * values["steps_per_epoch"] == 20_000
-    assert values["warm_up"] == round(5 * steps / 100)
-    # Their counter of epochs is at 20, 40, ... when 19, 39, ... passes are over.
-    assert values["milestones"] == tuple(round(passes * steps / 100) for passes in (19, 39, 59, 79, 99))
     if 20_000 / steps > 1 / (1 - 0.997):  # else the average is even to the end, in their unit and in ours
         assert values["teacher_decay"] == pytest.approx(0.997 ** (100 / steps), abs=1e-4)
     else:
         assert values["teacher_decay"] > 1 - 1 / values["epochs"]
     Config(**values)
+
+
+@pytest.mark.parametrize("batch_size", [16, 64])
+def test_passes_are_longer_with_smaller_batches(batch_size: int) -> None:
+    result = trained("epochs=30", "warm_up=2", "counted_in=passes", f"batch_size={batch_size}", "steps_per_epoch=10")
+    stages = [event.stage for event in result.epochs]
+    assert stages.count("mixup") == round(
+        2 * (result.evaluator.problem.view(frozenset()).n_unlabeled // batch_size) / 10
+    )
 
 
 def test_pu_benchs_values_are_the_defaults_and_no_prior_is_needed() -> None:

@@ -298,6 +298,18 @@ class Run(Generic[ConfigT]):
         for p, u in self.paired_batches(size, size, tail=tail):
             yield Batch(*(torch.cat(pair) for pair in zip(p, u, strict=True)))
 
+    def in_epochs(self, number: int, unit: Literal["epochs", "passes"]) -> int:
+        """A length in epochs: the number itself, or that many passes over U in full batches, rounded.
+
+        A length above 0 is one epoch at least. ``config.batch_size`` and ``config.steps_per_epoch`` say how long a pass
+        and an epoch are; without the latter, an epoch is a pass.
+        """
+        steps = self._training_config.steps_per_epoch
+        if unit == "epochs" or steps is None:
+            return number
+        one_pass = max(1, self._data.n_unlabeled // self._size(None))
+        return max(min(number, 1), round(number * one_pass / steps))
+
     def batches(self, rows: Tensor, size: int | None = None, *, shuffle: bool = False) -> Iterator[Batch]:
         """One pass over the given rows, in their order or shuffled; nothing for no rows.
 

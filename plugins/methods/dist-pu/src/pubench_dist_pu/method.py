@@ -55,7 +55,10 @@ class Config(TrainingConfig):
         "joint", description="LP and U shuffled together, or one batch of each"
     )
     epochs: int = Field(120, ge=1, description="epochs of both stages; the second has at least one")
-    warm_up: int = Field(60, ge=0, description="of these, epochs of warm-up, which cannot be chosen")
+    warm_up: int = Field(60, ge=0, description="of these, the warm-up, which cannot be chosen")
+    counted_in: Literal["epochs", "passes"] = Field(
+        "epochs", description="what warm_up counts; passes over U are rounded to epochs"
+    )
     patience: int | None = Field(None, ge=1, description="epochs without improvement before a criterion stops")
     bins: int = Field(1, ge=1, description="bins of the histograms that are aligned; 1 compares means")
     clip: float | None = Field(10.0, gt=0, description="logits are clipped to [-clip, clip]; none: never")
@@ -117,7 +120,7 @@ class DistPU(Method[Config]):
         c = self.config
         self.net = run.backbone()
         batches: Callable[[], Iterator[Batch]] = run.joint_batches if c.batching == "joint" else run.stacked_batches
-        second = max(1, c.epochs - c.warm_up)
+        second = max(1, c.epochs - run.in_epochs(c.warm_up, c.counted_in))
         # The warm-up's schedule, too, is over the length of the second stage, as in the official code.
         optimizer = self._optimizer(run, c.lr if c.warm_up_lr is None else c.warm_up_lr, c.warm_up_weight_decay)
         schedule = self._schedule(optimizer, second, last=0)

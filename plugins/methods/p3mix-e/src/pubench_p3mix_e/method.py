@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from itertools import chain
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -45,8 +45,11 @@ class Config(TrainingConfig):
     weight_decay: float = Field(1e-6, ge=0, description="L2 penalty added to the gradient")
     batch_size: int = Field(256, ge=1, description="rows of P and of U per batch", search=PowerOfTwo(5, 8))
     steps_per_epoch: int | None = Field(100, ge=1, description="steps per epoch; none: one pass over U")
-    warm_up: int = Field(5, ge=0, description="epochs of ordinary mixup before partners are chosen")
-    milestones: tuple[int, ...] = Field((20, 40, 60, 80, 100), description="epochs after which lr is halved")
+    warm_up: int = Field(5, ge=0, description="ordinary mixup before partners are chosen, in what counted_in says")
+    milestones: tuple[int, ...] = Field((20, 40, 60, 80, 100), description="when lr is halved, in what counted_in says")
+    counted_in: Literal["epochs", "passes"] = Field(
+        "epochs", description="what warm_up and milestones count; passes over U are rounded to epochs"
+    )
     pool_size: int = Field(100, ge=1, description="labeled positives of highest entropy kept as partners")
     confidence: float = Field(0.85, gt=0.5, lt=1, description="probability from which a U row is not marginal (gamma)")
     mixup_alpha: float = Field(0.5, gt=0, description="parameter of the Beta distribution of the coefficient")
@@ -126,9 +129,9 @@ class P3MixE(Method[Config]):
             )
         teacher = deepcopy(self.net).requires_grad_(False)  # in training mode: no running statistic of it is read
         optimizer = run.optimizer(self.net.parameters(), betas=(0.5, 0.99))
-        schedule = MultiStepLR(optimizer, list(c.milestones), gamma=0.5)
+        schedule = MultiStepLR(optimizer, [run.in_epochs(number, c.counted_in) for number in c.milestones], gamma=0.5)
         pool = data.labeled_rows[:0]
-        warm_up = min(c.warm_up, c.epochs)
+        warm_up = min(run.in_epochs(c.warm_up, c.counted_in), c.epochs)
         for epoch in chain(
             run.epochs(warm_up, stage="mixup", patience=None),
             run.epochs(c.epochs - warm_up, stage="heuristic mixup"),
