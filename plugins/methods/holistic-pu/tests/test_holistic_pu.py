@@ -380,17 +380,33 @@ def test_the_official_values_are_the_defaults_and_no_prior_is_needed() -> None:
     assert HolisticPU.requires(Config()) == frozenset()
 
 
-@pytest.mark.parametrize(
-    ("data", "rows"), [("cifar10", 20_000), ("imagenette", 6_000), ("usps", 4_000), ("letter", 13_000)]
-)
-def test_wang_et_als_warm_up_is_two_thousand_steps_in_passes_over_u(data: str, rows: int) -> None:
+@pytest.mark.parametrize("data", ["cifar10", "imagenette", "usps", "letter"])
+def test_wang_et_als_warm_up_is_two_thousand_steps_in_passes_over_u(data: str) -> None:
     values = preset("wang", data)
-    u = rows * 7 // 10  # r = .3 of the rows are P
-    one_pass = -(-(u - u // 10) // values["batch_size"])  # a tenth of U is for validation
-    assert values["trend_epochs"] == round(2_000 / one_pass)
-    assert values["trend_steps"] is None
+    assert (values["trend_epochs"], values["trend_total"], values["trend_steps"]) == (None, 2_000, None)
     assert values["epochs"] * values["steps_per_epoch"] == 20_000
     Config(**values)
+
+
+@pytest.mark.parametrize("batch_size", [16, 64, 1024])
+def test_trends_are_followed_for_a_number_of_steps(batch_size: int) -> None:
+    sets = (
+        "trend_epochs=null",
+        "trend_total=200",
+        "trend_steps=null",
+        "epochs=1",
+        "steps_per_epoch=2",
+        f"batch_size={batch_size}",
+    )
+    result = trained(*SHORT, *sets)
+    one_pass = -(-result.evaluator.problem.view(frozenset()).n_unlabeled // batch_size)
+    assert [event.stage for event in result.epochs].count("trends") == max(2, round(200 / one_pass))
+
+
+@pytest.mark.parametrize(("total", "epochs"), [(7, 2), (40, 10)])
+def test_two_epochs_of_trends_at_least(total: int, epochs: int) -> None:
+    result = trained(*SHORT, "trend_epochs=null", f"trend_total={total}", "trend_steps=4")
+    assert [event.stage for event in result.epochs].count("trends") == epochs
 
 
 @pytest.mark.parametrize("name", ["official", "pubench", "wang"])

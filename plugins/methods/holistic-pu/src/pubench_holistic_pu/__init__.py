@@ -89,23 +89,16 @@ def pubench_methods() -> list[MethodInfo]:
                     values={
                         **OFFICIAL,
                         "lr": 1e-3,
-                        "trend_epochs": 16,
+                        "trend_epochs": None,
+                        "trend_total": 2000,
                         "trend_steps": None,
                         "epochs": 200,
                         "steps_per_epoch": 100,
                     },
-                    # 2,000 steps in passes over U (.7 x .9 of the rows) of 197, 60, 40, 128 steps:
-                    per_data={
-                        "cifar10": {"trend_epochs": 10},
-                        "imagenette": {"trend_epochs": 33},
-                        "usps": {"trend_epochs": 50, "flip": False},
-                        "letter": {"trend_epochs": 16},
-                        "mnist": {"flip": False},
-                    },
+                    per_data={"usps": {"flip": False}, "mnist": {"flip": False}},
                     note="Wang et al., Table 4: 2,000 iterations of warm-up, whose trends they follow pass by pass, "
-                    "then 20,000, evaluated every 100; batches of 64. The number of passes holds for r = .3 and their "
-                    "four data sets (any other has Letter's). Smoothing, threshold and filter are from their code, "
-                    "which interpolates per step and keeps the initial weights for the second stage",
+                    "then 20,000, evaluated every 100; batches of 64. Smoothing, threshold and filter are from "
+                    "their code, which interpolates per step and keeps the initial weights for the second stage",
                 ),
                 "quick": Preset(
                     values={"trend_epochs": 5, "trend_steps": None, "epochs": 10, "steps_per_epoch": None},

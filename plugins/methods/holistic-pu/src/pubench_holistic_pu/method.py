@@ -51,8 +51,11 @@ class Config(TrainingConfig):
     )
     weight_decay: float = Field(5e-4, ge=0, description="L2 penalty of weights; biases and batch norm have none")
     batch_size: int = Field(64, ge=1, description="rows of P and of U per batch", search=PowerOfTwo(5, 8))
-    trend_epochs: int = Field(15, ge=2, description="epochs over which the trend of every row of U is followed")
+    trend_epochs: int | None = Field(
+        15, ge=2, description="epochs over which the trend of every row of U is followed; none: as trend_total says"
+    )
     trend_steps: int | None = Field(512, ge=1, description="steps per epoch of these; none: one pass over U")
+    trend_total: int = Field(15 * 512, ge=1, description="steps in all that make these epochs, rounded, two at least")
     epochs: int = Field(25, ge=1, description="epochs of the second stage, which learns the pseudo-labels")
     steps_per_epoch: int | None = Field(512, ge=1, description="steps per epoch of the second stage; none: one pass")
     patience: int | None = Field(
@@ -186,7 +189,8 @@ class HolisticPU(Method[Config]):
         teacher = AveragedModel(self.net, multi_avg_fn=get_ema_multi_avg_fn(c.teacher_decay))  # buffers are copied
         teacher.update_parameters(self.net)  # the first call copies: the average starts from the initial parameters
         optimizer, schedule = self._optimizer(run, schedule_steps)
-        for _ in run.epochs(c.trend_epochs, stage="trends", selectable=False, patience=None):
+        epochs = c.trend_epochs or max(2, round(c.trend_total / steps))
+        for _ in run.epochs(epochs, stage="trends", selectable=False, patience=None):
             for p, u in run.paired_batches(steps=steps):
                 p_weak, u_weak, *strong = self._logits(self._views(p.x, u.x, run))
                 run.step(trend_loss([p_weak, *strong[1:]], u_weak, c.smoothing), optimizer)
