@@ -67,8 +67,8 @@ class _Setting:
     tacit: bool = False
 
 
-#: Variables that libraries set when they are imported, to be read by themselves later.
-_OF_LIBRARIES = ("KMP_", "OMP_", "MKL_", "TORCHINDUCTOR_", "TRITON_", "TOKENIZERS_")
+#: Variables that libraries read when they are imported, and that others set for them: no setting of a method.
+_OF_LIBRARIES = ("KMP_", "OMP_", "MKL_", "TORCHINDUCTOR_", "TRITON_", "TOKENIZERS_", "HF_")
 
 
 def _environment() -> dict[str, str]:
