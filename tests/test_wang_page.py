@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 COLUMNS = (
-    "method", "data", "positive_rate", "scheme", "seed", "settings", "criterion", "criterion_value", "epoch",
+    "method", "data", "positive_rate", "scheme", "seed", "draw", "settings", "criterion", "criterion_value", "epoch",
     "accuracy", "run_id", "commit", "machine",
 )  # fmt: skip
 
@@ -38,11 +38,12 @@ def run(
     calibrate: str = "",
     scheme: str = "one-sample",
     rate: float = 0.3,
+    draw: int = 0,
 ) -> list[dict[str, object]]:
     """The rows of a run on Letter, case 1. ``chosen``: criterion -> (value, epoch, test accuracy)."""
     settings = "data.binarization=case1 data.total=13000" + (f" method.calibrate={calibrate}" if calibrate else "")
-    name = f"{method}{seed}{calibrate}{scheme}{rate}{sorted(chosen.items())}"
-    facts = {"method": method, "data": "letter", "positive_rate": rate, "scheme": scheme, "seed": seed}
+    name = f"{method}{seed}{calibrate}{scheme}{rate}{draw}{sorted(chosen.items())}"
+    facts = {"method": method, "data": "letter", "positive_rate": rate, "scheme": scheme, "seed": seed, "draw": draw}
     facts |= {"settings": settings, "run_id": name, "commit": "abc", "machine": "here"}
     return [
         {**facts, "criterion": criterion, "criterion_value": value, "epoch": epoch, "accuracy": accuracy}
@@ -59,8 +60,11 @@ def write(path: Path, runs: list[list[dict[str, object]]]) -> Path:
 
 
 def test_a_cell_is_of_the_best_draw_of_every_split_and_far_ones_are_said(page: ModuleType, tmp_path: Path) -> None:
-    drawn = [(2, 1.1, 85.0), (2, 1.2, 86.0), (25, 1.3, 84.0), (25, 1.0, 99.0)]
-    nnpu = [run("nnpu", s, {"pa": (v, 3, a), "pauc": (v, 4, a), "oa": (v, 3, a)}, calibrate="off") for s, v, a in drawn]
+    drawn = [(2, 0, 1.1, 85.0), (2, 1, 1.2, 86.0), (25, 0, 1.3, 84.0), (25, 1, 1.0, 99.0)]
+    nnpu = [
+        run("nnpu", seed, dict.fromkeys(("pa", "pauc", "oa"), (value, 3, accuracy)), calibrate="off", draw=draw)
+        for seed, draw, value, accuracy in drawn
+    ]
     lbe = [run("lbe-pu", 2, dict.fromkeys(("pa", "pauc", "oa"), (1.0, 1, 95.0)))]
     upu = [run("upu", 2, {"pa": (1.0, 1, 92.0)})]
     made = page.tables(page.read(write(tmp_path / "a.csv", nnpu + lbe + upu)))
@@ -76,6 +80,24 @@ def test_a_cell_is_of_the_best_draw_of_every_split_and_far_ones_are_said(page: M
     assert any(line.startswith("- `lbe-pu` (pa +9.4") and "propensity" in line for line in section.splitlines())
     assert "Missing, since not run yet: `pubn`, `pan`" in section
     assert "### USPS, case 2 (Table 17)\n\nMissing: nothing was run yet." in made
+
+
+def test_draws_of_some_splits_stand_in_a_table_of_their_own_and_explain_what_they_bring_near(
+    page: ModuleType, tmp_path: Path
+) -> None:
+    def drawn(seed: int, draw: int, value: float, by_pa: float, by_pauc: float) -> list[dict[str, object]]:
+        chosen = {"pa": (value, 3, by_pa), "pauc": (value, 3, by_pauc), "oa": (value, 3, 85.6)}
+        return run("nnpu", seed, chosen, calibrate="off", draw=draw)
+
+    nnpu = [drawn(2, 0, 1.1, 70.0, 60.0), drawn(2, 1, 1.3, 85.0, 62.0), drawn(25, 0, 1.2, 72.0, 60.0)]
+    section = page.tables(page.read(write(tmp_path / "a.csv", nnpu))).partition("\n### Letter Recognition, case 2")[0]
+    lines = [line for line in section.splitlines() if "`nnpu`" in line]
+    assert lines[0].startswith("| `nnpu` | 2 x 1 | 71.00 ± 1.00 |")
+    assert lines[1].startswith("| `nnpu` | 1 x 2 | 85.00 |")
+    assert lines[2] == (
+        "- `nnpu` (pa -14.1; pauc -19.5): pa: theirs is the best of ten draws, and the best of ours is near; "
+        "pauc: unexplained."
+    )
 
 
 def test_what_the_published_form_costs_is_counted_where_it_chooses_another_epoch(
