@@ -330,14 +330,14 @@ class TestFailingRun:
         assert found.environment.python
         return errors[0], found
 
-    def test_a_loss_that_is_not_finite_names_stage_epoch_and_batch(
+    def test_a_loss_that_is_not_finite_names_stage_epoch_and_step(
         self, pubench: Run, tmp_path: Path, strangers: dict[str, str]
     ) -> None:
         line, record = self.failed(pubench, tmp_path, "acme-nan-loss", strangers)
         assert "loss is nan" in line
-        assert "(stage train, epoch 2, batch 3)" in line
+        assert "(stage train, epoch 2, step 3)" in line
         assert (record.cause, record.reason) == ("non-finite", "loss is nan")
-        assert (record.stage, record.epoch, record.batch) == ("train", 2, 3)
+        assert (record.stage, record.epoch, record.step) == ("train", 2, 3)
 
     def test_scores_that_are_not_finite_name_stage_and_epoch(
         self, pubench: Run, tmp_path: Path, strangers: dict[str, str]

@@ -480,17 +480,17 @@ def failure_of(run: Run, values: list[list[float]], *, report: str | None = None
 
 
 @pytest.mark.parametrize(("bad", "text"), [(float("nan"), "nan"), (float("inf"), "inf"), (-float("inf"), "-inf")])
-def test_the_first_bad_batch_is_named_with_its_stage_and_epoch(bad: float, text: str) -> None:
+def test_the_first_bad_step_is_named_with_its_stage_and_epoch(bad: float, text: str) -> None:
     failure = failure_of(run_of(2, 4, lr=1e-9), [[0.0, 1.0], [0.0, 0.0, bad, 0.0, bad]])
-    assert (failure.stage, failure.epoch, failure.batch) == ("main", 3, 3)
+    assert (failure.stage, failure.epoch, failure.step) == ("main", 3, 3)
     assert failure.reason == f"loss is {text}"
-    assert str(failure) == f"loss is {text} (stage main, epoch 3, batch 3)"
+    assert str(failure) == f"loss is {text} (stage main, epoch 3, step 3)"
 
 
 def test_a_reported_value_is_watched_and_named_too() -> None:
     failure = failure_of(plain_sgd(), [[0.0, float("nan")]], report="propensity")
     assert failure.reason == "propensity is nan"
-    assert failure.batch == 2
+    assert failure.step == 2
 
 
 @pytest.mark.parametrize("batch", [1, READ_EVERY - 1, READ_EVERY, READ_EVERY + 1, 2 * READ_EVERY + 7])
@@ -506,17 +506,17 @@ def test_a_bad_value_ends_the_run_within_a_hundred_steps(batch: int) -> None:
 
     with pytest.raises(RunFailed) as failure:
         train()
-    assert failure.value.batch == batch
+    assert failure.value.step == batch
     assert batch <= len(taken) < batch + 100
 
 
-def test_the_position_is_the_batch_that_is_being_worked_on() -> None:
+def test_the_position_is_the_step_that_is_being_worked_on() -> None:
     run, a = plain_sgd(), one(1.0)
     places = []
     for _ in run.epochs(2, stage="only"):
         for _ in range(READ_EVERY + 2):
             places.append(run.position)
             run.step(a * 0.0, sgd(run, a))
-    assert places[0] == {"stage": "only", "epoch": 1, "batch": 1}
-    assert places[READ_EVERY + 1] == {"stage": "only", "epoch": 1, "batch": READ_EVERY + 2}
-    assert places[-1] == {"stage": "only", "epoch": 2, "batch": READ_EVERY + 2}
+    assert places[0] == {"stage": "only", "epoch": 1, "step": 1}
+    assert places[READ_EVERY + 1] == {"stage": "only", "epoch": 1, "step": READ_EVERY + 2}
+    assert places[-1] == {"stage": "only", "epoch": 2, "step": READ_EVERY + 2}

@@ -246,7 +246,10 @@ def test_a_run_that_fails_has_a_record_with_cause_place_code_and_traceback(
     assert str(tmp_path / "results" / "failed") in str(failed.value)
     assert failure.epoch == (1 if fails == "score" else 2)
     assert failure.stage == "train"
-    assert (failure.batch is None) == (fails == "score")
+    assert (failure.step is None) == (fails == "score")
+    older = failure.model_dump(mode="json")
+    older["batch"] = older.pop("step")  # as it was called at first
+    assert Failure.model_validate(older) == failure
     assert failure.spec == plan.spec
     assert failure.code.parts.keys() == {*plan.code.parts, "data digits"}
     assert failure.traceback.startswith("Traceback")

@@ -6,7 +6,7 @@ functions, the ``Method`` class with ``fit`` and ``decision_function``.
 
 from pubench_core.backbones.base import Backbone
 from pubench_core.data.generator import exact
-from pubench_core.errors import PluginError, RequestError, Undefined
+from pubench_core.errors import PluginError, RequestError, RunFailed, Undefined
 from pubench_core.formulas import averaging, ramps
 from pubench_core.formulas.bbe import BestBin, best_bin
 from pubench_core.formulas.counts import Rounding, count_log_probabilities, expected_count, posterior_given_count
@@ -52,6 +52,7 @@ __all__ = [
     "RequestError",
     "Rounding",
     "Run",
+    "RunFailed",
     "Scorer",
     "Surrogate",
     "TrainingConfig",

@@ -83,7 +83,8 @@ class RecordError(PubenchError):
 class RunFailed(PubenchError):
     """A run that started and did not finish.
 
-    ``stage``, ``epoch`` and ``batch`` say where (epoch and batch count from 1; ``None`` where not reached).
+    ``stage``, ``epoch`` and ``step`` say where: epochs count from 1, and the steps of an epoch, of all its optimizers;
+    None where not reached.
     """
 
     def __init__(
@@ -93,12 +94,12 @@ class RunFailed(PubenchError):
         cause: Cause = "error",
         stage: str | None = None,
         epoch: int | None = None,
-        batch: int | None = None,
+        step: int | None = None,
     ) -> None:
-        self.reason, self.cause, self.stage, self.epoch, self.batch = reason, cause, stage, epoch, batch
+        self.reason, self.cause, self.stage, self.epoch, self.step = reason, cause, stage, epoch, step
         places = [
             f"{name} {value}"
-            for name, value in (("stage", stage), ("epoch", epoch), ("batch", batch))
+            for name, value in (("stage", stage), ("epoch", epoch), ("step", step))
             if value is not None
         ]
         super().__init__(f"{reason} ({', '.join(places)})" if places else reason)

@@ -12,7 +12,7 @@ import pytest
 import torch
 from pubench_cgenpu.method import CGenPU, Config, agreement, classifier_loss, discriminator_loss, divergence
 from torch import Tensor, nn
-from torch.nn.modules.module import register_module_forward_pre_hook
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
 from pubench_core.conformance import Subject
 from pubench_core.engine.building import build_problem
@@ -102,7 +102,7 @@ def test_every_network_steps_in_its_turn_and_in_its_mode(monkeypatch: pytest.Mon
 
     def stepped(self: Run[Any], *pairs: Any, **options: Any) -> None:
         step(self, *pairs, **options)
-        events.append(options.get("name", "loss"))
+        events.append(options["name"])
 
     def called(module: nn.Module, arguments: tuple[Tensor, ...]) -> None:
         events.append((module, module.training, torch.is_grad_enabled(), len(arguments[0])))
@@ -120,7 +120,7 @@ def test_every_network_steps_in_its_turn_and_in_its_mode(monkeypatch: pytest.Mon
         *[("discriminator", True, True, 16)] * 4,
         "discriminator",
         *[("net", True, True, 16)] * 3,
-        "loss",
+        "classifier",
         *[("generator", True, True, 16)] * 2,
         *[("net", False, True, 16)] * 3,
         *[("discriminator", False, True, 16)] * 2,
@@ -128,6 +128,50 @@ def test_every_network_steps_in_its_turn_and_in_its_mode(monkeypatch: pytest.Mon
     ]
     assert seen[: 2 * len(batch)] == 2 * batch
     assert not [event for event in seen[2 * len(batch) :] if isinstance(event, str)]  # the rest is scoring
+
+
+def test_who_sees_which_rows_and_who_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    rates = ("lr=0.001", "discriminator_lr=0.002", "generator_lr=0.003")
+    short = ("epochs=1", "steps_per_epoch=2", "batch_size=16", "execution.artifacts=[samples]")
+    plan = Subject.of("cgenpu").plan(*short, *rates, modality="image")
+    pairs: list[tuple[Tensor, Tensor]] = []
+    calls: list[tuple[nn.Module, Tensor, Tensor]] = []
+    moves: dict[str, tuple[float, set[int]]] = {}
+    paired, step = Run.paired_batches, Run.step
+
+    def noted(self: Run[Any], *sizes: Any, **options: Any) -> Any:
+        for p, u in paired(self, *sizes, **options):
+            pairs.append((p.x, u.x))
+            yield p, u
+
+    def stepped(self: Run[Any], loss: Tensor, optimizer: Any, **options: Any) -> None:
+        step(self, loss, optimizer, **options)
+        parameters = {id(one) for group in optimizer.param_groups for one in group["params"]}
+        moves[options["name"]] = (optimizer.param_groups[0]["lr"], parameters)
+
+    monkeypatch.setattr(Run, "paired_batches", noted)
+    monkeypatch.setattr(Run, "step", stepped)
+    hook = register_module_forward_hook(lambda module, given, made: calls.append((module, given[0], made)))
+    try:
+        result = train(plan, build_problem(plan))
+    finally:
+        hook.remove()
+    method: Any = result.method
+    of = {name: [call for call in calls if call[0] is getattr(method, name)] for name in ("net", "discriminator")}
+    generated = [call for call in calls if call[0] is method.generator]
+    assert [call[1][0, -2:].tolist() for call in generated] == [[1, 0], [0, 1]] * (len(generated) // 2)
+    for k, (p, u) in enumerate(pairs):
+        g_p, g_n, new_p, new_n = (call[2] for call in generated[4 * k : 4 * k + 4])
+        expected = {"discriminator": (p, u, g_p, g_n, new_p, new_n), "net": (p, g_p, g_n, p, new_p, new_n)}
+        for name, rows in expected.items():
+            seen = [call[1] for call in of[name][6 * k : 6 * k + 6]]
+            assert all(one is other for one, other in zip(seen, rows, strict=True)), name
+    networks = {"classifier": method.net, "discriminator": method.discriminator, "generator": method.generator}
+    for (name, network), rate in zip(networks.items(), (0.001, 0.002, 0.003), strict=True):
+        assert moves[name] == (rate, {id(one) for one in network.parameters()})
+    kept = {name: torch.as_tensor(rows) for name, rows in result.samples.items()}
+    for name, call in zip(("positive", "negative"), generated[4 * len(pairs) :], strict=True):
+        assert torch.equal(kept[name], call[2])
 
 
 def test_a_step_of_the_generator_has_new_noise(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,7 +196,7 @@ def plain() -> Any:
 
 def test_losses_of_all_three_are_reported() -> None:
     for event in trained(*SHORT).epochs:
-        assert event.values.keys() == {"discriminator", "loss", "generator"}
+        assert event.values.keys() == {"discriminator", "classifier", "generator"}
 
 
 @pytest.mark.parametrize(
@@ -213,9 +257,9 @@ def test_the_discriminator_is_a_further_score_and_a_probability() -> None:
     result = trained(*SHORT)
     x = result.evaluator.problem.view(frozenset()).take(torch.arange(50))
     with torch.inference_mode():
-        ((name, real),) = result.method.auxiliary_scores(x).items()
-    assert name == "real"
-    assert ((real >= 0) & (real <= 1)).all()
+        ((name, genuine),) = result.method.auxiliary_scores(x).items()
+    assert name == "discriminator"
+    assert ((genuine >= 0) & (genuine <= 1)).all()
 
 
 def range_of_samples(modality: str, *sets: str) -> tuple[float, float]:
@@ -255,7 +299,7 @@ def traced(tmp_path: Path, *sets: str) -> list[dict[str, str]]:
 def test_a_collapse_is_seen_in_the_trace(tmp_path: Path) -> None:
     """A rate far too high makes the classifier certain of one class for good."""
     rows = traced(tmp_path, "epochs=3", "mechanism.c=0.3", "lr=1", "selection.criteria=[pa, last]")
-    assert all({"discriminator", "loss", "generator"} <= row.keys() for row in rows)
+    assert all({"discriminator", "classifier", "generator"} <= row.keys() for row in rows)
     for row in rows[1:]:
         assert row["positive_decisions"] == "1.0"
-        assert float(row["loss"]) == pytest.approx(-np.log(1e-7), rel=1e-5)
+        assert float(row["classifier"]) == pytest.approx(-np.log(1e-7), rel=1e-5)

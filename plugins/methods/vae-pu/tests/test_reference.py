@@ -242,7 +242,7 @@ def test_steps_of_discriminator_and_generator(name: str, consistency: bool, monk
     step, adversarial = steps["generator"], number(name, "gan_loss")
     agreed = number(name, "gan2_loss") if consistency else 0.0
     close(step.objective, number(name, "vade_loss") + adversarial + agreed)
-    close(step.report["real"] * case.config.weight_adversarial, adversarial)
+    close(step.report["adversarial"] * case.config.weight_adversarial, adversarial)
     close(step.report["reconstruction"], -number(name, "elbo3"))
     if consistency:
         close(step.report["consistency"] * case.config.weight_consistency, agreed)

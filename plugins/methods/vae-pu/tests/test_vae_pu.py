@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,17 @@ from pubench_vae_pu.course import Masses, masses_of, schedule
 from pubench_vae_pu.method import VAEPU, Config
 from pubench_vae_pu.variational import LEAST_VARIANCE, bound, ordered, responsibility
 from sklearn.mixture import GaussianMixture
+from torch import nn
+from torch.nn.modules.module import register_module_forward_pre_hook
 
+from pubench_core.conformance.subject import Subject
 from pubench_core.engine.building import build_problem
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError, RunFailed
 from pubench_core.execution.run import execute
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, Plan, resolve
+from pubench_core.training.run import Run
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -68,9 +73,7 @@ def test_the_classifier_trains_in_the_last_epoch_however_few_there_are(epochs: i
     assert all(stage.epochs for stage in stages) == (epochs >= 7)
 
 
-def test_only_epochs_that_train_the_classifier_are_chosen_and_the_opinion_of_virtual_rows_comes_after_it_trained() -> (
-    None
-):
+def test_only_epochs_that_train_the_classifier_are_chosen_and_consistency_comes_after_it_trained() -> None:
     epochs = trained(*SHORT, *BLIND).epochs
     stages = [event.stage for event in epochs]
     assert stages == [
@@ -92,8 +95,8 @@ def test_patience_counts_in_the_last_two_stages(monkeypatch: pytest.MonkeyPatch)
     assert stages == [*["generation"] * 8, *["classification"] * 2, *["consistency"] * 2, "both"]
 
 
-def test_both_opinions_of_virtual_rows_reach_the_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the bound, encoder and decoder move by the two opinions alone; discriminator and classifier stay."""
+def test_both_losses_of_virtual_rows_reach_the_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the bound, encoder and decoder move by these two alone; discriminator and classifier stay."""
     monkeypatch.setattr(
         "pubench_vae_pu.method.bound", lambda *given: type(b := bound(*given))(*(0 * term for term in b))
     )
@@ -119,6 +122,120 @@ def test_both_opinions_of_virtual_rows_reach_the_encoder(monkeypatch: pytest.Mon
     trained(*alone, "weight_adversarial=1", "weight_consistency=0")
     assert all(moved["False", part] for part in ("encoder", "decoder"))
     assert not moved["False", "net"]
+
+
+#: Calls of networks (with whether in training mode) before each step, by the step's name; with the consistency loss.
+ENCODED = [("generator", True), ("decoder", True)]
+CALLS = {
+    "reconstruction": ENCODED,
+    "discriminator": [*ENCODED, ("discriminator", True)],
+    "generator": [("discriminator", False)],
+    "generator, consistency": [("discriminator", False), ("net", False)],
+    "classifier": [("generator", False), ("decoder", False), ("net", True)],
+}
+ONE_AFTER_THE_OTHER = {
+    "reconstruction": ["reconstruction"],
+    "generation": ["discriminator", "generator"],
+    "classification": ["classifier"],
+    "consistency": ["discriminator", "generator, consistency"],
+    "both": ["discriminator", "generator, consistency", "classifier"],
+}
+
+
+def test_every_network_steps_in_its_turn_in_its_mode_at_its_rate_on_rows_that_count_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls: list[tuple[nn.Module, bool]] = []
+    steps: list[tuple[str, str, list[tuple[nn.Module, bool]]]] = []
+    moves: dict[str, tuple[float, set[int]]] = {}
+    unlabeled: list[torch.Tensor] = []
+    step, paired = Run.step, Run.paired_batches
+
+    def stepped(self: Run[Any], loss: torch.Tensor, optimizer: Any, *, name: str, **options: Any) -> None:
+        steps.append((self.position["stage"], name, calls.copy()))
+        calls.clear()
+        step(self, loss, optimizer, name=name, **options)
+        parameters = {id(one) for group in optimizer.param_groups for one in group["params"]}
+        moves[name] = (optimizer.param_groups[0]["lr"], parameters)
+
+    def noted(self: Run[Any], *sizes: Any, **options: Any) -> Any:
+        for p, u in paired(self, *sizes, **options):
+            unlabeled.append(u.row)
+            yield p, u
+
+    monkeypatch.setattr(Run, "step", stepped)
+    monkeypatch.setattr(Run, "paired_batches", noted)
+    hook = register_module_forward_pre_hook(lambda module, given: calls.append((module, module.training)))
+    try:
+        last = ("selection.criterion=last", "selection.criteria=[last]")
+        rates = ("lr=0.001", "discriminator_lr=0.002", "generator_lr=0.003")
+        method = method_of(trained(*SHORT, *last, *rates))
+    finally:
+        hook.remove()
+    networks = {"net": method.net, "discriminator": method.discriminator, "generator": method.generator}
+    names = {**{network: name for name, network in networks.items()}, method.generator.decoder: "decoder"}
+    order: dict[str, list[str]] = {}
+    for stage, name, before in steps:
+        full = f"{name}, consistency" if name == "generator" and stage in ("consistency", "both") else name
+        seen = [(names[module], mode) for module, mode in before if module in names]
+        assert seen[-len(CALLS[full]) :] == CALLS[full], (stage, name)
+        order.setdefault(stage, []).append(full)
+    for stage, turns in ONE_AFTER_THE_OTHER.items():
+        assert order[stage] == turns * (len(order[stage]) // len(turns))
+    for name, network, rate in (
+        ("classifier", method.net, 0.001),
+        ("discriminator", method.discriminator, 0.002),
+        ("generator", method.generator, 0.003),
+        ("reconstruction", method.generator, 0.003),
+    ):
+        assert moves[name] == (rate, {id(one) for one in network.parameters()})
+    table = method.table
+    of_p = table.instance[table.labeled_rows]
+    assert not torch.isin(table.instance[torch.cat(unlabeled)], of_p).any()
+
+
+def test_pretraining_learns_to_reconstruct() -> None:
+    epochs = trained(*SHORT, *BLIND, "pretraining_epochs=10", "generator_lr=1e-3").epochs
+    losses = [event.values["reconstruction"] for event in epochs if event.stage == "reconstruction"]
+    assert losses[-1] < 0.9 * losses[0]
+
+
+def test_components_are_ordered_by_the_codes_of_labeled_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    of_p: list[torch.Tensor] = []
+
+    def noted(means: torch.Tensor, *fitted: torch.Tensor) -> Any:
+        of_p.append(means)
+        return ordered(means, *fitted)
+
+    monkeypatch.setattr("pubench_vae_pu.method.ordered", noted)
+    method = method_of(trained(*SHORT, *BLIND, "epochs=1"))
+    assert [len(means) for means in of_p] == [method.table.n_labeled]
+
+
+def test_samples_of_a_component_have_its_codes() -> None:
+    method = method_of(trained(*SHORT, *BLIND, "likelihood=gaussian"))
+    method.generator.decoder = nn.Identity()  # a generated row is its code
+    draws = SimpleNamespace(normal=torch.randn, integers=lambda high, n: torch.randint(high, (n,)))
+    with torch.inference_mode():
+        samples = method.samples(4000, draws)  # type: ignore[arg-type]
+    for name, mean, variance in zip(
+        ("negative", "positive"), method.mixture.means, method.mixture.variances, strict=True
+    ):
+        codes = samples[name][:, : len(mean)].mean(dim=0)
+        assert ((codes - mean).abs() < 6 * (variance / 4000).sqrt()).all()
+
+
+def test_a_batch_is_no_larger_than_u(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: set[int] = set()
+    step = VAEPU._train_classifier
+
+    def watched(self: VAEPU, x: torch.Tensor, labeled: torch.Tensor, n: int, *rest: Any) -> None:
+        sizes.add(len(x) - n)
+        step(self, x, labeled, n, *rest)
+
+    monkeypatch.setattr(VAEPU, "_train_classifier", watched)
+    method = method_of(trained(*SHORT, *BLIND, "batch_size=9999", "steps_per_epoch=1"))
+    assert sizes == {len(method.u_rows)}
 
 
 # ---------------------------------------------------------------- masses
@@ -211,7 +328,7 @@ def test_it_learns() -> None:
 
 
 def test_a_collapse_is_seen_in_the_trace(tmp_path: Path) -> None:
-    """A generator that follows the classifier's opinion alone, at an absurd rate: all rows are decided alike."""
+    """A generator that follows the label-consistency loss alone, at an absurd rate: all rows are decided alike."""
     absurd = ("weight_consistency=1e6", "generator_lr=1", "lr=1e-2", "epochs=24", "steps_per_epoch=4")
     rows = trace_of(execute(planned(*SHORT, *absurd, *BLIND, f"execution.results={tmp_path}")).folder)
     columns = ("generator", "discriminator", "classifier", "reconstruction", "positive_decisions")
@@ -255,6 +372,41 @@ def test_rows_of_values_from_0_to_1_have_the_bernoulli_likelihood_and_are_genera
 def test_values_beyond_0_and_1_have_no_bernoulli_likelihood() -> None:
     with pytest.raises(RequestError, match="use likelihood=gaussian"):
         trained(*SHORT, *BLIND, "likelihood=bernoulli", data="breast-cancer")
+
+
+@pytest.mark.parametrize(("sets", "bernoulli"), [((), True), (("data.preprocess=standardize",), False)])
+def test_images_have_the_bernoulli_likelihood_unless_they_are_standardized(
+    sets: tuple[str, ...], bernoulli: bool
+) -> None:
+    plan = Subject.of("vae-pu").plan(*SHORT, "epochs=1", "batch_size=8", *sets, modality="image")
+    assert method_of(train(plan, build_problem(plan))).generator.bernoulli == bernoulli
+
+
+def test_standardized_images_have_no_bernoulli_likelihood() -> None:
+    plan = Subject.of("vae-pu").plan("data.preprocess=standardize", "likelihood=bernoulli", modality="image")
+    with pytest.raises(RequestError, match=r"for values from 0 to 1, given -\d.* to \d.*use likelihood=gaussian"):
+        train(plan, build_problem(plan))
+
+
+def test_color_images_have_a_gaussian_likelihood() -> None:
+    class Colored:
+        shape, instance = (3, 16, 16), torch.arange(4)
+
+        def __len__(self) -> int:
+            return 4
+
+        def take(self, rows: torch.Tensor) -> torch.Tensor:
+            return torch.rand(len(rows), 3, 16, 16)
+
+    colored: Any = Colored()
+    assert not VAEPU(Config())._generator_for(colored)().bernoulli
+
+
+def test_codes_that_are_not_finite_end_the_run_as_such() -> None:
+    once = ("pretraining_epochs=1", "epochs=1", "steps_per_epoch=1", "generator_lr=1e12", "optimizer=sgd")
+    with pytest.raises(RunFailed, match=r"not finite|is (nan|inf)") as failed:
+        trained(*once, "mechanism.c=0.3", *BLIND)
+    assert failed.value.cause == "non-finite"
 
 
 def test_a_component_without_variance_has_a_density() -> None:

@@ -108,7 +108,7 @@ def failure_of(plan: Plan, code: Code, error: Exception, environment: Environmen
         reason=_writable(failed.reason),
         stage=failed.stage,
         epoch=failed.epoch,
-        batch=failed.batch,
+        step=failed.step,
         code=code,
         spec=plan.spec,
         traceback=_writable("".join(traceback.format_exception(error))),

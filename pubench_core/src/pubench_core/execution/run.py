@@ -227,5 +227,5 @@ def _recorded(plan: Plan, failed: Failed, store: RecordStore, audience: Audience
         cause=failure.cause,
         stage=failure.stage,
         epoch=failure.epoch,
-        batch=failure.batch,
+        step=failure.step,
     )

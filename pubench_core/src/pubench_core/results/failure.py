@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
 from ..errors import Cause
 from ..specs import RunSpec
@@ -20,7 +20,11 @@ class Failure(Stored):
     reason: str = Field(description="what happened, in words")
     stage: str | None = Field(None, description="stage of training that was reached")
     epoch: int | None = Field(None, description="epoch that was reached, from 1")
-    batch: int | None = Field(None, description="batch that was reached, from 1")
+    step: int | None = Field(
+        None,
+        validation_alias=AliasChoices("step", "batch"),  # as it was called at first
+        description="step of the epoch that was reached, from 1",
+    )
     code: Code = Field(description="the code that failed")
     spec: RunSpec = Field(description="the resolved spec")
     traceback: str = Field(description="of the error")

@@ -37,8 +37,8 @@ class LossWatch:
 
     @property
     def position(self) -> dict[str, Any]:
-        """Stage, epoch and batch (both from 1) that are being worked on."""
-        return {"stage": self._stage, "epoch": self._epoch, "batch": self._steps + 1}
+        """Stage, epoch and step (both from 1) that are being worked on."""
+        return {"stage": self._stage, "epoch": self._epoch, "step": self._steps + 1}
 
     def finish(self) -> dict[str, float]:
         """Means over the epoch, each over the steps that reported it."""
@@ -56,4 +56,4 @@ class LossWatch:
         if bad:
             step, name, value = min(bad)
             where = f"{name} is {value}"
-            raise RunFailed(where, cause="non-finite", stage=self._stage, epoch=self._epoch, batch=step)
+            raise RunFailed(where, cause="non-finite", stage=self._stage, epoch=self._epoch, step=step)

@@ -231,7 +231,7 @@ class Run(Generic[ConfigT]):
         An optimizer moves by the gradient of its own objective only. ``max_norm``: largest Euclidean norm of the
         gradient of each optimizer's parameters; a longer one is scaled down. The sum of the objectives is traced as
         ``name``: steps of different kinds have names of their own. ``report`` gives further values to trace. A
-        non-finite value ends the run within 100 steps, as failed, and the first bad batch is named.
+        non-finite value ends the run within 100 steps, as failed, and the first bad step is named.
         """
         pairs = [args] if isinstance(args[0], Tensor) else list(args)
         take_step(pairs, max_norm)
@@ -245,7 +245,7 @@ class Run(Generic[ConfigT]):
 
     @property
     def position(self) -> dict[str, Any]:
-        """Stage, epoch and batch (both from 1) that are being worked on; for failure records."""
+        """Stage, epoch and step (both from 1) that are being worked on; for failure records."""
         return self._watch.position
 
     # ---------------------------------------------------------------- batches

@@ -138,7 +138,7 @@ class CGenPU(Method[Config]):
                     g_p, g_n = self._generate(size, run)
                 real = discriminator_loss(*(self.discriminator(x) for x in (p.x, u.x, g_p, g_n)))
                 run.step(real, on_discriminator, name="discriminator")
-                run.step(self._classifier_loss(p.x, g_p, g_n, data), on_net)
+                run.step(self._classifier_loss(p.x, g_p, g_n, data), on_net, name="classifier")
                 g_p, g_n = self._generate(size, run)
                 with run.evaluation(self.discriminator, self.net):
                     loss = self._generator_loss(p.x, g_p, g_n)
@@ -173,7 +173,7 @@ class CGenPU(Method[Config]):
         return self.net(x)
 
     def auxiliary_scores(self, x: Tensor) -> dict[str, Tensor]:
-        return {"real": self.discriminator(x).sigmoid()}
+        return {"discriminator": self.discriminator(x).sigmoid()}
 
     def samples(self, n: int, run: Run[Config]) -> dict[str, Tensor]:
         positive, negative = self._generate(n, run)

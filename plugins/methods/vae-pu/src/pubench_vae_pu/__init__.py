@@ -22,7 +22,7 @@ def pubench_methods() -> list[MethodInfo]:
             load="pubench_vae_pu.method:VAEPU",
             needs=frozenset({"prior"}),
             setting="two-sample",
-            follows="byeonghu-na/vae-pu: all terms of the bound, virtual rows, both opinions of them with gradients "
+            follows="byeonghu-na/vae-pu: all terms of the bound, virtual rows, both losses of them with gradients "
             "to the encoder, the risk, the order of the stages as shares of the epochs (400, 500, 600, 700 of "
             "800), full batches of P and U; adapted: log π enters responsibilities once (responsibilities = "
             "per-dimension: as in the code), log variances are cut to [-10, 10], masses come from the split "

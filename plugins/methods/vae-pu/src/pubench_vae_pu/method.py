@@ -5,16 +5,17 @@ Every row has a code of its class, a mixture of two components, and a code of wh
 labeled positive and the observation code of the nearest row of U give a virtual unlabeled positive. A discriminator
 tells virtual rows from U. The classifier minimizes a non-negative risk in which virtual rows stand for the positives of
 U: labeled positives need not look like them. Follows the official code in its objectives and its order: reconstruction
-alone, the mixture, then the generator, the classifier, the generator again with the classifier's opinion of virtual
-rows, both, and the classifier; its boundaries (400, 500, 600, 700 of 800) are shares of ``epochs``. Gradients of both
-opinions of virtual rows reach the decoder and the encoder. An epoch without training of the classifier is not chosen.
-Differs in log π, which enters a responsibility once and not once per dimension of the code; in log variances cut to
-[-10, 10]; in masses, which come from the split and the prior that is told: copies in U of labeled rows are left out of
-U, as in the official data; in rows without a Bernoulli likelihood, which are generated as they are
-reconstructed; in one draw of virtual rows for a step of discriminator and generator; in batch norm, which normalizes;
-and in networks, which are PU-Bench's (``networks = mlp``: the official ones), as the classifier's backbone is.
-PU-Bench's code generates without gradients, chooses epochs before the classifier trains, and never trains it on some
-data. Labels may depend on features. The risk is that of P and U together, in which no row counts twice.
+alone, the mixture, then the generator, the classifier, the generator again with the label-consistency loss (the
+classifier is to call virtual rows positive), both, and the classifier; its boundaries (400, 500, 600, 700 of 800) are
+shares of ``epochs``. Gradients of the adversarial and of the label-consistency loss reach decoder and encoder. An epoch
+without training of the classifier is not chosen. Differs in log π, which enters a responsibility once and not once per
+dimension of the code; in log variances cut to [-10, 10]; in masses, which come from the split and the prior that is
+told: copies in U of labeled rows are left out of U, as in the official data; in rows without a Bernoulli likelihood,
+which are generated as they are reconstructed; in one draw of virtual rows for a step of discriminator and generator; in
+batch norm, which normalizes; and in networks, which are PU-Bench's (``networks = mlp``: the official ones), as the
+classifier's backbone is. PU-Bench's code generates without gradients, chooses epochs before the classifier trains, and
+never trains it on some data. Labels may depend on features. The risk is that of P and U together, in which no row
+counts twice.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from pubench.method import (
     PURisk,
     RequestError,
     Run,
+    RunFailed,
     TrainingConfig,
     logistic_loss,
     sigmoid_loss,
@@ -83,9 +85,13 @@ class Config(TrainingConfig):
     responsibilities: Counting = Field(
         "once", description="how often log π enters them: once, or once per dimension of the class code (official)"
     )
-    weight_adversarial: float = Field(0.1, ge=0, description="weight of the discriminator's opinion of virtual rows")
+    weight_adversarial: float = Field(
+        0.1, ge=0, description="weight of the discriminator's loss of virtual rows as rows of U"
+    )
     weight_discriminator: float = Field(0.1, ge=0, description="weight of the discriminator's loss")
-    weight_consistency: float = Field(3.0, ge=0, description="weight of the classifier's opinion of virtual rows")
+    weight_consistency: float = Field(
+        3.0, ge=0, description="weight of the classifier's loss of virtual rows as positives"
+    )
 
 
 class Optimizers(NamedTuple):
@@ -105,9 +111,17 @@ def virtual_risk(f_p: Tensor, f_virtual: Tensor, f_u: Tensor, masses: Masses) ->
     return PURisk(positive + negative, torch.where(negative < 0, -negative, positive + negative))
 
 
-def has_shares(data: PUData) -> bool:
-    """Whether all values are from 0 to 1, as those of images always are."""
-    return len(data.shape) == 3 or bool((data.x >= 0).all() and (data.x <= 1).all())
+def value_range(data: PUData) -> tuple[float, float]:
+    """The least and the largest value of all rows; those of images are 0 and 1 unless they are standardized."""
+    rows = torch.arange(len(data), device=data.instance.device).split(1024)
+    ends = [torch.aminmax(data.take(some)) for some in rows]
+    return min(float(end.min) for end in ends), max(float(end.max) for end in ends)
+
+
+def within_unit_interval(data: PUData) -> bool:
+    """Whether all values are from 0 to 1, so that rows can have a Bernoulli likelihood."""
+    low, high = value_range(data)
+    return low >= 0 and high <= 1
 
 
 class VAEPU(Method[Config]):
@@ -118,8 +132,8 @@ class VAEPU(Method[Config]):
         return frozenset({"prior"})
 
     def check(self, data: PUData) -> None:
-        if self.config.likelihood == "bernoulli" and not has_shares(data):
-            low, high = float(data.x.min()), float(data.x.max())
+        if self.config.likelihood == "bernoulli" and not within_unit_interval(data):
+            low, high = value_range(data)
             raise RequestError(
                 f"likelihood bernoulli is for values from 0 to 1, given {low:g} to {high:g}; use likelihood=gaussian",
                 field="method.config.likelihood",
@@ -158,14 +172,15 @@ class VAEPU(Method[Config]):
         class_dim = c.class_dim or (128 if is_image(shape) else 64)
         sizes = class_dim, c.observation_dim or class_dim
         color = len(shape) == 3 and shape[0] > 1
-        bernoulli = has_shares(data) and not color if c.likelihood == "auto" else c.likelihood == "bernoulli"
+        bernoulli = within_unit_interval(data) and not color if c.likelihood == "auto" else c.likelihood == "bernoulli"
         return lambda: Generator(shape, c.networks, *sizes, bernoulli=bernoulli)
 
     def _batches(self, run: Run[Config]) -> Iterator[tuple[Tensor, Tensor, int]]:
         """For a pass over U: rows of P and then of U, 1 for those of P and 0 for those of U, how many are of P."""
         c, m = self.config, self.masses
-        p_size = c.p_batch_size or max(1, round(c.batch_size * m.labeled / m.unlabeled))
-        for p, u in run.paired_batches(p_size, c.batch_size, tail="drop", u_rows=self.u_rows):
+        u_size = min(c.batch_size, len(self.u_rows))
+        p_size = c.p_batch_size or max(1, round(u_size * m.labeled / m.unlabeled))
+        for p, u in run.paired_batches(p_size, u_size, tail="drop", u_rows=self.u_rows):
             yield torch.cat([p.x, u.x]), torch.cat([p.labeled, u.labeled]).float(), len(p.x)
 
     def _codes(self, encoded: Encoded, run: Run[Config]) -> tuple[Tensor, Tensor]:
@@ -181,6 +196,8 @@ class VAEPU(Method[Config]):
     def _mixture(self, run: Run[Config]) -> Mixture:
         """Two components of the class codes' means, fitted once; the code of a row's class does not read its label."""
         means = run.scores(lambda x: self.generator(x, x.new_zeros(len(x))).y_mean).double().cpu()
+        if not means.isfinite().all():
+            raise RunFailed("codes of the encoder are not finite", cause="non-finite", **run.position)
         model = GaussianMixture(2, covariance_type="diag", random_state=int(run.numpy_rng.integers(2**31)))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # codes may be alike: then any two components do
@@ -206,8 +223,9 @@ class VAEPU(Method[Config]):
         likelihood = reconstruction(decoded, x, bernoulli=generator.bernoulli)
         terms = bound(encoded, shares, self.mixture, prior, likelihood, generator.observer(h_o), labeled)
         with run.evaluation(self.discriminator, self.net):
-            real = logistic_loss(self.discriminator(virtual)).mean()
-            report, loss = {"reconstruction": -likelihood, "real": real}, -terms.total + c.weight_adversarial * real
+            adversarial = logistic_loss(self.discriminator(virtual)).mean()
+            report = {"reconstruction": -likelihood, "adversarial": adversarial}
+            loss = -terms.total + c.weight_adversarial * adversarial
             if consistency:
                 report["consistency"] = sigmoid_loss(self.net(virtual)).mean()
                 loss = loss + c.weight_consistency * report["consistency"]
@@ -231,7 +249,7 @@ class VAEPU(Method[Config]):
         return {"discriminator": self.discriminator(x).sigmoid()}
 
     def samples(self, n: int, run: Run[Config]) -> dict[str, Tensor]:
-        """Virtual rows of labeled positives, and rows of either component, with observations as they are beforehand."""
+        """Virtual rows of labeled positives, and rows of either component, whose observation codes are N(0, I)."""
         data, generator = self.table, self.generator
         p, u = (rows[run.integers(len(rows), n)] for rows in (data.labeled_rows, self.u_rows))
         rows = torch.cat([p, u])
