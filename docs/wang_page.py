@@ -84,7 +84,7 @@ def _run(rows: Sequence[dict[str, str]]) -> Run:
         scheme=first["scheme"],
         rate=float(first["positive_rate"]),
         seed=int(first["seed"]),
-        draw=int(first["draw"] or 0),
+        draw=int(first.get("draw") or 0),
         value={row["criterion"]: float(row["criterion_value"]) for row in rows if row["criterion_value"]},
         accuracy={row["criterion"]: float(row["accuracy"]) for row in rows if row["accuracy"]},
         epoch={row["criterion"]: row["epoch"] for row in rows},
