@@ -58,7 +58,9 @@ from .variational import (
     ordered,
     reconstruction,
     responsibility,
+    value_range,
     virtual_codes,
+    within_unit_interval,
 )
 
 
@@ -109,19 +111,6 @@ def virtual_risk(f_p: Tensor, f_virtual: Tensor, f_u: Tensor, masses: Masses) ->
     negative = negative - masses.unlabeled_positive * sigmoid_loss(-f_virtual).mean()
     positive = masses.labeled * sigmoid_loss(f_p).mean() + masses.unlabeled_positive * sigmoid_loss(f_virtual).mean()
     return PURisk(positive + negative, torch.where(negative < 0, -negative, positive + negative))
-
-
-def value_range(data: PUData) -> tuple[float, float]:
-    """The least and the largest value of all rows; those of images are 0 and 1 unless they are standardized."""
-    rows = torch.arange(len(data), device=data.instance.device).split(1024)
-    ends = [torch.aminmax(data.take(some)) for some in rows]
-    return min(float(end.min) for end in ends), max(float(end.max) for end in ends)
-
-
-def within_unit_interval(data: PUData) -> bool:
-    """Whether all values are from 0 to 1, so that rows can have a Bernoulli likelihood."""
-    low, high = value_range(data)
-    return low >= 0 and high <= 1
 
 
 class VAEPU(Method[Config]):

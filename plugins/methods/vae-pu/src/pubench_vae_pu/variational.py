@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from pubench.method import logistic_loss
+from pubench.method import PUData, logistic_loss
 
 #: How often log π enters a responsibility: once, or once per latent dimension.
 Counting = Literal["once", "per-dimension"]
@@ -91,6 +91,19 @@ def responsibility(h: Tensor, mixture: Mixture, prior: float, counting: Counting
     negative, positive = inside.sum(dim=2).unbind(dim=1)
     odds = math.log(prior / (1 - prior))
     return (positive - negative + (h.shape[1] if counting == "per-dimension" else 1) * odds).sigmoid()
+
+
+def value_range(data: PUData) -> tuple[float, float]:
+    """The least and the largest value of all rows; those of images are 0 and 1 unless they are standardized."""
+    rows = torch.arange(len(data), device=data.instance.device).split(1024)
+    ends = [torch.aminmax(data.take(some)) for some in rows]
+    return min(float(end.min) for end in ends), max(float(end.max) for end in ends)
+
+
+def within_unit_interval(data: PUData) -> bool:
+    """Whether all values are from 0 to 1, so that rows can have a Bernoulli likelihood."""
+    low, high = value_range(data)
+    return low >= 0 and high <= 1
 
 
 def reconstruction(decoded: Tensor, x: Tensor, *, bernoulli: bool) -> Tensor:
