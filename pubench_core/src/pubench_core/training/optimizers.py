@@ -81,17 +81,16 @@ def new_optimizer(
 
 
 def take_step(pairs: list[tuple[Tensor, Optimizer]], max_norm: float | None) -> None:
-    """All gradients, then all steps; with several pairs, each objective's goes to its own optimizer's parameters.
+    """All gradients, then all steps; each objective's gradient is taken for its own optimizer's parameters alone.
 
-    ``max_norm``: largest norm of the gradient of each optimizer's parameters.
+    Other networks that an objective passes through, as a generator's does through a discriminator, get none: they would
+    not use it, and it is up to half of the work. ``max_norm``: largest norm of the gradient of each optimizer's
+    parameters.
     """
     for _, optimizer in pairs:
         optimizer.zero_grad()
-    if len(pairs) == 1:
-        pairs[0][0].backward()
-    else:
-        for index, (objective, optimizer) in enumerate(pairs):
-            objective.backward(inputs=_trained_by(optimizer), retain_graph=index < len(pairs) - 1)
+    for index, (objective, optimizer) in enumerate(pairs):
+        objective.backward(inputs=_trained_by(optimizer), retain_graph=index < len(pairs) - 1)
     for _, optimizer in pairs:
         if max_norm is not None:
             nn.utils.clip_grad_norm_(_trained_by(optimizer), max_norm)

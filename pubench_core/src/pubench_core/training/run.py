@@ -228,10 +228,10 @@ class Run(Generic[ConfigT]):
     ) -> None:
         """One optimizer step, or one of several optimizers: all gradients are taken before any step.
 
-        An optimizer moves by the gradient of its own objective only. ``max_norm``: largest Euclidean norm of the
-        gradient of each optimizer's parameters; a longer one is scaled down. The sum of the objectives is traced as
-        ``name``: steps of different kinds have names of their own. ``report`` gives further values to trace. A
-        non-finite value ends the run within 100 steps, as failed, and the first bad step is named.
+        An optimizer moves by the gradient of its own objective only, and no other parameter gets one. ``max_norm``:
+        largest Euclidean norm of the gradient of each optimizer's parameters; a longer one is scaled down. The sum of
+        the objectives is traced as ``name``: steps of different kinds have names of their own. ``report`` gives further
+        values to trace. A non-finite value ends the run within 100 steps, as failed, and the first bad step is named.
         """
         pairs = [args] if isinstance(args[0], Tensor) else list(args)
         take_step(pairs, max_norm)
