@@ -115,6 +115,22 @@ def test_a_plan_says_which_methods_have_which_preset(pubench: Run, tmp_path: Pat
         assert [line for line in said if "preset" in line] == lines
 
 
+def test_a_method_is_chosen_by_the_name_of_its_row_or_by_its_key(pubench: Run, tmp_path: Path) -> None:
+    """A key that is a row's name too is that row."""
+    rows = [
+        {"key": "upu", "name": "slow"},
+        {"key": "nnpu"},
+        {"key": "nnpu", "name": "nnpu short", "config": {"epochs": 1}},
+    ]
+    write(tmp_path, methods=rows, seeds=[2])
+    assert pubench("study", "plan", "short.yaml").returncode == 0
+    for chosen, runs in {"slow": 1, "upu": 1, "nnpu": 1, "nnpu short": 1, "upu,nnpu short": 2}.items():
+        said = pubench("study", "status", "short.yaml", "--only", f"method={chosen}")
+        assert f"{runs} to run" in said.stdout, said
+    refused = pubench("study", "status", "short.yaml", "--only", "method=vpu")
+    assert "no run has method vpu; there are slow, nnpu, nnpu short" in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

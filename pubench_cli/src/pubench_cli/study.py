@@ -112,7 +112,10 @@ def _execution(request: Request) -> ExecutionSpec:
 
 
 def chosen_runs(plan: FrozenPlan, only: Sequence[str]) -> list[PlannedRun]:
-    """The runs that fit every ``NAME=VALUES``. Raises RequestError for a name or a value that none has."""
+    """The runs that fit every ``NAME=VALUES``; a method goes by its row's name, and by its key if no row is named so.
+
+    Raises RequestError for a name or a value that no run has.
+    """
     runs = list(plan.runs)
     for text in only:
         name, equals, values = text.partition("=")
@@ -122,10 +125,11 @@ def chosen_runs(plan: FrozenPlan, only: Sequence[str]) -> list[PlannedRun]:
                 f"--only {shortened(text)}: NAME=VALUES is right, with a name of {', '.join(CONDITIONS)}"
             )
         known = dict.fromkeys(str(run.facts.get(name)) for run in plan.runs)
+        keys = {run.method for run in plan.runs} - set(known) if name == "method" else set()
         for value in wanted:
-            if value not in known:
+            if value not in known and value not in keys:
                 raise RequestError(f"--only {shortened(text)}: no run has {name} {value}; there are {', '.join(known)}")
-        runs = [run for run in runs if str(run.facts.get(name)) in wanted]
+        runs = [run for run in runs if str(run.facts.get(name)) in wanted or run.method in keys.intersection(wanted)]
     if not runs:
         raise RequestError(f"--only {' --only '.join(only)}: no run is left of {len(plan.runs)}")
     return runs
