@@ -179,6 +179,20 @@ def test_a_site_with_scores_can_be_verified(tmp_path: Path) -> None:
         assert (place / "records" / run.run_id / "scores.npz").exists() is with_scores
 
 
+def test_what_a_link_points_to_is_not_published(results: Path, tmp_path: Path) -> None:
+    """A record that others made may have links, which git carries, to files of whoever makes the site."""
+    copy = Path(shutil.copytree(results, tmp_path / "copy"))
+    record = next(copy.glob("*/result.json")).parent
+    (tmp_path / "secret.txt").write_text("a key")
+    for name in ("environment.json", "spec.yaml"):
+        (record / name).unlink(missing_ok=True)
+        (record / name).symlink_to(tmp_path / "secret.txt")
+    said: list[str] = []
+    write.write_site(write.Asked((copy,), tmp_path / "site", figures=False), said.append)
+    assert said == [f"{record.name}: spec.yaml, environment.json not copied, as a link may lead to anything"]
+    assert [path.name for path in (tmp_path / "site" / "records" / record.name).iterdir()] == ["result.json"]
+
+
 def test_rows_give_the_same_table(of_rows: Path) -> None:
     with ROWS.open(newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["criterion"] == "f1"]

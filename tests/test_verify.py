@@ -15,6 +15,13 @@ import numpy as np
 import pytest
 
 import pubench
+from pubench.verifying.spec import plan_here
+from pubench_core.execution.coverage import knowledge_in
+from pubench_core.metric import Measurer
+from pubench_core.records.files import read_scores
+from pubench_core.records.measures import measures_of
+from pubench_core.records.scores import scores_of
+from pubench_core.results import Result
 from pubench_core.study.export import SUMS
 
 UPU, PN = "upu", "pn"
@@ -182,6 +189,12 @@ SCORES: Mapping[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "other labels": (lambda a: a.update(test_labels=1 - a["test_labels"]), "positive test rows, its result"),
     "an array that is gone": (lambda a: a.pop("test_rows"), "scores.npz has no test_rows"),
     "a state that is gone": (lambda a: [a.pop(n) for n in list(a) if "_scores_" in n], "has no scores of the epoch"),
+    "no column": (lambda a: a.update(test_rows=np.array(3)), "test_rows is not a column of numbers"),
+    "texts": (lambda a: a.update({_state(a, "test"): np.full(180, "x")}), "is not a column of numbers"),
+    "labels that are none": (
+        lambda a: a.update(test_labels=a["test_labels"] + 6),
+        "test_labels has other labels than 0 and 1",
+    ),
     "too few": (
         lambda a: a.update({_state(a, "validation"): a[_state(a, "validation")][:-1]}),
         "rows, validation_rows",
@@ -210,7 +223,107 @@ def test_scores_that_give_the_same_measures_are_found_by_running_again(copied: C
     assert "on the same machine with the same versions" in found.problems[0].what
 
 
+def _elsewhere(folder: Path) -> None:
+    """Says that the run was computed on another processor."""
+    edit(folder / "environment.json", _put("cpu", value="another processor"))
+
+
+def _scaled(folder: Path, criterion: str, change: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> None:
+    """Changes the test scores of the epoch that a criterion chose, and every measure of them as its plugin gives it."""
+    state = json.loads((folder / "result.json").read_text())["criteria"][criterion]["snapshot"]
+    name = f"test_scores_{state}"
+    edit_scores(folder, lambda a: a.update({name: change(a[name], a["test_labels"]).astype(a[name].dtype)}))
+
+
+def _with_measures(folder: Path, changed: set[str]) -> None:
+    """Puts the measures of its scores into a record, and that the decisions by these criteria are not all alike."""
+    result = Result.model_validate_json((folder / "result.json").read_bytes())
+    arrays = read_scores(folder)
+    plan = plan_here(result, Path("."))
+    knowledge = knowledge_in(arrays, result)
+    measured = {
+        name: measures_of(scores_of(arrays, one.snapshot), knowledge, list(result.metrics), Measurer(plan.metrics))
+        for name, one in result.criteria.items()
+    }
+
+    def put(content: dict[str, Any]) -> None:
+        for name, parts in measured.items():
+            content["criteria"][name]["measures"]["test"] = {
+                key: measure.model_dump(mode="json") for key, measure in parts["test"].items()
+            }
+        for name in changed:
+            content["criteria"][name]["warnings"] = []
+
+    edit(folder / "result.json", put)
+
+
+def test_a_perfect_criterion_is_found_by_running_again_whatever_machine_is_named(copied: Callable[[str], Path]) -> None:
+    folder = copied(UPU)
+    recorded = json.loads((folder / "result.json").read_text())
+    states = {name: one["snapshot"] for name, one in recorded["criteria"].items()}
+    other = next(name for name, state in states.items() if state != states[recorded["selected"]])
+    _scaled(folder, other, lambda scores, truth: np.where(truth == 1, 1.0, -1.0))
+    _with_measures(folder, {name for name, state in states.items() if state == states[other]})
+    assert said(folder) == []
+    _elsewhere(folder)
+    found = pubench.verify(folder.parent, rerun=1)
+    assert "though hardware are others" in found.problems[0].what
+
+
+def test_on_another_machine_measures_may_differ_a_little_and_scores_at_will(copied: Callable[[str], Path]) -> None:
+    folder = copied(UPU)
+    for criterion in ("pa", "last"):
+        _scaled(folder, criterion, lambda scores, truth: scores * 2)
+    assert [problem.what.partition(",")[0] for problem in pubench.verify(folder.parent).problems] == [
+        "carried out again"
+    ]
+    _elsewhere(folder)
+    found = pubench.verify(folder.parent, rerun=1)
+    assert found.ok
+    assert (found.again[0].identical, found.again[0].largest) == (False, 0)
+
+
+def test_a_false_number_of_epochs_is_found_by_running_again(copied: Callable[[str], Path]) -> None:
+    folder = copied(UPU)
+    edit(folder / "result.json", _put("epochs", value=1))
+    assert said(folder) == []
+    found = pubench.verify(folder.parent, rerun=1)
+    assert [p.what for p in found.problems] == [
+        "carried out again, it gives the same scores, and 3 epochs, where it says 1"
+    ]
+
+
+def test_no_record_chooses_the_data_that_it_is_checked_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pull request could bring data in which a feature is the label."""
+    rng = np.random.default_rng(0)
+    for root in ("here", "theirs"):
+        labels = np.arange(4601) % 2
+        features = rng.random((4601, 57)).round(3)
+        if root == "theirs":
+            features[:, 0] = labels
+        (tmp_path / root / "spambase").mkdir(parents=True)
+        np.savetxt(tmp_path / root / "spambase" / "spambase.data", np.column_stack([features, labels]), "%g", ",")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pubench.PubenchWarning)
+        made = pubench.run(
+            "upu", "spambase", config={"epochs": 1}, results=tmp_path / "results", data_root=tmp_path / "theirs",
+            tracking=False,
+        )  # fmt: skip
+    assert pubench.verify(made.folder, rerun=1, data_root=tmp_path / "theirs").ok
+    monkeypatch.setenv("PUBENCH_DATA", str(tmp_path / "here"))
+    found = pubench.verify(made.folder, rerun=1)
+    assert [problem.what for problem in found.problems] == [
+        "it is of other code than is installed (changed: data spambase)"
+    ]
+
+
 # -------------------------------------------------------------------- files
+
+
+def _linked(folder: Path) -> None:
+    elsewhere = folder.parent.parent / "environment.json"
+    (folder / "environment.json").rename(elsewhere)
+    (folder / "environment.json").symlink_to(elsewhere)
 
 
 FILES: Mapping[str, tuple[Callable[[Path], Any], str]] = {
@@ -223,6 +336,12 @@ FILES: Mapping[str, tuple[Callable[[Path], Any], str]] = {
     "half of scores.npz": (lambda f: _cut(f / "scores.npz"), "scores.npz cannot be read"),
     "half of environment.json": (lambda f: _cut(f / "environment.json"), "environment.json cannot be read"),
     "no scores at all": (lambda f: (f / "scores.npz").write_bytes(b""), "scores.npz cannot be read"),
+    "a spec too deep to read": (lambda f: (f / "spec.yaml").write_text("[" * 20_000), "spec.yaml cannot be read"),
+    "a link": (_linked, "environment.json is a link to a file elsewhere"),
+    "threads that nothing ran with": (
+        lambda f: edit(f / "environment.json", _put("threads", value=64)),
+        "environment.json is not that of its result: threads is 64 there and 1 here",
+    ),
     "another name": (lambda f: f.rename(f.with_name("f" * 16)), f"its folder is called {'f' * 16}"),
 }
 

@@ -14,7 +14,7 @@ import typer
 from ..choices import Format, PairedTest, PredictFormat, any_key, criteria
 from ..options import MACHINE, RUN, Given, takes
 from ..process import Over
-from .shared import PrintFormat, RecordedRoot, RecordedRun, Results, TestMeasure
+from .shared import PrintFormat, RecordedRun, Results, TestMeasure
 
 
 @takes()
@@ -149,7 +149,10 @@ def reproduce(
         typer.Option(help="Where the table of a run on a table of your own is now. (default: the record's)"),
     ] = None,
     test: Annotated[Path | None, typer.Option(help="Where its test rows are now. (default: the record's)")] = None,
-    data_root: RecordedRoot = None,
+    data_root: Annotated[
+        Path | None,
+        typer.Option("--data-root", help="Folder of data files. (default: the record's, where it is here)"),
+    ] = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda:0. (default: the record's)")] = None,
     threads: Annotated[int | None, typer.Option(help="CPU threads. (default: the record's)", min=1, max=1024)] = None,
     format: PrintFormat = Format.table,

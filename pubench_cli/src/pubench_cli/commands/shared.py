@@ -19,8 +19,4 @@ NamingCriterion = Annotated[
 ]
 Results = Annotated[Path, typer.Option(help="Folder of records.")]
 Root = Annotated[Path | None, typer.Option("--data-root", help=option("--data-root").help)]
-#: For commands that carry out what a record has: data are where they were then, unless something else is said.
-RecordedRoot = Annotated[
-    Path | None, typer.Option("--data-root", help="Folder of data files. (default: the record's, where it is here)")
-]
 RecordedRun = Annotated[str, typer.Argument(help="Run id, its first digits, or the run's folder.", autocompletion=runs)]

@@ -14,7 +14,7 @@ import typer
 
 from ..choices import Format, studies
 from ..process import Over
-from .shared import NamingCriterion, PrintFormat, RecordedRoot, TestMeasure
+from .shared import NamingCriterion, PrintFormat, Root, TestMeasure
 
 
 class By(StrEnum):
@@ -60,7 +60,7 @@ def verify(
         typer.Option(help="How much a test measure may differ on another machine.", min=0, max=1),
     ] = 0.02,
     seed: Annotated[int | None, typer.Option(help="Which runs to choose. (default: nobody can foresee it)")] = None,
-    data_root: RecordedRoot = None,
+    data_root: Root = None,
     format: PrintFormat = Format.table,
 ) -> None:
     """Check records that others made: files, specs, code, measures from stored scores; run some of them again.

@@ -65,6 +65,8 @@ def _print(found: Verification) -> None:
         console.print(said(str(problem)), markup=False, soft_wrap=True)
     for one in found.again:
         same = "the same scores to the last bit" if one.identical else f"test measures within {one.largest:.4g}"
+        if one.other_epochs:
+            same += f"; another epoch, and not compared, by {', '.join(one.other_epochs)}"
         console.print(f"{one.run_id}: carried out again in {one.seconds:.1f} s: {same}", markup=False, soft_wrap=True)
     derived = found.records - found.without_scores
     console.print(

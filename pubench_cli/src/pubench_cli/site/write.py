@@ -64,7 +64,7 @@ def write_site(asked: Asked, say: Callable[[str], None] = lambda text: None) -> 
     try:
         shutil.rmtree(aside, ignore_errors=True)
         aside.mkdir(parents=True)
-        files = _copied(collected, aside, with_scores=asked.with_scores)
+        files = _copied(collected, aside, say, with_scores=asked.with_scores)
         records = {run_id: mine[0][1] for run_id, mine in files.items()}
         site = Site(asked.title, collected, tuple(protocols), tuple(notes), records, files, asked.figures)
         pages = 0
@@ -111,8 +111,13 @@ def _put(aside: Path, out: Path) -> None:
 # -------------------------------------------------------------------- data files
 
 
-def _copied(collected: Collected, place: Path, *, with_scores: bool) -> dict[str, tuple[tuple[str, str], ...]]:
-    """Copies records and files of rows, each folder with its checksums; run id -> (name, address), the result first."""
+def _copied(
+    collected: Collected, place: Path, say: Callable[[str], None], *, with_scores: bool
+) -> dict[str, tuple[tuple[str, str], ...]]:
+    """Copies records and files of rows, each folder with its checksums; run id -> (name, address), the result first.
+
+    What a link points to is not published, but for results, which were read as such.
+    """
     wanted = (RESULT, SPEC, ENVIRONMENT, *((SCORES,) if with_scores else ()))
     found: dict[str, tuple[tuple[str, str], ...]] = {}
     sums: dict[str, list[str]] = {RECORDS: [], ROWS: []}
@@ -127,6 +132,10 @@ def _copied(collected: Collected, place: Path, *, with_scores: bool) -> dict[str
             found[run.run_id] = (("rows", f"{ROWS}/{rows[run.folder]}"),)
             continue
         names = [name for name in wanted if (run.folder / name).is_file()]
+        links = [name for name in names if name != RESULT and (run.folder / name).is_symlink()]
+        if links:
+            say(f"{run.run_id}: {', '.join(links)} not copied, as a link may lead to anything")
+        names = [name for name in names if name not in links]
         sums[RECORDS] += [_copy(run.folder / name, place / RECORDS, f"{run.run_id}/{name}") for name in names]
         found[run.run_id] = tuple((name, f"{RECORDS}/{run.run_id}/{name}") for name in names)
     for folder, lines in sums.items():

@@ -11,6 +11,9 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
+from pubench_core.data.roots import data_root as default_root
+from pubench_core.specs import ExecutionSpec
+
 from ..words import InvalidRequest, said
 from .folder import compared_sums, records_in
 from .found import Again, Problem, Verification
@@ -40,7 +43,8 @@ def verify(
     ``rerun``: how many runs are carried out again, chosen at random (by ``seed``, if one is given) among those without
     a problem. Their scores must be the same bits, or, where processor, versions or threads are others, no test measure
     may differ by more than ``tolerance``. Scores that were changed together with all that is derived from them are
-    found in this way only. ``progress``: called with a line about each thing worth saying.
+    found in this way only. ``data_root``: folder of data files, by default ``PUBENCH_DATA``, else that in the user's
+    cache, never one that a record names. ``progress``: called with a line about each thing worth saying.
 
     Raises InvalidRequest (a ValueError) for a folder without records, or numbers out of bounds.
 
@@ -58,14 +62,15 @@ def verify(
     records, problems = records_in(place)
     say = (lambda text: progress(said(text))) if progress is not None else _silent
     sums, apart = compared_sums(place)
-    look = Look(Path(data_root) if data_root is not None else None, sums, say)
+    root = default_root(ExecutionSpec(data_root=None if data_root is None else Path(data_root))).path
+    look = Look(root, sums, say)
     problems = [*problems, *apart, *(problem for record in records for problem in look.at(record))]
     bad = {problem.of for problem in problems}
     sound = [record for record in records if record.result.run_id not in bad]
     drawn = random.SystemRandom() if seed is None else random.Random(seed)  # nobody can foresee the first
     again = []
     for record in drawn.sample(sound, min(rerun, len(sound))):
-        found = carried_out_again(record, tolerance, look.data_root, say)
+        found = carried_out_again(record, tolerance, root, say)
         if isinstance(found, Problem):
             problems.append(found)
         else:

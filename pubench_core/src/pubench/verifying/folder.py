@@ -14,7 +14,7 @@ from pubench_core.errors import RecordError, shortened
 from pubench_core.records.files import ENVIRONMENT, RESULT, SPEC
 from pubench_core.records.record import Record, read_record
 from pubench_core.records.store import RecordStore
-from pubench_core.results import Environment
+from pubench_core.results import Environment, Result
 from pubench_core.study.export import SUMS
 
 from ..words import InvalidRequest
@@ -82,16 +82,24 @@ def _other_file(place: Path, inside: PurePosixPath, listed: str) -> Problem | No
     return None if now == listed else Problem(of, f"{inside.name} is not the file that {SUMS} lists")
 
 
-def wrong_files(folder: Path, sums: Mapping[str, str] | None) -> Iterator[str]:
-    """Of a record: files that every record has, and none that the list of checksums does not know."""
+def wrong_files(folder: Path, result: Result, sums: Mapping[str, str] | None) -> Iterator[str]:
+    """Of a record: files that every record has, none elsewhere, and none that the list of checksums does not know."""
     for name in (SPEC, ENVIRONMENT):
         if not isfile(folder / name):
             yield f"{name} is missing"
     if isfile(folder / ENVIRONMENT):
         try:
-            Environment.model_validate_json((folder / ENVIRONMENT).read_bytes())
+            environment = Environment.model_validate_json((folder / ENVIRONMENT).read_bytes())
         except (OSError, ValidationError) as error:
             yield f"{ENVIRONMENT} cannot be read: {shortened(' '.join(str(error).split()))}"
+        else:
+            for name in ("threads", "device"):
+                there, here = getattr(environment, name), getattr(result, name)
+                if there != here:
+                    yield f"{ENVIRONMENT} is not that of its result: {name} is {there} there and {here} here"
+    for path in sorted(folder.iterdir()):
+        if path.is_symlink():
+            yield f"{path.name} is a link to a file elsewhere"
     if sums is not None:
         for path in sorted(folder.iterdir()):
             if f"{folder.name}/{path.name}" not in sums:

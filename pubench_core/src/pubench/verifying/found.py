@@ -20,12 +20,16 @@ class Problem:
 
 @dataclass(frozen=True)
 class Again:
-    """A run carried out again. ``identical``: every score is the same bits; ``largest``: difference of a measure."""
+    """A run carried out again. ``identical``: every score is the same bits; ``largest``: difference of a measure.
+
+    ``other_epochs``: criteria that chose another epoch now, whose measures were not compared.
+    """
 
     run_id: str
     identical: bool
     largest: float
     seconds: float
+    other_epochs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -20,29 +20,33 @@ from .spec import granted, other_spec, plan_here, told
 
 @dataclass
 class Look:
-    """What is looked up once for all records. ``sums``: path -> checksum, where there is a list.
+    """What is looked up once for all records. ``data_root``: folder of data files; ``sums``: path -> checksum, where
+    there is a list.
 
     ``without_scores``: how many records there were so far whose measures could not be derived again; ``notes``: what a
     reader must know beside the problems, each once.
     """
 
-    data_root: Path | None
+    data_root: Path
     sums: Mapping[str, str] | None
     say: Callable[[str], None]
     without_scores: int = 0
     notes: dict[str, None] = field(default_factory=dict)
     _digests: Digests = field(default_factory=Digests)
+    _derived: int = 0
 
     def at(self, record: Record) -> list[Problem]:
         """What is wrong with a record."""
-        run_id = record.result.run_id
-        return [Problem(run_id, text) for text in self._wrong(record)]
+        run_id, derived = record.result.run_id, self._derived
+        problems = [Problem(run_id, text) for text in self._wrong(record)]
+        self.without_scores += self._derived == derived
+        return problems
 
     def _wrong(self, record: Record) -> Iterator[str]:
         result, folder = record.result, record.folder
         if folder.resolve().name != result.run_id:
             yield f"its folder is called {shortened(folder.resolve().name)}"
-        yield from wrong_files(folder, self.sums)
+        yield from wrong_files(folder, result, self.sums)
         yield from self._missing_scores(record)
         yield from other_spec(result, folder)
         try:
@@ -61,13 +65,13 @@ class Look:
             except RecordError as error:
                 yield str(error)
                 return
+            self._derived += 1
             yield from other_measures(plan, result, arrays, self._note)
 
     def _missing_scores(self, record: Record) -> Iterator[str]:
         """Scores that are not there, where nothing says that they were left out."""
         if isfile(record.folder / SCORES):
             return
-        self.without_scores += 1
         if self.sums is None:  # whatever its spec says: whoever changes measures can change that too
             yield f"{SCORES} is missing, so its measures cannot be derived again"
 

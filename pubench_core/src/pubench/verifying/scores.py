@@ -69,6 +69,10 @@ def _shapes(result: Result, arrays: Arrays) -> Iterator[str]:
                 yield f"{SCORES}: {name} has {array.shape[0] if array.ndim else 0} rows, {part}_rows has {len(rows)}"
             elif array.dtype.kind == "f" and not np.isfinite(array).all():
                 yield f"{SCORES}: {name} has values that are not finite"
+    for name in ("test_labels", "validation_labels"):
+        if name in arrays and not np.isin(arrays[name], (0, 1)).all():
+            yield f"{SCORES}: {name} has other labels than 0 and 1"
+            return
     test = result.data.test
     if test is not None and len(arrays["test_rows"]) != test.rows:
         yield f"{SCORES} has {len(arrays['test_rows'])} test rows, its result {test.rows}"

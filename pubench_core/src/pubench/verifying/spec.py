@@ -16,7 +16,6 @@ from pubench_core.results import Result
 from pubench_core.specs import RunSpec
 
 from ..grouping import by_path
-from ..reproducing import data_root_for
 from .measures import close
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ def other_spec(result: Result, folder: Path) -> Iterator[str]:
         return
     try:
         written = RunSpec.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, ValidationError) as error:
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, ValidationError, RecursionError) as error:
         yield f"{SPEC} cannot be read: {shortened(' '.join(str(error).split()))}"
         return
     mine, theirs = (by_path(spec.model_dump(mode="json")) for spec in (result.spec, written))
@@ -43,13 +42,16 @@ def other_spec(result: Result, folder: Path) -> Iterator[str]:
         )
 
 
-def plan_here(result: Result, data_root: Path | None) -> Plan:
-    """What its spec means under what is installed. Raises RequestError, PluginError where it means nothing."""
+def plan_here(result: Result, data_root: Path) -> Plan:
+    """What its spec means under what is installed, with the data of a folder that the record does not choose.
+
+    Raises RequestError, PluginError where it means nothing.
+    """
     from pubench_core.plugins.registry import registry
     from pubench_core.request import Layer, resolve
 
     spec = result.spec.model_dump(mode="json")
-    spec["execution"] |= {"data_root": data_root_for(result, data_root), "encoder": None, "device": "auto"}
+    spec["execution"] |= {"data_root": str(data_root), "encoder": None, "device": "auto"}
     return resolve([Layer(spec)], registry())
 
 

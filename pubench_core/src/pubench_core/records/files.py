@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import yaml
 
-from ..errors import Hint, RecordError
+from ..errors import Hint, RecordError, shortened
 
 #: Files of a run folder. ``result.json`` is written last: a folder without it is not a record.
 RESULT = "result.json"
@@ -110,16 +110,24 @@ def ids_in(folder: Path) -> dict[str, list[str]]:
 
 
 def read_scores(folder: Path, name: str = SCORES) -> Arrays:
-    """The arrays of a record's ``scores.npz``, or of its file of training scores. Raises RecordError if they cannot be
-    read.
+    """The arrays of a record's ``scores.npz``, or of its file of training scores: each a column of numbers.
+
+    Raises RecordError if they cannot be read, or are something else.
     """
     try:
         with (folder / name).open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            return dict(stored)
+            arrays = dict(stored)
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise RecordError(
             f"{folder / name} cannot be read ({_reason(error)}); move the record away", hint=Hint("run again")
         ) from error
+    for array_name, array in arrays.items():
+        if array.ndim != 1 or array.dtype.kind not in "biuf":
+            raise RecordError(
+                f"{folder / name} is damaged: {shortened(array_name)} is not a column of numbers; move the record away",
+                hint=Hint("run again"),
+            )
+    return arrays
 
 
 def _reason(error: Exception) -> str:
