@@ -127,10 +127,13 @@ def test_another_measure_in_the_record_is_shown_with_the_difference(copy: Path, 
         plain["criteria"][result.selected]["measures"]["test"]["accuracy"]["value"] = accuracy - 0.25
 
     change_result(copy, lower)
-    _, found = reproduced(pubench, copy)
+    code, found = reproduced(pubench, copy)
     (mine,) = [o for o in found["measures"] if (o["criterion"], o["metric"]) == (result.selected, "accuracy")]
     assert mine["difference"] == pytest.approx(0.25)
-    assert found["identical"]  # of the scores, which are what a run computes
+    assert (code, found["identical"]) == (1, True)  # of the scores, which are what a run computes
+    said = pubench("reproduce", copy).stdout.splitlines()
+    given = f"accuracy by {result.selected} is {accuracy - 0.25:.6g} in the record; its scores give {accuracy:.6g}"
+    assert given in said
 
 
 def test_a_record_without_scores_is_compared_by_its_measures(copy: Path, pubench: Run) -> None:

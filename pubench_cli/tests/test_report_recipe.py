@@ -43,6 +43,15 @@ RUNS: dict[str, dict[str, Any]] = {
         "prior": 0.4,
         "seed": 42,
     },
+    "drawn rows, an estimated prior, what is not finite": {
+        "method": {"key": "nnpu", "calibrate": "off"},
+        "data": {"key": "digits", "scheme": "one-sample", "total": 600},
+        "mechanism": {"positive_rate": 0.2},
+        "prior": "estimated:bbe",
+        "prior_scorer": "bagged-nets",
+        "selection": {"non_finite": "stop"},
+        "seed": 7,
+    },
 }
 
 
@@ -61,7 +70,9 @@ def test_the_command_is_that_of_the_run(name: str, pubench_in: Callable[..., Any
     assert words[:2] == ["pubench", "run"]
     done = pubench_in(tmp_path)(*words[1:], "--dry-run", "--format", "json")
     assert done.returncode == 0, done.stderr
-    assert resolve([Layer(json.loads(done.stdout))], registry()).run_id == plan.run_id
+    found = resolve([Layer(json.loads(done.stdout))], registry())
+    assert found.run_id == plan.run_id
+    assert found.spec.selection == plan.spec.selection
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -70,7 +81,7 @@ def test_the_call_is_that_of_the_run(name: str, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("pubench.running.carry_out", lambda found, **how: found)
     found = eval(recipe_of(plan.spec).python, {"pubench": pubench})
     assert found.run_id == plan.run_id
-    assert found.spec.selection.criterion == plan.spec.selection.criterion
+    assert found.spec.selection == plan.spec.selection
 
 
 def test_a_table_of_ones_own_is_named_with_its_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

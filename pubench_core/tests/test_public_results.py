@@ -395,7 +395,7 @@ def test_runs_with_warnings_are_named() -> None:
 
 def test_a_table_is_a_frame_too() -> None:
     frame = Results([*by_seed("nnpu", [0.6, 0.8]), run(0.9, "pn", oracle=True)]).table().to_frame()
-    assert frame.columns.tolist() == ["method", "data", "oracle", "mean", "std", "n", "seeds", "best"]
+    assert frame.columns.tolist() == ["method", "data", "oracle", "mean", "std", "n", "seeds", "alike", "best"]
     assert frame["mean"].tolist() == [pytest.approx(0.7), 0.9]
     assert frame["oracle"].tolist() == [False, True]
     assert math.isnan(frame["std"][1])
@@ -457,6 +457,7 @@ def test_what_is_special_to_a_data_set_does_not_tell_columns_apart() -> None:
         ({"config__lr": 0.1}, ["nnpu [lr=0.01]", "nnpu [lr=0.1]"]),
         ({"prior": 0.4}, ["nnpu [prior=true]", "nnpu [prior=0.4]"]),
         ({"backbone__key": "cnn"}, ["nnpu [backbone=mlp]", "nnpu [backbone=cnn]"]),
+        ({"prior_scorer": "backbone"}, ["nnpu", "nnpu [prior_scorer=backbone]"]),
         ({"method__calibrate": "off"}, ["nnpu", "nnpu [calibrate=off]"]),
         ({"method__preset": "quick"}, ["nnpu", "nnpu [preset=quick]"]),
         ({"method__preset": "quick", "config__lr": 0.1}, ["nnpu", "nnpu [preset=quick]"]),
@@ -682,6 +683,52 @@ def test_methods_that_are_all_alike_are_not_told_apart() -> None:
     found = friedman({m: {"one": 0.5, "two": 0.6} for m in "abc"})
     assert (found.average_ranks, found.chi2, found.p) == ((2.0, 2.0, 2.0), 0.0, 1.0)
     assert not found.differ("a", "b")
+
+
+def test_means_that_are_equal_but_for_the_last_bit_share_a_rank() -> None:
+    """So many decisions of 114 are right: the sums over seeds are equal, the means of shares are not."""
+    counts = {"nnpu": (94, 103, 107), "vpu": (97, 100, 107), "upu": (90, 91, 92)}
+    shares = {method: [count / 114 for count in found] for method, found in counts.items()}
+    means = [sum(shares[method]) / 3 for method in ("nnpu", "vpu")]
+    assert means[0] != means[1]
+    runs = [one for method, found in shares.items() for data in ("a", "b", "c") for one in by_seed(method, found, data)]
+    ranks = Results(runs).significance("accuracy").ranks
+    assert ranks is not None
+    assert dict(zip(ranks.methods, ranks.average_ranks, strict=True)) == {"nnpu": 1.5, "vpu": 1.5, "upu": 3.0}
+    assert ranks.f < math.inf
+    best = Results(runs).table("accuracy").cells
+    assert [best[method, "a"].best for method in counts] == [True, True, False]
+
+
+def test_differences_that_are_equal_but_for_the_last_bit_are_ties() -> None:
+    """Wilcoxon's test of counts and of the same counts as shares is one test."""
+    first, second = [301, 290, 288, 305, 310, 299, 282], [300, 288, 290, 302, 309, 297, 285]
+    shares = [[count / 360 for count in counts] for counts in (first, second)]
+    assert len({abs(x - y) for x, y in zip(*shares, strict=True)}) > 3  # three different ones of counts
+    assert wilcoxon(*shares) == wilcoxon(first, second)
+
+
+def test_settings_of_one_data_set_are_not_ranked_as_several_data_sets() -> None:
+    methods = {"nnpu": 0.9, "vpu": 0.8, "upu": 0.7}
+    runs = [run(value, method, mechanism__c=c) for method, value in methods.items() for c in (0.1, 0.2, 0.3)]
+    found = Results(runs).significance("accuracy")
+    assert found.ranks is None
+    assert found.no_ranks.startswith("several columns are of one data set (digits)")
+    two = [run(value, method, data) for method, value in methods.items() for data in ("digits", "toy")]
+    assert Results(two).significance("accuracy").ranks is not None
+
+
+def test_runs_that_decide_every_row_alike_are_counted_in_their_cell() -> None:
+    alike = ("all 360 test rows are decided positive",)
+    runs = by_seed("nnpu", [0.5, 0.6])
+    chosen = runs[0].result.criteria["pa"].model_copy(update={"warnings": alike})
+    result = runs[0].result.model_copy(update={"criteria": {**runs[0].result.criteria, "pa": chosen}})
+    assert chosen.decided_alike
+    table = Results([RunResult(result, runs[0].folder), runs[1]]).table("accuracy")
+    assert table.cells["nnpu", "digits"].alike == 1
+    assert "55.00 ± 7.07 (2) !1" in str(table)
+    assert "!n: n of its runs decide every row alike" in str(table)
+    assert "!" not in str(Results(runs).table("accuracy"))
 
 
 def test_methods_in_the_same_order_everywhere_give_an_infinite_f() -> None:

@@ -53,6 +53,14 @@ def test_the_same_values_on_other_seeds_share_a_rank() -> None:
     assert ranks == {"m0": 1.5, "m1": 1.5, "m2": 3.0}
 
 
+def test_intervals_draw_the_same_seeds_for_all_methods() -> None:
+    """A method that is better with every seed is first in every draw, however much seeds differ."""
+    hard = np.linspace(0.1, 0.9, 5)
+    values = values_of(np.array([[hard, hard - 0.001, hard - 0.002]] * 2))
+    found = rank_intervals(values, complete_part(values, ["m0", "m1", "m2"]), higher_is_better=True)
+    assert [(one.rank, one.interval) for one in found] == [(1, (1, 1)), (2, (2, 2)), (3, (3, 3))]
+
+
 def test_average_ranks_are_those_of_scipy_and_of_friedman() -> None:
     scores = np.random.default_rng(1).normal(size=(5, 4, 3))
     values = values_of(scores)

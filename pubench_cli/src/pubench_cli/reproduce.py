@@ -52,7 +52,7 @@ def reproduce_run(
         print_json({"record": str(folder), **found.to_dict()})
     else:
         _print(found, folder)
-    return found.identical
+    return found.identical and not found.other_measures
 
 
 def _print(found: Reproduction, folder: Path) -> None:
@@ -64,6 +64,8 @@ def _print(found: Reproduction, folder: Path) -> None:
         markup=False,
     )
     console.print(found.verdict, style="" if found.identical else "yellow", markup=False)
+    for one in found.other_measures:
+        console.print(str(one), style="yellow", markup=False, soft_wrap=True)
     if not found.identical:
         _print_scores(found)
         _print_measures(found)

@@ -8,6 +8,7 @@ differ in either are never averaged; they get rows and columns of their own, nam
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,8 @@ from .running import RunResult
 
 #: One encoder for all: json.dumps makes one for every call.
 _as_json = json.JSONEncoder(sort_keys=True).encode
+#: First parts of the fields that are a method's own.
+_OWN = ("method", "backbone", "prior", "prior_scorer")
 #: Field of a run's identity -> what a label calls it. The others keep the last part of their path.
 _SHORT = {"mechanism.key": "mechanism", "backbone.key": "backbone", "validation.fraction": "validation"}
 #: Fields of the problem that mean the same on every data set: where they differ at all, every column says its value.
@@ -82,6 +85,18 @@ class Grid:
         """The runs of a cell, which may be none."""
         return self.cells.get((row, column), Cell({}))
 
+    @property
+    def repeated(self) -> tuple[str, ...]:
+        """Data sets that several columns are of, in other settings."""
+        found = {column: _table_of(cell) for (_, column), cell in self.cells.items()}
+        return tuple(key for (key, _), n in Counter(found.values()).items() if n > 1)
+
+
+def _table_of(cell: Cell) -> tuple[str, str]:
+    """(Key of its data set, checksum of a table of one's own)."""
+    data = spec_of(next(iter((*cell.runs.values(), *cell.failures)))).data
+    return data.key, data.own.sha256 if data.own is not None else ""
+
 
 #: Stands for hyper-parameters that were chosen among draws, for every run by itself.
 _DRAWN = "method.draws"
@@ -103,7 +118,7 @@ class _Place:
         flat = by_path(spec.identity())
         flat["method.preset"] = spec.method.preset
         words = {field: _as_json(value) for field, value in flat.items()}
-        setup = [field for field in words if field.split(".")[0] in ("method", "backbone", "prior")]
+        setup = [field for field in words if field.split(".")[0] in _OWN]
         own = {field: words[field] for field in setup if not (drawn and field.startswith("method.config."))}
         other = {field: words[field] for field in words if field not in setup and field != "seed"}
         return cls(name, spec.data.key, other, own | ({_DRAWN: '"chosen"'} if drawn else {}), of)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import statistics
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pubench_core.results import Result
@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 class Measured:
     """One cell. ``values``: by seed, where the measure has one; ``seeds``: how many were tried, failed ones included.
 
-    ``best``: the best mean of its column.
+    ``alike``: runs that decide every row alike; ``best``: the best mean of its column.
     """
 
     values: Mapping[int, float]
     seeds: int
+    alike: int = 0
     best: bool = False
 
     @property
@@ -44,8 +45,10 @@ class MeasureTable:
     """A table of methods by data sets. Prints as text; in a notebook as a table.
 
     A cell says ``mean ± sample standard deviation (n)`` over the n seeds that have a value, ``(n of N)`` where fewer
-    than were tried have one, and ``-`` where none has. ``*`` (bold in a notebook) marks the best mean of a column: not
-    of oracle methods, and only where the methods that have values have them for the same seeds.
+    than were tried have one, and ``-`` where none has; ``!n`` where n of its runs decide every row alike. ``*`` (bold
+    in a notebook) marks the best mean of a column, several where they are printed alike: not of oracle methods, and
+    only where the methods that have values have them for the same seeds. ``repeated``: data sets that several columns
+    are of, in other settings.
     """
 
     metric: str
@@ -58,9 +61,10 @@ class MeasureTable:
     oracles: frozenset[str]
     cells: Mapping[tuple[str, str], Measured]
     notes: tuple[str, ...]
+    repeated: tuple[str, ...] = ()
 
     def to_frame(self) -> DataFrame:
-        """One row per cell: method, data, oracle, mean, std, n, seeds, best. Values are not in percent."""
+        """One row per cell: method, data, oracle, mean, std, n, seeds, alike, best. Values are not in percent."""
         import pandas
 
         rows = [
@@ -72,11 +76,12 @@ class MeasureTable:
                 "std": cell.std,
                 "n": len(cell.values),
                 "seeds": cell.seeds,
+                "alike": cell.alike,
                 "best": cell.best,
             }
             for (row, column), cell in self._in_order()
         ]
-        names = ["method", "data", "oracle", "mean", "std", "n", "seeds", "best"]
+        names = ["method", "data", "oracle", "mean", "std", "n", "seeds", "alike", "best"]
         return pandas.DataFrame(rows, columns=names).astype({"mean": float, "std": float})
 
     def __str__(self) -> str:
@@ -84,6 +89,8 @@ class MeasureTable:
         lines = [self._title(), *aligned(["method", *(f"{column} " for column in self.columns)], rows)]
         if any(cell.best for cell in self.cells.values()):
             lines.append("* best of its column" + (", oracle methods apart" if self.oracles else ""))
+        if any(cell.alike for cell in self.cells.values()):
+            lines.append("!n: n of its runs decide every row alike")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
     __repr__ = __str__
@@ -118,6 +125,7 @@ class MeasureTable:
         cell = self.cells[row, column]
         mark = "*" if cell.best else " "
         n = f"({len(cell.values)})" if len(cell.values) == cell.seeds else f"({len(cell.values)} of {cell.seeds})"
+        n += f" !{cell.alike}" if cell.alike else ""
         if cell.mean is None:
             return f"- {n}{mark}"
         spread = "" if cell.std is None else f" ± {self._number(cell.std)}"
@@ -140,7 +148,8 @@ def measured_cells(
         for column in grid.columns:
             cell = grid.cell(row, column)
             found = {seed: _measured(run.result, metric, part, criterion) for seed, run in cell.runs.items()}
-            cells[row, column] = Measured({s: v for s, v in found.items() if isinstance(v, float)}, cell.seeds)
+            alike = sum(_alike(run.result, criterion) for run in cell.runs.values())
+            cells[row, column] = Measured({s: v for s, v in found.items() if isinstance(v, float)}, cell.seeds, alike)
             for reason in dict.fromkeys(value for value in found.values() if isinstance(value, str)):
                 seeds = ", ".join(str(seed) for seed, value in found.items() if value == reason)
                 notes.append(f"{row} on {column}, seed {seeds}: no {metric}: {reason}")
@@ -171,17 +180,18 @@ def _measured(result: Result, metric: str, part: str, criterion: str | None) -> 
     return chosen.undefined or "it was not measured"
 
 
+def _alike(result: Result, criterion: str | None) -> bool:
+    chosen = result.criteria.get(criterion or result.selected)
+    return chosen is not None and chosen.decided_alike
+
+
 def _marked(
     cells: Mapping[tuple[str, str], Measured], competing: Collection[str], column: str, higher_is_better: bool
 ) -> dict[tuple[str, str], Measured]:
-    """The best cells of a column; several where their means are equal."""
-    means = {row: cells[row, column].mean or 0.0 for row in competing}
+    """The best cells of a column; several where their means are printed alike."""
+    means = {row: round(cells[row, column].mean or 0.0, 4) for row in competing}
     best = max(means.values()) if higher_is_better else min(means.values())
-    return {
-        (row, column): Measured(cells[row, column].values, cells[row, column].seeds, best=True)
-        for row, mean in means.items()
-        if mean == best
-    }
+    return {(row, column): replace(cells[row, column], best=True) for row, mean in means.items() if mean == best}
 
 
 def _seeds(values: Mapping[int, float]) -> str:

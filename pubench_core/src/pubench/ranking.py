@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .significance import Values
+from .significance import Values, without_rounding
 
 #: Resamples, and the level of the intervals.
 RESAMPLES, LEVEL = 2000, 0.95
@@ -98,5 +98,5 @@ def rank_intervals(values: Values, part: Complete, *, higher_is_better: bool, se
 
 
 def _means(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Over the last axis; the same numbers in another order have the same mean, to the last bit."""
-    return np.asarray(np.sort(scores, axis=-1).mean(axis=-1))
+    """Over the last axis; numbers in another order, or others with the same mean, have the same to the last bit."""
+    return without_rounding(np.asarray(scores.mean(axis=-1)))

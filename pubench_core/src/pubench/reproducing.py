@@ -85,6 +85,10 @@ class MeasureApart:
         """Now minus recorded; None where one of them has no value."""
         return None if self.recorded is None or self.now is None else self.now - self.recorded
 
+    def __str__(self) -> str:
+        recorded, now = ("no value" if one is None else f"{one:.6g}" for one in (self.recorded, self.now))
+        return f"{self.metric} by {self.criterion} is {recorded} in the record; its scores give {now}"
+
 
 @dataclass(frozen=True)
 class Reproduction:
@@ -110,6 +114,15 @@ class Reproduction:
         return len(set(chosen)) == 1 and all(measure.recorded == measure.now for measure in self.measures)
 
     @property
+    def other_measures(self) -> tuple[MeasureApart, ...]:
+        """Test measures that are not those of the record, though every score is the same: it was changed since, or
+        metrics were.
+        """
+        if not (self.kept_scores and self.identical):
+            return ()
+        return tuple(one for one in self.measures if one.recorded != one.now)
+
+    @property
     def verdict(self) -> str:
         """Whether it is the same, in words."""
         words = "identical" if self.identical else "not identical"
@@ -123,7 +136,7 @@ class Reproduction:
         return f"{words}: {len(self.apart)} of {self.arrays} arrays of scores differ"
 
     def __str__(self) -> str:
-        lines = [self.verdict]
+        lines = [self.verdict, *map(str, self.other_measures)]
         if not self.identical:
             lines += [
                 f"{one.metric} by {one.criterion}: {one.difference:+.6g}"

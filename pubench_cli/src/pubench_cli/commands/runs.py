@@ -159,7 +159,7 @@ def reproduce(
 ) -> None:
     """Run a record's spec again and say whether the scores are the same to the last bit; if not, what differs.
 
-    The record stays as it is. Exit codes: 0 identical, 1 not, 2 a wrong request.
+    The record stays as it is. Exit codes: 0 identical, measures included, 1 not, 2 a wrong request.
     """
     from ..reproduce import reproduce_run
 

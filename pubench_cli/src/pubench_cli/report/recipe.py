@@ -17,7 +17,7 @@ from pubench_core.data.held import in_memory
 from pubench_core.plugins.info import DatasetInfo, MechanismInfo, MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.results import Result
-from pubench_core.specs import DataSpec, RunSpec, UserTableSpec
+from pubench_core.specs import DataSpec, RunSpec, SelectionSpec, UserTableSpec
 
 #: One encoder for all: json.dumps makes one for every call.
 _as_json = json.JSONEncoder(separators=(",", ":")).encode
@@ -113,6 +113,10 @@ def _settings(spec: RunSpec, known: Known) -> dict[str, Any]:
         found["mechanism.variant"] = spec.mechanism.variant
     if spec.method.calibrate != "auto":
         found["method.calibrate"] = spec.method.calibrate
+    if spec.prior_scorer != RunSpec.model_fields["prior_scorer"].default:
+        found["prior_scorer"] = spec.prior_scorer
+    if spec.selection.non_finite != SelectionSpec.model_fields["non_finite"].default:
+        found["selection.non_finite"] = spec.selection.non_finite
     return found
 
 

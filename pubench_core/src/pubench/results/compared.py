@@ -49,6 +49,7 @@ def table_of(
         oracles=grid.oracles,
         cells=cells,
         notes=tuple(note for note in (*grid.notes, *of_cells, *notes) if note),
+        repeated=grid.repeated,
     )
 
 
@@ -71,6 +72,12 @@ def tested(table: MeasureTable, reference: str | None, test: Test, alpha: float)
         for column in table.columns
     }
     ranks, no_ranks, left_out = ranks_of(values, competing, alpha=alpha, higher_is_better=higher_is_better)
+    if table.repeated:
+        ranks, left_out = None, []
+        no_ranks = (
+            f"several columns are of one data set ({', '.join(table.repeated)}), and data sets must be independent of "
+            "each other; where(...) keeps one setting"
+        )
     without = [f"no tests on {data}: {against} has no value there" for data in values if against not in values[data]]
     if table.oracles:
         apart = ", ".join(row for row in table.rows if row in table.oracles)
