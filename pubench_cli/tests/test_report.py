@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made_studies import made_run, made_study, stored
+from made_results import made_failure
+from made_studies import made_run, made_study, run_id_of, stored
 from scipy import stats
 
 from pubench.running import RunResult
@@ -18,7 +19,7 @@ from pubench_cli.report.gather import Gathered, gather, gathered_of
 from pubench_cli.report.model import Cell, Model, model_of
 from pubench_cli.report.page import page
 from pubench_cli.report.statistics import Comparison, check_baseline, comparisons_of
-from pubench_cli.report.tables import sections
+from pubench_cli.report.tables import _signed, sections
 from pubench_cli.report.text import csv_text, latex, markdown
 from pubench_cli.report.write import title_lines
 from pubench_core.engine.train import State
@@ -272,3 +273,62 @@ def test_colors_of_text_have_the_contrast_of_wcag_aa(html: str) -> None:
             for ground in ("paper", "band"):
                 pair = sorted((luminance(colors[text]), luminance(colors[ground])))
                 assert (pair[1] + 0.05) / (pair[0] + 0.05) >= 4.5, (text, ground, scheme)
+
+
+# ---------------------------------------------------------------- names that are code somewhere
+
+STRANGE = "a|b_c 5% & #1\nend"
+
+
+@pytest.fixture(scope="module")
+def strange(tmp_path_factory: pytest.TempPathFactory) -> tuple[Model, list[Comparison]]:
+    """A method whose name every format has to escape, and one of whose runs failed for such a reason."""
+    made = made_study([STRANGE, "[x] vpu"], ["imdb"], [2, 25])
+    folder = stored(tmp_path_factory.mktemp("strange"), made)
+    spec = made[0].spec.model_copy(update={"seed": 42})
+    failure = made_failure(run_id_of(spec), spec=spec, reason='"><img src=x onerror=alert(1)>')
+    (folder / "failed" / f"{failure.run_id}-1").mkdir(parents=True)
+    (folder / "failed" / f"{failure.run_id}-1" / "failure.json").write_text(failure.model_dump_json())
+    model = model_of(gather(str(folder), Path("r"), None), "accuracy", None)
+    return model, comparisons_of(model, "[x] vpu")
+
+
+def test_a_run_that_failed_counts_where_another_seed_has_a_result(strange: tuple[Model, list[Comparison]]) -> None:
+    model, _ = strange
+    found = cell(model, STRANGE, "imdb")
+    assert (len(found.values), found.seeds) == (2, 3)
+    assert found.why == ('non-finite: "><img src=x onerror=alert(1)>',)
+    assert "4 runs, 1 failed" in title_lines(model.gathered)[1]
+
+
+def test_a_name_is_escaped_in_markdown_and_is_one_line(strange: tuple[Model, list[Comparison]]) -> None:
+    model, tests = strange
+    lines = markdown(title_lines(model.gathered), sections(model, tests)).splitlines()
+    cells = [re.split(r"(?<!\\)\|", line)[1].strip() for line in lines if line.startswith("|")]
+    assert r"a\|b\_c 5% & #1 end" in cells
+    assert r"\[x\] vpu" in cells
+
+
+def test_a_name_is_escaped_in_latex_and_is_one_line(strange: tuple[Model, list[Comparison]]) -> None:
+    model, tests = strange
+    lines = latex(title_lines(model.gathered), sections(model, tests)).splitlines()
+    names = [line.partition(" & ")[0] for line in lines if line.endswith(r"\\")]
+    assert r"a\textbar{}b\_c 5\% \& \#1 end" in "\n".join(lines)
+    assert "{[}x] vpu" in names  # after a line break, a bracket is an argument of it
+
+
+def test_a_reason_is_escaped_in_the_page(strange: tuple[Model, list[Comparison]]) -> None:
+    model, tests = strange
+    found = page(model, tests, title_lines(model.gathered))
+    assert "onerror=alert(1)" in found
+    assert "<img" not in found
+
+
+def test_a_difference_that_is_printed_as_nothing_has_no_sign() -> None:
+    assert [_signed(number, 2) for number in (-0.001, 0.001, 0.0, -0.01, 0.01)] == [
+        "0.00",
+        "0.00",
+        "0.00",
+        "-0.01",
+        "+0.01",
+    ]

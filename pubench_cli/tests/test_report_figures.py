@@ -21,7 +21,7 @@ from pubench_cli.report.model import Model, model_of
 from pubench_cli.report.page import page
 from pubench_cli.report.statistics import comparisons_of
 from pubench_core.results import Result
-from pubench_core.specs import MechanismSpec
+from pubench_core.specs import MechanismSpec, ValidationSpec
 
 #: As long as names of methods get, and a few that differ little.
 METHODS = ["nnpu", "pn", *(f"method-of-some-length-{k}" for k in range(24))]
@@ -154,6 +154,28 @@ def test_few_values_of_c_stand_side_by_side_under_each_mechanism(biased: Model) 
     titles = [axes.get_title(loc="left") for axes in drawn["labels"].figure.axes]
     assert titles == ["20news, sar-pusb", "20news, scar", "imdb, sar-pusb", "imdb, scar"]
     assert [text.get_text() for text in drawn["labels"].figure.legends[0].get_texts()] == ["c 0.05", "c 0.5"]
+
+
+def test_what_differs_in_more_than_the_labels_is_not_in_one_panel(tmp_path: Path) -> None:
+    """One c with another validation part, and one mechanism under another scheme, have panels of their own."""
+    results = []
+    for made in made_study(["nnpu", "vpu"], ["imdb"], [2], cs=(0.1, 0.3, 0.5), mechanisms=["scar", "sar-pusb"]):
+        spec = made.spec
+        if spec.mechanism.c == 0.1:
+            spec = spec.model_copy(update={"validation": ValidationSpec(fraction=0.2)})
+        if spec.mechanism.key == "sar-pusb":
+            spec = spec.model_copy(update={"data": spec.data.model_copy(update={"scheme": "single-training-set"})})
+        results.append(made.model_copy(update={"spec": spec, "run_id": run_id_of(spec)}))
+    model = model_of(gather(str(stored(tmp_path, results)), Path("r"), None), "accuracy", None)
+    drawn = {one.key: one for one in all_figures(model, comparisons_of(model, "nnpu"))}
+    assert "frequency" not in drawn  # no problem has three values of c
+    titles = {axes.get_title(loc="left") for axes in drawn["mechanisms"].figure.axes}
+    assert titles == {
+        f"imdb, {scheme}, c={c}, validation={fraction}"
+        for scheme in ("case-control", "single-training-set")
+        for c, fraction in ((0.1, 0.2), (0.3, 0.01), (0.5, 0.01))
+    }
+    assert_nothing_overlaps(drawn["mechanisms"])
 
 
 def test_series_differ_without_their_colors() -> None:

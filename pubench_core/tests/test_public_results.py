@@ -787,12 +787,25 @@ def stored(folder: Path, *runs: RunResult) -> None:
 
 def test_records_are_loaded_with_their_folders(tmp_path: Path) -> None:
     stored(tmp_path, *by_seed("nnpu", [0.5, 0.6]))
-    RecordStore(tmp_path).write_failure(made_failure())
     results = load_results(tmp_path)
     assert sorted(r.result.spec.seed for r in results) == [0, 1]
     assert all(r.folder == tmp_path / r.run_id and r.reused for r in results)
     assert results.failures == ()
     assert load_results(str(tmp_path)).methods == ("nnpu",)
+
+
+def test_a_run_that_failed_is_missing_where_another_seed_has_a_result(tmp_path: Path) -> None:
+    stored(tmp_path, *by_seed("nnpu", [0.5, 0.6]))
+    for seed in (1, 7):  # the first was carried out since
+        found = spec("nnpu", seed=seed)
+        failure = made_failure(short_hash(found.model_dump(mode="json")), spec=found)
+        RecordStore(tmp_path).write_failure(failure)
+    results = load_results(tmp_path)
+    assert [(one.name, one.spec.seed) for one in results.failures] == [("nnpu", 7)]
+    assert "55.00 ± 7.07 (2 of 3)" in str(results.table("accuracy"))
+    RecordStore(tmp_path).write_failure(made_failure())
+    with pytest.warns(PubenchWarning, match=r"left out: 1 failed run of settings .*: tiny on toy \(non-finite\)"):
+        assert len(load_results(tmp_path).failures) == 1
 
 
 def test_a_record_that_cannot_be_read_is_left_out_with_a_warning(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ _OWN = ("method", "backbone", "prior", "prior_scorer")
 #: Field of a run's identity -> what a label calls it. The others keep the last part of their path.
 _SHORT = {"mechanism.key": "mechanism", "backbone.key": "backbone", "validation.fraction": "validation"}
 #: Fields of the problem that mean the same on every data set: where they differ at all, every column says its value.
-_COMMON = (
+COMMON = (
     "data.scheme",
     "mechanism.key",
     "mechanism.variant",
@@ -94,7 +94,8 @@ class Grid:
 
 def _table_of(cell: Cell) -> tuple[str, str]:
     """(Key of its data set, checksum of a table of one's own)."""
-    data = spec_of(next(iter((*cell.runs.values(), *cell.failures)))).data
+    runs: list[RunResult | FailedRun] = [*cell.runs.values(), *cell.failures]
+    data = spec_of(runs[0]).data
     return data.key, data.own.sha256 if data.own is not None else ""
 
 
@@ -120,8 +121,7 @@ class _Place:
         words = {field: _as_json(value) for field, value in flat.items()}
         setup = [field for field in words if field.split(".")[0] in _OWN]
         own = {field: words[field] for field in setup if not (drawn and field.startswith("method.config."))}
-        other = {field: words[field] for field in words if field not in setup and field != "seed"}
-        return cls(name, spec.data.key, other, own | ({_DRAWN: '"chosen"'} if drawn else {}), of)
+        return cls(name, spec.data.key, problem_of(spec), own | ({_DRAWN: '"chosen"'} if drawn else {}), of)
 
     @property
     def column(self) -> tuple[str, str]:
@@ -160,6 +160,25 @@ def grid_of(named: Sequence[tuple[str, RunResult | FailedRun]], *, drawn: Contai
     return grid
 
 
+def problem_of(spec: RunSpec) -> dict[str, str]:
+    """Field of what methods that are compared have in common -> value, as JSON."""
+    flat = by_path(spec.identity())
+    return {
+        field: _as_json(value) for field, value in flat.items() if field.split(".")[0] not in _OWN and field != "seed"
+    }
+
+
+def in_short(field: str, value: str) -> str:
+    """``c=0.1``, of a field and its value as JSON."""
+    plain = json.loads(value)
+    name = _SHORT.get(field, field.rpartition(".")[2])
+    if name in ("sha256", "test_sha256"):
+        plain = str(plain)[:8]
+    if isinstance(plain, list):
+        plain = ",".join(str(item) for item in plain)
+    return f"{name}={plain}"
+
+
 def by_path(values: Mapping[str, Any], above: str = "") -> dict[str, Any]:
     """Nested values by dotted path."""
     found: dict[str, Any] = {}
@@ -192,7 +211,7 @@ def _varying(places: Iterable[_Place], values: Callable[[_Place], Mapping[str, s
 
 
 def _column_names(places: Sequence[_Place]) -> list[str]:
-    everywhere = [field for field in _COMMON if field in _varying(places, lambda place: place.problem)]
+    everywhere = [field for field in COMMON if field in _varying(places, lambda place: place.problem)]
     of_data = {
         data: _varying([place for place in places if place.data == data], lambda place: place.problem)
         for data in dict.fromkeys(place.data for place in places)
@@ -238,19 +257,8 @@ def _varying_setup(places: Sequence[_Place]) -> list[str]:
 
 
 def _label(name: str, values: Mapping[str, str], fields: Iterable[str]) -> str:
-    said = [_said(field, values[field]) for field in fields if values.get(field, "null") != "null"]
+    said = [in_short(field, values[field]) for field in fields if values.get(field, "null") != "null"]
     return f"{name} [{', '.join(said)}]" if said else name
-
-
-def _said(field: str, value: str) -> str:
-    """``c=0.1``."""
-    plain = json.loads(value)
-    name = _SHORT.get(field, field.rpartition(".")[2])
-    if name in ("sha256", "test_sha256"):
-        plain = str(plain)[:8]
-    if isinstance(plain, list):
-        plain = ",".join(str(item) for item in plain)
-    return f"{name}={plain}"
 
 
 def _common(places: Sequence[_Place]) -> str:
@@ -259,8 +267,8 @@ def _common(places: Sequence[_Place]) -> str:
     if not places:
         return ""
     first = places[0].problem
-    shown = [field for field in _COMMON if field in first and field not in varying and field != "mechanism.variant"]
-    return ", ".join(_said(field, first[field]) for field in shown if first[field] != "null")
+    shown = [field for field in COMMON if field in first and field not in varying and field != "mechanism.variant"]
+    return ", ".join(in_short(field, first[field]) for field in shown if first[field] != "null")
 
 
 # -------------------------------------------------------------------- what a reader must know

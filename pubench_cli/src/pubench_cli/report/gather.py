@@ -74,7 +74,7 @@ def gather(given: str | None, results: Path, study: str | None, criterion: str |
         warnings.simplefilter("always")
         loaded = load_results(folder, study=named or None)
         plan = _plan(folder, named) if named else None
-        runs = _planned(plan, loaded.failures, loaded) if plan is not None else _in_order(loaded)
+        runs = _planned(plan, loaded.failures, loaded) if plan is not None else _in_order([*loaded, *loaded.failures])
         drawn, note = plan is not None and any(run.draw is not None for run in plan.runs), ""
         unchosen: tuple[RunResult, ...] = ()
         if drawn:  # the runs of a study share the criterion that names their results
@@ -132,9 +132,9 @@ def _place(given: str | None, results: Path, study: str | None) -> tuple[Path, s
     return results, given
 
 
-def _in_order(loaded: Sequence[RunResult]) -> list[tuple[str, RunResult | FailedRun]]:
+def _in_order(loaded: Sequence[RunResult | FailedRun]) -> list[tuple[str, RunResult | FailedRun]]:
     """The runs of a folder, in an order that does not depend on when they were carried out."""
-    return [(run.result.spec.method.key, run) for run in sorted(loaded, key=place_of)]
+    return [(spec_of(run).method.key, run) for run in sorted(loaded, key=place_of)]
 
 
 def place_of(run: RunResult | FailedRun) -> tuple[str, str, float, str, int, str]:

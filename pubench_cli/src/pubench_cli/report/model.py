@@ -13,7 +13,7 @@ from pubench.grouping import Cell as Runs
 from pubench_core.errors import RequestError, unknown
 from pubench_core.plugins.info import MethodInfo, MetricInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.specs import RunSpec
+from pubench_core.specs import MechanismSpec, RunSpec
 
 from .gather import MISSING, Gathered
 
@@ -89,6 +89,7 @@ class Column:
     """A problem. ``label``: its name in the grid; ``name``: within its setting; ``seeds``: of all methods there.
 
     ``amount``: how many are labeled, as (``c`` or ``positive_rate``, value); None where labels are given.
+    ``mechanism``: its key, with the variant where that is not the paper's. ``spec``: of one of its runs.
     """
 
     label: str
@@ -96,7 +97,7 @@ class Column:
     seeds: frozenset[int]
     amount: tuple[str, float] | None
     mechanism: str
-    scheme: str
+    spec: RunSpec
 
     @property
     def amount_text(self) -> str:
@@ -268,12 +269,16 @@ def _settings(gathered: Gathered) -> Iterable[Setting]:
                     name=key if keys.count(key) == 1 else label,
                     seeds=frozenset(seeds[label]),
                     amount=specs[label].mechanism.amount,
-                    mechanism=specs[label].mechanism.key,
-                    scheme=specs[label].data.scheme,
+                    mechanism=_mechanism(specs[label].mechanism),
+                    spec=specs[label],
                 )
                 for label, key in zip(labels, keys, strict=True)
             ),
         )
+
+
+def _mechanism(spec: MechanismSpec) -> str:
+    return spec.key if spec.variant == "paper" else f"{spec.key} ({spec.variant})"
 
 
 def setting_of(spec: RunSpec) -> tuple[tuple[str, str], ...]:

@@ -193,7 +193,7 @@ def _pairs(model: Model, test: Comparison) -> Table:
             Entry(pair.method),
             Entry(str(pair.n)),
             Entry(
-                NO_VALUE if math.isnan(pair.difference) else f"{pair.difference * scale:+.{digits}f}",
+                NO_VALUE if math.isnan(pair.difference) else _signed(pair.difference * scale, digits),
                 link=ids[pair.data, pair.method],
             ),
             Entry(p_text(pair.p)),
@@ -204,6 +204,12 @@ def _pairs(model: Model, test: Comparison) -> Table:
     )
     notes = (f"no tests: {test.no_pairs}",) if test.no_pairs else ()
     return Table(f"tests-{test.setting.key}", test.setting.words, head, rows, notes, left=2)
+
+
+def _signed(number: float, digits: int) -> str:
+    """With its sign, but for what is printed as nothing."""
+    text = f"{number:+.{digits}f}"
+    return text if float(text) else text[1:]
 
 
 def _ranks(model: Model, test: Comparison) -> Table:

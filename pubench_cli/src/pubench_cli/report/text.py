@@ -98,7 +98,7 @@ def _md_entry(entry: Entry) -> str:
 
 def md_escaped(text: str) -> str:
     """A text of which Markdown takes no character for its own."""
-    return re.sub(r"([\\`*_\[\]<>|])", r"\\\1", visible(text))
+    return re.sub(r"([\\`*_\[\]<>|])", r"\\\1", _one_line(text))
 
 
 # -------------------------------------------------------------------- LaTeX
@@ -148,12 +148,12 @@ def _tex_entry(entry: Entry) -> str:
 _TEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "±": r"$\pm$", "·": r"$\cdot$", "<": "$<$", ">": "$>$",
-    "|": r"\textbar{}", "α": r"$\alpha$", "π": r"$\pi$",
+    "[": r"{[}", "|": r"\textbar{}", "α": r"$\alpha$", "π": r"$\pi$",
 }  # fmt: skip
 
 
 def _tex(text: str) -> str:
-    return "".join(_TEX.get(character, character) for character in visible(text))
+    return "".join(_TEX.get(character, character) for character in _one_line(text))
 
 
 def _one_line(text: str) -> str:

@@ -117,6 +117,7 @@ def report_text(model: Model, tests: Sequence[Comparison], form: str) -> str:
 
         return page(model, tests, title)
     parts = sections(model, tests)
+    title += [f"note: {note}" for note in model.gathered.notes]
     return {"md": markdown, "latex": latex, "table": _plain}[form](title, parts)
 
 

@@ -116,7 +116,8 @@ def _records(found: Collected, folder: Path, study: str | None, criterion: str |
             found.notes += [note for note in gathered.notes if note.startswith(DRAWS)]
             _add_all(found, [run for _, run in gathered.runs], name)
         if study is None:
-            _add_all(found, load_results(folder), "")
+            loaded = load_results(folder)
+            _add_all(found, [*loaded, *loaded.failures], "")
     found.notes += dict.fromkeys(str(one.message) for one in heard if issubclass(one.category, PubenchWarning))
     return tuple(names if study is None else [study])
 

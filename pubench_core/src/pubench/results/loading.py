@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import warnings
+from collections.abc import Sequence
 from os.path import isdir, isfile
 from pathlib import Path
 
-from pubench_core.errors import RecordError, shortened
-from pubench_core.records.files import RESULT
+from pubench_core.errors import RecordError, counted, shortened
+from pubench_core.records.files import FAILED, RESULT
 from pubench_core.records.store import RecordStore
+from pubench_core.specs import RunSpec
 
 from ..grouping import FailedRun
 from ..running import RunResult
@@ -23,7 +26,8 @@ def load_results(folder: str | Path = "results", *, study: str | None = None) ->
     that it gives to rows, whatever code made them, with those that failed and have no result among the failures.
 
     A record that cannot be read (damaged, or of another version of pubench) is left out with a PubenchWarning that says
-    why. Runs that failed are in ``failed/`` of the folder and not among the results.
+    why. A run that failed is among the failures where a run with another seed and the same settings has a result, so
+    that a mean over seeds says how many are missing; where none has, a PubenchWarning names it.
 
     Raises InvalidRequest (a ValueError) if there is no such folder.
 
@@ -45,7 +49,37 @@ def load_results(folder: str | Path = "results", *, study: str | None = None) ->
     records = RecordStore(path).all()
     for error in records.unreadable:
         warnings.warn(f"left out: {error}", PubenchWarning, stacklevel=2)
-    return Results(RunResult(record.result, record.folder, reused=True) for record in records.readable)
+    done = [RunResult(record.result, record.folder, reused=True) for record in records.readable]
+    return Results([*done, *_failed_beside(path, done)])
+
+
+def _failed_beside(folder: Path, done: Sequence[RunResult]) -> list[FailedRun]:
+    """The latest failure of each run that has no result while another seed has; warns of the others."""
+    from pubench_core.study.state import failure_in, failures_in
+
+    finished = {run.run_id for run in done}
+    latest = [failure_in(paths[-1]) for run_id, paths in failures_in(folder).items() if run_id not in finished]
+    failed = [
+        FailedRun(one.spec.method.key, one.run_id, one.spec, one.cause, one.reason) for one in latest if one is not None
+    ]
+    if not failed:
+        return []
+    settings = {_but_for_its_seed(run.result.spec) for run in done}
+    alone = [run for run in failed if _but_for_its_seed(run.spec) not in settings]
+    if alone:
+        named = dict.fromkeys(f"{run.name} on {run.spec.data.key} ({run.cause})" for run in alone)
+        more = f" and {len(named) - 3} more" if len(named) > 3 else ""
+        warnings.warn(
+            f"left out: {counted(len(alone), 'failed run')} of settings that no seed has a result of: "
+            f"{', '.join([*named][:3])}{more}; {shortened(str(folder / FAILED))} says why",
+            PubenchWarning,
+            stacklevel=3,
+        )
+    return [run for run in failed if _but_for_its_seed(run.spec) in settings]
+
+
+def _but_for_its_seed(spec: RunSpec) -> str:
+    return json.dumps({**spec.identity(), "seed": None}, sort_keys=True)
 
 
 def _of_study(folder: Path, name: str) -> Results:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from pubench.grouping import COMMON, in_short, problem_of
 from pubench_core.errors import RequestError
 
 from ..model import Column, Measure, Model, Setting
@@ -21,6 +22,8 @@ __all__ = ["Drawn", "all_figures", "inline_svg", "no_costs", "write_figures"]
 #: Measures that the radar plots of the published benchmark have.
 RADAR = ("accuracy", "precision", "recall", "f1", "auc")
 ONE = "value"
+#: Fields of a problem: how many are labeled, and those whose value says what it is of.
+AMOUNTS, PLAIN = ("mechanism.c", "mechanism.positive_rate"), ("data.scheme", "mechanism.key")
 #: Label frequencies from which on a measure is drawn as a curve.
 CURVE = 3
 #: Settings up to which each has figures of its own.
@@ -230,29 +233,52 @@ def _across_settings(model: Model) -> Iterator[Drawn]:
         yield from _labels(model, columns)
 
 
-def _curves(model: Model, columns: Sequence[Column], amount: str, key: str, name: str, against: str) -> Iterator[Drawn]:
-    """Where a method has ``CURVE`` values on the same data, under the same scheme and mechanism."""
-    measure, cells = model.measure, model.cells(model.measure, model.criterion)
-    groups: dict[tuple[str, str, str], list[tuple[float, str]]] = {}
+def _titles(columns: Sequence[Column], varied: Container[str]) -> dict[str, str]:
+    """Label -> title of the panel that a column belongs to: columns that differ in more than ``varied`` (fields of the
+    problem) have other titles, which say in what.
+    """
+    problems = {
+        column.label: {name: v for name, v in problem_of(column.spec).items() if name not in varied}
+        for column in columns
+    }
+    of_data: dict[str, list[dict[str, str]]] = {}
     for column in columns:
-        if column.amount is not None and column.amount[0] == amount:
-            group = groups.setdefault((column.name, column.scheme, column.mechanism), [])
-            group.append((column.amount[1], column.label))
-    several = len({scheme for _, scheme, _ in groups}) > 1
+        of_data.setdefault(column.spec.data.key, []).append(problems[column.label])
+    shown = {name for name in COMMON if _differ(problems.values(), name)} | {"mechanism.key", *AMOUNTS}
+    titles = {}
+    for column in columns:
+        data, mine = column.spec.data.key, problems[column.label]
+        fields = [name for name in mine if name in shown or _differ(of_data[data], name)]
+        short = {name: in_short(name, mine[name]) for name in fields if mine[name] != "null"}
+        words = [word.partition("=")[2] if name in PLAIN else word for name, word in short.items()]
+        titles[column.label] = ", ".join([data, *words])
+    return titles
+
+
+def _differ(problems: Iterable[Mapping[str, str]], name: str) -> bool:
+    return len({problem.get(name) for problem in problems}) > 1
+
+
+def _curves(model: Model, columns: Sequence[Column], amount: str, key: str, name: str, against: str) -> Iterator[Drawn]:
+    """Where a method has ``CURVE`` values on the same problem but for how many are labeled."""
+    measure, cells = model.measure, model.cells(model.measure, model.criterion)
+    at = {column.label: column.amount[1] for column in columns if column.amount and column.amount[0] == amount}
+    groups: dict[str, list[tuple[float, str]]] = {}
+    for label, title in _titles([column for column in columns if column.label in at], AMOUNTS).items():
+        groups.setdefault(title, []).append((at[label], label))
     panels: dict[str, list[Curve]] = {}
-    for (data, scheme, mechanism), group in groups.items():
+    for title, group in groups.items():
         for row in model.rows:
             points = [(x, cells[row, label].mean) for x, label in group]
             known = sorted((x, mean * measure.scale) for x, mean in points if mean is not None)
-            if len({x for x, _ in known}) >= CURVE and len({x for x, _ in known}) == len(known):
+            if len(known) >= CURVE:
                 family = model.families.get(row, "") or "other methods"
-                title = ", ".join([data, *([scheme] if several else []), mechanism, family])
-                panels.setdefault(title, []).append(Curve(model.row_name(row), tuple(known)))
+                panels.setdefault(f"{title}, {family}", []).append(Curve(model.row_name(row), tuple(known)))
     if panels:
         yield Drawn(
             key,
             f"{upper(measure.name)} against the {name}",
-            f"Mean over seeds; one panel per data set, {'scheme, ' if several else ''}mechanism and family of methods.",
+            "Mean over seeds; one panel per problem, which differs in nothing else, and family of methods.",
             curves(panels, measure.label, against, logarithmic=amount == "c"),
         )
 
@@ -260,23 +286,23 @@ def _curves(model: Model, columns: Sequence[Column], amount: str, key: str, name
 def _labels(model: Model, columns: Sequence[Column]) -> Iterator[Drawn]:
     """What more labels change under each mechanism: few values of c, which are no curve."""
     measure, cells = model.measure, model.cells(model.measure, model.criterion)
-    amounts = list(dict.fromkeys(c.amount_text for c in sorted(columns, key=_by_amount) if c.amount is not None))
+    columns = sorted((c for c in columns if c.amount is not None), key=_by_amount)
+    amounts = list(dict.fromkeys(column.amount_text for column in columns))
     if not 1 < len(amounts) < CURVE:
         return
     rows = [row for row in model.rows if any((row, c.label) in model.ids() for c in columns)]
     found: dict[str, dict[tuple[str, str], tuple[float, float | None]]] = {}
-    for column in sorted(columns, key=lambda one: (one.name, one.mechanism)):
+    titles = _titles(columns, AMOUNTS)
+    for column in sorted(columns, key=lambda one: titles[one.label]):
         for row in rows:
             mean = cells[row, column.label].mean
-            if mean is not None and column.amount is not None:
-                place = found.setdefault(f"{column.name}, {column.mechanism}", {})
-                if (model.row_name(row), column.amount_text) in place:  # settings differ in more than these
-                    return
+            if mean is not None:
+                place = found.setdefault(titles[column.label], {})
                 place[model.row_name(row), column.amount_text] = (mean * measure.scale, None)
     yield Drawn(
         "labels",
         f"{upper(measure.name)} with fewer and more labels, by labeling mechanism",
-        "Mean over seeds; one panel per data set and mechanism.",
+        "Mean over seeds; one panel per problem, which differs in nothing else.",
         dots(
             [Panel(title, measure.label, values) for title, values in found.items()],
             _names(model, rows),
@@ -293,20 +319,18 @@ def _mechanisms(model: Model, columns: Sequence[Column], mechanisms: Sequence[st
     measure, cells = model.measure, model.cells(model.measure, model.criterion)
     found: dict[str, dict[tuple[str, str], tuple[float, float | None]]] = {}
     rows = [row for row in model.rows if any((row, c.label) in model.ids() for c in columns)]
+    titles = _titles(columns, ("mechanism.key", "mechanism.variant"))
     for column in columns:
-        title = f"{column.name}, {column.amount_text}" if column.amount is not None else column.name
         for row in rows:
             cell = cells[row, column.label]
             if cell.mean is not None:
-                place = found.setdefault(title, {})
-                if (model.row_name(row), column.mechanism) in place:  # settings differ in more than these
-                    return
                 spread = None if cell.std is None else cell.std * measure.scale
+                place = found.setdefault(titles[column.label], {})
                 place[model.row_name(row), column.mechanism] = (cell.mean * measure.scale, spread)
     panels = [Panel(title, measure.label, values) for title, values in found.items()]
     yield Drawn(
         "mechanisms",
         f"{upper(measure.name)} under labeling mechanisms",
-        "Mean and sample standard deviation over seeds.",
+        "Mean and sample standard deviation over seeds; one panel per problem, which differs in nothing else.",
         dots(panels, _names(model, rows), mechanisms),
     )

@@ -48,9 +48,13 @@ class Panel:
 
 
 def dots(panels: Sequence[Panel], rows: Sequence[str], series: Sequence[str]) -> Figure:
-    """A panel each, four in a line, the same methods in the same order in all. The spread is a thin line."""
+    """A panel each, the same methods in the same order in all. The spread is a thin line.
+
+    Four panels are in a line, or as many as have room for their titles.
+    """
     names = min(MOST_NAMES, max(text_width(row, SMALL) for row in rows)) + 0.15
-    across = min(MOST_PANELS, len(panels))
+    most = min(MOST_PANELS, len(panels))
+    across = next((n for n in range(most, 1, -1) if all(_fits(panel.title, PANEL[n]) for panel in panels)), 1)
     lines = -(-len(panels) // across)
     wide = PANEL[across]
     width = names + across * (wide + BETWEEN) + 0.1
@@ -81,6 +85,10 @@ def dots(panels: Sequence[Panel], rows: Sequence[str], series: Sequence[str]) ->
     if legend:
         add_legend(figure, [handles[name] for name in legend], legend, width - 0.2, 0.08)
     return figure
+
+
+def _fits(title: str, wide: float) -> bool:
+    return shortened(title, wide, TEXT) == title
 
 
 def _finish(
