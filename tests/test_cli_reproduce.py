@@ -152,6 +152,17 @@ def test_another_number_of_threads_is_used_where_it_is_asked_for_and_said(copy: 
     assert [(o["name"], o["recorded"], o["now"]) for o in found["changed"]] == [("CPU threads", "1", "2")]
 
 
+def test_bits_are_compared_and_not_numbers(record: Path) -> None:
+    found, arrays = read_record(record), read_scores(record)
+    name = next(name for name in arrays if name.startswith("test_scores_"))
+    wider = {**arrays, name: arrays[name].astype(np.longdouble)}
+    assert compared(found, found, arrays, wider).apart == (name,)
+    nothing = {**arrays, name: arrays[name] * 0.0}
+    negative = {**arrays, name: arrays[name] * 0.0 * -1.0}
+    assert (nothing[name] == negative[name]).all()
+    assert compared(found, found, nothing, negative).apart == (name,)
+
+
 def test_parts_with_other_rows_are_not_compared_row_by_row(record: Path) -> None:
     found, arrays = read_record(record), read_scores(record)
     other = {**arrays, "test_rows": arrays["test_rows"][::-1]}

@@ -13,6 +13,7 @@ import pytest
 from made_results import made_result
 
 from pubench.beside import beside_published, beside_results, compare_with
+from pubench.published import source
 from pubench.results import Results
 from pubench.running import RunResult
 from pubench.words import InvalidRequest
@@ -155,6 +156,21 @@ def test_only_runs_of_the_sample_that_wang_and_others_drew_are_compared(changed:
     assert [one.why for one in found.left_out] == ([f"other protocol: {why}"] if why else [])
     assert [(cell.method, cell.data) for cell in found.cells] == ([] if why else [("nnpu", "letter case1")])
     assert "best of ten hyper-parameter draws" in found.notes[-1]
+
+
+@pytest.mark.parametrize("calibrate", ["off", "on"])
+def test_a_calibrated_run_is_compared_with_the_calibrated_row(calibrate: str) -> None:
+    made = of_wang(method={**WANG["method"], "calibrate": calibrate})
+    (cell,) = beside_published(Results([made]), "wang2026", criterion="pa").cells
+    figures = {
+        one.calibrate: one.mean
+        for one in source("wang2026").cells
+        if (one.method, one.data, one.binarization) == ("nnpu", "letter", "case1")
+        and (one.criterion, one.measure) == ("pa", "accuracy")
+    }
+    assert set(figures) == {"off", "on"}
+    assert figures["off"] != figures["on"]
+    assert cell.theirs.mean == figures[calibrate]
 
 
 def test_of_several_draws_the_one_that_the_criterion_prefers_is_compared_on_each_split() -> None:

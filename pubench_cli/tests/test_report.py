@@ -85,6 +85,13 @@ def test_a_method_that_lacks_seeds_is_not_compared_and_its_cell_says_how_many_it
     assert any("not compared for best and second, as seeds are missing: upu" in note for note in table.notes)
 
 
+def test_seeds_that_an_oracle_has_alone_are_not_asked_of_others(tmp_path: Path) -> None:
+    made = made_study(["nnpu", "vpu", "pn"], ["imdb"], [2, 25, 42])
+    kept = [r for r in made if r.spec.method.key == "pn" or r.spec.seed != 42]
+    model = model_of(gather(str(stored(tmp_path, kept)), Path("r"), None), "accuracy", None)
+    assert {cell(model, row, "imdb").mark for row in ("nnpu", "vpu")} == {"best", "second"}
+
+
 def test_a_criterion_that_a_method_lacks_is_said_and_not_missing(gathered: Gathered, tmp_path: Path) -> None:
     def without(result: Result) -> Result:
         if result.spec.method.key != "vpu":
