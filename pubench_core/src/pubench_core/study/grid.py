@@ -16,9 +16,9 @@ from ..randomness import stream
 from ..request.data import USUAL_POSITIVE_RATE
 from ..request.resolving import method_class
 from ..specs import DRAWN_SCHEMES
-from ..specs.fields import Choice, Search, about
+from ..specs.fields import Choice, LogUniform, Search, about
 from ..specs.run import GIVEN
-from .spec import ALL, Axes, Draws, MechanismEntry, MethodEntry, StudySpec
+from .spec import ALL, Axes, Draws, LogRange, MechanismEntry, MethodEntry, StudySpec
 
 #: A study that asks for more is a mistake.
 MOST_CELLS = 200_000
@@ -229,9 +229,10 @@ def _drawn(entry: MethodEntry, draws: Draws, number: int, registry: Registry) ->
 def _range_of(name: str, field: FieldInfo, entry: MethodEntry, draws: Draws) -> Search | None:
     """What a hyper-parameter is drawn from; None where it is not drawn."""
     declared: Search | None = about(field, "search")
-    if name in entry.ranges:
-        return Choice(entry.ranges[name])
-    return Choice(draws.ranges[name]) if name in draws.ranges and declared is not None else declared
+    given = entry.ranges.get(name) or (draws.ranges.get(name) if declared is not None else None)
+    if given is None:
+        return declared
+    return LogUniform(*given.log) if isinstance(given, LogRange) else Choice(given)
 
 
 # -------------------------------------------------------------------- conditions

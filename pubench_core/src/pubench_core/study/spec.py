@@ -33,12 +33,34 @@ def _entries(given: Any, what: str) -> Any:
     return [{"key": item} if isinstance(item, str) else item for item in given]
 
 
-def _lists_of(given: Any, what: str) -> Any:
-    """A mapping from names to lists that are not empty."""
+def _lists_of(given: Any, what: str, other: str = "") -> Any:
+    """A mapping from names to lists that are not empty, or to mappings where there may be others."""
     for name, values in (given or {}).items() if isinstance(given, Mapping) else ():
+        if other and isinstance(values, Mapping):
+            continue
         if not isinstance(values, (list, tuple)) or not values:
-            raise ValueError(f"{what}.{name}: a list of values is right, given {shown(values)}")
+            raise ValueError(f"{what}.{name}: a list of values{other} is right, given {shown(values)}")
     return given or {}
+
+
+class LogRange(Strict):
+    """Numbers whose logarithm is uniform: ``{log: [1e-4, 1e-2]}``."""
+
+    log: tuple[float, float] = Field(description="the smallest and the largest")
+
+    @field_validator("log")
+    @classmethod
+    def _ordered(cls, given: tuple[float, float]) -> tuple[float, float]:
+        if not 0 < given[0] < given[1] < float("inf"):
+            raise ValueError(f"two numbers above 0, the smaller first, are right, given {list(given)}")
+        return given
+
+
+Ranges = dict[str, LogRange | tuple[Any, ...]]
+
+
+def _ranges_of(given: Any) -> Any:
+    return _lists_of(given, "ranges", ", or {log: [low, high]},")
 
 
 class MethodEntry(Strict):
@@ -51,16 +73,22 @@ class MethodEntry(Strict):
     grid: dict[str, tuple[Any, ...]] = Field(
         default_factory=dict, description="hyper-parameter -> values; every combination is a row of its own"
     )
-    ranges: dict[str, tuple[Any, ...]] = Field(
-        default_factory=dict, description="hyper-parameter -> values that draws choose from, instead of its own range"
+    ranges: Ranges = Field(
+        default_factory=dict,
+        description="hyper-parameter -> values that draws choose from, or {log: [low, high]}, instead of its own range",
     )
     calibrate: Literal["auto", "on", "off"] | None = Field(None, description="as for a run")
     backbone: str | None = Field(None, description="the network; none: the data set's")
 
-    @field_validator("grid", "ranges", mode="before")
+    @field_validator("grid", mode="before")
     @classmethod
-    def _lists(cls, given: Any, info: ValidationInfo) -> Any:
-        return _lists_of(given, str(info.field_name))
+    def _lists(cls, given: Any) -> Any:
+        return _lists_of(given, "grid")
+
+    @field_validator("ranges", mode="before")
+    @classmethod
+    def _ranges(cls, given: Any) -> Any:
+        return _ranges_of(given)
 
     @property
     def row(self) -> str:
@@ -81,15 +109,15 @@ class Draws(Strict):
     number: int = Field(ge=1, le=1000, description="configurations per method")
     seed: int = Field(0, ge=0, description="of the draws")
     with_default: bool = Field(True, description="whether the first is the configuration as it stands")
-    ranges: dict[str, tuple[Any, ...]] = Field(
+    ranges: Ranges = Field(
         default_factory=dict,
         description="hyper-parameter -> values to choose from, instead of the range of each method that draws it",
     )
 
     @field_validator("ranges", mode="before")
     @classmethod
-    def _lists(cls, given: Any) -> Any:
-        return _lists_of(given, "ranges")
+    def _ranges(cls, given: Any) -> Any:
+        return _ranges_of(given)
 
 
 class Axes(Strict):
