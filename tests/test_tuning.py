@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from made_results import made_failure
 
 import pubench
 from pubench.tuning import courses, proposals, searching
@@ -173,6 +174,48 @@ def test_a_run_that_fails_is_a_failed_trial_with_its_reason_and_the_search_goes_
     assert found.to_frame().query("state == 'failed'").reason.str.len().min() > 0
 
 
+@pytest.mark.parametrize("deaths", [1, 2])
+def test_a_run_whose_worker_died_is_tried_once_more(monkeypatch: pytest.MonkeyPatch, deaths: int) -> None:
+    expected = chosen(tuned(3, results="whole"))
+    tried: dict[str, int] = {}
+
+    class Dying(Here):
+        """The worker of the second run is killed, as often as the test says."""
+
+        environment = made_failure().environment
+
+        def events(self, timeout: float) -> list[Ended | Progressed]:
+            run_id = self.in_work[0].run_id if self.in_work else ""
+            tried[run_id] = tried.get(run_id, 0) + 1
+            if list(tried).index(run_id) == 1 and tried[run_id] <= deaths:
+                del self.in_work[0]
+                return [Ended(run_id, "died", "killed by signal 9", "worker-died")]
+            return super().events(timeout)
+
+    monkeypatch.setattr(searching, "LocalPool", Dying)
+    found = tuned(3)
+    if deaths == 1:
+        assert chosen(found) == expected
+    else:
+        assert found.trials[1].state == "failed"
+        assert found.trials[1].reason.startswith("worker-died")
+
+
+def test_another_criterion_code_or_other_data_are_another_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values of one search must compare: a criterion that counts otherwise now, or rows that changed, begin another."""
+    first = tuned(1).folder
+    monkeypatch.setattr("pubench_core.request.plan.Plan.criterion_code", lambda plan, name: "0" * 16)
+    second = tuned(1).folder
+    monkeypatch.setattr(searching.Digests, "of", lambda digests, run, stored: "1" * 16)
+    assert len({first, second, tuned(1).folder}) == 3
+
+
+def test_runs_are_not_given_up_without_their_traces() -> None:
+    with pytest.raises(pubench.InvalidRequest, match="keeps trace, or nothing is given up"):
+        tuned(1, artifacts=["scores"])
+    assert tuned(1, artifacts=["scores"], prune=False).trials[0].state == "done"
+
+
 def test_an_oracle_criterion_is_warned_of_and_marked() -> None:
     with pytest.warns(pubench.PubenchWarning, match="f1 reads true labels"):
         found = tuned(2, criterion="f1")
@@ -220,6 +263,11 @@ def test_a_table_in_memory_without_truth_is_tuned_by_what_it_says() -> None:
         ({"search_seed": -1}, "search_seed: a whole number from 0"),
         ({"seeds": []}, "seeds"),
         ({"c": 2.0}, "c"),
+        ({"max_seconds": -1}, "max_seconds: a number from 0"),
+        ({"max_seconds": "soon"}, "max_seconds: a number from 0"),
+        ({"prune": "no"}, "prune: True or False"),
+        ({"space": 5}, "name=low..high"),
+        ({"settings": {"seed": 5}}, "seeds names the seeds"),
     ],
 )
 def test_what_cannot_be_met_is_refused_before_anything_is_made(more: dict[str, Any], said: str) -> None:
@@ -283,6 +331,19 @@ def test_the_command_refuses_in_its_own_words(pubench: Run, words: tuple[str, ..
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_the_seed_of_a_file_counts_and_what_it_sets_can_be_tuned_from_there(pubench: Run, tmp_path: Path) -> None:
+    file = {"data": {"key": "breast-cancer"}, "method": {"config": {"epochs": 2, "lr": 0.003}}, "seed": 42}
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(file))
+    words = ("tune", "nnpu", "--config", "mine.yaml", "--trials", "1", "--format", "json")
+    found = json.loads(pubench(*words, "--space", "lr=1e-4..1e-2:log").stdout)
+    assert found["seeds"] == [42]
+    assert found["space"] == {"lr": "0.0001..0.01:log"}
+    assert found["best_spec"]["method"]["config"]["lr"] == 0.003
+    found = json.loads(pubench(*words, "--seeds", "7,").stdout)
+    assert found["seeds"] == [7]
+    assert "lr" not in found["space"]
 
 
 def test_a_killed_command_goes_on_with_the_trials_that_it_would_have_had(

@@ -243,12 +243,72 @@ def test_a_search_that_goes_on_compares_with_every_finished_run_once(tmp_path: P
     ]
     aim = SimpleNamespace(seeds=(2, 25), criterion="pa", higher_is_better=True, pruned=True)
     proposals = SimpleNamespace(kept=lambda: kept)
-    store = SimpleNamespace(folder=lambda run_id: tmp_path / run_id)
+    tracks = {"pa": SimpleNamespace(stopped_at=None)}
+    record = SimpleNamespace(result=SimpleNamespace(criteria=tracks))
+    store = SimpleNamespace(folder=lambda run_id: tmp_path / run_id, find=lambda run_id: record)
     search = Search(aim, proposals, {}, 9, store, lambda text: None)  # type: ignore[arg-type]
     bar = search.bar(SimpleNamespace(spec=SimpleNamespace(seed=2)))  # type: ignore[arg-type]
     assert bar is not None
     assert bar.at[-1] == 0.25  # of .0, .1, .2, .3, .4, .5
     assert search.bar(SimpleNamespace(spec=SimpleNamespace(seed=25))) is None  # type: ignore[arg-type]
+
+
+def test_what_a_criterion_traced_after_its_patience_sets_no_bar(tmp_path: Path) -> None:
+    (tmp_path / "trace.csv").write_text("criterion-pa\n0.1\n0.3\n0.2\n0.9\n")
+    assert course_in(tmp_path, "pa", higher_is_better=True) == (0.1, 0.3, 0.3, 0.9)
+    assert course_in(tmp_path, "pa", higher_is_better=True, stopped_at=3) == (0.1, 0.3, 0.3)
+
+
+def test_a_first_trial_that_waits_is_taken_up(tmp_path: Path) -> None:
+    """Whatever line of the journal was the last one, the same search goes on."""
+    lines = _journal_of_two(tmp_path / "whole")
+    whole = _two_trials(tmp_path / "again")
+    for kept in range(1, len(lines)):
+        folder = tmp_path / str(kept)
+        folder.mkdir()
+        (folder / JOURNAL).write_text("".join(lines[:kept]))
+        assert _two_trials(folder) == whole, f"after {lines[kept - 1]}"
+
+
+def _two_trials(folder: Path) -> list[tuple[str, float | None]]:
+    folder.mkdir(exist_ok=True)
+    proposals = Proposals(folder, SPACE, 0, higher_is_better=True)
+    for kept in proposals.kept():
+        if kept.state == "running":
+            proposals.end(kept.key, "done", kept.facts["chosen"]["lr"], {}, None)
+    for number in range(len(proposals.kept()), 2):
+        key, chosen = proposals.ask(number, {"lr": 3e-4})
+        proposals.begin(key, {"chosen": chosen})
+        proposals.end(key, "done", chosen["lr"], {}, None)
+    return [(kept.state, kept.value) for kept in proposals.kept()]
+
+
+def _journal_of_two(folder: Path) -> list[str]:
+    _two_trials(folder)
+    return (folder / JOURNAL).read_text().splitlines(keepends=True)
+
+
+@pytest.mark.parametrize(
+    ("space", "config", "of_files", "expected"),
+    [
+        (None, {}, (), "share"),
+        (["lr=0.1..1"], {}, ("lr",), "lr"),
+        (["default"], {}, ("share",), "share"),
+    ],
+)
+def test_what_a_file_sets_is_tuned_where_it_is_named(
+    space: list[str] | None, config: dict[str, Any], of_files: tuple[str, ...], expected: str
+) -> None:
+    assert expected in space_of(space, Subject("mine", Config(**config), of_files=of_files))
+
+
+def test_what_a_file_sets_is_not_tuned_by_itself() -> None:
+    names = set(space_of(None, Subject("mine", Config())))
+    assert "share" not in space_of(None, Subject("mine", Config(), of_files=("share",)))
+    with pytest.raises(RequestError, match=r"all that mine declares ranges of is set \(.*\); space default tunes"):
+        space_of(None, Subject("mine", Config(), of_files=names))
+    with pytest.raises(RequestError, match="lr is given twice"):
+        space_of(["lr=0.1..1", "lr=0.2..1"], Subject("mine", Config()))
 
 
 def test_a_trial_whose_process_died_before_it_was_begun_does_not_count(tmp_path: Path) -> None:

@@ -41,23 +41,24 @@ class Done:
 
 
 def seeds_of(text: str) -> list[int]:
-    """``3``: the first three of the published benchmark's seeds, as :func:`pubench.compare` has them; ``2,25``: these.
+    """``3``: the first three of the published benchmark's seeds, as :func:`pubench.compare` has them; ``2,25``: these;
+    ``42,``: this one.
 
-    >>> seeds_of("3"), seeds_of("7,1")
-    ([2, 25, 42], [7, 1])
+    >>> seeds_of("3"), seeds_of("7,1"), seeds_of("42,")
+    ([2, 25, 42], [7, 1], [42])
     """
     from pubench_core.study.spec import SEEDS
 
     try:
-        given = [int(part) for part in text.split(",")]
+        given = [int(part) for part in text.removesuffix(",").split(",")]
     except ValueError:
         given = []
-    if len(given) == 1 and 0 < given[0] <= len(SEEDS):
+    if len(given) == 1 and "," not in text and 0 < given[0] <= len(SEEDS):
         return list(SEEDS[: given[0]])
-    if len(given) < 2 or len(set(given)) < len(given) or min(given) < 0:
+    if len(given) < 1 + ("," not in text) or len(set(given)) < len(given) or min(given) < 0:
         raise RequestError(
             f"--seeds {text}: a number of seeds from 1 to {len(SEEDS)}, or a list of different ones, is right "
-            "(--seeds 3 or --seeds 2,25,42)",
+            "(--seeds 3, --seeds 2,25,42 or --seeds 42,)",
             field="seed",
             value=text,
         )

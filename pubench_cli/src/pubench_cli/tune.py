@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,6 @@ from .repeat import seeds_of
 from .study_run import seconds_in
 
 _CRITERION = "selection.criterion"
-#: Exit code of a command that Ctrl-C ended.
-_INTERRUPTED = 130
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,8 @@ def tune_method(given: Given, how: How, *, as_json: bool) -> int:
         refuse_unwritable(how.out)
     flags = given.layer()
     flags.put(("method", "key"), how.method, how.method)
-    layers = [*([read_yaml(how.config)] if how.config is not None else []), flags, Layer.of(*how.sets, prefix="--set ")]
+    files = [read_yaml(how.config)] if how.config is not None else []
+    layers = [*files, flags, Layer.of(*how.sets, prefix="--set ")]
     if any("seed" in layer.values for layer in layers[-1:]):
         raise RequestError("--set seed: --seeds names the seeds of a search", field="seed")
     asked = Asked(
@@ -62,6 +62,7 @@ def tune_method(given: Given, how: How, *, as_json: bool) -> int:
         pruned=how.pruned,
         max_seconds=seconds_in(how.max_time),
         word="--space ",
+        files=len(files),
     )
     try:
         found = search(layers, asked, registry(), _say)
@@ -76,7 +77,7 @@ def tune_method(given: Given, how: How, *, as_json: bool) -> int:
     if found.interrupted:
         _say(f"{found.interrupted}; the same command again goes on with what is left")
     if found.interrupted == "interrupted":
-        return _INTERRUPTED
+        return 128 + (found.signal or signal.SIGINT)
     return 1 if found.interrupted or not found.count("done") else 0
 
 
@@ -84,9 +85,9 @@ def _say(text: str) -> None:
     err().print(said(text.replace(_CRITERION, "--criterion")), markup=False)
 
 
-def _seeds(text: str | None) -> tuple[int, ...]:
-    """``7``: the seed 7 alone would be no list; a single number says how many, as in other commands."""
-    return (2,) if text is None else tuple(seeds_of(text))
+def _seeds(text: str | None) -> tuple[int, ...] | None:
+    """A single number says how many, as in other commands; ``7,`` is the seed 7."""
+    return None if text is None else tuple(seeds_of(text))
 
 
 def _print(found: Tuned, written: Path | None) -> None:

@@ -18,11 +18,14 @@ STARTUP = 5
 WARM_UP = 0.5
 
 
-def course_in(folder: Path, criterion: str, *, higher_is_better: bool) -> Course:
-    """Of a record, by its trace; empty where it kept none."""
+def course_in(folder: Path, criterion: str, *, higher_is_better: bool, stopped_at: int | None = None) -> Course:
+    """Of a record, by its trace; empty where it kept none.
+
+    ``stopped_at``: epoch at which the patience of the criterion ran out. What it traced later could not be chosen.
+    """
     try:
         with (folder / TRACE).open(newline="", encoding="utf-8") as file:
-            texts = [row.get(f"criterion-{criterion}") for row in csv.DictReader(file)]
+            texts = [row.get(f"criterion-{criterion}") for row in csv.DictReader(file)][:stopped_at]
     except (OSError, csv.Error):
         return ()
     best: float | None = None

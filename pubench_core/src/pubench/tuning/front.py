@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pubench_core.data.held import held_at
-from pubench_core.errors import RequestError
+from pubench_core.errors import RequestError, shown
 
 from ..comparing import SAME, sayer, seeds_of
 from ..running import layer_of, of_config
@@ -105,6 +105,10 @@ def tune(
     with in_words({**ARGUMENTS, "selection.criterion": "criterion"}):
         if isinstance(data, PUTable):
             data = _on_disk(data, Path(results or "results") / TUNING / TABLES)
+        if not isinstance(prune, bool):
+            raise RequestError(f"prune: True or False is right, given {shown(prune)}", field="prune")
+        if "seed" in (settings or {}):
+            raise RequestError("settings.seed: seeds names the seeds of a search", field="seed")
         layer = layer_of(method, data, {**same, **of_config(config)}, settings or {})
         asked = Asked(
             criterion=criterion,

@@ -101,9 +101,10 @@ class Proposals:
         )
         with self._writing():
             for trial in self._study.get_trials(deepcopy=False):
-                if not trial.state.is_finished() and _FACTS not in trial.user_attrs:  # its process died too early
+                if trial.state == TrialState.RUNNING and _FACTS not in trial.user_attrs:  # its process died too early
                     self._study.tell(trial.number, state=TrialState.FAIL)
-            if not number:
+            # one that waits was put there by a process that died before it asked
+            if not number and not self._study.get_trials(deepcopy=False, states=(TrialState.WAITING,)):
                 self._study.enqueue_trial(dict(first))
             asked = self._study.ask(fixed_distributions=wanted)
         return asked.number, dict(asked.params)

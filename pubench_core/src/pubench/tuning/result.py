@@ -91,7 +91,7 @@ class Tuned:
 
     ``oracle``: the criterion reads true labels, or the method does. ``space``: hyper-parameter -> what it was searched
     in. ``seeds``: over which a value is a mean. ``folder``: where the search is kept; its runs are records in
-    ``results``.
+    ``results``. ``interrupted``: why there are fewer trials than asked for, ``signal``: the one that ended it.
     """
 
     method: str
@@ -105,6 +105,7 @@ class Tuned:
     folder: Path
     results: Path
     interrupted: str = ""
+    signal: int | None = None
 
     @property
     def default(self) -> Trial:

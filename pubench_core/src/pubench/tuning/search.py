@@ -15,6 +15,7 @@ from pubench_core.request import Layer, Plan, resolve
 from pubench_core.study.conduct import Study
 from pubench_core.study.freeze import plain
 from pubench_core.study.plan import PlannedRun
+from pubench_core.study.state import OF_THE_MACHINE
 from pubench_core.study.task import Bar, Ended, Progressed
 
 from .courses import Course, bar_of, course_in
@@ -94,6 +95,7 @@ class Search:
         self._known: dict[str, _Outcome] = {}
         self._courses: dict[int, list[Course]] = {seed: [] for seed in objective.seeds}
         self._compared: set[str] = set()
+        self._died: set[str] = set()
         self._best: tuple[float, int] | None = None
         self._again: deque[Kept] = deque()
         self._begun = 0
@@ -118,7 +120,17 @@ class Search:
 
     def _course(self, run_id: str) -> Course:
         aim = self._objective
-        return course_in(self._store.folder(run_id), aim.criterion, higher_is_better=aim.higher_is_better)
+        try:
+            record = self._store.find(run_id)
+        except RecordError:
+            return ()
+        track = record.result.criteria.get(aim.criterion) if record is not None else None
+        return course_in(
+            self._store.folder(run_id),
+            aim.criterion,
+            higher_is_better=aim.higher_is_better,
+            stopped_at=track.stopped_at if track is not None else None,
+        )
 
     def _add_course(self, seed: int, run_id: str, course: Course) -> None:
         """A finished run is compared with once, however many trials have it."""
@@ -212,6 +224,11 @@ class Search:
         """A run is over: its trials hear of it."""
         waiting = self._wait.pop(run.run_id, [])
         if event.status == "unstored":  # the disk is full, say: the trial is carried out again
+            return
+        if event.cause in OF_THE_MACHINE and run.run_id not in self._died:
+            self._died.add(run.run_id)
+            self._say(f"{run.row}: {event.cause}: {shortened(event.text, 240)}; it is tried once more")
+            self._pending.extendleft(reversed(waiting))
             return
         if event.status == "refused" and any(trial.number == 0 for trial, _ in waiting):
             self.refused = event.text

@@ -15,7 +15,7 @@ from typing import Any
 import filelock
 
 from pubench_core.data.roots import data_root
-from pubench_core.errors import RequestError
+from pubench_core.errors import RequestError, shown
 from pubench_core.plugins.registry import Registry
 from pubench_core.records.files import replace_text
 from pubench_core.records.store import RecordStore
@@ -41,19 +41,22 @@ MOST_TRIALS = 100_000
 
 @dataclass(frozen=True)
 class Asked:
-    """``criterion``: None means that of the request, ``pa`` unless it says otherwise. ``word``: put before a text of
-    the space in an error. ``max_seconds``: no run is started after them.
+    """``criterion``: None means that of the request, ``pa`` unless it says otherwise. ``seeds``: None means that of the
+    request, 2 unless it says otherwise. ``word``: put before a text of the space in an error. ``max_seconds``: no run
+    is started after them. ``files``: how many layers, the first ones, are of files, whose hyper-parameters a space may
+    name: the first trial has them.
     """
 
     criterion: str | None = None
     trials: int = 50
     space: Given | None = None
-    seeds: tuple[int, ...] = (2,)
+    seeds: tuple[int, ...] | None = None
     jobs: int = 1
     search_seed: int = 0
     pruned: bool = True
     max_seconds: float | None = None
     word: str = "space "
+    files: int = 0
 
 
 def search(layers: Sequence[Layer], asked: Asked, registry: Registry, say: Callable[[str], None]) -> Tuned:
@@ -78,23 +81,25 @@ def search(layers: Sequence[Layer], asked: Asked, registry: Registry, say: Calla
     if absent := digests.check([first]):
         raise RequestError(next(iter(absent.values())), field="data.key")
     code = code_of_plans([plan], "")
-    folder = results / TUNING / _name(plan, aim, asked)
+    measured = [plan.code_reading(digests.of(first, {})).hash, plan.criterion_code(aim.criterion)]
+    folder = results / TUNING / _name(plan, aim, asked, measured)
     with _held(folder):
         _describe(folder, plan, aim, asked)
         proposals = Proposals(folder, aim.space, asked.search_seed, higher_is_better=aim.higher_is_better)
         config = plan.method.config.model_dump()
         known = {name: config[name] for name, dimension in aim.space.items() if config[name] in dimension}
         runs = Search(aim, proposals, known, asked.trials, store, say)
-        why_left = ""
+        why_left, ended_by = "", None
         if not runs.over:
-            stop = Stop(lambda: say("no more runs are started; those in work are waited for (Ctrl-C again ends them)"))
+            stop = Stop()
+            stop.heard = lambda: say(_given_up(stop))
             pool = LocalPool([plan.spec.execution.device] * asked.jobs, _orders(plan), folder / LOGS)
             study = Study(store, code, digests, Expected(), pool, runs, asked.max_seconds, source=runs)
             runs.study = study
             main = threading.current_thread() is threading.main_thread()
             with stop.listening() if main else nullcontext():
                 summary = conduct(study, [], stop)
-            why_left = summary.why_left
+            why_left, ended_by = summary.why_left, stop.signal
             for _, reason in summary.unstored:
                 say(f"not stored: {reason}")
         if runs.refused:
@@ -111,10 +116,18 @@ def search(layers: Sequence[Layer], asked: Asked, registry: Registry, say: Calla
             folder=folder,
             results=results,
             interrupted=why_left,
+            signal=ended_by,
         )
         if found.count("done"):
             found.write(folder / BEST)
         return found
+
+
+def _given_up(stop: Stop) -> str:
+    """What a signal does."""
+    if stop.everything:
+        return "no more runs are started, and those in work are given up"
+    return "no more runs are started; those in work are waited for (Ctrl-C again ends them)"
 
 
 def _objective(
@@ -123,22 +136,34 @@ def _objective(
     """What is searched for, and the configuration as it stands with the first seed."""
     if asked.criterion is not None:
         layers = [*layers, Layer({"selection": {"criterion": asked.criterion}})]
-    plan = resolve([*layers, Layer({"seed": asked.seeds[0]})], registry, warn=say)
+    if (given := asked.max_seconds) is not None and (
+        isinstance(given, bool) or not isinstance(given, (int, float)) or not given >= 0
+    ):
+        raise RequestError(f"max_seconds: a number from 0 is right, given {shown(given)}", field="max_seconds")
+    seeds = asked.seeds or tuple(layer.values["seed"] for layer in layers if "seed" in layer.values)[-1:] or (2,)
+    plan = resolve([*layers, Layer({"seed": seeds[0]})], registry, warn=say)
     criterion = plan.spec.selection.criterion
     if criterion == "last":
         raise RequestError(
             "criterion last is no measure, so no trial would be better than another; pa or pauc is right",
             field="selection.criterion",
         )
+    if asked.pruned and "trace" not in plan.spec.execution.artifacts:
+        raise RequestError(
+            "runs are given up by how the criterion went, which trace.csv holds; execution.artifacts keeps trace, or "
+            "nothing is given up (--no-prune, prune=False)",
+            field="execution.artifacts",
+        )
     info = plan.metrics[criterion].info if criterion in plan.metrics else None
     if info is not None and info.oracle:
         say(f"warning: {criterion} reads true labels; what is found by it is an oracle's choice and is marked so")
     if info is None:
         say(f"warning: {criterion} is the method's own score; trials compare only where no value changes its scale")
-    fixed = {name for layer in layers for name in _config_in(layer)}
-    space = space_of(asked.space, Subject(plan.spec.method.key, plan.method.config, fixed, asked.word))
+    fixed = {name for layer in layers[asked.files :] for name in _config_in(layer)}
+    of_files = {name for layer in layers[: asked.files] for name in _config_in(layer)}
+    space = space_of(asked.space, Subject(plan.spec.method.key, plan.method.config, fixed, asked.word, of_files))
     higher = info is None or info.higher_is_better
-    return Objective(tuple(layers), registry, criterion, higher, asked.seeds, space, asked.pruned), plan
+    return Objective(tuple(layers), registry, criterion, higher, seeds, space, asked.pruned), plan
 
 
 def _config_in(layer: Layer) -> Mapping[str, Any]:
@@ -171,17 +196,16 @@ def _orders(plan: Plan) -> Orders:
 # -------------------------------------------------------------------- the folder
 
 
-def _name(plan: Plan, aim: Objective, asked: Asked) -> str:
+def _name(plan: Plan, aim: Objective, asked: Asked, code: Sequence[str]) -> str:
     """Name of the folder: of everything that decides which trials there are, but how many.
 
-    Other code computes other values, so that it has a search of its own.
+    ``code``: hashes of what computes scores from which data, and of the criterion. Other code computes other values, so
+    that it has a search of its own.
     """
     decides = {**plan.spec.identity(plan.method.config), "non_finite": plan.spec.selection.non_finite}
     del decides["seed"]
     space = {name: str(dimension) for name, dimension in aim.space.items()}
-    digits = short_hash(
-        [decides, plan.code.hash, aim.criterion, list(aim.seeds), space, asked.search_seed, asked.pruned]
-    )
+    digits = short_hash([decides, *code, aim.criterion, list(aim.seeds), space, asked.search_seed, asked.pruned])
     data = re.sub(r"[^\w.-]", "_", plan.spec.data.key)[:40]
     return f"{plan.spec.method.key}-{data}-{digits[:8]}"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt
@@ -85,12 +85,15 @@ Given = Iterable[str] | Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Subject:
-    """What a space is for. ``fixed``: hyper-parameters that the user has set. ``word``: put before what was written."""
+    """What a space is for. ``fixed``: hyper-parameters that the user has set; ``of_files``: those that a file sets,
+    which are tuned where the user names them. ``word``: put before what was written.
+    """
 
     method: str
     config: MethodConfig
     fixed: Collection[str] = ()
     word: str = "space "
+    of_files: Collection[str] = ()
 
     @property
     def fields(self) -> dict[str, FieldInfo]:
@@ -106,7 +109,10 @@ def space_of(given: Given | None, subject: Subject) -> dict[str, Dimension]:
     """
     if not subject.fields:
         raise RequestError(f"{subject.method} has no hyper-parameters; there is nothing to tune")
+    if given is None:
+        subject = replace(subject, fixed={*subject.fixed, *subject.of_files})
     found: dict[str, Dimension] = {}
+    named: set[str] = set()
     for name, value, said in _listed(given, subject.word):
         if name == DEFAULT:
             found = {**default_space(subject), **found}
@@ -117,7 +123,15 @@ def space_of(given: Given | None, subject: Subject) -> dict[str, Dimension]:
             raise unknown(f"hyper-parameter of {subject.method}", name, subject.fields, where=said, hint=hint)
         if name in subject.fixed:
             raise RequestError(f"{said}: {name} is set as well; leave one of the two out")
+        if name in named:
+            raise RequestError(f"{said}: {name} is given twice; leave one of the two out")
+        named.add(name)
         found[name] = _dimension(name, value, said, field, subject)
+    if not found and (ranged := sorted(default_space(replace(subject, fixed=())))):
+        raise RequestError(
+            f"all that {subject.method} declares ranges of is set ({', '.join(ranged)}); {subject.word}{DEFAULT} tunes "
+            "what a file sets, from its values on"
+        )
     if not found:
         raise RequestError(
             f"{subject.method} declares no ranges to tune; name one of {', '.join(subject.fields)}: {_RIGHT}"
@@ -129,6 +143,8 @@ def _listed(given: Given | None, word: str) -> list[tuple[str, Any, str]]:
     """(hyper-parameter, value, what was written), in order."""
     if given is None:
         return [(DEFAULT, None, DEFAULT)]
+    if not isinstance(given, Iterable):
+        raise RequestError(f"{word}{shown(given)}: {_RIGHT}")
     if isinstance(given, Mapping):
         return [(str(name), value, f"{word}{name}={shown(value)}") for name, value in given.items()]
     found = []

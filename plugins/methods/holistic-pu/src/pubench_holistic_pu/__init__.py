@@ -98,7 +98,8 @@ def pubench_methods() -> list[MethodInfo]:
                     },
                     per_data={"cifar10": {"batch_size": 64}, "imagenette": {"batch_size": 64}, **NOT_MIRRORED},
                     note="Wang et al., Table 4: 2,000 iterations of warm-up, whose trends they follow pass by pass, "
-                    "then 20,000, evaluated every 100; batches of 128, of 64 for images in color. Smoothing, threshold and filter are from "
+                    "then 20,000, evaluated every 100; batches of 128, of 64 for images in "
+                    "color. Smoothing, threshold and filter are from "
                     "their code, which interpolates per step and keeps the initial weights for the second stage",
                 ),
                 "quick": Preset(
