@@ -13,6 +13,7 @@ import pytest
 
 from pubench.tuning.courses import STARTUP, bar_of, course_in
 from pubench.tuning.proposals import JOURNAL, Kept, Proposals
+from pubench.tuning.result import Tuned
 from pubench.tuning.search import Search
 from pubench.tuning.space import Dimension, Options, Range, Subject, default_space, space_of
 from pubench_core.errors import RecordError, RequestError
@@ -251,6 +252,18 @@ def test_a_search_that_goes_on_compares_with_every_finished_run_once(tmp_path: P
     assert bar is not None
     assert bar.at[-1] == 0.25  # of .0, .1, .2, .3, .4, .5
     assert search.bar(SimpleNamespace(spec=SimpleNamespace(seed=25))) is None  # type: ignore[arg-type]
+
+
+def test_of_equal_trials_the_first_is_the_best() -> None:
+    def trial(number: int, value: float | None) -> Any:
+        return SimpleNamespace(number=number, value=value)
+
+    usual: dict[str, Any] = dict.fromkeys(
+        ("method", "data", "criterion", "oracle", "seeds", "space", "folder", "results")
+    )
+    values = (trial(0, 0.1), trial(1, 0.5), trial(2, None), trial(3, 0.5), trial(4, 0.1))
+    for higher_is_better, best in ((True, 1), (False, 0)):
+        assert Tuned(**usual, higher_is_better=higher_is_better, trials=values).best.number == best
 
 
 def test_what_a_criterion_traced_after_its_patience_sets_no_bar(tmp_path: Path) -> None:

@@ -87,6 +87,12 @@ def test_counts_are_those_of_the_paper(scheme: str, rate: float, positive: tuple
     assert len(validation.rows) - validation.n_labeled == math.floor(Fraction("0.1") * len(unlabeled))
 
 
+def test_the_validation_part_is_rounded_down_on_both_sides() -> None:
+    """Of 303 labeled and 707 unlabeled rows, a tenth is 30.3 and 70.7."""
+    validation = split_of(data_of(USPS, (4, 5, 7, 8, 9)), total=1010).validation
+    assert (validation.n_labeled, len(validation.rows)) == (30, 30 + 70)
+
+
 def test_at_half_every_positive_of_one_sample_data_is_labeled() -> None:
     data = data_of(USPS, (4, 5, 7, 8, 9))
     labeled, unlabeled = rows_of(split_of(data, positive_rate=0.5, total=4000))
