@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -806,6 +807,16 @@ def test_a_run_that_failed_is_missing_where_another_seed_has_a_result(tmp_path: 
     RecordStore(tmp_path).write_failure(made_failure())
     with pytest.warns(PubenchWarning, match=r"left out: 1 failed run of settings .*: tiny on toy \(non-finite\)"):
         assert len(load_results(tmp_path).failures) == 1
+
+
+def test_a_copy_of_a_record_beside_it_is_left_out_with_a_warning(tmp_path: Path) -> None:
+    stored(tmp_path, *by_seed("nnpu", [0.5, 0.6]))
+    record = next(tmp_path.glob("*/result.json")).parent
+    shutil.copytree(record, tmp_path / "before the change")
+    with pytest.warns(PubenchWarning, match=f"left out: .*before the change is a copy of the record {record.name}"):
+        assert len(load_results(tmp_path)) == 2
+    shutil.rmtree(record)  # a record under another name is still one
+    assert len(load_results(tmp_path)) == 2
 
 
 def test_a_record_that_cannot_be_read_is_left_out_with_a_warning(tmp_path: Path) -> None:

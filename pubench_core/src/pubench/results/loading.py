@@ -49,7 +49,15 @@ def load_results(folder: str | Path = "results", *, study: str | None = None) ->
     records = RecordStore(path).all()
     for error in records.unreadable:
         warnings.warn(f"left out: {error}", PubenchWarning, stacklevel=2)
-    done = [RunResult(record.result, record.folder, reused=True) for record in records.readable]
+    named = {record.result.run_id for record in records.readable if record.folder.name == record.result.run_id}
+    done = []
+    for record in records.readable:
+        run_id = record.result.run_id
+        if run_id in named and record.folder.name != run_id:
+            said = f"left out: {shortened(str(record.folder))} is a copy of the record {run_id}"
+            warnings.warn(said, PubenchWarning, stacklevel=2)
+        else:
+            done.append(RunResult(record.result, record.folder, reused=True))
     return Results([*done, *_failed_beside(path, done)])
 
 
