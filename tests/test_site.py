@@ -303,11 +303,11 @@ def test_rows_of_no_study_stand_beside_those_of_one(tmp_path: Path) -> None:
 def test_rows_that_decide_every_row_alike_are_marked(tmp_path: Path) -> None:
     with ROWS.open(newline="") as file:
         reader = csv.DictReader(file)
-        columns, rows = list(reader.fieldnames or ()), [row for row in reader if row["criterion"] == "f1"]
-    share = {row["data"]: _share(row) for row in rows}
-    rows[0] |= {"accuracy": f"{100 * share[rows[0]['data']]:.4f}", "recall": "100.0"}
-    rows[0]["precision"] = rows[0]["accuracy"]
-    rows[1] |= {"recall": "0.0", "precision": "0.0", "accuracy": f"{100 * (1 - share[rows[1]['data']]):.4f}"}
+        of_spambase = [row for row in reader if (row["criterion"], row["data"]) == ("f1", "spambase")]
+    columns, rows = list(reader.fieldnames or ()), list({row["method"]: row for row in of_spambase}.values())
+    share = _share(rows[0])
+    rows[0] |= {"accuracy": f"{100 * share:.4f}", "precision": f"{100 * share:.4f}", "recall": "100.0"}
+    rows[1] |= {"accuracy": f"{100 * (1 - share):.4f}", "precision": "0.0", "recall": "0.0"}
     with (tmp_path / "rows.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, columns)
         writer.writeheader()
