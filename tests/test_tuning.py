@@ -333,6 +333,13 @@ def test_the_command_refuses_in_its_own_words(pubench: Run, words: tuple[str, ..
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_a_refusal_names_no_criterion_that_cannot_be_tuned_by(pubench: Run) -> None:
+    done = pubench(*WORDS, "--trials", "1", "--set", "validation.fraction=0")
+    assert done.returncode == 2
+    assert "selection criterion 'pa' is undefined on this split: there is no validation part" in done.stderr
+    assert done.stderr.strip().endswith("would do")
+
+
 def test_the_seed_of_a_file_counts_and_what_it_sets_can_be_tuned_from_there(pubench: Run, tmp_path: Path) -> None:
     file = {"data": {"key": "breast-cancer"}, "method": {"config": {"epochs": 2, "lr": 0.003}}, "seed": 42}
     (tmp_path / "mine.yaml").write_text(yaml.safe_dump(file))

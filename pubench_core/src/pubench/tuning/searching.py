@@ -37,6 +37,8 @@ from .space import Given, Subject, space_of
 #: Folder of searches in a folder of records, and the files of each.
 TUNING, REQUEST, BEST, LOGS, LOCK = "tuning", "tuning.json", "best.yaml", "logs", ".lock"
 MOST_TRIALS = 100_000
+#: What a run can do without a defined criterion, and a search cannot.
+_BY_LAST = "; or selection.criterion can be last here"
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ def search(layers: Sequence[Layer], asked: Asked, registry: Registry, say: Calla
             for _, reason in summary.unstored:
                 say(f"not stored: {reason}")
         if runs.refused:
-            raise RequestError(runs.refused)
+            raise RequestError(runs.refused.replace(_BY_LAST, ""))
         found = Tuned(
             method=plan.spec.method.key,
             data=plan.spec.data.key,
