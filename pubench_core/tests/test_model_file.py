@@ -190,7 +190,7 @@ class TestScores:
         pool = problem.data.x[problem.split.train.rows, 0]
         x = np.array([[np.nan, 1, 0], [np.nanmedian(pool), 1, 0]], dtype=np.float32)
         found = load_model(path, plugins).scores(x)
-        assert found[0] == found[1]
+        assert found[0] == pytest.approx(found[1], abs=1e-6)  # a row's place in its batch may round otherwise
 
     def test_modules_numbers_and_arrays_of_the_method_s_own_come_back(
         self, plugins: Registry, make: Callable[..., Made]

@@ -328,8 +328,8 @@ def test_it_learns() -> None:
 
 
 def test_a_collapse_is_seen_in_the_trace(tmp_path: Path) -> None:
-    """A generator that follows the label-consistency loss alone, at an absurd rate: all rows are decided alike."""
-    absurd = ("weight_consistency=1e6", "generator_lr=1", "lr=1e-2", "epochs=24", "steps_per_epoch=4")
+    """A generator that follows the label-consistency loss alone, all at absurd rates: every row is decided alike."""
+    absurd = ("weight_consistency=1e6", "generator_lr=1", "lr=1", "epochs=24", "steps_per_epoch=4")
     rows = trace_of(execute(planned(*SHORT, *absurd, *BLIND, f"execution.results={tmp_path}")).folder)
     columns = ("generator", "discriminator", "classifier", "reconstruction", "positive_decisions")
     found = {name: [float(row[name]) for row in rows if row[name]] for name in columns}
