@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,7 @@ _OWN = ("method", "backbone", "prior", "prior_scorer")
 #: Field of a run's identity -> what a label calls it. The others keep the last part of their path.
 _SHORT = {"mechanism.key": "mechanism", "backbone.key": "backbone", "validation.fraction": "validation"}
 #: Fields of the problem that mean the same on every data set: where they differ at all, every column says its value.
-COMMON = (
+_COMMON = (
     "data.scheme",
     "mechanism.key",
     "mechanism.variant",
@@ -116,12 +116,11 @@ class _Place:
     @classmethod
     def of_run(cls, name: str, of: RunResult | FailedRun, *, drawn: bool = False) -> _Place:
         spec = spec_of(of)
-        flat = by_path(spec.identity())
-        flat["method.preset"] = spec.method.preset
-        words = {field: _as_json(value) for field, value in flat.items()}
-        setup = [field for field in words if field.split(".")[0] in _OWN]
-        own = {field: words[field] for field in setup if not (drawn and field.startswith("method.config."))}
-        return cls(name, spec.data.key, problem_of(spec), own | ({_DRAWN: '"chosen"'} if drawn else {}), of)
+        words = _words(spec)
+        setup = {field: value for field, value in words.items() if _is_own(field)}
+        setup["method.preset"] = _as_json(spec.method.preset)
+        own = {field: value for field, value in setup.items() if not (drawn and field.startswith("method.config."))}
+        return cls(name, spec.data.key, _shared(words), own | ({_DRAWN: '"chosen"'} if drawn else {}), of)
 
     @property
     def column(self) -> tuple[str, str]:
@@ -162,10 +161,21 @@ def grid_of(named: Sequence[tuple[str, RunResult | FailedRun]], *, drawn: Contai
 
 def problem_of(spec: RunSpec) -> dict[str, str]:
     """Field of what methods that are compared have in common -> value, as JSON."""
-    flat = by_path(spec.identity())
-    return {
-        field: _as_json(value) for field, value in flat.items() if field.split(".")[0] not in _OWN and field != "seed"
+    return _shared(_words(spec))
+
+
+def telling(problems: Sequence[tuple[str, Mapping[str, str]]]) -> list[list[str]]:
+    """For each problem, as (data set, fields), the fields that tell it from the others.
+
+    Those of ``_COMMON`` that differ anywhere, and all that differ on its data set.
+    """
+    varying = _varying([fields for _, fields in problems])
+    everywhere = [field for field in _COMMON if field in varying]
+    of_data = {
+        data: _varying([fields for other, fields in problems if other == data])
+        for data in dict.fromkeys(data for data, _ in problems)
     }
+    return [list(dict.fromkeys([*everywhere, *of_data[data]])) for data, _ in problems]
 
 
 def in_short(field: str, value: str) -> str:
@@ -203,27 +213,35 @@ def _add(done: dict[int, RunResult], run: RunResult, row: str, column: str) -> N
 # -------------------------------------------------------------------- names
 
 
-def _varying(places: Iterable[_Place], values: Callable[[_Place], Mapping[str, str]]) -> list[str]:
+def _words(spec: RunSpec) -> dict[str, str]:
+    """Field of a run's identity -> value, as JSON."""
+    return {field: _as_json(value) for field, value in by_path(spec.identity()).items()}
+
+
+def _is_own(field: str) -> bool:
+    return field.split(".")[0] in _OWN
+
+
+def _shared(words: Mapping[str, str]) -> dict[str, str]:
+    return {field: value for field, value in words.items() if not _is_own(field) and field != "seed"}
+
+
+def _varying(given: Collection[Mapping[str, str]]) -> list[str]:
     """Fields that do not have one value, in order of appearance; a field that is not there counts as a value."""
-    given = [values(place) for place in places]
     fields = dict.fromkeys(field for each in given for field in each)
     return [field for field in fields if len({each.get(field) for each in given}) > 1]
 
 
 def _column_names(places: Sequence[_Place]) -> list[str]:
-    everywhere = [field for field in COMMON if field in _varying(places, lambda place: place.problem)]
-    of_data = {
-        data: _varying([place for place in places if place.data == data], lambda place: place.problem)
-        for data in dict.fromkeys(place.data for place in places)
-    }
-    return [_label(place.data, place.problem, dict.fromkeys([*everywhere, *of_data[place.data]])) for place in places]
+    told = telling([(place.data, place.problem) for place in places])
+    return [_label(place.data, place.problem, fields) for place, fields in zip(places, told, strict=True)]
 
 
 def _row_names(places: Sequence[_Place]) -> list[str]:
     by_column: dict[tuple[str, str], list[_Place]] = {}
     for place in places:
         by_column.setdefault(place.column, []).append(place)
-    told_otherwise = any("prior" in _varying(column, lambda place: place.setup) for column in by_column.values())
+    told_otherwise = any("prior" in _varying([place.setup for place in column]) for column in by_column.values())
     names = dict.fromkeys(place.name for place in places)
     of_name = {
         name: _row_fields([[p for p in column if p.name == name] for column in by_column.values()]) for name in names
@@ -252,7 +270,7 @@ def _row_fields(columns: Sequence[Sequence[_Place]]) -> list[str]:
 def _varying_setup(places: Sequence[_Place]) -> list[str]:
     """Runs whose hyper-parameters were chosen among draws differ from the others by that alone."""
     kinds = [[place for place in places if (_DRAWN in place.setup) is drawn] for drawn in (False, True)]
-    found = [field for kind in kinds for field in _varying(kind, lambda place: place.setup)]
+    found = [field for kind in kinds for field in _varying([place.setup for place in kind])]
     return [*found, *([_DRAWN] if all(kinds) else [])]
 
 
@@ -263,11 +281,11 @@ def _label(name: str, values: Mapping[str, str], fields: Iterable[str]) -> str:
 
 def _common(places: Sequence[_Place]) -> str:
     """What every problem has in common, of what means the same on every data set."""
-    varying = _varying(places, lambda place: place.problem)
+    varying = _varying([place.problem for place in places])
     if not places:
         return ""
     first = places[0].problem
-    shown = [field for field in COMMON if field in first and field not in varying and field != "mechanism.variant"]
+    shown = [field for field in _COMMON if field in first and field not in varying and field != "mechanism.variant"]
     return ", ".join(in_short(field, first[field]) for field in shown if first[field] != "null")
 
 

@@ -73,7 +73,8 @@ def _failed_beside(folder: Path, done: Sequence[RunResult]) -> list[FailedRun]:
     if not failed:
         return []
     settings = {_but_for_its_seed(run.result.spec) for run in done}
-    alone = [run for run in failed if _but_for_its_seed(run.spec) not in settings]
+    beside = [run for run in failed if _but_for_its_seed(run.spec) in settings]
+    alone = [run for run in failed if run not in beside]
     if alone:
         named = dict.fromkeys(f"{run.name} on {run.spec.data.key} ({run.cause})" for run in alone)
         more = f" and {len(named) - 3} more" if len(named) > 3 else ""
@@ -83,7 +84,7 @@ def _failed_beside(folder: Path, done: Sequence[RunResult]) -> list[FailedRun]:
             PubenchWarning,
             stacklevel=3,
         )
-    return [run for run in failed if _but_for_its_seed(run.spec) in settings]
+    return beside
 
 
 def _but_for_its_seed(spec: RunSpec) -> str:

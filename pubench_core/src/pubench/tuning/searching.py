@@ -74,6 +74,9 @@ def search(layers: Sequence[Layer], asked: Asked, registry: Registry, say: Calla
     ):
         if isinstance(given, bool) or not isinstance(given, int) or not least <= given <= most:
             raise RequestError(f"{name}: a whole number from {least} to {most} is right, given {given!r}", field=name)
+    limit = asked.max_seconds
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, (int, float)) or not limit >= 0):
+        raise RequestError(f"max_seconds: a number from 0 is right, given {shown(limit)}", field="max_seconds")
     aim, plan = _objective(layers, asked, registry, say)
     results = plan.spec.execution.results
     store = RecordStore(results)
@@ -93,8 +96,7 @@ def search(layers: Sequence[Layer], asked: Asked, registry: Registry, say: Calla
         runs = Search(aim, proposals, known, asked.trials, store, say)
         why_left, ended_by = "", None
         if not runs.over:
-            stop = Stop()
-            stop.heard = lambda: say(_given_up(stop))
+            stop = Stop(lambda: say(_given_up(stop)))
             pool = LocalPool([plan.spec.execution.device] * asked.jobs, _orders(plan), folder / LOGS)
             study = Study(store, code, digests, Expected(), pool, runs, asked.max_seconds, source=runs)
             runs.study = study
@@ -138,10 +140,6 @@ def _objective(
     """What is searched for, and the configuration as it stands with the first seed."""
     if asked.criterion is not None:
         layers = [*layers, Layer({"selection": {"criterion": asked.criterion}})]
-    if (given := asked.max_seconds) is not None and (
-        isinstance(given, bool) or not isinstance(given, (int, float)) or not given >= 0
-    ):
-        raise RequestError(f"max_seconds: a number from 0 is right, given {shown(given)}", field="max_seconds")
     seeds = asked.seeds or tuple(layer.values["seed"] for layer in layers if "seed" in layer.values)[-1:] or (2,)
     plan = resolve([*layers, Layer({"seed": seeds[0]})], registry, warn=say)
     criterion = plan.spec.selection.criterion

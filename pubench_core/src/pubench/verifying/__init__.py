@@ -78,7 +78,7 @@ def verify(
     return Verification(
         folder=place,
         records=len(records),
-        without_scores=look.without_scores,
+        without_scores=len(records) - look.derived,
         checksums=0 if sums is None else len(sums),
         problems=tuple(problems),
         notes=tuple(look.notes),

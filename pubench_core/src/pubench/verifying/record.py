@@ -23,24 +23,21 @@ class Look:
     """What is looked up once for all records. ``data_root``: folder of data files; ``sums``: path -> checksum, where
     there is a list.
 
-    ``without_scores``: how many records there were so far whose measures could not be derived again; ``notes``: what a
-    reader must know beside the problems, each once.
+    ``derived``: of how many records the measures were derived again so far; ``notes``: what a reader must know beside
+    the problems, each once.
     """
 
     data_root: Path
     sums: Mapping[str, str] | None
     say: Callable[[str], None]
-    without_scores: int = 0
+    derived: int = 0
     notes: dict[str, None] = field(default_factory=dict)
     _digests: Digests = field(default_factory=Digests)
-    _derived: int = 0
 
     def at(self, record: Record) -> list[Problem]:
         """What is wrong with a record."""
-        run_id, derived = record.result.run_id, self._derived
-        problems = [Problem(run_id, text) for text in self._wrong(record)]
-        self.without_scores += self._derived == derived
-        return problems
+        run_id = record.result.run_id
+        return [Problem(run_id, text) for text in self._wrong(record)]
 
     def _wrong(self, record: Record) -> Iterator[str]:
         result, folder = record.result, record.folder
@@ -65,7 +62,7 @@ class Look:
             except RecordError as error:
                 yield str(error)
                 return
-            self._derived += 1
+            self.derived += 1
             yield from other_measures(plan, result, arrays, self._note)
 
     def _missing_scores(self, record: Record) -> Iterator[str]:

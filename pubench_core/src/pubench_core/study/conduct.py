@@ -61,7 +61,7 @@ class Stop:
         self.starting = False
         self.everything = False
         self.signal: int | None = None
-        self.heard = heard
+        self._heard = heard
 
     def _hear(self, number: int, frame: FrameType | None) -> None:
         self.signal = number
@@ -69,7 +69,7 @@ class Stop:
             self.everything = True
         if not self.starting:
             self.starting = True
-            self.heard()
+            self._heard()
 
     @contextmanager
     def listening(self) -> Iterator[None]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 
-from pubench.grouping import COMMON, in_short, problem_of
+from pubench.grouping import in_short, problem_of, telling
 from pubench_core.errors import RequestError
 
 from ..model import Column, Measure, Model, Setting
@@ -22,8 +22,9 @@ __all__ = ["Drawn", "all_figures", "inline_svg", "no_costs", "write_figures"]
 #: Measures that the radar plots of the published benchmark have.
 RADAR = ("accuracy", "precision", "recall", "f1", "auc")
 ONE = "value"
-#: Fields of a problem: how many are labeled, and those whose value says what it is of.
+#: Fields of a problem: how many are labeled; those whose value says what it is of; those that every title names.
 AMOUNTS, PLAIN = ("mechanism.c", "mechanism.positive_rate"), ("data.scheme", "mechanism.key")
+ALWAYS = ("mechanism.key", *AMOUNTS)
 #: Label frequencies from which on a measure is drawn as a curve.
 CURVE = 3
 #: Settings up to which each has figures of its own.
@@ -237,26 +238,17 @@ def _titles(columns: Sequence[Column], varied: Container[str]) -> dict[str, str]
     """Label -> title of the panel that a column belongs to: columns that differ in more than ``varied`` (fields of the
     problem) have other titles, which say in what.
     """
-    problems = {
-        column.label: {name: v for name, v in problem_of(column.spec).items() if name not in varied}
+    problems = [
+        (column.spec.data.key, {name: v for name, v in problem_of(column.spec).items() if name not in varied})
         for column in columns
-    }
-    of_data: dict[str, list[dict[str, str]]] = {}
-    for column in columns:
-        of_data.setdefault(column.spec.data.key, []).append(problems[column.label])
-    shown = {name for name in COMMON if _differ(problems.values(), name)} | {"mechanism.key", *AMOUNTS}
+    ]
     titles = {}
-    for column in columns:
-        data, mine = column.spec.data.key, problems[column.label]
-        fields = [name for name in mine if name in shown or _differ(of_data[data], name)]
-        short = {name: in_short(name, mine[name]) for name in fields if mine[name] != "null"}
-        words = [word.partition("=")[2] if name in PLAIN else word for name, word in short.items()]
-        titles[column.label] = ", ".join([data, *words])
+    for column, (data, mine), told in zip(columns, problems, telling(problems), strict=True):
+        shown = [name for name, value in mine.items() if name in (*told, *ALWAYS) and value != "null"]
+        words = [in_short(name, mine[name]) for name in shown]
+        plain = [word.partition("=")[2] if name in PLAIN else word for name, word in zip(shown, words, strict=True)]
+        titles[column.label] = ", ".join([data, *plain])
     return titles
-
-
-def _differ(problems: Iterable[Mapping[str, str]], name: str) -> bool:
-    return len({problem.get(name) for problem in problems}) > 1
 
 
 def _curves(model: Model, columns: Sequence[Column], amount: str, key: str, name: str, against: str) -> Iterator[Drawn]:
