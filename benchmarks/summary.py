@@ -1,8 +1,9 @@
-"""Mean ± standard deviation of test accuracy per method and data set from raw rows, as a Markdown table.
+"""Mean ± standard deviation of a test measure per method and data set from raw rows, as a Markdown table.
 
-    python benchmarks/summary.py benchmarks/results/*.csv --data spambase 20news connect-4
+    python benchmarks/summary.py benchmarks/results/*.csv --data spambase 20news connect-4 --measure f1
 
-A cell says how many seeds it has, and ``missing`` where it has none; after the stroke stands the paper's figure. Rows
+A cell says how many seeds it has, and ``missing`` where it has none; after the stroke stands
+the paper's figure, which is of F1. Rows
 of another protocol than PU-Bench's conventional one are left out. ``docs/method_pages.py`` and ``docs/results_page.py``
 read the rows with the functions here.
 
@@ -24,7 +25,7 @@ from pathlib import Path
 REFERENCE = "nnpu"
 #: Columns that hold a test measure, beside ``accuracy_by_<criterion>``.
 MEASURES = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc")
-#: What PU-Bench prints: accuracy in percent, mean and standard deviation.
+#: What PU-Bench prints: F1 in percent, mean and standard deviation.
 PUBLISHED = Path(__file__).parents[1] / "pubench_core" / "src" / "pubench" / "published" / "pubench2026.csv"
 
 
@@ -150,7 +151,7 @@ def _of_studies(paths: Iterable[Path]) -> Iterator[AccuracyRow]:
 
 
 def published() -> dict[tuple[str, str], str]:
-    """(method, data) -> accuracy as PU-Bench prints it, ``mean ± standard deviation``."""
+    """(method, data) -> F1 as PU-Bench prints it, ``mean ± standard deviation``."""
     with PUBLISHED.open(newline="") as file:
         return {(row["method"], row["data"]): f"{row['mean']} ± {row['printed']}" for row in csv.DictReader(file)}
 
@@ -220,7 +221,7 @@ def main() -> None:
     parser.add_argument("--measure", default="accuracy")
     options = parser.parse_args()
     found = by_data((row for row in read_accuracy(options.rows) if row.protocol == CONVENTIONAL), options.measure)
-    paper = published() if options.measure == "accuracy" else {}
+    paper = published() if options.measure == "f1" else {}
     print(line(["method", *options.data]))
     print(line(["---"] * (1 + len(options.data))))
     for method in sorted({method for method, _ in found}):

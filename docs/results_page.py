@@ -57,7 +57,7 @@ def _section(data: str, methods: list[str], rows: list[Any]) -> Iterator[str]:
         mine = [row for row in rows if row.method == method]
         cells = [_cell(mine, measure) for measure in COLUMNS]
         lines.append((f"`{method}`", len(mine), *cells, *([paper.get((method, data), "-")] if printed else [])))
-    yield table(("method", "seeds", *COLUMNS.values(), *(["PU-Bench prints"] if printed else [])), lines)
+    yield table(("method", "seeds", *COLUMNS.values(), *(["PU-Bench prints (F1)"] if printed else [])), lines)
     yield origin(rows)
 
 

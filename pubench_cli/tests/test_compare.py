@@ -34,22 +34,25 @@ ALIKE = "all 920 test rows are decided positive (scores from 0.1 to 0.2, decided
 
 
 def run(
-    accuracy: float | None, seed: int = 2, warnings: tuple[str, ...] = (), criterion: str = "f1", value: float = 0.5,
+    measured: float | None, seed: int = 2, warnings: tuple[str, ...] = (), criterion: str = "f1", value: float = 0.5,
     **changed: Any,
 ) -> RunResult:  # fmt: skip
-    """A finished run in PU-Bench's main protocol, but for ``changed`` sections. ``value``: of its criterion."""
+    """A finished run in PU-Bench's main protocol, but for ``changed`` sections. ``value``: of its criterion.
+
+    ``measured``: its test F1, and its accuracy.
+    """
     sections = {
         name: {**PROTOCOL.get(name, {}), **more} if isinstance(more, dict) else more for name, more in changed.items()
     }
     plan = resolve([Layer({**PROTOCOL, **sections, "seed": seed})], registry())
-    measure = Measure(undefined="none") if accuracy is None else Measure(value=accuracy)
+    measure = Measure(undefined="none") if measured is None else Measure(value=measured)
     chosen = CriterionResult(
         oracle=True,
         epoch=1,
         value=value,
         snapshot="epoch-1",
         warnings=warnings,
-        measures={"test": {"accuracy": measure}},
+        measures={"test": {"accuracy": measure, "f1": measure}},
     )
     result = made_result(plan.run_id, spec=plan.spec, selected=criterion, criteria={criterion: chosen})
     return RunResult(result, Path("results") / plan.run_id)
@@ -73,10 +76,22 @@ def test_a_cell_of_the_protocol_stands_beside_the_published_one_with_the_reason(
     assert "released recipe" in cell.reason.reason
     assert len(found.missing) == 151
     assert ("nnpu", "spambase") not in found.missing
+    assert found.measure == "f1"
+    assert "read as F1" in found.notes[-1]
     assert found.counts() == {
         "matched": 0, "explained": 1, "known difference": 0, "unexplained": 0, "unknown": 0,
         "left out": 0, "missing": 151,
     }  # fmt: skip
+
+
+def test_pu_bench_is_compared_by_f1_and_not_by_accuracy() -> None:
+    made = run(0.8166)
+    chosen = made.result.criteria["f1"]
+    chosen.measures["test"]["accuracy"] = Measure(value=0.99)
+    (cell,) = beside_published(Results([made]), "pubench2026").cells
+    assert cell.ours.mean == pytest.approx(81.66)
+    with pytest.raises(RequestError, match="unknown measure of PU-Bench 'accuracy'; known: f1"):
+        beside_published(Results([made]), "pubench2026", measure="accuracy")
 
 
 def test_within_two_of_their_deviations_is_matched_and_needs_no_reason() -> None:
@@ -113,7 +128,7 @@ def test_a_method_without_a_published_figure_and_a_run_without_a_value_are_left_
     found = beside_published(Results([run(0.9, method={"key": "upu"}), run(None)]), "pubench2026")
     assert [(one.method, one.why) for one in found.left_out] == [
         ("upu", "PU-Bench has no figure for it"),
-        ("nnpu", "no run has a value of accuracy by f1"),
+        ("nnpu", "no run has a value of f1 by f1"),
     ]
 
 
@@ -199,7 +214,7 @@ def test_of_several_draws_the_one_that_the_criterion_prefers_is_compared_on_each
 def test_a_criterion_and_a_measure_without_figures_are_refused() -> None:
     with pytest.raises(RequestError, match="unknown criterion of PU-Bench 'pa'; known: f1"):
         beside_published(Results([run(0.9)]), "pubench2026", criterion="pa")
-    with pytest.raises(RequestError, match="unknown measure of PU-Bench 'auc'; known: accuracy"):
+    with pytest.raises(RequestError, match="unknown measure of PU-Bench 'auc'; known: f1"):
         beside_published(Results([run(0.9)]), "pubench2026", measure="auc")
     with pytest.raises(RequestError, match="no finished runs"):
         beside_published(Results([]), "pubench2026")
