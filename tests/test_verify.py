@@ -283,6 +283,61 @@ def test_on_another_machine_measures_may_differ_a_little_and_scores_at_will(copi
     assert (found.again[0].identical, found.again[0].largest) == (False, 0)
 
 
+def test_permuted_labels_with_measures_of_their_own_are_found_without_running_again(
+    copied: Callable[[str], Path],
+) -> None:
+    """The labels that fit the scores best: as many of each class as there were."""
+    folder = copied(UPU)
+    state = json.loads((folder / "result.json").read_text())["criteria"]["pa"]["snapshot"]
+
+    def fit(arrays: dict[str, Any]) -> None:
+        labels, scores = np.sort(arrays["test_labels"]), arrays[f"test_scores_{state}"]
+        arrays["test_labels"] = np.empty_like(labels)
+        arrays["test_labels"][np.argsort(scores, kind="stable")] = labels
+
+    edit_scores(folder, fit)
+    _with_measures(folder, set())
+    assert json.loads((folder / "result.json").read_text())["criteria"]["pa"]["measures"]["test"]["auc"]["value"] == 1
+    assert said(folder) == ["scores.npz: test_labels are not those that its spec draws from digits"]
+
+
+@pytest.mark.parametrize("name", ["test_rows", "validation_rows"])
+def test_scores_of_other_rows_are_found_without_running_again(copied: Callable[[str], Path], name: str) -> None:
+    folder = copied(UPU)
+    edit_scores(folder, lambda a: a.update({name: a[name][::-1]}))
+    assert said(folder) == [f"scores.npz: {name} are not those that its spec draws from digits"]
+
+
+def test_rows_of_a_mechanism_that_needs_a_posterior_are_compared_on_the_test_part(tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pubench.PubenchWarning)
+        made = pubench.run(
+            "upu", "digits", mechanism="s4", config={"epochs": 1}, results=tmp_path / "results", tracking=False
+        )
+    assert said(made.folder) == []
+    edit_scores(made.folder, lambda a: a.update(validation_rows=a["validation_rows"][::-1]))
+    assert said(made.folder) == []
+    edit_scores(made.folder, lambda a: a.update(test_rows=a["test_rows"][::-1]))
+    assert said(made.folder) == ["scores.npz: test_rows are not those that its spec draws from digits"]
+
+
+def test_unlabeled_rows_of_a_table_are_those_of_the_table(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 3)).round(3)
+    labeled = np.where((x[:, 0] > 0.3) & (rng.random(300) < 0.5), 1, 0)
+    table = np.column_stack([x, labeled])
+    np.savetxt(tmp_path / "own.csv", table, "%g", ",", header="a,b,c,label", comments="")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pubench.PubenchWarning)
+        made = pubench.run(
+            "upu", pubench.data(tmp_path / "own.csv", labeled="label"), prior=0.4, config={"epochs": 1},
+            results=tmp_path / "results", tracking=False,
+        )  # fmt: skip
+    assert said(made.folder) == []
+    edit_scores(made.folder, lambda a: a.update(unlabeled_rows=a["unlabeled_rows"][::-1]))
+    assert said(made.folder) == ["scores.npz: unlabeled_rows are not those that its spec draws from own.csv"]
+
+
 def test_a_false_number_of_epochs_is_found_by_running_again(copied: Callable[[str], Path]) -> None:
     folder = copied(UPU)
     edit(folder / "result.json", _put("epochs", value=1))

@@ -2,7 +2,7 @@
 
 ``folder`` finds the records and compares their files with a list of checksums; ``record`` looks at one record after the
 other: at what it says of its run (``spec``), at its code and data (``code``), at the measures of its scores
-(``scores``); ``rerun`` carries runs out again.
+(``scores``), at the rows and labels that they are of (``rows``); ``rerun`` carries runs out again.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def verify(
     Of every record: its files are there and can be read; its spec resolves, under what is installed, to its run id,
     which is the folder's name; its code is the installed one; it says of the method and of each criterion whether true
     labels were granted, as their plugins do; the stored scores give the stored measures, values of criteria and
-    warnings. Of a folder with ``SHA256SUMS`` (that of a site or an exported study): its files are those listed.
+    warnings; where its code and data are here, their rows and labels are those that its spec draws. Of a folder with
+    ``SHA256SUMS`` (that of a site or an exported study): its files are those listed.
 
     ``rerun``: how many runs are carried out again, chosen at random (by ``seed``, if one is given) among those without
     a problem. Their scores must be the same bits, or, where processor, versions or threads are others, no test measure

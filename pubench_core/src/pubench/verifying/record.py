@@ -14,6 +14,7 @@ from pubench_core.records.record import Record
 from .code import Digests, other_code
 from .folder import wrong_files
 from .found import Problem
+from .rows import Draws, other_rows
 from .scores import other_measures
 from .spec import granted, other_spec, plan_here, told
 
@@ -33,6 +34,7 @@ class Look:
     derived: int = 0
     notes: dict[str, None] = field(default_factory=dict)
     _digests: Digests = field(default_factory=Digests)
+    _draws: Draws = field(default_factory=Draws)
 
     def at(self, record: Record) -> list[Problem]:
         """What is wrong with a record."""
@@ -53,7 +55,9 @@ class Look:
             return
         if plan.run_id != result.run_id:
             yield f"its spec is that of run {plan.run_id}"
-        yield from other_code(plan, result, self._digests.of(plan, self.say, self._note))
+        digest = self._digests.of(plan, self.say, self._note)
+        changed = list(other_code(plan, result, digest))
+        yield from changed
         yield from granted(plan, result)
         yield from told(result)
         if isfile(folder / SCORES):
@@ -64,6 +68,8 @@ class Look:
                 return
             self.derived += 1
             yield from other_measures(plan, result, arrays, self._note)
+            if digest is not None and not changed:
+                yield from other_rows(plan, arrays, self._draws, self.say)
 
     def _missing_scores(self, record: Record) -> Iterator[str]:
         """Scores that are not there, where nothing says that they were left out."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -70,17 +70,15 @@ def build_problem(
     spec, root = plan.spec, root or data_root(plan.spec.execution)
     opened = opened or open_data(plan, root)
     data, device = opened.data, device or torch.device("cpu")
-    split, preprocessing = _split(plan, data, root.cache / "posterior")
+    split, truth, preprocessing = draw_split(plan, opened, root)
     # A copy in the split's random order: what a method holds has neither the order of the file nor the test rows.
     pool = data.x[np.concatenate([split.train.rows, split.validation.rows])]
     pool = preprocessing.apply(pool, in_place=True)
     test = preprocessing.apply(_gathered(data.x if data.x_test is None else data.x_test, split.test_rows))
-    truth = data.y[split.train.rows] if data.y is not None else None
-    prior_true = _true_prior(spec, split, truth)
+    prior_true = _true_prior(spec, split, truth.train)
     scorer = plan.backbone.builder(data) if spec.prior_scorer == "backbone" else spec.prior_scorer
     prior, estimate = _prior(plan, split, pool, prior_true, scorer, root.cache / "estimates")
     one_sample = is_one_sample(spec.data.scheme)
-    y_test = data.y if data.x_test is None else data.y_test
     return Problem(
         opened=opened,
         split=split,
@@ -93,11 +91,40 @@ def build_problem(
         estimate=estimate,
         features=Features(torch.from_numpy(pool).to(device)),
         features_test=Features(torch.from_numpy(test).to(device)),
-        truth_train=truth,
-        truth_validation=data.y[split.validation.rows] if data.y is not None else None,
-        truth_test=y_test[split.test_rows] if y_test is not None else None,
+        truth_train=truth.train,
+        truth_validation=truth.validation,
+        truth_test=truth.test,
         preprocessing=preprocessing,
     )
+
+
+class Truths(NamedTuple):
+    """0/1 labels of the rows of a split's parts, in order; None where the truth is not known."""
+
+    train: Truth | None
+    validation: Truth | None
+    test: Truth | None
+
+
+class DrawnSplit(NamedTuple):
+    """What a plan's seed draws from its data: rows and labels of every part, and what is fitted on the pool."""
+
+    split: Split
+    truth: Truths
+    preprocessing: Preprocessing
+
+
+def draw_split(plan: Plan, opened: OpenedData, root: DataRoot) -> DrawnSplit:
+    """Splits and labels opened data; raises RequestError for a number of labels or rows that they cannot give."""
+    data = opened.data
+    split, preprocessing = _split(plan, data, root.cache / "posterior")
+    y, y_test = data.y, data.y if data.x_test is None else data.y_test
+    truths = Truths(
+        train=y[split.train.rows] if y is not None else None,
+        validation=y[split.validation.rows] if y is not None else None,
+        test=y_test[split.test_rows] if y_test is not None else None,
+    )
+    return DrawnSplit(split, truths, preprocessing)
 
 
 # -------------------------------------------------------------------- priors

@@ -30,7 +30,7 @@ from ..plugins.events import EpochFinished, RunStarted
 from ..plugins.listeners import Listeners
 from ..records.files import Arrays
 from ..records.measures import Measures, measures_of
-from ..records.scores import MEASURED, scores_name
+from ..records.scores import MEASURED, rows_and_labels, scores_name
 from ..request.plan import Plan
 from ..results import RECORD_VERSION, Code, CriterionResult, Environment, Result, SavedModelFacts
 from .environment import capture
@@ -229,16 +229,7 @@ def _trace_row(event: EpochFinished) -> dict[str, Any]:
 
 def _arrays(problem: Problem, trained: Trained) -> Arrays:
     """The content of ``scores.npz``; see :mod:`pubench_core.records.scores`."""
-    validation = problem.split.validation
-    known = {
-        "test_rows": problem.split.test_rows if problem.truth_test is not None else None,
-        "test_labels": problem.truth_test,
-        "validation_rows": validation.rows,
-        "validation_labeled": validation.labeled,
-        "validation_labels": problem.truth_validation,
-        "unlabeled_rows": problem.unlabeled_rows,
-    }
-    arrays: Arrays = {name: values for name, values in known.items() if values is not None}
+    arrays = rows_and_labels(problem.split, problem.truth_test, problem.truth_validation, problem.unlabeled_rows)
     for name, state in trained.states.items():
         arrays |= {scores_name(part, name): scores for part, scores in state.scores.items()}
         arrays |= {f"test_auxiliary_{output}_{name}": values for output, values in state.auxiliary.items()}

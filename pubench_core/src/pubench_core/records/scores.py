@@ -12,14 +12,34 @@ not there.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
-from ..data.generator import Part
+from ..data.dataset import IntArray
+from ..data.generator import Part, Split
 from ..metric import FloatArray, Knowledge
 from ..specs import Scheme
 from .files import Arrays
 
 #: Parts that metrics can be measured on.
 MEASURED = ("test", "validation")
+
+
+def rows_and_labels(
+    split: Split,
+    truth_test: npt.NDArray[np.int8] | None,
+    truth_validation: npt.NDArray[np.int8] | None,
+    unlabeled_rows: IntArray | None,
+) -> Arrays:
+    """What is known of the rows that are scored, in the order of their scores."""
+    known = {
+        "test_rows": split.test_rows if truth_test is not None else None,
+        "test_labels": truth_test,
+        "validation_rows": split.validation.rows,
+        "validation_labeled": split.validation.labeled,
+        "validation_labels": truth_validation,
+        "unlabeled_rows": unlabeled_rows,
+    }
+    return {name: values for name, values in known.items() if values is not None}
 
 
 def scores_name(part: str, state: str) -> str:

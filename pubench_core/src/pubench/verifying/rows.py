@@ -1,0 +1,57 @@
+"""The rows and labels of a record, against those that its spec draws from the data as they are here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pubench_core.errors import PubenchError
+from pubench_core.records.files import SCORES, Arrays
+from pubench_core.records.scores import rows_and_labels
+
+if TYPE_CHECKING:
+    from pubench_core.request import Plan
+
+#: What a labeling mechanism does not decide.
+_TEST = ("test_rows", "test_labels")
+
+
+class Draws:
+    """What specs draw, each once: methods and their settings decide nothing of it."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Arrays] = {}
+
+    def of(self, plan: Plan, say: Callable[[str], None]) -> Arrays:
+        """Rows and labels of a plan's parts. Raises PubenchError where the data cannot be drawn from."""
+        from pubench_core.data.roots import data_root
+        from pubench_core.engine.building import draw_split, open_data
+
+        spec = plan.spec
+        key = spec.model_dump_json(include={"seed", "data", "mechanism", "validation"})
+        if key not in self._known:
+            root = data_root(spec.execution, say)
+            opened = open_data(plan, root)
+            drawn, given = draw_split(plan, opened, root), opened.data.labeled
+            unlabeled = None if given is None else np.flatnonzero(~given)
+            self._known[key] = rows_and_labels(drawn.split, drawn.truth.test, drawn.truth.validation, unlabeled)
+        return self._known[key]
+
+
+def other_rows(plan: Plan, arrays: Arrays, draws: Draws, say: Callable[[str], None]) -> Iterator[str]:
+    """Where stored rows or labels are not those that are drawn here.
+
+    Of mechanisms that need a posterior the test part alone is compared: its last digits, which versions and processors
+    decide, can label other rows.
+    """
+    try:
+        drawn = draws.of(plan, say)
+    except PubenchError as error:
+        yield f"its rows cannot be drawn here: {error}"
+        return
+    fitted = plan.mechanism is not None and plan.mechanism.info.needs_posterior
+    for name in _TEST if fitted else drawn:
+        if name in drawn and not np.array_equal(arrays.get(name, ()), drawn[name]):
+            yield f"{SCORES}: {name} are not those that its spec draws from {plan.spec.data.key}"
