@@ -65,7 +65,7 @@ def run_study(request: Request, how: How, *, as_json: bool) -> int:
         _refuse_absent(found)
     say(f"{plan.name}: {counted(len(found.states), 'run')}, {counts(found)['done']:,} done, {len(todo):,} to run")
     summary = Summary()
-    stop = Stop(lambda: say("no more runs are started; those in work are waited for (Ctrl-C again gives them up)"))
+    stop = Stop(say)
     if todo:
         pool = _pool(request, how, devices, found)
         with display(len(todo)) as audience, stop.listening():

@@ -96,7 +96,7 @@ def search(layers: Sequence[Layer], asked: Asked, registry: Registry, say: Calla
         runs = Search(aim, proposals, known, asked.trials, store, say)
         why_left, ended_by = "", None
         if not runs.over:
-            stop = Stop(lambda: say(_given_up(stop)))
+            stop = Stop(say)
             pool = LocalPool([plan.spec.execution.device] * asked.jobs, _orders(plan), folder / LOGS)
             study = Study(store, code, digests, Expected(), pool, runs, asked.max_seconds, source=runs)
             runs.study = study
@@ -125,13 +125,6 @@ def search(layers: Sequence[Layer], asked: Asked, registry: Registry, say: Calla
         if found.count("done"):
             found.write(folder / BEST)
         return found
-
-
-def _given_up(stop: Stop) -> str:
-    """What a signal does."""
-    if stop.everything:
-        return "no more runs are started, and those in work are given up"
-    return "no more runs are started; those in work are waited for (Ctrl-C again ends them)"
 
 
 def _objective(

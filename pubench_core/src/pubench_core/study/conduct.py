@@ -56,8 +56,8 @@ class Pool(Protocol):
 class Stop:
     """Ctrl-C and SIGTERM while a study runs: the first starts no more runs, another gives up those in work."""
 
-    def __init__(self, heard: Callable[[], None] = lambda: None) -> None:
-        """``heard`` is called when no more runs are started."""
+    def __init__(self, heard: Callable[[str], None] = lambda said: None) -> None:
+        """``heard`` is called, with what happens now, when no more runs are started."""
         self.starting = False
         self.everything = False
         self.signal: int | None = None
@@ -69,7 +69,10 @@ class Stop:
             self.everything = True
         if not self.starting:
             self.starting = True
-            self._heard()
+            if self.everything:
+                self._heard("no more runs are started, and those in work are given up")
+            else:
+                self._heard("no more runs are started; those in work are waited for (Ctrl-C again gives them up)")
 
     @contextmanager
     def listening(self) -> Iterator[None]:
