@@ -6,7 +6,7 @@ BIN    := .venv/bin
 MANIFESTS := pyproject.toml $(wildcard pubench_*/pyproject.toml plugins/*/*/pyproject.toml)
 SOURCES   := $(wildcard pubench_*/src plugins/*/*/src) $(wildcard .ci/*.py)
 # --inexact: plugins that you installed beside ours stay
-SYNC      := sync --quiet --inexact
+SYNC      := sync --quiet --inexact --all-groups
 # a file's tests share what they set up; files are begun in the order that conftest.py gives them
 PYTEST    := python -m pytest -n $(or $(WORKERS),auto) --dist loadfile --no-loadscope-reorder
 # what `make oldest` runs: the tests of every package, and those across packages that start the command
@@ -53,7 +53,6 @@ tests: .venv/ready
 	$(BIN)/$(PYTEST)
 
 docs: .venv/ready ## build the documentation into docs/site/
-	$(UV) $(SYNC) --all-groups
 	$(BIN)/mkdocs build --strict -f docs/mkdocs.yml
 
 metadata: .venv/ready ## write what the distributions share into their pyproject files (after adding a folder)

@@ -16,7 +16,7 @@ from pubench_core.specs import RunSpec
 from pubench_core.specs.config import TrainingConfig
 from pubench_core.specs.fields import about
 from pubench_core.study.plan import FrozenPlan
-from pubench_core.study.spec import Axes, Draws, MechanismEntry, MethodEntry, StudySpec
+from pubench_core.study.spec import StudySpec
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -75,8 +75,7 @@ def run_page() -> str:
 
 def study_page() -> str:
     """A study file, its parts, and the plan that is made of it."""
-    parts: tuple[type[BaseModel], ...] = (StudySpec, MethodEntry, MechanismEntry, Draws, Axes)
-    return STUDY + "\n".join(_section(model) for model in (*parts, *models(FrozenPlan)))
+    return STUDY + "\n".join(_section(model) for model in models(StudySpec, FrozenPlan))
 
 
 def models(*outer: type[BaseModel]) -> list[type[BaseModel]]:
