@@ -138,6 +138,10 @@ def test_a_method_is_chosen_by_the_name_of_its_row_or_by_its_key(pubench: Run, t
         (["run", "quik"], "did you mean 'quick'"),
         (["run", "short.yaml", "--only", "methods=upu"], "NAME=VALUES is right, with a name of method, data"),
         (["run", "short.yaml", "--only", "method=vpu"], "no run has method vpu; there are upu, nnpu"),
+        (
+            ["run", "short.yaml", "--only", "seed=2", "--only", "seed=25"],
+            "--only seed=2 --only seed=25: no run of 4 fits all of them; NAME=A,B is for either value",
+        ),
         (["run", "short.yaml", "--max-time", "soon"], "a number with s, m or h is right"),
         (["run", "short.yaml", "--gpus", "a"], "numbers joined by commas"),
         (["run", "short.yaml", "--gpus", "0", "-j", "2"], "leave out --jobs"),

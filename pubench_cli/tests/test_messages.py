@@ -70,6 +70,7 @@ def test_a_field_without_a_flag_is_set_by_its_path(core: str, typed: str) -> Non
         "--set data.key=digts: unknown dataset",
         "--set prior=2 is outside (0, 1)",
         "--set seed=x: given 'x'",
+        "--only seed=2 --only prior=true: no run",
         "--set validation.fractoin=.1: no field",
         "run.yaml, line 3: mechanism.variants has no field",
         "prior 0.1 contradicts the labels",

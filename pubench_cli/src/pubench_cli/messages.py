@@ -21,7 +21,8 @@ _COMMANDS = {
 _SECTIONS = "data|mechanism|validation|method|backbone|selection|evaluation|execution"
 #: A field's dotted path, or one of the two fields outside of sections where a value is given; not what the user typed.
 _FIELD = re.compile(
-    rf"(?<!--set )(?<![\w.\[-])(?P<field>(?:{_SECTIONS})(?:\.[a-z][a-z0-9_]*)+|(?:prior|seed)(?==))(?P<is>=)?"
+    r"(?<!--set )(?<!--only )(?<![\w.\[-])"
+    rf"(?P<field>(?:{_SECTIONS})(?:\.[a-z][a-z0-9_]*)+|(?:prior|seed)(?==))(?P<is>=)?"
 )
 
 

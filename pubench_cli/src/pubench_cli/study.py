@@ -131,7 +131,9 @@ def chosen_runs(plan: FrozenPlan, only: Sequence[str]) -> list[PlannedRun]:
                 raise RequestError(f"--only {shortened(text)}: no run has {name} {value}; there are {', '.join(known)}")
         runs = [run for run in runs if str(run.facts.get(name)) in wanted or run.method in keys.intersection(wanted)]
     if not runs:
-        raise RequestError(f"--only {' --only '.join(only)}: no run is left of {len(plan.runs)}")
+        raise RequestError(
+            f"--only {' --only '.join(only)}: no run of {len(plan.runs)} fits all of them; NAME=A,B is for either value"
+        )
     return runs
 
 
