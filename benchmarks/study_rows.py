@@ -88,7 +88,6 @@ def _place(row: Mapping[str, Any]) -> tuple[Any, ...]:
 def _rows(record: Record, study: str, draw: int | None, asked: dict[str, str]) -> Iterator[dict[str, Any]]:
     result, spec = record.result, record.result.spec
     environment = Environment.model_validate_json((record.folder / ENVIRONMENT).read_bytes())
-    dirty = "-dirty" if environment.git_dirty else ""
     for name, criterion in result.criteria.items():
         yield {
             "method": spec.method.key,
@@ -116,8 +115,8 @@ def _rows(record: Record, study: str, draw: int | None, asked: dict[str, str]) -
             "threads": result.threads,
             "run_id": result.run_id,
             "code": result.code.hash,
-            "commit": f"{environment.git_commit[:12]}{dirty}" if environment.git_commit else "",
-            "machine": _machine(environment),
+            "commit": commit_of(environment),
+            "machine": machine_of(environment),
             "study": study,
         }
 
@@ -127,7 +126,13 @@ def _percent(criterion: CriterionResult, metric: str) -> float | str:
     return round(100 * measure.value, 4) if measure is not None and measure.value is not None else ""
 
 
-def _machine(environment: Environment) -> str:
+def commit_of(environment: Environment) -> str:
+    """The commit of a run, marked where the checkout had changes."""
+    dirty = "-dirty" if environment.git_dirty else ""
+    return f"{environment.git_commit[:12]}{dirty}" if environment.git_commit else ""
+
+
+def machine_of(environment: Environment) -> str:
     """System, architecture, model name of the processor or GPU, as ``raw_rows.machine`` says them."""
     system = environment.platform.split("-")[0]
     architecture = re.search(r"x86_64|aarch64|arm64|AMD64", environment.platform)

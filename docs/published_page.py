@@ -84,11 +84,18 @@ _Line = tuple[int, str, float, Verdict, str]
 def _compared(cell: PublishedCell, rows: Sequence[Any]) -> _Line:
     """(seeds, ours in words, difference, verdict, standing)."""
     values = [row.measures[f"{cell.measure}_by_f1"] for row in rows]
+    alike = sum(map(_all_positive, rows))
     mean = statistics.fmean(values)
     verdict = verdict_of(mean, cell.mean, cell.std)
     reason = source("pubench2026").reason_of(cell.method, cell.data, verdict)
-    ours = summary_script().spread(values)
+    ours = summary_script().spread(values) + (f" !{alike}" if alike else "")
     return len(values), ours, mean - cell.mean, verdict, standing_of(verdict, reason)
+
+
+def _all_positive(row: Any) -> bool:
+    """Whether every test row was decided positive: all positives were found, and no other row was decided rightly."""
+    found = {name: row.measures.get(f"{name}_by_f1") for name in ("recall", "precision", "accuracy")}
+    return found["recall"] == 100 and found["precision"] == found["accuracy"]
 
 
 def _section(

@@ -88,7 +88,7 @@ def test_scores_that_differ_are_measured_and_the_exit_code_is_1(copy: Path, pube
     assert all(one["different"] == 0 for one in found["scores"] if one["part"] == "validation")
     shown = pubench("reproduce", copy)
     assert shown.returncode == 1
-    assert f"not identical: 1 of {len(arrays)} arrays of scores differ" in shown.stdout
+    assert f"not identical: 1 of {len(arrays)} arrays of scores.npz differ" in shown.stdout
     assert f"> {result.selected} " in shown.stdout
     assert "test measure, selected by" in shown.stdout
 

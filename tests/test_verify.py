@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import pubench
+import pubench.reproducing
 from pubench.verifying.spec import plan_here
 from pubench_core.execution.coverage import knowledge_in
 from pubench_core.metric import Measurer
@@ -299,6 +300,31 @@ def test_permuted_labels_with_measures_of_their_own_are_found_without_running_ag
     _with_measures(folder, set())
     assert json.loads((folder / "result.json").read_text())["criteria"]["pa"]["measures"]["test"]["auc"]["value"] == 1
     assert said(folder) == ["scores.npz: test_labels are not those that its spec draws from digits"]
+
+
+def test_other_test_labels_are_found_by_running_again_whatever_machine_is_named(copied: Callable[[str], Path]) -> None:
+    folder = copied(UPU)
+    edit_scores(folder, lambda a: a.update(test_labels=a["test_labels"][::-1]))
+    _elsewhere(folder)
+    found = pubench.reproducing.reproduce(folder)
+    assert found.other_rows == ("test_labels",)
+    assert found.verdict.endswith("differ, test_labels among them")
+
+
+def test_counts_and_priors_are_those_of_the_data(copied: Callable[[str], Path]) -> None:
+    folder = copied(UPU)
+    edit(folder / "result.json", _put("data", "train", "labeled", value=7))
+    edit(folder / "result.json", _put("data", "prior", "true", value=0.3))
+    edit(folder / "result.json", _put("data", "prior", "given", value=0.3))
+    problems = said(folder)
+    assert "its counts of the train part are not those that its spec draws from digits" in problems
+    assert any(text.startswith("its true prior is 0.3; its spec draws 0.49") for text in problems)
+
+
+def test_a_result_is_named_by_the_criterion_of_its_spec(copied: Callable[[str], Path]) -> None:
+    folder = copied(UPU)
+    edit(folder / "result.json", _put("selected", value="last"))
+    assert said(folder) == ["it is named by criterion last, and its spec says pa"]
 
 
 @pytest.mark.parametrize("name", ["test_rows", "validation_rows"])

@@ -58,24 +58,27 @@ def run(
     return RunResult(result, Path("results") / plan.run_id)
 
 
+LBE = {"key": "lbe-pu", "preset": "pubench"}
+
+
 def three(**changed: Any) -> list[RunResult]:
     return [run(value, seed, **changed) for value, seed in ((0.88, 2), (0.90, 25), (0.92, 42))]
 
 
 def test_a_cell_of_the_protocol_stands_beside_the_published_one_with_the_reason() -> None:
-    """nnPU on Spambase: 81.66 ± 2.73 is published, so 90.00 is more than two deviations above."""
-    found = beside_published(Results(three()), "pubench2026")
+    """LBE on Spambase: 68.53 ± 3.71 is published, so 90.00 is more than two deviations above."""
+    found = beside_published(Results(three(method=LBE)), "pubench2026")
     (cell,) = found.cells
-    assert (cell.method, cell.data, cell.ours.n, cell.theirs.n) == ("nnpu", "spambase", 3, 10)
+    assert (cell.method, cell.data, cell.ours.n, cell.theirs.n) == ("lbe-pu", "spambase", 3, 10)
     assert cell.ours.mean == pytest.approx(90.0)
     assert cell.ours.std == pytest.approx(2.0)
-    assert (cell.theirs.mean, cell.theirs.std) == (81.66, 2.73)
-    assert cell.difference == pytest.approx(8.34)
+    assert (cell.theirs.mean, cell.theirs.std) == (68.53, 3.71)
+    assert cell.difference == pytest.approx(21.47)
     assert (cell.verdict, cell.standing) == ("above", "explained")
     assert cell.reason is not None
     assert "released recipe" in cell.reason.reason
     assert len(found.missing) == 151
-    assert ("nnpu", "spambase") not in found.missing
+    assert ("lbe-pu", "spambase") not in found.missing
     assert found.measure == "f1"
     assert "read as F1" in found.notes[-1]
     assert found.counts() == {
@@ -261,15 +264,15 @@ def test_runs_that_are_the_same_on_both_sides_are_said_and_missing_cells_have_th
 
 
 def test_results_are_compared_from_python() -> None:
-    mine = Results(three())
+    mine = Results(three(method=LBE))
     with_table = compare_with(mine, "pubench2026")
     assert with_table.cells == beside_published(mine, "pubench2026").cells
-    assert "90.00 ± 2.00 (3)  81.66 ± 2.73 (10)" in str(with_table)
+    assert "90.00 ± 2.00 (3)  68.53 ± 3.71 (10)" in str(with_table)
     assert "released recipe" in with_table._repr_html_()
     assert with_table.to_frame()["ours_mean"].tolist() == [90.0]
     empty = compare_with(Results([run(0.9, prior=0.4)]), "pubench2026").to_frame()
     assert (len(empty), empty.columns.tolist()) == (0, with_table.to_frame().columns.tolist())
-    with_other = compare_with(mine, Results([run(0.87)]))
+    with_other = compare_with(mine, Results([run(0.87, method=LBE)]))
     assert (with_other.theirs, with_other.cells[0].verdict) == ("other results", "matched")
     with pytest.raises(InvalidRequest, match=r"other: a publication .*, given 'pubench2025'"):
         compare_with(mine, "pubench2025")
@@ -283,7 +286,9 @@ def test_results_are_compared_from_python() -> None:
 @pytest.fixture
 def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
     """What the command prints of three runs of the protocol and one of another, by format."""
-    monkeypatch.setattr(command, "load_results", lambda folder, study: Results([*three(), run(0.5, prior=0.4)]))
+    monkeypatch.setattr(
+        command, "load_results", lambda folder, study: Results([*three(method=LBE), run(0.5, prior=0.4)])
+    )
     monkeypatch.setattr(machine, "_printed", False)
 
     def carried_out(form: str, other: str = "pubench2026") -> tuple[str, str]:
@@ -298,16 +303,16 @@ def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 
 def test_every_format_has_the_figures_and_says_what_is_left_out(said: Any) -> None:
     table, _ = said("table")
-    line = next(line for line in table.splitlines() if line.startswith("nnpu"))
-    assert line.split()[:2] == ["nnpu", "spambase"]
-    assert "90.00 ± 2.00 (3)  81.66 ± 2.73 (10)       +8.34  no, above    explained: the released recipe" in line
+    line = next(line for line in table.splitlines() if line.startswith("lbe-pu"))
+    assert line.split()[:2] == ["lbe-pu", "spambase"]
+    assert "90.00 ± 2.00 (3)  68.53 ± 3.71 (10)      +21.47  no, above    explained: the released recipe" in line
     assert "1 explained, 1 left out, 151 missing" in table
     assert "left out (1), other protocol: prior 0.4, theirs true: nnpu [prior=0.4] on spambase" in table
     markdown, _ = said("md")
-    assert "| nnpu | spambase | 90.00 ± 2.00 (3) | 81.66 ± 2.73 (10) | +8.34 | no, above | explained: " in markdown
+    assert "| lbe-pu | spambase | 90.00 ± 2.00 (3) | 68.53 ± 3.71 (10) | +21.47 | no, above | explained: " in markdown
     text, rest = said("csv")
     (row,) = csv.DictReader(io.StringIO(text))
-    assert (row["ours_mean"], row["theirs_mean"], row["difference"]) == ("90.0", "81.66", "8.34")
+    assert (row["ours_mean"], row["theirs_mean"], row["difference"]) == ("90.0", "68.53", "21.47")
     assert (row["verdict"], row["standing"], row["evidence"]) == (
         "above",
         "explained",

@@ -77,15 +77,18 @@ def test_a_figure_of_a_released_recipe_is_the_mean_of_its_rows() -> None:
     for reason in told:
         values = rows[reason.released, reason.data[0]]
         assert reason.reason.endswith(f"{statistics.mean(values):.2f} ± {statistics.stdev(values):.2f}"), reason
+        if "as well" in reason.reason:
+            (cell,) = (c for c in source("pubench2026").cells if (c.method, c.data) == (*reason.methods, *reason.data))
+            assert verdict_of(statistics.mean(values), cell.mean, cell.std) == reason.side, reason
 
 
 def test_a_reason_holds_for_its_methods_data_and_side_only() -> None:
     pubench = source("pubench2026")
-    above = pubench.reason_of("nnpu", "spambase", "above")
+    above = pubench.reason_of("lbe-pu", "spambase", "above")
     assert above is not None
     assert above.known == "run"
-    assert pubench.reason_of("nnpu", "spambase", "below") is None
-    assert pubench.reason_of("nnpu", "spambase", "matched") is None
+    assert pubench.reason_of("lbe-pu", "spambase", "below") is None
+    assert pubench.reason_of("lbe-pu", "spambase", "matched") is None
     assert pubench.reason_of("holistic-pu", "mnist", "above") is None
     assert pubench.reason_of("mpe-pu", "adni", "below") is pubench.reason_of("mpe-pu", "mnist", "above") is not None
 

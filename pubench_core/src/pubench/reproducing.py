@@ -114,6 +114,11 @@ class Reproduction:
         return len(set(chosen)) == 1 and all(measure.recorded == measure.now for measure in self.measures)
 
     @property
+    def other_rows(self) -> tuple[str, ...]:
+        """Arrays of rows and labels of the test part that are others: no machine and no version decides them."""
+        return tuple(name for name in self.apart if name in ("test_rows", "test_labels"))
+
+    @property
     def other_measures(self) -> tuple[MeasureApart, ...]:
         """Test measures that are not those of the record, though every score is the same: it was changed since, or
         metrics were.
@@ -133,7 +138,8 @@ class Reproduction:
             return f"{words}: {measured}; the record kept no scores to compare"
         if self.identical:
             return f"{words}: every score is the same to the last bit ({self.arrays} arrays)"
-        return f"{words}: {len(self.apart)} of {self.arrays} arrays of scores differ"
+        others = f", {', '.join(self.other_rows)} among them" if self.other_rows else ""
+        return f"{words}: {len(self.apart)} of {self.arrays} arrays of {SCORES} differ{others}"
 
     def __str__(self) -> str:
         lines = [self.verdict, *map(str, self.other_measures)]

@@ -244,7 +244,9 @@ def compare(
             autocompletion=criteria,
         ),
     ] = None,
-    measure: Annotated[str | None, typer.Option(help="Measure on test rows. (default: accuracy)")] = None,
+    measure: Annotated[
+        str | None, typer.Option(help="Measure on test rows. (default: that of the publication, else accuracy)")
+    ] = None,
     format: Annotated[CompareFormat, typer.Option("--format", help="How to print it.")] = CompareFormat.table,
 ) -> None:
     """Set results beside published figures or another folder: difference, whether within two standard deviations, why.

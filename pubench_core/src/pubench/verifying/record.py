@@ -69,7 +69,7 @@ class Look:
             self.derived += 1
             yield from other_measures(plan, result, arrays, self._note)
             if digest is not None and not changed:
-                yield from other_rows(plan, arrays, self._draws, self.say)
+                yield from other_rows(plan, result, arrays, self._draws, self.say)
 
     def _missing_scores(self, record: Record) -> Iterator[str]:
         """Scores that are not there, where nothing says that they were left out."""

@@ -37,12 +37,14 @@ def carried_out_again(record: Record, tolerance: float, root: Path, say: Callabl
         if (wrong := next(_other_epochs(found), None)) is not None:
             return Problem(run_id, f"carried out again, it gives the same scores, and {wrong}")
         return Again(run_id, True, largest, found.now.seconds.total)
+    if found.other_rows:
+        return Problem(run_id, f"carried out again, {', '.join(found.other_rows)} are others")
     elsewhere = sorted({change.kind for change in found.changed if change.kind in _ROUNDING})
     if elsewhere and largest <= tolerance:
         left_out = tuple(name for name in found.recorded.criteria if name not in criteria)
         return Again(run_id, False, largest, found.now.seconds.total, left_out)
     why = f"though {', '.join(elsewhere)} are others" if elsewhere else "on the same machine with the same versions"
-    what = f"{len(found.apart)} of {found.arrays} arrays of scores" if found.kept_scores else "its measures"
+    what = f"{len(found.apart)} of {found.arrays} arrays" if found.kept_scores else "its measures"
     return Problem(run_id, f"carried out again, {what} differ, a test measure by {largest:.4g}, {why}")
 
 

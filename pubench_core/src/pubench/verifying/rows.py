@@ -3,45 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from pubench_core.errors import PubenchError
 from pubench_core.records.files import SCORES, Arrays
 from pubench_core.records.scores import rows_and_labels
+from pubench_core.results import Result
+
+from .measures import close
 
 if TYPE_CHECKING:
+    from pubench_core.engine.problem import Parts
     from pubench_core.request import Plan
 
 #: What a labeling mechanism does not decide.
 _TEST = ("test_rows", "test_labels")
 
 
+class Drawn(NamedTuple):
+    """``arrays``: rows and labels as ``scores.npz`` has them; ``parts``, ``prior``: as ``result.json`` has them."""
+
+    arrays: Arrays
+    parts: Parts
+    prior: float | None
+
+
 class Draws:
     """What specs draw, each once: methods and their settings decide nothing of it."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Arrays] = {}
+        self._known: dict[str, Drawn] = {}
 
-    def of(self, plan: Plan, say: Callable[[str], None]) -> Arrays:
+    def of(self, plan: Plan, say: Callable[[str], None]) -> Drawn:
         """Rows and labels of a plan's parts. Raises PubenchError where the data cannot be drawn from."""
         from pubench_core.data.roots import data_root
-        from pubench_core.engine.building import draw_split, open_data
+        from pubench_core.engine.building import draw_split, open_data, true_prior
+        from pubench_core.engine.problem import parts_of
 
         spec = plan.spec
         key = spec.model_dump_json(include={"seed", "data", "mechanism", "validation"})
         if key not in self._known:
             root = data_root(spec.execution, say)
             opened = open_data(plan, root)
-            drawn, given = draw_split(plan, opened, root), opened.data.labeled
+            (split, truth, _), given = draw_split(plan, opened, root), opened.data.labeled
             unlabeled = None if given is None else np.flatnonzero(~given)
-            self._known[key] = rows_and_labels(drawn.split, drawn.truth.test, drawn.truth.validation, unlabeled)
+            self._known[key] = Drawn(
+                arrays=rows_and_labels(split, truth.test, truth.validation, unlabeled),
+                parts=parts_of(split, spec.data.scheme, *truth),
+                prior=true_prior(spec, split, truth.train),
+            )
         return self._known[key]
 
 
-def other_rows(plan: Plan, arrays: Arrays, draws: Draws, say: Callable[[str], None]) -> Iterator[str]:
-    """Where stored rows or labels are not those that are drawn here.
+def other_rows(plan: Plan, result: Result, arrays: Arrays, draws: Draws, say: Callable[[str], None]) -> Iterator[str]:
+    """Where stored rows, labels or counts are not those that are drawn here.
 
     Of mechanisms that need a posterior the test part alone is compared: its last digits, which versions and processors
     decide, can label other rows.
@@ -52,6 +69,12 @@ def other_rows(plan: Plan, arrays: Arrays, draws: Draws, say: Callable[[str], No
         yield f"its rows cannot be drawn here: {error}"
         return
     fitted = plan.mechanism is not None and plan.mechanism.info.needs_posterior
-    for name in _TEST if fitted else drawn:
-        if name in drawn and not np.array_equal(arrays.get(name, ()), drawn[name]):
+    for name in _TEST if fitted else drawn.arrays:
+        if name in drawn.arrays and not np.array_equal(arrays.get(name, ()), drawn.arrays[name]):
             yield f"{SCORES}: {name} are not those that its spec draws from {plan.spec.data.key}"
+    stored = {"train": result.data.train, "validation": result.data.validation, "test": result.data.test}
+    for part, counts in drawn.parts.items():
+        if stored[part] != counts:
+            yield f"its counts of the {part} part are not those that its spec draws from {plan.spec.data.key}"
+    if not close(result.data.prior.true, drawn.prior):
+        yield f"its true prior is {result.data.prior.true}; its spec draws {drawn.prior}"

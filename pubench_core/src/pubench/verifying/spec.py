@@ -62,6 +62,8 @@ def granted(plan: Plan, result: Result) -> Iterator[str]:
         yield f"its method {word} granted true labels (oracle), and it says otherwise"
     if result.selected not in result.criteria:
         yield f"it is named by criterion {shortened(result.selected)}, which it did not track"
+    elif result.selected != result.spec.selection.criterion:
+        yield f"it is named by criterion {result.selected}, and its spec says {result.spec.selection.criterion}"
     for name, criterion in result.criteria.items():
         plugin = plan.metrics.get(name)
         oracle = plugin is not None and plugin.info.oracle

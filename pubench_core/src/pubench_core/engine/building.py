@@ -75,7 +75,7 @@ def build_problem(
     pool = data.x[np.concatenate([split.train.rows, split.validation.rows])]
     pool = preprocessing.apply(pool, in_place=True)
     test = preprocessing.apply(_gathered(data.x if data.x_test is None else data.x_test, split.test_rows))
-    prior_true = _true_prior(spec, split, truth.train)
+    prior_true = true_prior(spec, split, truth.train)
     scorer = plan.backbone.builder(data) if spec.prior_scorer == "backbone" else spec.prior_scorer
     prior, estimate = _prior(plan, split, pool, prior_true, scorer, root.cache / "estimates")
     one_sample = is_one_sample(spec.data.scheme)
@@ -174,7 +174,8 @@ def _code_of(estimator: EstimatorChoice, plan: Plan) -> str:
     return short_hash(code)
 
 
-def _true_prior(spec: RunSpec, split: Split, truth: Truth | None) -> float | None:
+def true_prior(spec: RunSpec, split: Split, truth: Truth | None) -> float | None:
+    """|P| / n of the pool, or of the unlabeled rows of two-sample data; ``truth``: of the training part's rows."""
     if truth is None:
         return None
     population = truth[split.train.unlabeled("two-sample")] if spec.data.scheme == "two-sample" else truth

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -159,31 +160,17 @@ class Problem:
 
     def facts(self) -> DataFacts:
         """Counts and priors for the record."""
-        train, validation = self.split.train, self.split.validation
-        unlabeled = train.unlabeled(self.scheme)
+        unlabeled = self.split.train.unlabeled(self.scheme)
         hidden = self.truth_train[unlabeled] if self.truth_train is not None else None
         estimate = self.estimate
+        truths = self.truth_train, self.truth_validation, self.truth_test
         if estimate is not None and hidden is not None and len(hidden):
             estimate = estimate.model_copy(update={"true_share": float(hidden.mean())})
         return DataFacts(
             modality=self.data.modality,
             shape=self.data.shape,
             dropped=self.data.dropped,
-            train=PartFacts(
-                rows=len(train.rows),
-                labeled=train.n_labeled,
-                unlabeled=len(unlabeled),
-                **_classes(self.truth_train),
-                **{f"unlabeled_{name}": count for name, count in _classes(hidden).items()},
-            ),
-            validation=PartFacts(
-                rows=len(validation.rows), labeled=validation.n_labeled, **_classes(self.truth_validation)
-            ),
-            test=(
-                PartFacts(rows=len(self.split.test_rows), **_classes(self.truth_test))
-                if self.truth_test is not None
-                else None
-            ),
+            **parts_of(self.split, self.scheme, *truths),
             prior=PriorFacts(
                 given=self.prior,
                 given_unlabeled=self.unlabeled_prior,
@@ -195,6 +182,37 @@ class Problem:
             encoding=tuple(as_plain(self.opened.columns)) if self.opened.columns is not None else None,
             notes=self.opened.notes,
         )
+
+
+class Parts(TypedDict):
+    """Counts of every part of a split."""
+
+    train: PartFacts
+    validation: PartFacts
+    test: PartFacts | None
+
+
+def parts_of(
+    split: Split,
+    scheme: Scheme,
+    truth_train: Truth | None,
+    truth_validation: Truth | None,
+    truth_test: Truth | None,
+) -> Parts:
+    """The counts of a split's parts. ``truth_*``: 0/1 labels of their rows, in order; None where they are not known."""
+    train, validation, unlabeled = split.train, split.validation, split.train.unlabeled(scheme)
+    hidden = truth_train[unlabeled] if truth_train is not None else None
+    return Parts(
+        train=PartFacts(
+            rows=len(train.rows),
+            labeled=train.n_labeled,
+            unlabeled=len(unlabeled),
+            **_classes(truth_train),
+            **{f"unlabeled_{name}": count for name, count in _classes(hidden).items()},
+        ),
+        validation=PartFacts(rows=len(validation.rows), labeled=validation.n_labeled, **_classes(truth_validation)),
+        test=PartFacts(rows=len(split.test_rows), **_classes(truth_test)) if truth_test is not None else None,
+    )
 
 
 def _classes(truth: Truth | None) -> dict[str, int]:
