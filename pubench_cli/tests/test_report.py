@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -188,6 +189,9 @@ def test_groups_are_those_that_nemenyis_test_does_not_tell_apart(tmp_path: Path)
 def test_what_is_not_there_is_refused_in_one_line(gathered: Gathered, model: Model, tmp_path: Path) -> None:
     with pytest.raises(RequestError, match=r"unknown baseline 'nnpuu'; did you mean 'nnpu'\?"):
         check_baseline(model, "nnpuu", "nnpu")
+    several = ("upu", "nnpu [lr=0.01]", "nnpu [lr=0.1]")
+    grid = replace(gathered.grid, rows=several, cells={})
+    assert check_baseline(replace(model, gathered=replace(gathered, grid=grid)), "nnpu", "upu") in several[1:]
     with pytest.raises(RequestError, match="unknown criterion 'f2'"):
         model_of(gathered, "accuracy", "f2")
     with pytest.raises(RequestError, match="unknown measure on test rows 'acc'"):

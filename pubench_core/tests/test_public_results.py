@@ -456,6 +456,8 @@ def test_what_is_special_to_a_data_set_does_not_tell_columns_apart() -> None:
     ("other", "rows"),
     [
         ({"config__lr": 0.1}, ["nnpu [lr=0.01]", "nnpu [lr=0.1]"]),
+        ({"config__lr": 0.00013293405468165875}, ["nnpu [lr=0.01]", "nnpu [lr=0.0001329]"]),
+        ({"config__lr": 0.01000000001}, ["nnpu [lr=0.01]", "nnpu [lr=0.01000000001]"]),
         ({"prior": 0.4}, ["nnpu [prior=true]", "nnpu [prior=0.4]"]),
         ({"backbone__key": "cnn"}, ["nnpu [backbone=mlp]", "nnpu [backbone=cnn]"]),
         ({"prior_scorer": "backbone"}, ["nnpu", "nnpu [prior_scorer=backbone]"]),

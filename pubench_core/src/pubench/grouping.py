@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,6 +99,8 @@ def _table_of(cell: Cell) -> tuple[str, str]:
     return data.key, data.own.sha256 if data.own is not None else ""
 
 
+#: Digits that a name has of a number, where they tell the names apart.
+_DIGITS = 4
 #: Stands for hyper-parameters that were chosen among draws, for every run by itself.
 _DRAWN = "method.draws"
 
@@ -178,9 +180,11 @@ def telling(problems: Sequence[tuple[str, Mapping[str, str]]]) -> list[list[str]
     return [list(dict.fromkeys([*everywhere, *of_data[data]])) for data, _ in problems]
 
 
-def in_short(field: str, value: str) -> str:
-    """``c=0.1``, of a field and its value as JSON."""
+def in_short(field: str, value: str, digits: int | None = _DIGITS) -> str:
+    """``c=0.1``, of a field and its value as JSON. ``digits``: of numbers that are no whole ones; None: all."""
     plain = json.loads(value)
+    if isinstance(plain, float) and digits is not None:
+        plain = f"{plain:.{digits}g}"
     name = _SHORT.get(field, field.rpartition(".")[2])
     if name in ("sha256", "test_sha256"):
         plain = str(plain)[:8]
@@ -234,7 +238,7 @@ def _varying(given: Collection[Mapping[str, str]]) -> list[str]:
 
 def _column_names(places: Sequence[_Place]) -> list[str]:
     told = telling([(place.data, place.problem) for place in places])
-    return [_label(place.data, place.problem, fields) for place, fields in zip(places, told, strict=True)]
+    return _labels([(place.data, place.problem, fields) for place, fields in zip(places, told, strict=True)])
 
 
 def _row_names(places: Sequence[_Place]) -> list[str]:
@@ -247,7 +251,7 @@ def _row_names(places: Sequence[_Place]) -> list[str]:
         name: _row_fields([[p for p in column if p.name == name] for column in by_column.values()]) for name in names
     }
     shown = {name: ["prior", *fields] if told_otherwise else fields for name, fields in of_name.items()}
-    return [_label(place.name, place.setup, dict.fromkeys(shown[place.name])) for place in places]
+    return _labels([(place.name, place.setup, list(dict.fromkeys(shown[place.name]))) for place in places])
 
 
 def _row_fields(columns: Sequence[Sequence[_Place]]) -> list[str]:
@@ -274,8 +278,14 @@ def _varying_setup(places: Sequence[_Place]) -> list[str]:
     return [*found, *([_DRAWN] if all(kinds) else [])]
 
 
-def _label(name: str, values: Mapping[str, str], fields: Iterable[str]) -> str:
-    said = [in_short(field, values[field]) for field in fields if values.get(field, "null") != "null"]
+def _labels(given: Sequence[tuple[str, Mapping[str, str], Sequence[str]]]) -> list[str]:
+    """A name for each (name, values, fields that tell it apart), with few digits unless that makes two the same."""
+    short, exact = ([_label(*each, digits) for each in given] for digits in (_DIGITS, None))
+    return short if len(set(short)) == len(set(exact)) else exact
+
+
+def _label(name: str, values: Mapping[str, str], fields: Sequence[str], digits: int | None) -> str:
+    said = [in_short(field, values[field], digits) for field in fields if values.get(field, "null") != "null"]
     return f"{name} [{', '.join(said)}]" if said else name
 
 

@@ -55,15 +55,21 @@ class Comparison:
 def check_baseline(model: Model, given: str | None, default: str) -> str:
     """The row that others are tested against; empty where none was asked for and the default is not there.
 
-    A default that was run with several settings is the row of it that has runs on the most data sets.
+    Of a method that was run with several settings, the row that has runs on the most data sets.
 
     Raises RequestError for one that is not there.
     """
-    if given is not None:
-        if given not in model.rows:
-            raise unknown("baseline", given, model.rows)
-        return given
-    rows = [row for row in model.rows if row == default or row.startswith(f"{default} [")]
+    found = row_called(model, default if given is None else given)
+    if given is not None and not found:
+        raise unknown("baseline", given, model.rows)
+    return found
+
+
+def row_called(model: Model, name: str) -> str:
+    """The row of this name, or the fullest one of this method in one of several settings; empty where there is none."""
+    if name in model.rows:
+        return name
+    rows = [row for row in model.rows if row.startswith(f"{name} [")]
     columns = [column.label for setting in model.settings for column in setting.columns]
     return max(rows, key=lambda row: sum(bool(model.gathered.grid.cell(row, c).runs) for c in columns), default="")
 

@@ -13,7 +13,7 @@ from pubench_core.errors import RequestError, unknown
 
 from ..report.gather import Gathered, place_of
 from ..report.model import Column, Model, model_of, setting_of
-from ..report.statistics import Comparison, check_baseline, comparisons_of
+from ..report.statistics import Comparison, check_baseline, comparisons_of, row_called
 from ..report.write import BASELINE
 from .sources import Collected, Run
 
@@ -115,7 +115,7 @@ def protocols_of(
             notes.append(f"{title} is not shown: {error}")
     if not found:
         raise refused[0]
-    if baseline is not None and not any(baseline in one.model.rows for one in found):
+    if baseline is not None and not any(row_called(one.model, baseline) for one in found):
         raise unknown("baseline", baseline, dict.fromkeys(row for one in found for row in one.model.rows))
     return sorted(found, key=lambda one: (-len(one.model.gathered.done), one.title)), notes
 
@@ -140,7 +140,7 @@ def _protocol(
         tracked = dict.fromkeys(name for run in gathered.done for name in run.result.criteria)
         chosen = next(iter(selected)) if len(selected) == 1 else _USUAL if _USUAL in tracked else next(iter(tracked))
     model = model_of(gathered, measure, chosen)
-    against = baseline if baseline in model.rows else None
+    against = None if baseline is None else row_called(model, baseline) or None
     tests = comparisons_of(model, check_baseline(model, against, BASELINE))
     studies = dict.fromkeys(name for run in runs for name in collected.studies.get(run.run_id, {}))
     return Protocol(key, title, model, tuple(tests), tuple(studies), _method_of(grid))
