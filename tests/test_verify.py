@@ -362,6 +362,10 @@ def test_unlabeled_rows_of_a_table_are_those_of_the_table(tmp_path: Path) -> Non
     assert said(made.folder) == []
     edit_scores(made.folder, lambda a: a.update(unlabeled_rows=a["unlabeled_rows"][::-1]))
     assert said(made.folder) == ["scores.npz: unlabeled_rows are not those that its spec draws from own.csv"]
+    (tmp_path / "own.csv").rename(tmp_path / "elsewhere.csv")
+    (problem,) = said(made.folder)
+    assert problem.startswith("its spec does not resolve here: ")
+    assert problem.endswith("; a table of one's own is looked for from the current folder")
 
 
 def test_a_false_number_of_epochs_is_found_by_running_again(copied: Callable[[str], Path]) -> None:

@@ -186,6 +186,14 @@ class TestIds:
         columns = {"number": np.arange(N) * 17, "group": np.arange(N) // 2, "x": np.arange(N) / 3}
         assert list(table(**columns, _drop=tuple(columns)).ids) == ["number"]
 
+    def test_a_few_rows_that_are_there_twice_do_not_cost_the_names(self, written: Written) -> None:
+        rows = "".join(f"C-{k % 390},D-{k % 120},{k / 3:.2f},{int(k < 20)}\n" for k in range(400))
+        path = written("customer,product,v,s\n" + rows)
+        found = read_user_table(UserTableSpec(path=path, sha256=sha256_of(path), label_col="s"))
+        assert list(found.ids) == ["customer"]
+        assert found.ids["customer"][395] == "C-5"
+        assert set(found.left_out) == {"customer", "product"}
+
     def test_long_texts_do_not(self, table: Table) -> None:
         assert table(comment=[f"{k} " + "words " * 20 for k in range(N)]).ids == {}
 

@@ -18,6 +18,9 @@ from .messages import in_flags
 from .options import Given
 from .scored import Columns, flags_for_arguments, subject_of_table
 
+#: Beyond so many rows an answer can take minutes, and it is said who is asked.
+_MANY = 5_000
+
 
 def print_priors(
     path: Path,
@@ -49,6 +52,7 @@ def print_priors(
             truth=truth,
             name=path.name,
             seed=seed,
+            progress=(lambda line: err().print(line, markup=False)) if len(x) > _MANY else None,
         )
     if html is not None:
         _write(html, found)

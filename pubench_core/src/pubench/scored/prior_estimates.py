@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -63,6 +63,7 @@ def estimate_prior(
     name: str = "data",
     pos_label: Any = None,
     seed: int = 0,
+    progress: Callable[[str], None] | None = None,
 ) -> PriorEstimates:
     """The class prior of a table of labeled positives and unlabeled rows, by every installed estimator.
 
@@ -70,7 +71,7 @@ def estimate_prior(
     rows. Estimators that read scores are given, of features, the held-out probabilities of a logistic regression of
     labeled against unlabeled rows, in five folds that keep equal rows together. ``labeled``, ``scheme``, ``purity``,
     ``truth``: as :func:`pubench.evaluate` has them. ``estimators``: their keys; by default all that can read ``x``
-    (minutes, where km1 and km2 are among them).
+    (minutes, where km1 and km2 are among them). ``progress``: called with a line before each is asked.
 
     Raises InvalidRequest (a ValueError).
 
@@ -89,7 +90,7 @@ def estimate_prior(
         rows = scored_rows(scores, labeled, truth=truth, scheme=scheme, purity=purity, pos_label=pos_label)
         infos = infos_of("scores" if is_scores else "any", estimators)
         features = None if is_scores else _features(values)
-        found = tuple(_answers(infos, rows, features, seed))
+        found = tuple(_answers(infos, rows, features, seed, progress))
         said = disagreement(found)
         return PriorEstimates(
             name=name,
@@ -105,11 +106,17 @@ def estimate_prior(
 
 
 def _answers(
-    infos: Sequence[PriorInfo], rows: ScoredRows, features: FloatArray | None, seed: int
+    infos: Sequence[PriorInfo],
+    rows: ScoredRows,
+    features: FloatArray | None,
+    seed: int,
+    progress: Callable[[str], None] | None,
 ) -> list[EstimatedPrior]:
     scores: npt.NDArray[np.float64] | None = rows.scores if features is None else None
     found = []
-    for info in infos:
+    for number, info in enumerate(infos, 1):
+        if progress is not None:
+            progress(f"asking {info.key} ({number} of {len(infos)})")
         if info.inputs == "scores" and scores is None:
             assert features is not None
             scores = held_out_scores(features, rows.labeled, seed)

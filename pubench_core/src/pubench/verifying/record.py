@@ -51,7 +51,10 @@ class Look:
         try:
             plan = plan_here(result, self.data_root)
         except (RequestError, PluginError) as error:
-            yield f"its spec does not resolve here: {error}"
+            own = result.spec.data.own
+            gone = own is not None and not isfile(own.path)
+            remedy = "; a table of one's own is looked for from the current folder" if gone else ""
+            yield f"its spec does not resolve here: {error}{remedy}"
             return
         if plan.run_id != result.run_id:
             yield f"its spec is that of run {plan.run_id}"

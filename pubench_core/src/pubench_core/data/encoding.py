@@ -29,6 +29,8 @@ MAX_CATEGORIES = 100
 EXACT_UP_TO = 2**53
 #: An id with more characters is a text rather than a name.
 _LONGEST_ID = 64
+#: Share of the rows that have a value of their own, at least, in a column that names them.
+_LEAST_DISTINCT = 0.9
 #: Numbers that are looked at together.
 _BLOCK = 1 << 22
 _DAY = r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))"
@@ -225,7 +227,7 @@ def _decide(name: str, values: Series[Any], *, by_name: bool) -> _Decision:
         return _number(name, values)
     if distinct > MAX_CATEGORIES:
         text = f"text with {distinct} different values, more than {MAX_CATEGORIES} categories"
-        return _Decision(left_out=_TIME if dates else text)
+        return _Decision(left_out=_TIME if dates else text, is_id=not dates and _names_rows(values))
     note = f"'{name}' holds dates and becomes {distinct} features, one for each; turn it into numbers, or leave it out"
     return _Decision(_category(name, values), note=f"{note}: data.own.drop={name}" if dates else "")
 
@@ -404,8 +406,10 @@ def _is_id(name: str, values: Series[Any]) -> bool:
 
 
 def _names_rows(values: Series[Any]) -> bool:
-    """Whether every value differs and is a short text or a whole number."""
-    if is_nested(values) or values.dtype.kind in "fmM" or values.isna().any() or not values.is_unique:
+    """Whether values are short texts or whole numbers, nearly all of which differ: some rows may be there twice."""
+    if is_nested(values) or values.dtype.kind in "fmM" or values.isna().any():
+        return False
+    if values.nunique() < _LEAST_DISTINCT * len(values):
         return False
     return values.dtype.kind in "iu" or int(values.map(str).str.len().max()) <= _LONGEST_ID
 
