@@ -82,6 +82,19 @@ def test_a_figure_of_a_released_recipe_is_the_mean_of_its_rows() -> None:
             assert verdict_of(statistics.mean(values), cell.mean, cell.std) == reason.side, reason
 
 
+def test_what_scores_give_with_as_many_positive_is_the_mean_of_its_rows() -> None:
+    rows = defaultdict(list)
+    with (ROOT / "benchmarks" / "results" / "as-many-positive.csv").open(newline="") as file:
+        for row in csv.DictReader(file):
+            if (row["criterion"], row["preset"]) == ("f1", "pubench"):
+                rows[row["method"], row["data"]].append(float(row["f1_as_many"]))
+    told = [reason for reason in source("pubench2026").reasons if "with as many positive" in reason.reason]
+    assert len(told) == 5
+    for reason in told:
+        values = rows[reason.methods[0], reason.data[0]]
+        assert f"{statistics.mean(values):.2f} ± {statistics.stdev(values):.2f}" in reason.reason, reason
+
+
 def test_a_reason_holds_for_its_methods_data_and_side_only() -> None:
     pubench = source("pubench2026")
     above = pubench.reason_of("lbe-pu", "spambase", "above")
