@@ -10,6 +10,7 @@ import pytest
 
 from pubench_cli import results
 from pubench_cli.console import out
+from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.results import (
     RECORD_VERSION,
@@ -23,7 +24,16 @@ from pubench_core.results import (
     Result,
     Seconds,
 )
-from pubench_core.specs import BackboneSpec, DataSpec, EvaluationSpec, MechanismSpec, MethodSpec, RunSpec, SelectionSpec
+from pubench_core.specs import (
+    BackboneSpec,
+    DataSpec,
+    EvaluationSpec,
+    MechanismSpec,
+    MethodSpec,
+    RunSpec,
+    SelectionSpec,
+    UserTableSpec,
+)
 
 VALUES = {"accuracy": 0.75, "precision": 0.5, "recall": 1.0, "f1": 2 / 3, "macro-f1": 0.7, "auc": 0.875, "mcc": 0.1}
 
@@ -157,3 +167,17 @@ def test_a_result_that_could_not_be_recorded_says_so(capsys: pytest.CaptureFixtu
 
 def test_a_folder_with_brackets_is_printed_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, folder=Path("my [bold]results[/]/abc"))[-1] == "record: my [bold]results[/]/abc"
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_prior_that_the_rows_contradict_names_what_can_be_wrong(own: bool, tmp_path: Path) -> None:
+    """Of a table of one's own, a column that is filled in for labeled rows alone is the likeliest cause."""
+    doubt = Measure(value=1.15, warnings=("infeasible: above 1; the prior or the purity is wrong",))
+    chosen = RESULT.criteria["pauc"].model_copy(update={"measures": {"validation": {"recovered-auc": doubt}}})
+    table = UserTableSpec(path=tmp_path / "own.csv", sha256="0" * 64, label_col="s") if own else None
+    spec = RESULT.spec.model_copy(update={"data": RESULT.spec.data.model_copy(update={"own": table})})
+    changed = RESULT.model_copy(update={"spec": spec, "criteria": {**RESULT.criteria, "pauc": chosen}})
+    infos = {info.key: info for info in registry().infos(MetricInfo)}
+    line = results.recovered_line(changed, infos)
+    assert "contradicts the prior told: recovered AUC: infeasible: above 1" in line
+    assert ("a column tells who is labeled" in line) is own

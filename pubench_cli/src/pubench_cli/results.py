@@ -89,7 +89,9 @@ def recovered_line(result: Result, infos: dict[str, MetricInfo]) -> str:
     if not parts:
         return ""
     if doubts:
-        return f"what the held-out rows imply of the true labels contradicts the prior told: {'; '.join(doubts)}"
+        own = result.spec.data.own is not None
+        leak = "; or a column tells who is labeled (filled in for them alone, say)" if own else ""
+        return f"what the held-out rows imply of the true labels contradicts the prior told: {'; '.join(doubts)}{leak}"
     return (
         f"from {result.data.validation.labeled} held-out labeled rows, if they are a random draw of all positives and "
         f"the prior holds: {', '.join(parts)}"
