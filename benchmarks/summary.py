@@ -2,10 +2,9 @@
 
     python benchmarks/summary.py benchmarks/results/*.csv --data spambase 20news connect-4 --measure f1
 
-A cell says how many seeds it has, and ``missing`` where it has none; after the stroke stands
-the paper's figure, which is of F1. Rows
-of another protocol than PU-Bench's conventional one are left out. ``docs/method_pages.py`` and ``docs/results_page.py``
-read the rows with the functions here.
+A cell says how many seeds it has, and ``missing`` where it has none; after the stroke stands the paper's figure, of F1.
+Rows of another protocol than PU-Bench's conventional one are left out. ``docs/method_pages.py`` and
+``docs/results_page.py`` read the rows with the functions here.
 
 Rows are of studies (``study_rows.py``) or of their predecessor, one command per run; where a study has the same run,
 its row counts.
