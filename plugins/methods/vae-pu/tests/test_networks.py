@@ -113,3 +113,38 @@ def test_log_variances_are_cut_so_that_their_exponential_is_finite() -> None:
     found: Tensor = torch.cat([encoded.y_log_variance.flatten(), encoded.o_log_variance.flatten()])
     assert found.abs().max() == CLIP
     assert math.isfinite(float(found.detach().exp().sum()))
+
+
+def kinds(network: nn.Module) -> list[str]:
+    """Names of the layers that have no others in them, in order; a slope or a share stands behind."""
+    leaves = [module for module in network.modules() if not list(module.children())]
+    values = {nn.LeakyReLU: "negative_slope", nn.Dropout: "p"}
+    said = [f" {getattr(leaf, values[type(leaf)])}" if type(leaf) in values else "" for leaf in leaves]
+    return [type(leaf).__name__ + value for leaf, value in zip(leaves, said, strict=True)]
+
+
+def test_images_have_the_layers_of_pu_bench_between_their_convolutions() -> None:
+    """Norm in encoder and decoder, none in the discriminator, which ends in an average over places."""
+    made, discriminator = generator((1, 28, 28)), new_discriminator((1, 28, 28), "by-shape")
+    assert isinstance(made.encoder.trunk, nn.Sequential)
+    assert kinds(made.encoder.trunk) == [
+        *(["Conv2d", "BatchNorm2d", "LeakyReLU 0.2"] * 3), "_Pool", "Flatten", "Linear", "LeakyReLU 0.2",
+    ]  # fmt: skip
+    assert kinds(made.decoder) == ["Linear", "Unflatten", *(["BatchNorm2d", "ReLU", "ConvTranspose2d"] * 3), "_Crop"]
+    assert kinds(discriminator) == [*(["Conv2d", "LeakyReLU 0.2"] * 3), "_GlobalAverage", "Linear", "Flatten"]
+
+
+def test_vectors_have_no_norm_and_the_discriminator_drops_units() -> None:
+    made = generator((57,))
+    assert kinds(made.encoder.trunk) == ["Flatten", *(["Linear", "LeakyReLU 0.2"] * 3)]
+    assert kinds(made.decoder) == [*(["Linear", "LeakyReLU 0.2"] * 3), "Linear", "Unflatten"]
+    dropped = ["Linear", "LeakyReLU 0.2", "Dropout 0.3"]
+    assert kinds(new_discriminator((57,), "by-shape")) == ["Flatten", *(dropped * 3), "Linear", "Flatten"]
+
+
+def test_the_official_networks_have_two_normed_layers_and_a_discriminator_of_one() -> None:
+    made, layer = generator((57,), "mlp"), ["Linear", "BatchNorm1d", "LeakyReLU 0.2"]
+    assert kinds(made.encoder.of_class) == kinds(made.encoder.of_observation) == [*(layer * 2), "Linear"]
+    assert kinds(made.decoder) == [*(layer * 2), "Linear", "Unflatten"]
+    found = kinds(new_discriminator((57,), "mlp"))
+    assert found == ["Flatten", "Linear", "LeakyReLU 0.2", "Dropout 0.3", "Linear", "Flatten"]
