@@ -1,4 +1,4 @@
-"""What tests of plugins share: the conformance checks, and reference vectors computed by the papers' official code.
+"""What tests of plugins share: conformance checks, reference vectors of the papers' official code, names of layers.
 
 A method's package tests itself with::
 
@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 import pytest
+from torch import nn
 
 from .conformance import CHECKS, Subject
 from .conformance.report import check_one
@@ -67,6 +68,14 @@ def reference_cases(key: str, group: str = "") -> list[tuple[str, Arrays]]:
     if not cases:
         raise LookupError(f"{key}.npz in {reference_folder()} has no case" + (f" of group '{group}'" if group else ""))
     return sorted(cases.items())
+
+
+def layer_names(network: nn.Module) -> list[str]:
+    """Classes of the layers that have no others in them, in order; with the slope or the share that some have."""
+    leaves = [module for module in network.modules() if not list(module.children())]
+    values = {nn.LeakyReLU: "negative_slope", nn.Dropout: "p"}
+    said = [f" {getattr(leaf, values[type(leaf)])}" if type(leaf) in values else "" for leaf in leaves]
+    return [type(leaf).__name__ + value for leaf, value in zip(leaves, said, strict=True)]
 
 
 @lru_cache(maxsize=1)

@@ -5,12 +5,22 @@ from __future__ import annotations
 import csv
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from pubench_cgenpu.method import CGenPU, Config, agreement, classifier_loss, discriminator_loss, divergence
+from pubench_cgenpu.method import (
+    CGenPU,
+    Config,
+    _within_unit_interval,
+    agreement,
+    classifier_loss,
+    discriminator_loss,
+    divergence,
+    prior_divergence,
+)
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
@@ -66,6 +76,20 @@ def test_pu_benchs_term_needs_one() -> None:
     assert not np.array_equal(one, two)
 
 
+def test_the_weight_of_the_divergences_leaves_pu_benchs_term_alone() -> None:
+    problem = build_problem(planned("prior=0.3"))
+    rows = [torch.rand(4, 64, generator=torch.Generator().manual_seed(i)) for i in range(3)]
+
+    def loss(weight_auxiliary: float, weight_prior: float) -> float:
+        method = CGenPU(Config(weight_auxiliary=weight_auxiliary, weight_prior=weight_prior))
+        method.net = lambda x: 4 * x.mean(dim=1) - 2  # type: ignore[assignment]
+        return float(method._classifier_loss(*rows, problem.view(frozenset({"prior"}))))
+
+    term = prior_divergence(0.3, (4 * rows[2].mean(dim=1) - 2).sigmoid())
+    assert loss(0, 2) == pytest.approx(2 * float(term))
+    assert loss(0.5, 2) == pytest.approx(0.5 * loss(1, 0) + loss(0, 2))
+
+
 # -------------------------------------------------------------------- batches and steps
 
 
@@ -92,6 +116,24 @@ def test_batches_are_equal_no_larger_than_u_and_an_epoch_drops_the_incomplete_on
     used = min(size, n_unlabeled)
     assert set(sizes) == {(used, used, used)}
     assert len(sizes) == 2 * (3 if short else n_unlabeled // used)
+
+
+def test_an_incomplete_batch_of_p_goes_on_with_the_next_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    of_p: list[Tensor] = []
+    paired = Run.paired_batches
+
+    def noted(self: Run[Any], *sizes: Any, **options: Any) -> Any:
+        for p, u in paired(self, *sizes, **options):
+            of_p.append(p.row)
+            yield p, u
+
+    monkeypatch.setattr(Run, "paired_batches", noted)
+    result = trained("epochs=1", "batch_size=16", "mechanism.c=0.1")
+    n = result.evaluator.problem.view(frozenset()).n_labeled
+    assert n % 16
+    rows = torch.cat(of_p)
+    assert len(rows) >= 2 * n
+    assert len(rows[:n].unique()) == len(rows[n : 2 * n].unique()) == n
 
 
 def test_every_network_steps_in_its_turn_and_in_its_mode(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,13 +295,20 @@ def test_all_rows_positive_for_certain_is_a_stationary_point() -> None:
 # -------------------------------------------------------------------- outputs
 
 
-def test_the_discriminator_is_a_further_score_and_a_probability() -> None:
+def test_the_discriminator_is_a_further_score_the_probability_of_a_real_row() -> None:
     result = trained(*SHORT)
+    method: Any = result.method
     x = result.evaluator.problem.view(frozenset()).take(torch.arange(50))
+    method.discriminator.eval()
     with torch.inference_mode():
-        ((name, genuine),) = result.method.auxiliary_scores(x).items()
-    assert name == "discriminator"
-    assert ((genuine >= 0) & (genuine <= 1)).all()
+        assert torch.equal(method.auxiliary_scores(x)["discriminator"], method.discriminator(x).sigmoid())
+
+
+def test_the_discriminator_is_assembled_as_it_was_trained() -> None:
+    method: Any = trained(*SHORT).method
+    other = CGenPU(Config())
+    other.assemble(SimpleNamespace(shape=(64,)))  # type: ignore[arg-type]
+    other.discriminator.load_state_dict(method.discriminator.state_dict())
 
 
 def range_of_samples(modality: str, *sets: str) -> tuple[float, float]:
@@ -280,6 +329,14 @@ def test_rows_are_generated_in_the_range_of_the_data() -> None:
     assert 0 <= low < high <= 1
     for modality, sets in (("image", ("data.preprocess=standardize",)), ("tabular", ())):
         assert range_of_samples(modality, *sets)[0] < 0
+
+
+@pytest.mark.parametrize(("extreme", "bounded"), [(1.0, True), (1.5, False), (-0.5, False)])
+def test_rows_are_bounded_where_all_numbers_are_from_0_to_1(extreme: float, bounded: bool) -> None:
+    rows = torch.rand(3000, 1, 2, 2)
+    rows[2999, 0, 1, 1] = extreme
+    run: Any = SimpleNamespace(scores=lambda network: network(rows))
+    assert _within_unit_interval(run) == bounded
 
 
 def test_a_prior_is_no_business_of_the_official_form() -> None:

@@ -7,6 +7,8 @@ import torch
 from pubench_cgenpu.networks import Shape, new_discriminator, new_generator
 from torch import nn
 
+from pubench_core.testing import layer_names
+
 SHAPES: tuple[Shape, ...] = (
     *((1, 8, 8), (1, 28, 28), (3, 32, 32), (3, 64, 64), (1, 128, 128)),
     *((1, 1, 1), (3, 5, 7), (1, 45, 37), (2, 8, 32)),
@@ -73,3 +75,17 @@ def test_networks_of_vectors_are_pu_benchs(features: int, hidden: list[int]) -> 
     for network, outputs in networks:
         layers = [m for m in network.modules() if isinstance(m, nn.Linear)]
         assert [m.out_features for m in layers] == [*hidden, outputs]
+
+
+def test_images_have_the_layers_of_pu_bench_between_their_convolutions() -> None:
+    shape, normed = (3, 32, 32), ["Conv2d", "BatchNorm2d", "LeakyReLU 0.2"]
+    assert layer_names(new_discriminator(shape)) == ["Conv2d", "LeakyReLU 0.2", *normed, *normed, "Conv2d", "Flatten"]
+    between = ["BatchNorm2d", "ReLU", "ConvTranspose2d"]
+    generator = new_generator(shape, 6, bounded=True)
+    assert layer_names(generator) == ["Linear", "Unflatten", *between * 3, "_Crop", "Sigmoid"]
+
+
+def test_vectors_have_no_norm() -> None:
+    hidden = ["Flatten", *["Linear", "ReLU"] * 3, "Linear"]
+    assert layer_names(new_discriminator((57,))) == [*hidden, "Flatten"]
+    assert layer_names(new_generator((57,), 6, bounded=False)) == [*hidden, "Unflatten", "Identity"]

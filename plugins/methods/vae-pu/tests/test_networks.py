@@ -7,9 +7,11 @@ import math
 
 import pytest
 import torch
-from pubench_vae_pu.networks import CLIP, Design, Generator, _averages, _narrowing, new_discriminator
+from pubench_vae_pu.networks import Design, Generator, _averages, _Crop, _narrowing, new_discriminator
 from torch import Tensor, nn
 from torch.nn import functional as F
+
+from pubench_core.testing import layer_names
 
 PUBLISHED = ((1, 28, 28), (3, 32, 32), (1, 128, 128))
 OTHERS = ((1, 8, 8), (3, 64, 64), (1, 9, 30), (2, 5, 5), (1,), (57,), (384,))
@@ -108,43 +110,53 @@ def test_the_class_code_does_not_read_the_label_and_the_observation_code_does(
     assert not torch.equal(labeled.o_log_variance, unlabeled.o_log_variance)
 
 
+@pytest.mark.parametrize("design", ["by-shape", "mlp"])
+def test_the_head_of_the_observation_reads_1_0_for_labeled_rows_and_0_1_for_others(design: Design) -> None:
+    made, given = generator((5,), design), []
+    made.encoder.of_observation.register_forward_pre_hook(lambda module, args: given.append(args[0]))
+    made(torch.rand(2, 5), torch.tensor([1.0, 0.0]))
+    assert given[0][:, -2:].tolist() == [[1, 0], [0, 1]]
+
+
+def test_the_middle_of_what_is_made_is_kept() -> None:
+    made = torch.arange(32.0 * 32).reshape(1, 1, 32, 32)
+    assert torch.equal(_Crop(28, 30)(made), made[..., 2:30, 1:31])
+
+
 def test_log_variances_are_cut_so_that_their_exponential_is_finite() -> None:
     encoded = generator((5,))(1e6 * torch.randn(8, 5), torch.ones(8))
     found: Tensor = torch.cat([encoded.y_log_variance.flatten(), encoded.o_log_variance.flatten()])
-    assert found.abs().max() == CLIP
+    assert found.abs().max() == 10
     assert math.isfinite(float(found.detach().exp().sum()))
-
-
-def kinds(network: nn.Module) -> list[str]:
-    """Names of the layers that have no others in them, in order; a slope or a share stands behind."""
-    leaves = [module for module in network.modules() if not list(module.children())]
-    values = {nn.LeakyReLU: "negative_slope", nn.Dropout: "p"}
-    said = [f" {getattr(leaf, values[type(leaf)])}" if type(leaf) in values else "" for leaf in leaves]
-    return [type(leaf).__name__ + value for leaf, value in zip(leaves, said, strict=True)]
 
 
 def test_images_have_the_layers_of_pu_bench_between_their_convolutions() -> None:
     """Norm in encoder and decoder, none in the discriminator, which ends in an average over places."""
     made, discriminator = generator((1, 28, 28)), new_discriminator((1, 28, 28), "by-shape")
     assert isinstance(made.encoder.trunk, nn.Sequential)
-    assert kinds(made.encoder.trunk) == [
+    assert layer_names(made.encoder.trunk) == [
         *(["Conv2d", "BatchNorm2d", "LeakyReLU 0.2"] * 3), "_Pool", "Flatten", "Linear", "LeakyReLU 0.2",
     ]  # fmt: skip
-    assert kinds(made.decoder) == ["Linear", "Unflatten", *(["BatchNorm2d", "ReLU", "ConvTranspose2d"] * 3), "_Crop"]
-    assert kinds(discriminator) == [*(["Conv2d", "LeakyReLU 0.2"] * 3), "_GlobalAverage", "Linear", "Flatten"]
+    assert layer_names(made.decoder) == [
+        "Linear",
+        "Unflatten",
+        *(["BatchNorm2d", "ReLU", "ConvTranspose2d"] * 3),
+        "_Crop",
+    ]
+    assert layer_names(discriminator) == [*(["Conv2d", "LeakyReLU 0.2"] * 3), "_GlobalAverage", "Linear", "Flatten"]
 
 
 def test_vectors_have_no_norm_and_the_discriminator_drops_units() -> None:
     made = generator((57,))
-    assert kinds(made.encoder.trunk) == ["Flatten", *(["Linear", "LeakyReLU 0.2"] * 3)]
-    assert kinds(made.decoder) == [*(["Linear", "LeakyReLU 0.2"] * 3), "Linear", "Unflatten"]
+    assert layer_names(made.encoder.trunk) == ["Flatten", *(["Linear", "LeakyReLU 0.2"] * 3)]
+    assert layer_names(made.decoder) == [*(["Linear", "LeakyReLU 0.2"] * 3), "Linear", "Unflatten"]
     dropped = ["Linear", "LeakyReLU 0.2", "Dropout 0.3"]
-    assert kinds(new_discriminator((57,), "by-shape")) == ["Flatten", *(dropped * 3), "Linear", "Flatten"]
+    assert layer_names(new_discriminator((57,), "by-shape")) == ["Flatten", *(dropped * 3), "Linear", "Flatten"]
 
 
 def test_the_official_networks_have_two_normed_layers_and_a_discriminator_of_one() -> None:
     made, layer = generator((57,), "mlp"), ["Linear", "BatchNorm1d", "LeakyReLU 0.2"]
-    assert kinds(made.encoder.of_class) == kinds(made.encoder.of_observation) == [*(layer * 2), "Linear"]
-    assert kinds(made.decoder) == [*(layer * 2), "Linear", "Unflatten"]
-    found = kinds(new_discriminator((57,), "mlp"))
+    assert layer_names(made.encoder.of_class) == layer_names(made.encoder.of_observation) == [*(layer * 2), "Linear"]
+    assert layer_names(made.decoder) == [*(layer * 2), "Linear", "Unflatten"]
+    found = layer_names(new_discriminator((57,), "mlp"))
     assert found == ["Flatten", "Linear", "LeakyReLU 0.2", "Dropout 0.3", "Linear", "Flatten"]

@@ -307,6 +307,22 @@ def test_the_step_of_the_classifier(name: str, monkeypatch: pytest.MonkeyPatch) 
     )
 
 
+def test_the_risk_is_reported_where_its_negative_part_is_minimized_instead(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = Case(name := GROUPS["c"][0])
+    case.method.masses = Masses(0.01, 0.9, 0.1)  # a risk of negatives below 0
+    draw_in_turn(case.run, case.noise("gy", "go"), monkeypatch)
+    optimizer: Any = None
+    arguments = (case.x, case.labeled, case.n, optimizer, case.run)
+    step = steps_of(case, monkeypatch, lambda: case.method._train_classifier(*arguments))["classifier"]
+    with torch.no_grad():
+        (virtual,) = of(name, "x_pu")
+        f_p, f_u = case.method.net(case.x).split([case.n, len(case.x) - case.n])
+        expected = virtual_risk(f_p, case.method.net(virtual), f_u, case.method.masses)
+    assert float(expected.value) < float(expected.objective)
+    close(step.objective, expected.objective)
+    close(step.report["risk"], expected.value)
+
+
 @pytest.mark.parametrize("name", GROUPS["risk"])
 def test_the_risk_and_its_gradients(name: str) -> None:
     f_p, f_virtual, f_u = scores = [f.requires_grad_() for f in of(name, "f_p", "f_gen", "f_u")]

@@ -12,7 +12,7 @@ import pytest
 import torch
 from pubench_vae_pu.course import Masses, masses_of, schedule
 from pubench_vae_pu.method import VAEPU, Config
-from pubench_vae_pu.variational import LEAST_VARIANCE, bound, ordered, responsibility
+from pubench_vae_pu.variational import bound, ordered
 from sklearn.mixture import GaussianMixture
 from torch import nn
 from torch.nn.modules.module import register_module_forward_pre_hook
@@ -238,6 +238,24 @@ def test_a_batch_is_no_larger_than_u(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sizes == {len(method.u_rows)}
 
 
+def test_a_pass_has_every_row_of_u_once_at_most_and_no_incomplete_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    passes: list[list[torch.Tensor]] = []
+    paired = Run.paired_batches
+
+    def noted(self: Run[Any], *sizes: Any, **options: Any) -> Any:
+        passes.append([])
+        for p, u in paired(self, *sizes, **options):
+            passes[-1].append(u.row)
+            yield p, u
+
+    monkeypatch.setattr(Run, "paired_batches", noted)
+    few = ("pretraining_epochs=1", "epochs=2", "mechanism.c=0.3", "batch_size=100")
+    n_u = len(method_of(trained(*few, *BLIND)).u_rows)
+    assert n_u % 100
+    assert [[len(rows) for rows in batches] for batches in passes] == [[100] * (n_u // 100)] * 3
+    assert all(len(torch.cat(batches).unique()) == 100 * len(batches) for batches in passes)
+
+
 # ---------------------------------------------------------------- masses
 
 
@@ -289,10 +307,14 @@ def test_without_a_size_of_their_own_batches_of_p_have_the_proportion_of_the_set
     method = method_of(trained(*SHORT, *BLIND, "p_batch_size=null", "batch_size=99"))
     expected = round(99 * method.masses.labeled / method.masses.unlabeled)
     assert sizes == {(expected, 99, expected)}
+    sizes.clear()
+    trained(*SHORT, *BLIND, "p_batch_size=null", "batch_size=4", "mechanism.c=0.05")  # one row of P for 40 of U
+    assert sizes == {(1, 4, 1)}
 
 
+@pytest.mark.parametrize("scheme", ["case-control", "two-sample"])  # copies of P are in U, or P is apart
 def test_the_mixture_is_of_all_rows_and_the_classifier_s_steps_leave_the_generator(
-    monkeypatch: pytest.MonkeyPatch,
+    scheme: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sizes: list[int] = []
     states: list[bool] = []
@@ -309,7 +331,8 @@ def test_the_mixture_is_of_all_rows_and_the_classifier_s_steps_leave_the_generat
 
     monkeypatch.setattr(GaussianMixture, "fit", noted_fit)
     monkeypatch.setattr(VAEPU, "_train_classifier", noted_step)
-    method = method_of(trained(*SHORT, *BLIND, "networks=mlp"))  # these have batch norm
+    drawn = [one for one in SHORT if not one.startswith("mechanism.c") or scheme != "two-sample"]
+    method = method_of(trained(*drawn, *BLIND, "networks=mlp", f"data.scheme={scheme}"))  # these have batch norm
     assert sizes == [len(method.table.distinct_rows)]
     assert states
     assert all(states)
@@ -344,6 +367,40 @@ def test_a_generator_that_diverges_ends_the_run_and_says_where() -> None:
     assert failed.value.cause == "non-finite"
 
 
+def test_a_virtual_row_is_of_a_labeled_row_and_one_of_u_and_observations_of_components_are_normal() -> None:
+    method = method_of(trained(*SHORT, *BLIND, "likelihood=gaussian"))
+    method.generator.decoder = nn.Identity()
+    given: list[tuple[torch.Tensor, torch.Tensor]] = []
+    method.generator.register_forward_pre_hook(lambda module, rows: given.append(rows))
+    draws = SimpleNamespace(normal=torch.randn, integers=lambda high, n: torch.arange(n) % high)
+    with torch.inference_mode():
+        samples = method.samples(500, draws)  # type: ignore[arg-type]
+    ((x, labeled),) = given
+    assert labeled.tolist() == [1] * 500 + [0] * 500
+    for rows, of in ((x[:500], method.table.labeled_rows), (x[500:], method.u_rows)):
+        assert torch.equal(rows, method.table.take(of[torch.arange(500) % len(of)]))
+    observations = samples["positive"][:, method.generator.sizes[0] :]
+    assert observations.shape == (500, method.generator.sizes[1])
+    assert observations.mean().abs() < 0.05
+    assert observations.std() == pytest.approx(1, abs=0.05)
+
+
+def test_the_discriminator_is_a_further_score_the_probability_of_a_row_of_u() -> None:
+    method = method_of(trained(*SHORT, *BLIND))
+    x = method.table.take(method.u_rows[:5])
+    method.discriminator.eval()
+    with torch.inference_mode():
+        assert torch.equal(method.auxiliary_scores(x)["discriminator"], method.discriminator(x).sigmoid())
+
+
+@pytest.mark.parametrize("networks", ["by-shape", "mlp"])
+def test_the_discriminator_is_assembled_as_it_was_trained(networks: str) -> None:
+    method = method_of(trained(*SHORT, *BLIND, f"networks={networks}"))
+    other, build = VAEPU(method.config), SimpleNamespace(shape=method.table.shape)
+    other.assemble(build)  # type: ignore[arg-type]
+    other.discriminator.load_state_dict(method.discriminator.state_dict())
+
+
 def test_samples_are_virtual_rows_and_rows_of_either_component(tmp_path: Path) -> None:
     plan = planned(*SHORT, *BLIND, "execution.artifacts=[samples]", f"execution.results={tmp_path}")
     with np.load(execute(plan).folder / "samples.npz") as samples:
@@ -374,6 +431,24 @@ def test_values_beyond_0_and_1_have_no_bernoulli_likelihood() -> None:
         trained(*SHORT, *BLIND, "likelihood=bernoulli", data="breast-cancer")
 
 
+@pytest.mark.parametrize(
+    ("data", "sets", "sizes"),
+    [
+        ("breast-cancer", (), (64, 64)),
+        ("breast-cancer", ("class_dim=5",), (5, 5)),
+        ("breast-cancer", ("class_dim=5", "observation_dim=2"), (5, 2)),
+        ("breast-cancer", ("observation_dim=2",), (64, 2)),
+    ],
+)
+def test_the_observation_code_is_as_long_as_the_class_code_of_64_numbers_unless_told(
+    data: str, sets: tuple[str, ...], sizes: tuple[int, int]
+) -> None:
+    problem = build_problem(plan := planned(*sets, data=data))
+    method = plan.method.new()
+    assert isinstance(method, VAEPU)
+    assert method._generator_for(problem.view(frozenset({"prior"})))().sizes == sizes
+
+
 @pytest.mark.parametrize(("sets", "bernoulli"), [((), True), (("data.preprocess=standardize",), False)])
 def test_images_have_the_bernoulli_likelihood_unless_they_are_standardized(
     sets: tuple[str, ...], bernoulli: bool
@@ -388,40 +463,11 @@ def test_standardized_images_have_no_bernoulli_likelihood() -> None:
         train(plan, build_problem(plan))
 
 
-def test_color_images_have_a_gaussian_likelihood() -> None:
-    class Colored:
-        shape, instance = (3, 16, 16), torch.arange(4)
-
-        def __len__(self) -> int:
-            return 4
-
-        def take(self, rows: torch.Tensor) -> torch.Tensor:
-            return torch.rand(len(rows), 3, 16, 16)
-
-    colored: Any = Colored()
-    assert not VAEPU(Config())._generator_for(colored)().bernoulli
-
-
 def test_codes_that_are_not_finite_end_the_run_as_such() -> None:
     once = ("pretraining_epochs=1", "epochs=1", "steps_per_epoch=1", "generator_lr=1e12", "optimizer=sgd")
     with pytest.raises(RunFailed, match=r"not finite|is (nan|inf)") as failed:
         trained(*once, "mechanism.c=0.3", *BLIND)
     assert failed.value.cause == "non-finite"
-
-
-def test_a_component_without_variance_has_a_density() -> None:
-    means, variances = torch.tensor([[0.0], [1.0]]), torch.tensor([[0.0], [1.0]])
-    mixture = ordered(torch.tensor([[1.0], [2.0]]), means, variances, torch.tensor([0.25, 0.75]))
-    assert mixture.variances.min() == pytest.approx(LEAST_VARIANCE)
-    assert mixture.positive_share == 0.75
-    assert responsibility(torch.tensor([[0.0], [1.0]]), mixture, 0.5, "once").isfinite().all()
-
-
-def test_the_prior_counts_once_whatever_the_dimension() -> None:
-    mixture = ordered(torch.zeros(1, 3), torch.zeros(2, 3), torch.ones(2, 3), torch.tensor([0.5, 0.5]))
-    h = torch.randn(5, 3)
-    assert responsibility(h, mixture, 0.2, "once").tolist() == pytest.approx([0.2] * 5)
-    assert responsibility(h, mixture, 0.2, "per-dimension").tolist() == pytest.approx([0.2**3 / (0.2**3 + 0.8**3)] * 5)
 
 
 def test_masses_have_a_prior() -> None:

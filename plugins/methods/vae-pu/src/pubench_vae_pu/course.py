@@ -61,4 +61,4 @@ def masses_of(data: PUData, u_rows: Tensor) -> Masses:
     """
     n, copies = data.n_labeled + len(u_rows), data.n_unlabeled - len(u_rows)
     positive = data.unlabeled_prior * data.n_unlabeled - copies
-    return Masses(data.n_labeled / n, min(max(positive, 0.0), len(u_rows)) / n, len(u_rows) / n)
+    return Masses(data.n_labeled / n, max(positive, 0.0) / n, len(u_rows) / n)

@@ -1,0 +1,74 @@
+"""VAE-PU's codes, its mixture and the range of its rows at the edge; numbers are in ``test_reference.py``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from pubench_vae_pu.method import VAEPU, Config
+from pubench_vae_pu.variational import nearest, ordered, responsibility, value_range, within_unit_interval
+from torch import Tensor
+
+from pubench.method import PUData
+
+
+def table(rows: Tensor) -> PUData:
+    """These rows as far as their values are asked for."""
+
+    class Table:
+        shape, instance = tuple(rows.shape[1:]), torch.arange(len(rows))
+
+        def __len__(self) -> int:
+            return len(rows)
+
+        def take(self, some: Tensor) -> Tensor:
+            return rows[some]
+
+    found: Any = Table()
+    return found  # type: ignore[no-any-return]
+
+
+def test_a_component_without_variance_has_a_density() -> None:
+    means, variances = torch.tensor([[0.0], [1.0]]), torch.tensor([[0.0], [1.0]])
+    mixture = ordered(torch.tensor([[1.0], [2.0]]), means, variances, torch.tensor([0.25, 0.75]))
+    assert mixture.variances.min() == pytest.approx(1e-9)
+    assert mixture.positive_share == 0.75
+    assert responsibility(torch.tensor([[0.0], [1.0]]), mixture, 0.5, "once").isfinite().all()
+
+
+def test_the_prior_counts_once_whatever_the_dimension() -> None:
+    mixture = ordered(torch.zeros(1, 3), torch.zeros(2, 3), torch.ones(2, 3), torch.tensor([0.5, 0.5]))
+    h = torch.randn(5, 3)
+    assert responsibility(h, mixture, 0.2, "once").tolist() == pytest.approx([0.2] * 5)
+    assert responsibility(h, mixture, 0.2, "per-dimension").tolist() == pytest.approx([0.2**3 / (0.2**3 + 0.8**3)] * 5)
+
+
+def test_components_stay_where_half_of_the_labeled_rows_are_likelier_under_each() -> None:
+    means = torch.tensor([[0.0], [4.0]])
+    for of_first, first in ((1, 0.0), (2, 4.0)):  # two of three: swapped
+        codes = torch.tensor([[0.0]] * of_first + [[4.0]])
+        assert ordered(codes, means, torch.ones(2, 1), torch.full((2,), 0.5)).means[0] == first
+
+
+def test_the_nearest_code_is_found_among_codes_far_from_zero() -> None:
+    """Squared distances by products of matrices lose these differences."""
+    codes = 1e4 + torch.randn(50, 3, generator=torch.Generator().manual_seed(0))
+    assert nearest(codes + 0.001, codes).tolist() == [*range(50)]
+
+
+@pytest.mark.parametrize("extreme", [-0.5, 1.5])
+@pytest.mark.parametrize("place", [0, 2999])
+def test_the_range_is_that_of_all_rows(extreme: float, place: int) -> None:
+    rows = torch.rand(3000, 2)
+    assert within_unit_interval(table(rows))
+    rows[place, 1] = extreme
+    assert not within_unit_interval(table(rows))
+    assert extreme in value_range(table(rows))
+
+
+@pytest.mark.parametrize(("channels", "bernoulli"), [(1, True), (3, False)])
+def test_images_have_codes_of_128_numbers_and_color_ones_a_gaussian_likelihood(channels: int, bernoulli: bool) -> None:
+    generator = VAEPU(Config())._generator_for(table(torch.rand(4, channels, 16, 16)))()
+    assert generator.bernoulli == bernoulli
+    assert generator.sizes == (128, 128)
