@@ -1,4 +1,4 @@
-"""Nine methods of PU-Bench as released, in plain PyTorch, without pubench: what do they give?
+"""Ten methods of PU-Bench as released, in plain PyTorch, without pubench: what do they give?
 
     python benchmarks/released.py --method nnpu --root ../shared/data --data spambase
     python benchmarks/released.py --method lbe --root ../shared/data --data 20news --seeds 2 25 42
@@ -7,7 +7,8 @@
 Case-control, c = 0.1, validation 1 %; the prior of P and U together; the classifier's output bias at its logit; the
 recipes of :mod:`released_recipes`; the epoch of best validation F1. A model that decides every row alike is measured
 with the threshold moved to the prior's quantile. Spambase is standardized with all its rows, text vectors have unit
-length, Connect-4 is 0/1, as released. Prints accuracy and AUC on the test rows per seed, then the mean.
+length, Connect-4 is 0/1, values of images are from -1 to 1, as released. Images are for pn, nnpu, pusb and vpu. Prints
+accuracy and AUC on the test rows per seed, then the mean.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from sklearn.model_selection import train_test_split
 from torch import nn
 
 C, LEAST_GAIN = 0.1, 1e-4
+#: Positive classes of image data.
+POSITIVE = {"mnist": (0, 2, 4, 6, 8), "fashion-mnist": (0, 2, 3, 4, 6)}
 SEEDS = (2, 25, 42, 52, 99, 103, 250, 666, 777, 2026)
 
 
@@ -51,6 +54,8 @@ class Problem(NamedTuple):
 
 def read(root: Path, data: str, standardize: bool, seed: int) -> tuple[Part, Part]:
     """Training pool and test part."""
+    if data in POSITIVE:
+        return images(root / data, "train", POSITIVE[data]), images(root / data, "t10k", POSITIVE[data])
     if data == "20news":
         with np.load(root / "20newsgroups" / "minilm_l6_v2.npz") as file:
             x, train = file["embedding"].astype(np.float32), file["split"] == "train"
@@ -72,6 +77,14 @@ def read(root: Path, data: str, standardize: bool, seed: int) -> tuple[Part, Par
     return Part(pool_x, pool_y), Part(test_x, test_y)
 
 
+def images(folder: Path, part: str, positive: tuple[int, ...]) -> Part:
+    with gzip.open(folder / f"{part}-images-idx3-ubyte.gz") as file:
+        pixels = np.frombuffer(file.read(), dtype=np.uint8, offset=16).reshape(-1, 1, 28, 28)
+    with gzip.open(folder / f"{part}-labels-idx1-ubyte.gz") as file:
+        classes = np.frombuffer(file.read(), dtype=np.uint8, offset=8)
+    return Part(pixels.astype(np.float32) / 127.5 - 1, np.isin(classes, positive))
+
+
 def problem_of(pool: Part, test: Part, seed: int) -> Problem:
     """Validation rows set aside, then P drawn from the positives and U all rows."""
     x, val_x, y, val_y = train_test_split(pool.x, pool.y, test_size=0.01, stratify=pool.y, random_state=seed)
@@ -79,7 +92,8 @@ def problem_of(pool: Part, test: Part, seed: int) -> Problem:
     chosen = np.random.default_rng(seed).choice(positives, int(C * len(positives)), replace=False)
     table = torch.from_numpy(np.concatenate([x[chosen], x]))
     prior = (len(chosen) + len(positives)) / len(table)
-    return Problem(recipes.Table(table, torch.arange(len(table)) < len(chosen), prior), Part(val_x, val_y), test)
+    labeled, positive = torch.arange(len(table)) < len(chosen), torch.from_numpy(np.concatenate([y[chosen], y]))
+    return Problem(recipes.Table(table, labeled, prior, positive), Part(val_x, val_y), test)
 
 
 # ---------------------------------------------------------------- evaluation
@@ -132,6 +146,7 @@ class Recipe(NamedTuple):
 
 
 METHODS = {
+    "pn": Recipe(recipes.pn, 5),
     "nnpu": Recipe(recipes.nnpu, 10),
     "pusb": Recipe(recipes.pusb, 10),
     "vpu": Recipe(recipes.vpu, 10),
@@ -166,7 +181,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--method", choices=METHODS, required=True)
     parser.add_argument("--root", type=Path, required=True)
-    parser.add_argument("--data", choices=["20news", "connect-4", "spambase"], required=True)
+    parser.add_argument("--data", choices=["20news", "connect-4", "spambase", *POSITIVE], required=True)
     parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS)
     parser.add_argument("--standardize", action="store_true", help="connect-4 too")
     parser.add_argument("--trace", action="store_true", help="a line per epoch")

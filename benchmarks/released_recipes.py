@@ -17,11 +17,30 @@ WEIGHT_DECAY = 1e-4
 
 
 class Table(NamedTuple):
-    """``x``, ``labeled``: the training rows, P before U; ``prior``: the share of positives in them, as released."""
+    """``x``, ``labeled``: the training rows, P before U; ``prior``: the share of positives in them, as released.
+
+    ``positive``: which rows are, for the supervised recipe alone.
+    """
 
     x: Tensor
     labeled: Tensor
     prior: float
+    positive: Tensor
+
+
+def classifier(data: Table) -> nn.Sequential:
+    """The published network for vectors, or for images of 28x28, its output bias at the logit of the prior."""
+    return network(data.x.shape[1], data.prior) if data.x.ndim == 2 else lenet(data.prior)
+
+
+def lenet(prior: float) -> nn.Sequential:
+    last = nn.Linear(50, 1)
+    with torch.no_grad():
+        last.bias.fill_(math.log(prior / (1 - prior)))
+    layers: list[nn.Module] = []
+    for inputs, outputs in ((1, 10), (10, 20)):
+        layers += [nn.Conv2d(inputs, outputs, 5), nn.MaxPool2d(2), nn.ReLU()]
+    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(320, 50), nn.ReLU(), last, nn.Flatten(0))
 
 
 def network(inputs: int, prior: float | None, outputs: int = 1) -> nn.Sequential:
@@ -38,8 +57,21 @@ def network(inputs: int, prior: float | None, outputs: int = 1) -> nn.Sequential
     return nn.Sequential(*layers)
 
 
-def adam(net: nn.Module, lr: float) -> torch.optim.Optimizer:
-    return torch.optim.Adam(net.parameters(), lr=lr, weight_decay=WEIGHT_DECAY)
+def adam(net: nn.Module, lr: float, weight_decay: float = WEIGHT_DECAY) -> torch.optim.Optimizer:
+    return torch.optim.Adam(net.parameters(), lr=lr, weight_decay=weight_decay)
+
+
+def pn(data: Table) -> Iterator[nn.Module]:
+    """Supervised: the true labels of all rows of P and U; batches of 128, 50 epochs."""
+    net = classifier(data)
+    optimizer = adam(net, 5e-4, 1e-5)
+    for _ in range(50):
+        net.train()
+        for rows in torch.randperm(len(data.x)).split(128):
+            optimizer.zero_grad()
+            F.binary_cross_entropy_with_logits(net(data.x[rows]), data.positive[rows].float()).backward()
+            optimizer.step()
+        yield net
 
 
 def nnpu_loss(z: Tensor, labeled: Tensor, prior: float, loss: Callable[[Tensor], Tensor] = torch.sigmoid) -> Tensor:
@@ -52,7 +84,7 @@ def nnpu_loss(z: Tensor, labeled: Tensor, prior: float, loss: Callable[[Tensor],
 
 def nnpu(data: Table, loss: Callable[[Tensor], Tensor] = torch.sigmoid, lr: float = 3e-4) -> Iterator[nn.Module]:
     """The negative part of the risk is ascended where it is below 0; batches of 256, 40 epochs. ``loss``: of -yz."""
-    net = network(data.x.shape[1], data.prior)
+    net = classifier(data)
     optimizer = adam(net, lr)
     for _ in range(40):
         net.train()
@@ -70,7 +102,7 @@ def pusb(data: Table) -> Iterator[nn.Module]:
 
 def vpu(data: Table) -> Iterator[nn.Module]:
     """X is the joint batch, P its labeled rows; the regularizer's weight is the mixup coefficient; threshold at 0."""
-    net = network(data.x.shape[1], data.prior)
+    net = classifier(data)
     optimizer = adam(net, 3e-4)
     for _ in range(40):
         net.train()

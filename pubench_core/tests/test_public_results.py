@@ -709,6 +709,9 @@ def test_differences_that_are_equal_but_for_the_last_bit_are_ties() -> None:
     shares = [[count / 360 for count in counts] for counts in (first, second)]
     assert len({abs(x - y) for x, y in zip(*shares, strict=True)}) > 3  # three different ones of counts
     assert wilcoxon(*shares) == wilcoxon(first, second)
+    above = [x - y for x, y in zip(*shares, strict=True)]  # of equal differences, last bits differ here too
+    nothing = [0.0] * len(above)
+    assert wilcoxon(above, nothing) == wilcoxon(nothing, above) == wilcoxon(first, second)
 
 
 def test_settings_of_one_data_set_are_not_ranked_as_several_data_sets() -> None:

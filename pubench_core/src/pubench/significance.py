@@ -122,7 +122,7 @@ def holm(p: Sequence[float]) -> list[float]:
 def _differences(x: Sequence[float], y: Sequence[float]) -> tuple[Floats, float]:
     """x - y, and the size below which a difference is rounding."""
     left, right = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    return left - right, ROUNDING * float(np.abs(left).max(initial=0.0))
+    return left - right, ROUNDING * float(np.abs([left, right]).max(initial=0.0))
 
 
 @dataclass(frozen=True)
