@@ -1,4 +1,4 @@
-"""Ten methods of PU-Bench as released, in plain PyTorch, without pubench: what do they give?
+"""Twelve methods of PU-Bench as released, in plain PyTorch, without pubench: what do they give?
 
     python benchmarks/released.py --method nnpu --root ../shared/data --data spambase
     python benchmarks/released.py --method lbe --root ../shared/data --data 20news --seeds 2 25 42
@@ -7,8 +7,8 @@
 Case-control, c = 0.1, validation 1 %; the prior of P and U together; the classifier's output bias at its logit; the
 recipes of :mod:`released_recipes`; the epoch of best validation F1. A model that decides every row alike is measured
 with the threshold moved to the prior's quantile. Spambase is standardized with all its rows, text vectors have unit
-length, Connect-4 is 0/1, values of images are from -1 to 1, as released. Images are for pn, nnpu, pusb and vpu. Prints
-accuracy and AUC on the test rows per seed, then the mean.
+length, Connect-4 is 0/1, values of images are from -1 to 1, as released. Images are for pn, nnpu, pusb, vpu, lbe,
+dist-pu and pulda. Prints accuracy and AUC on the test rows per seed, then the mean.
 """
 
 from __future__ import annotations
@@ -151,6 +151,8 @@ METHODS = {
     "pusb": Recipe(recipes.pusb, 10),
     "vpu": Recipe(recipes.vpu, 10),
     "lbe": Recipe(recipes.lbe, 5),
+    "dist-pu": Recipe(recipes.dist_pu, 10, patient_until=20),
+    "pulda": Recipe(recipes.pulda, 20, patient_until=60),
     "p3mix-e": Recipe(recipes.p3mix_e, 10, "macro"),
     "robust-pu": Recipe(recipes.robust_pu, 20, "macro"),
     "pan": Recipe(recipes.pan, 25),

@@ -28,15 +28,17 @@ class Table(NamedTuple):
     positive: Tensor
 
 
-def classifier(data: Table) -> nn.Sequential:
+def classifier(data: Table, *, biased: bool = True) -> nn.Sequential:
     """The published network for vectors, or for images of 28x28, its output bias at the logit of the prior."""
-    return network(data.x.shape[1], data.prior) if data.x.ndim == 2 else lenet(data.prior)
+    prior = data.prior if biased else None
+    return network(data.x.shape[1], prior) if data.x.ndim == 2 else lenet(prior)
 
 
-def lenet(prior: float) -> nn.Sequential:
+def lenet(prior: float | None) -> nn.Sequential:
     last = nn.Linear(50, 1)
-    with torch.no_grad():
-        last.bias.fill_(math.log(prior / (1 - prior)))
+    if prior is not None:
+        with torch.no_grad():
+            last.bias.fill_(math.log(prior / (1 - prior)))
     layers: list[nn.Module] = []
     for inputs, outputs in ((1, 10), (10, 20)):
         layers += [nn.Conv2d(inputs, outputs, 5), nn.MaxPool2d(2), nn.ReLU()]
@@ -125,7 +127,7 @@ def vpu(data: Table) -> Iterator[nn.Module]:
 
 def lbe(data: Table) -> Iterator[nn.Module]:
     """20 passes of pre-training in batches of 64, then 20 EM epochs of 20 steps; one pair of optimizers throughout."""
-    net, eta = network(data.x.shape[1], data.prior), network(data.x.shape[1], None)
+    net, eta = classifier(data), classifier(data, biased=False)
     on_net, on_eta = adam(net, 5e-4), adam(eta, 5e-4)
     observed = data.labeled.float()
     rows_p, rows_u = data.labeled.nonzero().flatten(), (~data.labeled).nonzero().flatten()
@@ -163,6 +165,104 @@ def lbe(data: Table) -> Iterator[nn.Module]:
                 (loss * len(rows) / len(kept)).backward()
             on_net.step(), on_eta.step()
         yield net
+
+
+def dist_pu(data: Table) -> Iterator[nn.Module]:
+    """20 epochs of label distributions, then 20 with mixup of believed labels; batches of 256 of all rows."""
+    net, labeled = classifier(data), data.labeled
+    stages = (20, adam(net, 3e-4, 5e-4)), (20, adam(net, 5e-5, 5e-4))
+    for stage, (epochs, optimizer) in enumerate(stages):
+        belief = probabilities(net, data.x)
+        for _ in range(epochs):
+            net.train()
+            for rows in torch.randperm(len(data.x)).split(256):
+                of_p, of_u, x = rows[labeled[rows]], rows[~labeled[rows]], data.x[rows]
+                p = net(x).sigmoid()
+                loss = 1 - p[labeled[rows]].mean() if len(of_p) else p.new_zeros(())
+                if len(of_u):
+                    loss = loss + (p[~labeled[rows]].mean() - data.prior).abs() / (2 * data.prior)
+                if stage == 1:
+                    mixed, target = mixup(x, torch.where(labeled[rows], 1.0, belief[rows]), 1.0)
+                    q = net(mixed).sigmoid().clamp(1e-7, 1 - 1e-7)
+                    entropy = -(q * q.log() + (1 - q) * (1 - q).log()).mean()
+                    loss = loss + 0.04 * entropy + 5 * F.binary_cross_entropy(q, target)
+                    belief[rows] = p.detach()
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+            yield net
+
+
+def pulda(data: Table) -> Iterator[nn.Module]:
+    """60 epochs of P against U, then 60 of aligned label distributions and mixup; batches of 16 of P and 128 of U."""
+    net = classifier(data)
+    rows_p, rows_u = data.labeled.nonzero().flatten(), (~data.labeled).nonzero().flatten()
+    batches_p = endless_full(rows_p, 16)
+    optimizer = adam(net, 1e-4, 5e-4)
+    for _ in range(60):
+        net.train()
+        for of_u in rows_u[torch.randperm(len(rows_u))].split(128):
+            rows = torch.cat([next(batches_p), of_u])
+            optimizer.zero_grad()
+            F.binary_cross_entropy_with_logits(net(data.x[rows]), data.labeled[rows].float()).backward()
+            optimizer.step()
+        yield net
+    belief, aligned, optimizer = probabilities(net, data.x), Aligned(data.prior), adam(net, 1e-3, 1e-4)
+    rate = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 60, eta_min=7e-4)
+    for _ in range(60):
+        net.train()
+        for of_u in rows_u[torch.randperm(len(rows_u))].split(128):
+            of_p = next(batches_p)
+            rows = torch.cat([of_p, of_u])
+            x, z = data.x[rows], net(data.x[rows]).clamp(-10, 10)
+            mixed, target = mixup(x, torch.where(data.labeled[rows], 1.0, belief[rows]), 11.0)
+            loss_mixed = F.binary_cross_entropy_with_logits(net(mixed).clamp(-10, 10), target)
+            optimizer.zero_grad()
+            (aligned(z[: len(of_p)], z[len(of_p) :]) + 4.2 * loss_mixed).backward()
+            optimizer.step()
+            belief[rows] = z.detach().sigmoid()
+        rate.step()
+        yield net
+
+
+class Aligned:
+    """PULDA's alignment and margin terms of a batch of P and one of U, by moving averages."""
+
+    def __init__(self, prior: float) -> None:
+        self.prior = prior
+        self.before: tuple[Tensor, Tensor, Tensor] | None = None
+
+    def __call__(self, z_p: Tensor, z_u: Tensor) -> Tensor:
+        margin, keeps = 0.6, (0.85, 0.5, 0.5)
+        negative_p, negative_u = ((z + margin).sigmoid() * (-z).sigmoid() for z in (z_p, z_u))
+        now = z_u.sigmoid().mean(), negative_p.mean(), negative_u.mean()
+        scales = 1.0, 1.0
+        if self.before is not None:
+            triples = zip(keeps, self.before, now, strict=True)
+            share, of_p, of_u = (keep * old + (1 - keep) * new for keep, old, new in triples)
+            scales = 1 / (1 - keeps[0]), 1 / (1 - keeps[1])
+        else:
+            share, of_p, of_u = now
+        self.before = share.detach(), of_p.detach(), of_u.detach()
+        alignment = 2 * self.prior * (1 - z_p.sigmoid().mean()) + scales[0] * distance(share, self.prior, 3.5)
+        positive = (z_p.sigmoid() * (margin - z_p).sigmoid()).mean()
+        return alignment + self.prior * positive + scales[1] * distance(of_u, self.prior * of_p, 1.0)
+
+
+def distance(a: Tensor, b: Tensor | float, sharpness: float) -> Tensor:
+    return F.softplus(a - b, sharpness) + F.softplus(b - a, sharpness)
+
+
+def probabilities(net: nn.Module, x: Tensor) -> Tensor:
+    net.eval()
+    with torch.no_grad():
+        p: Tensor = net(x).sigmoid()
+    return p
+
+
+def mixup(x: Tensor, target: Tensor, concentration: float) -> tuple[Tensor, Tensor]:
+    share, other = float(np.random.beta(concentration, concentration)), torch.randperm(len(x))
+    return share * x + (1 - share) * x[other], share * target + (1 - share) * target[other]
 
 
 def endless(rows: Tensor, size: int) -> Iterator[Tensor]:
