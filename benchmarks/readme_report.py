@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[1]
 README, FIGURE = ROOT / "README.md", ROOT / "docs" / "pages" / "images" / "spambase-criteria.png"
 STUDIES = [
     ROOT / "benchmarks" / "results" / f"study-{name}.csv"
-    for name in ("conventional-13", "methods-2", "methods-3", "methods-4")
+    for name in ("conventional", "conventional-13", "methods-2", "methods-3", "methods-4")
 ]
 #: A block of the README, by its name, and where it ends.
 START, END = "<!-- {}: written by benchmarks/readme_report.py -->\n", "<!-- end of what readme_report.py wrote -->\n"
