@@ -19,7 +19,7 @@ from pubench_core.engine.selection import Selection
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import GROUP, Registry
 
-OURS = [EntryPoint(name, f"pubench_{name}", GROUP) for name in ("nonconforming", "climbing", "prying")]
+OURS = [EntryPoint(name, f"pubench_{name}", GROUP) for name in ("nonconforming", "climbing", "prying", "recalling")]
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +51,8 @@ def subject(plugins: Registry, key: str) -> Subject:
         ("overhears", "hidden-labels", "hidden labels permuted"),
         ("pries", "own-arguments", "uses _features, a private attribute of data or run"),
         ("browses", "reads-no-data", "training opened"),
+        ("recalls", "reads-no-data", "digits.csv.gz"),
+        ("recalls", "own-arguments", "imports sklearn.datasets; a method has no data but what fit is given"),
         ("counts", "scoring-changes-nothing", "scoring changed scored"),
         ("borrows", "scoring-changes-nothing", "has no attribute 'center'"),
         ("hoards", "earlier-runs", "a run of another seed in between"),
@@ -108,6 +110,12 @@ def test_a_copy_of_the_state_tells_nothing_and_the_check_notices_if_it_does(
         ("import pubench_core.engine as e", "imports pubench_core.engine"),
         ("from pubench_core import engine", "imports pubench_core.engine"),
         ("from pubench_core.plugins import registry", "imports pubench_core.plugins.registry"),
+        ("from sklearn import datasets", "imports sklearn.datasets"),
+        ("import sklearn\nsklearn.datasets.load_digits()", "uses sklearn.datasets.load_digits"),
+        ("from torchvision.datasets import MNIST", "imports torchvision.datasets"),
+        ("from pubench_datasets_tabular import digits", "imports pubench_datasets_tabular"),
+        ("import pubench\npubench.load_results('results')", "uses pubench.load_results; pubench.method has"),
+        ("from pubench import data", "imports pubench.data; pubench.method has"),
     ],
 )
 def test_a_way_round_what_a_method_is_given_is_seen_in_its_source(tmp_path: Path, source: str, word: str) -> None:
@@ -124,6 +132,8 @@ def test_a_way_round_what_a_method_is_given_is_seen_in_its_source(tmp_path: Path
         "import pubench_core\npubench_core.hookimpl",
         "from pubench_core import MethodInfo\nfrom pubench_core.method import Method",
         "from pubench_core.plugins.info import Preset",
+        "from pubench.method import Method\nimport pubench.method as method",
+        "import sklearn.linear_model\nfrom sklearn import tree",
         "net.modules()",
     ],
 )

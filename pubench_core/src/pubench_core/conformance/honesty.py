@@ -6,6 +6,7 @@ import dataclasses
 import importlib
 import os
 import sys
+import sysconfig
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +17,9 @@ from ..engine.problem import Problem
 from .register import NotApplicable, check
 from .source import reaching_out
 from .subject import Subject, assert_same, caller_state
+
+#: Suffixes of files of packages that hold code.
+_CODE = frozenset({".py", ".pyc", ".pyi", ".pyd", ".so", ".dll", ".dylib", ".pth"})
 
 
 @check("hidden-labels")
@@ -158,13 +162,28 @@ def writes_nothing(subject: Subject) -> None:
 
 @check("reads-no-data")
 def reads_no_data(subject: Subject) -> None:
-    """Training opens no file of the data root, the cache or a results folder: they hold true labels."""
+    """Training opens no file of the data root, the cache or a results folder, nor data of an installed package.
+
+    They hold true labels: scikit-learn brings ``digits`` and ``breast-cancer``. A package's own files are its own.
+    """
     spec = subject.plan().spec.execution
     root = data_root(spec)
     folders = [folder.resolve() for folder in (root.path, root.cache, Path(spec.results))]
+    own = _source_of(subject).resolve()
     read = [
         opened.path
         for opened in _opened_in_training(subject)
-        if any(Path(opened.path).resolve().is_relative_to(folder) for folder in folders)
+        for path in [Path(opened.path).resolve()]
+        if any(path.is_relative_to(folder) for folder in folders)
+        or (_is_data_of_a_package(path) and not path.is_relative_to(own))
     ]
     assert not read, f"training opened {', '.join(read[:3])}"
+
+
+def _is_data_of_a_package(path: Path) -> bool:
+    """Whether a file is part of an installed package, and neither code nor what a compiler or installer left there."""
+    folders = [Path(folder) for kind in ("purelib", "platlib") for folder in [sysconfig.get_path(kind)] if folder]
+    if not any(path.is_relative_to(folder.resolve()) for folder in folders) or path.is_dir():
+        return False
+    apart = any(part == "__pycache__" or part.endswith(".dist-info") for part in path.parts)
+    return not apart and path.suffix not in _CODE

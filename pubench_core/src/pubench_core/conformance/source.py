@@ -35,12 +35,14 @@ LEADING_OUT = frozenset(
         *("__globals__", "__closure__", "cell_contents", "__subclasses__", "__builtins__", "__import__"),
     }
 )
+#: Modules that hold data sets with their labels, or the way to them.
+DATA_SETS = ("sklearn.datasets", "torchvision.datasets", "datasets", "openml", "mlflow", "pubench_datasets")
 #: What of core a method has use for; the rest holds data, truth or the way to them.
 OPEN_ROOMS = ("method", "plugins.hooks", "plugins.info", "errors", "formulas", "backbones", "specs", "testing")
 #: Parts of modules of :data:`INSIDES` that show files of a package and its version.
 HARMLESS = ("importlib.resources", "importlib.metadata")
 #: Modules of which a part alone matters: ``from sys import modules``.
-_NAMED_BY_PART = ("pubench_core", "pubench_core.plugins", "sys", "importlib")
+_NAMED_BY_PART = ("pubench_core", "pubench_core.plugins", "pubench", "sys", "importlib", "sklearn", "torchvision")
 _INSTEAD = "; pubench.method has what a method needs"
 
 
@@ -58,10 +60,10 @@ def _found_in(file: Path) -> Iterator[tuple[int, str]]:
         line = getattr(node, "lineno", 0)
         for module in _imported(node):
             if _is_closed(module):
-                yield line, f"imports {module}{_INSTEAD if module.startswith('pubench_core.') else ''}"
+                yield line, f"imports {module}{_instead_of(module)}"
         path = _dotted(node, modules)
         if path.startswith(_NAMED_BY_PART) and _is_closed(path):
-            yield line, f"uses {path}{_INSTEAD if path.startswith('pubench_core.') else ''}"
+            yield line, f"uses {path}{_instead_of(path)}"
         name = node.attr if isinstance(node, ast.Attribute) else node.value if isinstance(node, ast.Constant) else None
         if isinstance(node, ast.Name) and node.id == "__import__":
             name = node.id
@@ -112,12 +114,22 @@ def _is_closed(path: str) -> bool:
     """Whether a dotted name leads to what a method has no use for."""
     if any(path == shown or path.startswith(f"{shown}.") for shown in HARMLESS):
         return False
+    if any(path == shown or path.startswith((f"{shown}.", f"{shown}_")) for shown in DATA_SETS):
+        return True
     top, _, rest = path.partition(".")
+    if top == "pubench":
+        return bool(rest) and rest.split(".")[0] != "method"
     if top == "pubench_core":
         of_all = not rest or rest.split(".")[0] in pubench_core.__all__
         way = any(rest == room or rest.startswith(f"{room}.") or room.startswith(f"{rest}.") for room in OPEN_ROOMS)
         return not of_all and not way
     return top in INSIDES or path == "sys.modules" or path.startswith("sys.modules.")
+
+
+def _instead_of(path: str) -> str:
+    if path.startswith(DATA_SETS):
+        return "; a method has no data but what fit is given"
+    return _INSTEAD if path.startswith(("pubench.", "pubench_core.")) else ""
 
 
 def _is_own(value: ast.expr) -> bool:
