@@ -6,7 +6,9 @@ import csv
 import io
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,6 +22,7 @@ from pubench.words import InvalidRequest
 from pubench_cli import compare as command
 from pubench_cli import console, machine
 from pubench_core.errors import RequestError
+from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, resolve
 from pubench_core.results import CriterionResult, Measure
@@ -113,6 +116,7 @@ def test_within_two_of_their_deviations_is_matched_and_needs_no_reason() -> None
         ({"method": {"preset": "quick"}}, "preset quick, theirs pubench"),
         ({"data": {"positive": [0], "negative": [1]}}, "other classes"),
         ({"data": {"preprocess": "none"}}, "data.preprocess none, by itself standardize"),
+        ({"data": {"test_fraction": 0.3}}, "data.test_fraction 0.3, by itself 0.2"),
         ({"backbone": {"key": "mlp-wang"}}, "backbone mlp-wang, by itself mlp"),
         ({"method": {"config": {"lr": 0.02}}}, "lr 0.02, preset"),
         ({"method": {"config": {"surrogate": "logistic"}}}, "surrogate logistic, preset sigmoid"),
@@ -214,6 +218,27 @@ def test_of_several_draws_the_one_that_the_criterion_prefers_is_compared_on_each
     assert [run.result.spec.method.config["lr"] for run in Results(runs).best_of_draws("pa")] == [0.002, 0.0005]
 
 
+def test_what_no_range_is_declared_for_is_not_drawn() -> None:
+    made = of_wang(method={**WANG["method"], "config": {"epochs": 5}})
+    (left,) = beside_published(Results([made]), "wang2026", criterion="pa").left_out
+    assert left.why.startswith("other protocol: epochs 5, preset ")
+
+
+def test_runs_of_two_presets_are_no_draws_of_one_another() -> None:
+    other = of_wang(0.8, value=1.9, method={"key": "nnpu", "preset": "official", "config": {"lr": 0.05}})
+    runs = Results([of_wang(0.9), other])
+    assert len(runs.best_of_draws("pa")) == 2
+
+
+def test_the_lower_value_is_chosen_where_a_criterion_is_better_when_lower(monkeypatch: pytest.MonkeyPatch) -> None:
+    infos = [replace(one, higher_is_better=one.key != "pa") for one in registry().infos(MetricInfo)]
+    monkeypatch.setattr("pubench.draws.registry", lambda: SimpleNamespace(infos=lambda kind: infos))
+    drawn = [(0.001, 1.3), (0.002, 1.1), (0.0005, 1.2)]
+    runs = [of_wang(value=value, method={**WANG["method"], "config": {"lr": lr}}) for lr, value in drawn]
+    (chosen,) = Results(runs).best_of_draws("pa")
+    assert chosen.result.spec.method.config["lr"] == 0.002
+
+
 def test_a_criterion_and_a_measure_without_figures_are_refused() -> None:
     with pytest.raises(RequestError, match="unknown criterion of PU-Bench 'pa'; known: f1"):
         beside_published(Results([run(0.9)]), "pubench2026", criterion="pa")
@@ -238,6 +263,15 @@ def test_another_folder_is_compared_where_the_spec_is_the_same_but_for_seeds() -
     assert [(one.data, one.why) for one in found.left_out] == [("connect-4", "other has no run of the same spec")]
     assert found.missing == (("upu", "spambase"),)
     assert found.alike == "the same spec but for seeds, epoch chosen by f1 (oracle)"
+
+
+def test_a_measure_that_is_no_share_is_compared_as_it_is() -> None:
+    mine, theirs = ([run(value, seed) for seed in (2, 25)] for value in (0.5, 0.4))
+    for one in (*mine, *theirs):
+        measures = one.result.criteria["f1"].measures["test"]
+        measures["mcc"] = Measure(value=measures["f1"].value)
+    (cell,) = beside_results(Results(mine), Results(theirs), "other", measure="mcc").cells
+    assert (cell.ours.mean, cell.theirs.mean) == (0.5, 0.4)
 
 
 def test_where_they_have_one_run_our_deviation_counts_and_with_one_run_each_nothing_is_known() -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from statistics import NormalDist
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,7 +19,7 @@ from made_results import made_code, made_failure, made_result, made_spec
 from pubench import InvalidRequest, PubenchWarning, Results, load_results
 from pubench.grouping import FailedRun
 from pubench.running import RunResult
-from pubench.significance import Friedman, friedman, holm, paired_t, wilcoxon
+from pubench.significance import Friedman, critical_difference, friedman, holm, paired_t, wilcoxon
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.records.record import result_text
 from pubench_core.records.store import RecordStore
@@ -293,6 +294,12 @@ def test_the_best_mean_of_a_column_is_marked() -> None:
     assert "65.00 ± 7.07 (2)\n" in str(table)
     assert "<td><b>75.00 ± 7.07 (2)</b></td>" in table._repr_html_()
     assert "* best of its column" in str(table).splitlines()
+
+
+def test_means_that_are_printed_alike_are_marked_alike() -> None:
+    """The mean of .8003 and .8004 is a bit below or above the half of its last digit."""
+    table = Results([*by_seed("nnpu", [0.8003, 0.8004]), *by_seed("vpu", [0.8003, 0.8003])]).table()
+    assert [str(table).count(text) for text in ("80.03 ± 0.01 (2)*", "80.03 ± 0.00 (2)*")] == [1, 1]
 
 
 def test_lower_is_better_where_the_metric_says_so() -> None:
@@ -591,6 +598,46 @@ def test_lower_is_better_turns_the_decision_round() -> None:
     assert pair.decision == "better"
 
 
+def test_lower_is_better_turns_the_ranks_round() -> None:
+    runs = [
+        run(0.5, method, data, measures={"loss": Measure(value=value)})
+        for method, value in (("a", 0.1), ("b", 0.2), ("c", 0.3))
+        for data in ("digits", "toy")
+    ]
+    ranks = Results(runs).significance("loss").ranks
+    assert ranks is not None
+    assert ranks.average_ranks == (1.0, 2.0, 3.0)
+
+
+def test_a_difference_is_decided_by_the_adjusted_p() -> None:
+    """Of four methods, one has p = .02, which Holm makes .08."""
+    base, noise = np.linspace(0.5, 0.6, 10), np.arange(10) - 4.5
+    noise = 0.01 * noise / noise.std(ddof=1)
+    shifts = {"vpu": 2.82, "upu": 0.5, "cvir": 0.4, "glws": 0.3}  # t
+    runs = [one for m, t in shifts.items() for one in by_seed(m, base + noise + t * 0.01 / math.sqrt(10))]
+    pair = Results([*by_seed("nnpu", base), *runs]).significance().pairs[0]
+    assert (pair.method, round(pair.p, 2), round(pair.adjusted, 2)) == ("vpu", 0.02, 0.08)
+    assert pair.decision == "not decided"
+
+
+def test_the_smallest_p_of_an_exact_test_counts_the_methods_that_are_compared() -> None:
+    values = [0.5, 0.6, 0.7, 0.8, 0.9, 0.55]
+    methods = {m: [value + k * 0.01 * (s + 1) for s, value in enumerate(values)] for k, m in enumerate("abc")}
+    runs = [one for method, found in methods.items() for one in by_seed(method, found)]
+    for pair in Results(runs).significance(test="wilcoxon").pairs:
+        assert (pair.n, pair.p, pair.smallest_p, pair.decision) == (6, 0.03125, 0.0625, "too few pairs")
+
+
+def test_two_methods_of_the_same_mean_are_neither_better_nor_worse() -> None:
+    """One seed that is far worse outweighs thirteen that are a little better; the ranks say that they differ."""
+    base = [0.5] * 14
+    other = [0.5 + 1 / 128] * 13 + [0.5 - 13 / 128]
+    (pair,) = Results([*by_seed("nnpu", base), *by_seed("vpu", other)]).significance(test="wilcoxon").pairs
+    assert pair.difference == 0
+    assert pair.adjusted < 0.05
+    assert pair.decision == "not decided"
+
+
 def test_only_seeds_that_both_ran_are_pairs() -> None:
     results = Results([*by_seed("nnpu", [0.5, 0.6, 0.7]), *[run(0.9, "vpu", seed=s) for s in (1, 2, 3)]])
     (pair,) = results.significance().pairs
@@ -737,10 +784,25 @@ def test_runs_that_decide_every_row_alike_are_counted_in_their_cell() -> None:
     assert "!" not in str(Results(runs).table("accuracy"))
 
 
-def test_methods_in_the_same_order_everywhere_give_an_infinite_f() -> None:
-    found = friedman({m: {str(d): k + d for d in range(4)} for k, m in enumerate("abc")})
+@pytest.mark.parametrize("methods", range(3, 30))
+def test_methods_in_the_same_order_everywhere_give_an_infinite_f(methods: int) -> None:
+    found = friedman({f"m{k}": {str(d): k + d for d in range(7)} for k in range(methods)})
     assert (found.f, found.f_p) == (math.inf, 0.0)
-    assert found.differ("a", "c")
+    assert found.differ("m0", f"m{methods - 1}")
+
+
+def test_the_critical_difference_is_of_the_level_that_is_asked_for() -> None:
+    ranked = {m: {str(d): k + d for d in range(4)} for k, m in enumerate("abc")}
+    for alpha in (0.05, 0.1):
+        assert friedman(ranked, alpha=alpha).critical_difference == critical_difference(3, 4, alpha)
+    assert friedman(ranked, alpha=0.1).critical_difference < friedman(ranked).critical_difference
+
+
+def test_a_difference_of_zero_makes_wilcoxons_p_that_of_the_normal_distribution() -> None:
+    above = [0.0, 1.0, 2.0, 3.0, 4.0, -5.0]
+    w, p = wilcoxon(above, [0.0] * 6)
+    z = (w - 15 / 2) / math.sqrt(5 * 6 * 11 / 24)
+    assert (w, p) == (5.0, pytest.approx(2 * NormalDist().cdf(z)))
 
 
 @pytest.mark.reference

@@ -61,6 +61,13 @@ def test_intervals_draw_the_same_seeds_for_all_methods() -> None:
     assert [(one.rank, one.interval) for one in found] == [(1, (1, 1)), (2, (2, 2)), (3, (3, 3))]
 
 
+def test_an_interval_holds_the_middle_95_percent_of_the_draws() -> None:
+    """m1 is first where the third seed is drawn three times of three: in one draw of 27, which is 3.7 %."""
+    values = values_of(np.array([[[0.9, 0.9, 0.5], [0.1, 0.1, 0.51]]]))
+    found = rank_intervals(values, complete_part(values, ["m0", "m1"]), higher_is_better=True)
+    assert [(one.method, one.interval) for one in found] == [("m0", (1, 2)), ("m1", (1, 2))]
+
+
 def test_average_ranks_are_those_of_scipy_and_of_friedman() -> None:
     scores = np.random.default_rng(1).normal(size=(5, 4, 3))
     values = values_of(scores)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import statistics
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -132,16 +132,20 @@ class MeasureTable:
         return f"{self._number(cell.mean)}{spread} {n}{mark}"
 
     def _number(self, value: float) -> str:
-        return f"{100 * value:.2f}" if self.percent else f"{value:.4f}"
+        return _printed(value, percent=self.percent)
+
+
+def _printed(value: float, *, percent: bool) -> str:
+    return f"{100 * value:.2f}" if percent else f"{value:.4f}"
 
 
 def measured_cells(
-    grid: Grid, metric: str, part: str, criterion: str | None, higher_is_better: bool | None
+    grid: Grid, metric: str, part: str, criterion: str | None, higher_is_better: bool | None, *, percent: bool
 ) -> tuple[dict[tuple[str, str], Measured], list[str]]:
     """Every cell with the best of each column marked, and what a reader must know of them.
 
     ``criterion``: None means the one that names each result. ``higher_is_better``: None where that is not known, and
-    nothing is marked then.
+    nothing is marked then. ``percent``: means are printed so.
     """
     cells, notes = {}, []
     for row in grid.rows:
@@ -163,7 +167,9 @@ def measured_cells(
             counts = ", ".join(f"{row} {_seeds(cells[row, column].values)}" for row in competing)
             notes.append(f"{column}: nothing is marked best, because the methods have different seeds: {counts}")
         elif len(competing) > 1:
-            cells |= _marked(cells, competing, column, higher_is_better)
+            means = {row: float(_printed(cells[row, column].mean or 0.0, percent=percent)) for row in competing}
+            best = max(means.values()) if higher_is_better else min(means.values())
+            cells |= {(row, column): replace(cells[row, column], best=means[row] == best) for row in competing}
     return cells, notes
 
 
@@ -183,15 +189,6 @@ def _measured(result: Result, metric: str, part: str, criterion: str | None) -> 
 def _alike(result: Result, criterion: str | None) -> bool:
     chosen = result.criteria.get(criterion or result.selected)
     return chosen is not None and chosen.decided_alike
-
-
-def _marked(
-    cells: Mapping[tuple[str, str], Measured], competing: Collection[str], column: str, higher_is_better: bool
-) -> dict[tuple[str, str], Measured]:
-    """The best cells of a column; several where their means are printed alike."""
-    means = {row: round(cells[row, column].mean or 0.0, 4) for row in competing}
-    best = max(means.values()) if higher_is_better else min(means.values())
-    return {(row, column): replace(cells[row, column], best=True) for row, mean in means.items() if mean == best}
 
 
 def _seeds(values: Mapping[int, float]) -> str:

@@ -37,12 +37,13 @@ def table_of(
     shown = _compared_by(named, metric, criterion, part)
     grid = grid_of(named, drawn={run.run_id for _, run in named} if drawn else ())
     info = _info(metric)
-    cells, of_cells = measured_cells(grid, metric, part, criterion, info.higher_is_better if info else None)
+    higher, percent = (info.higher_is_better, info.headline) if info else (None, False)
+    cells, of_cells = measured_cells(grid, metric, part, criterion, higher, percent=percent)
     return MeasureTable(
         metric=metric,
         part=part,
         criterion=shown,
-        percent=info is not None and info.headline,
+        percent=percent,
         common=grid.common,
         rows=grid.rows,
         columns=grid.columns,
