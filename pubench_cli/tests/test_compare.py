@@ -225,7 +225,7 @@ def test_what_no_range_is_declared_for_is_not_drawn() -> None:
 
 
 def test_runs_of_two_presets_are_no_draws_of_one_another() -> None:
-    other = of_wang(0.8, value=1.9, method={"key": "nnpu", "preset": "official", "config": {"lr": 0.05}})
+    other = of_wang(0.8, value=1.9, method={**WANG["method"], "preset": "official", "config": {"lr": 0.05}})
     runs = Results([of_wang(0.9), other])
     assert len(runs.best_of_draws("pa")) == 2
 

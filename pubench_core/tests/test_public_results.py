@@ -784,9 +784,9 @@ def test_runs_that_decide_every_row_alike_are_counted_in_their_cell() -> None:
     assert "!" not in str(Results(runs).table("accuracy"))
 
 
-@pytest.mark.parametrize("methods", range(3, 30))
-def test_methods_in_the_same_order_everywhere_give_an_infinite_f(methods: int) -> None:
-    found = friedman({f"m{k}": {str(d): k + d for d in range(7)} for k in range(methods)})
+@pytest.mark.parametrize(("methods", "data"), [(3, 4), (11, 3), (14, 9)])  # the latter two are rounded
+def test_methods_in_the_same_order_everywhere_give_an_infinite_f(methods: int, data: int) -> None:
+    found = friedman({f"m{k}": {str(d): k + d for d in range(data)} for k in range(methods)})
     assert (found.f, found.f_p) == (math.inf, 0.0)
     assert found.differ("m0", f"m{methods - 1}")
 
