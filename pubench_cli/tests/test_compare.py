@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -33,6 +33,7 @@ PROTOCOL: dict[str, Any] = {
     "validation": {"fraction": 0.01},
     "selection": {"criterion": "f1"},
 }
+ROOT = Path(__file__).parents[2]
 ALIKE = "all 920 test rows are decided positive (scores from 0.1 to 0.2, decided at 0): ..."
 
 
@@ -317,17 +318,22 @@ def test_results_are_compared_from_python() -> None:
 # -------------------------------------------------------------------- the command
 
 
+Command = Callable[..., tuple[str, str]]
+
+
 @pytest.fixture
-def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Command:
     """What the command prints of three runs of the protocol and one of another, by format."""
     monkeypatch.setattr(
         command, "load_results", lambda folder, study: Results([*three(method=LBE), run(0.5, prior=0.4)])
     )
     monkeypatch.setattr(machine, "_printed", False)
 
-    def carried_out(form: str, other: str = "pubench2026") -> tuple[str, str]:
+    def carried_out(
+        form: str | None, other: str = "pubench2026", out: Path | None = None, sources: tuple[str, ...] = ()
+    ) -> tuple[str, str]:
         console.out.cache_clear()
-        command.compare(command.Asked(Path("results"), other, None, None, None, form))
+        command.compare(command.Asked(sources, tmp_path, other, None, None, None, form, out))
         console.out.cache_clear()
         found = capsys.readouterr()
         return found.out, found.err
@@ -335,7 +341,7 @@ def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
     return carried_out
 
 
-def test_every_format_has_the_figures_and_says_what_is_left_out(said: Any) -> None:
+def test_every_format_has_the_figures_and_says_what_is_left_out(said: Command) -> None:
     table, _ = said("table")
     line = next(line for line in table.splitlines() if line.startswith("lbe-pu"))
     assert line.split()[:2] == ["lbe-pu", "spambase"]
@@ -359,6 +365,42 @@ def test_every_format_has_the_figures_and_says_what_is_left_out(said: Any) -> No
     assert found["left_out"][0]["method"] == "nnpu [prior=0.4]"
 
 
-def test_what_is_neither_a_publication_nor_a_folder_is_refused(said: Any) -> None:
+def test_what_is_neither_a_publication_nor_a_folder_is_refused(said: Command) -> None:
     with pytest.raises(RequestError, match=r"--with pubench2025: .*did you mean 'pubench2026'\?"):
         said("table", "pubench2025")
+
+
+@pytest.mark.parametrize("ending", ["md", "csv", "json"])
+def test_a_file_has_what_would_be_printed(said: Command, tmp_path: Path, ending: str) -> None:
+    file = tmp_path / f"compared.{ending}"
+    printed, rest = said(None, out=file)
+    assert printed == ""
+    assert rest.splitlines()[-1] == f"written: {file}"
+    assert file.read_text() == said(ending)[0]
+
+
+def test_the_format_of_a_file_is_that_of_its_ending(said: Command, tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match=r"compared.csv ends in that of csv and --format says md"):
+        said("md", out=tmp_path / "compared.csv")
+    with pytest.raises(RequestError, match=r"compared.xlsx: its ending says no format; \.md, \.csv, \.json, \.txt do"):
+        said(None, out=tmp_path / "compared.xlsx")
+    said("md", out=tmp_path / "compared")
+    assert (tmp_path / "compared").read_text().startswith("# f1 (test, percent) beside PU-Bench")
+
+
+def test_files_of_rows_are_compared_as_their_runs_are(said: Command) -> None:
+    """A run that two files have the rows of counts once."""
+    rows = [str(ROOT / "benchmarks" / "results" / f"study-methods-{k}.csv") for k in (2, 3)]
+    found = [json.loads(said("json", sources=tuple(given))[0]) for given in (rows[:1], rows[1:], rows)]
+    counts = [{(cell["method"], cell["data"]): cell["ours_n"] for cell in one["cells"]} for one in found]
+    assert counts[0]["pan", "spambase"] >= 3
+    assert counts[1]["self-pu", "spambase"] >= 3
+    assert counts[2] == {**counts[1], **counts[0]}
+
+
+def test_a_folder_without_runs_is_named(monkeypatch: pytest.MonkeyPatch, said: Command, tmp_path: Path) -> None:
+    monkeypatch.setattr(command, "load_results", lambda folder, study: Results([]))
+    with pytest.raises(RequestError, match=rf"{tmp_path} has no finished run to compare: it holds no records"):
+        said("table")
+    with pytest.raises(RequestError, match=r"no folder of records and no study in .* is called 'nowhere'"):
+        said("table", sources=("nowhere",))

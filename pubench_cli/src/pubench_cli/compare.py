@@ -1,78 +1,150 @@
-"""``pubench study compare``: a folder of records beside a published table or another folder."""
+"""``pubench study compare``: records, or rows of them, beside a published table or other records."""
 
 from __future__ import annotations
 
 import csv
+import io
+import json
 import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from os.path import isdir
+from os.path import isdir, isfile
 from pathlib import Path
 from typing import Any
+
+from rich.console import Console
 
 from pubench.beside import FIELDS, HEAD, SideBySide, beside_published, beside_results
 from pubench.published import names
 from pubench.results import Results, load_results
 from pubench.words import PubenchWarning
-from pubench_core.errors import RequestError, nearest, shortened, visible
+from pubench_core.errors import RequestError, counted, nearest, shortened, unknown, visible
 
 from .columns import Column, print_table
-from .console import err, out
+from .console import PIPED_WIDTH, err, out
 from .machine import print_json
 from .messages import said
+from .out_file import form_of, refuse_unwritable
+from .report.gather import folder_and_study, why_none
+from .report.write import write_text
+from .site.rows import WHOLE_RUNS, read_rows
 from .visible import rows_out
+
+#: Format by the end of the file's name, where none is named.
+BY_SUFFIX = {".md": "md", ".csv": "csv", ".json": "json", ".txt": "table"}
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What the command was given. ``other``: a publication or a folder; ``form``: table, md, csv or json."""
+    """What the command was given. ``sources``: folders of records, files of rows, studies of ``results``; none means
+    ``results``. ``other``: a publication, a folder or a file of rows; ``form``: table, md, csv, json, or None, which
+    means what ``out`` ends in, or table.
+    """
 
-    folder: Path
+    sources: tuple[str, ...]
+    results: Path
     other: str
     study: str | None
     criterion: str | None
     measure: str | None
-    form: str
+    form: str | None
+    out: Path | None
 
 
 def compare(asked: Asked) -> None:
-    """Prints every cell that was run alike, and says what is left out and missing.
+    """Prints or writes every cell that was run alike, and says what is left out and missing.
 
-    Raises RequestError (InvalidRequest) for a folder, study, publication, criterion or measure that there is not.
+    Raises RequestError (InvalidRequest) for a folder, study, publication, criterion or measure that there is not, and
+    for a file that cannot be written.
     """
-    ours = _loaded(asked.folder, asked.study)
-    if asked.other in names():
-        found = beside_published(ours, asked.other, criterion=asked.criterion, measure=asked.measure)
-    elif isdir(asked.other):
-        others = _loaded(Path(asked.other), None)
-        found = beside_results(ours, others, asked.other, criterion=asked.criterion, measure=asked.measure)
-    else:
-        raise RequestError(
-            f"--with {shortened(asked.other)}: a publication ({', '.join(names())}) or a folder of records is right; "
-            f"{nearest(asked.other, names())}"
-        )
-    if asked.form == "csv":
-        writer = csv.DictWriter(rows_out(), FIELDS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(found.to_rows())
-        _say_remarks(found)
-    elif asked.form == "json":
+    form = asked.form or "table"
+    if asked.out is not None:
+        refuse_unwritable(asked.out)
+        form = form_of(asked.out, asked.form, BY_SUFFIX)
+    found = _found(asked)
+    if asked.out is None and form == "table":
+        _print(found, out())
+    elif asked.out is None and form == "json":
         print_json(_plain(found))
-    elif asked.form == "md":
-        rows_out().write("\n".join(_markdown(found)) + "\n")
+    elif asked.out is None:
+        rows_out().write(_text(found, form))
     else:
-        _print(found)
+        write_text(asked.out, _text(found, form))
+    if form == "csv":
+        _say_remarks(found)
+    if asked.out is not None:
+        err().print(f"written: {asked.out}", markup=False, soft_wrap=True)
 
 
-def _loaded(folder: Path, study: str | None) -> Results:
+def _found(asked: Asked) -> SideBySide:
+    ours = _together([_loaded(given, asked.results, asked.study) for given in asked.sources or (None,)])
+    if asked.other in names():
+        return beside_published(ours, asked.other, criterion=asked.criterion, measure=asked.measure)
+    if isdir(asked.other) or isfile(asked.other):
+        others = _loaded(asked.other, asked.results, None)
+        return beside_results(ours, others, asked.other, criterion=asked.criterion, measure=asked.measure)
+    raise RequestError(
+        f"--with {shortened(asked.other)}: a publication ({', '.join(names())}), a folder of records or a file of rows "
+        f"is right; {nearest(asked.other, names())}"
+    )
+
+
+def _loaded(given: str | None, results: Path, study: str | None) -> Results:
+    """Finished runs of a source. Raises RequestError if there are none."""
+    if given is not None and isfile(given):
+        return _rows(Path(given), study)
+    folder, named = folder_and_study(given, results, study)
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
-        results = load_results(folder, study=study)
+        found = load_results(folder, study=named or None)
     for one in heard:
         if issubclass(one.category, PubenchWarning):
             err().print(said(str(one.message)), markup=False)
-    return results
+    if not len(found):
+        what = f"study {named}" if named else shortened(str(folder))
+        raise RequestError(f"{what} has no finished run to compare{'' if named else f': {why_none(folder)}'}")
+    return found
+
+
+def _together(sources: Sequence[Results]) -> Results:
+    """Every run once: rows of several files may be of the same spec, measured with other versions."""
+    if len(sources) == 1:
+        return sources[0]
+    runs = [run for source in sources for run in source]
+    first = {json.dumps(run.result.spec.identity(), sort_keys=True): run for run in reversed(runs)}
+    if len(first) < len(runs):
+        again = counted(len(runs) - len(first), "run")
+        err().print(f"note: {again} of the same spec as another; the first counts", markup=False, soft_wrap=True)
+    ids = {id(run) for run in first.values()}
+    return Results([run for run in runs if id(run) in ids])
+
+
+def _rows(path: Path, study: str | None) -> Results:
+    read = read_rows(path)
+    names = sorted({name for names in read.studies.values() for name in names})
+    if study is not None and study not in names:
+        raise unknown("study", study, names)
+    for note in read.notes:
+        if note != WHOLE_RUNS:  # no seconds are shown
+            err().print(f"note: {note}", markup=False, soft_wrap=True)
+    return Results([run for run in read.runs if study is None or study in read.studies.get(run.run_id, ())])
+
+
+def _text(found: SideBySide, form: str) -> str:
+    """The content of a file."""
+    stream = io.StringIO()
+    if form == "csv":
+        writer = csv.DictWriter(stream, FIELDS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(found.to_rows())
+    elif form == "json":
+        stream.write(json.dumps(_plain(found), indent=2, allow_nan=False) + "\n")
+    elif form == "md":
+        stream.write("\n".join(_markdown(found)) + "\n")
+    else:
+        _print(found, Console(file=stream, width=PIPED_WIDTH, highlight=False, no_color=True))
+    return stream.getvalue()
 
 
 # -------------------------------------------------------------------- for programs
@@ -94,8 +166,7 @@ def _plain(found: SideBySide) -> dict[str, Any]:
 # -------------------------------------------------------------------- for people
 
 
-def _print(found: SideBySide) -> None:
-    console = out()
+def _print(found: SideBySide, console: Console) -> None:
     console.print(found.title(), style="bold", markup=False)
     for line in found.heading():
         console.print(line, markup=False)

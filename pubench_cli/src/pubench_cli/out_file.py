@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from pubench_core.errors import RequestError
@@ -18,3 +19,16 @@ def refuse_unwritable(out: Path) -> None:
     replaced = not out.exists() or out.is_file()  # and not /dev/stdout, say
     if replaced and not os.access(folder, os.W_OK):
         raise RequestError(f"--out {out}: nothing can be written to {out.parent}")
+
+
+def form_of(out: Path, given: str | None, by_suffix: Mapping[str, str]) -> str:
+    """The format of a file: what its name's ending says. ``given``: ``--format``, which must not say another.
+
+    Raises RequestError where it does, and where neither says a format.
+    """
+    ending = by_suffix.get(out.suffix.lower())
+    if given and ending and given != ending:
+        raise RequestError(f"--out {out} ends in that of {ending} and --format says {given}; one of the two is right")
+    if not given and not ending:
+        raise RequestError(f"--out {out}: its ending says no format; {', '.join(by_suffix)} do, or --format")
+    return given or str(ending)

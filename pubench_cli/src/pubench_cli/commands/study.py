@@ -224,19 +224,28 @@ def report(
 
 @study_app.command(epilog="Example: pubench study compare results --with pubench2026")
 def compare(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of records.")],
     other: Annotated[
         str,
         typer.Option(
             "--with",
-            metavar="NAME|DIR",
-            help="pubench2026, wang2026 (published tables), or another folder of records.",
+            metavar="NAME|DIR|FILE",
+            help="pubench2026, wang2026 (published tables), or other records.",
             autocompletion=published,
         ),
     ],
+    sources: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[DIR|FILE]...",
+            help="Folders of records, studies in --results, or files of rows (benchmarks/results/study-*.csv). "
+            "(default: --results)",
+            autocompletion=studies,
+        ),
+    ] = None,
     study: Annotated[
         str | None, typer.Option(help="A study of the folder. (default: all its records)", autocompletion=studies)
     ] = None,
+    results: Results = Path("results"),
     criterion: Annotated[
         str | None,
         typer.Option(
@@ -247,13 +256,18 @@ def compare(
     measure: Annotated[
         str | None, typer.Option(help="Measure on test rows. (default: that of the publication, else accuracy)")
     ] = None,
-    format: Annotated[CompareFormat, typer.Option("--format", help="How to print it.")] = CompareFormat.table,
+    format: Annotated[
+        CompareFormat | None,
+        typer.Option("--format", help="How to write it. (default: table, or what --out ends in)"),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write. (default: stdout)", dir_okay=False)] = None,
 ) -> None:
-    """Set results beside published figures or another folder: difference, whether within two standard deviations, why.
+    """Set results beside published figures or other records: difference, whether within two standard deviations, why.
 
     Only cells of the same protocol are compared; what is left out, and what is missing, is said. Trains nothing.
     """
     from ..compare import Asked
     from ..compare import compare as beside
 
-    beside(Asked(folder, other, study, criterion, measure, format.value))
+    form = format.value if format is not None else None
+    beside(Asked(tuple(sources or ()), results, other, study, criterion, measure, form, out))

@@ -69,7 +69,7 @@ def gather(given: str | None, results: Path, study: str | None, criterion: str |
 
     Raises RequestError (InvalidRequest) if there is no such folder or study, or nothing in it has a result.
     """
-    folder, named = _place(given, results, study)
+    folder, named = folder_and_study(given, results, study)
     with warnings.catch_warnings(record=True) as heard, no_collection():
         warnings.simplefilter("always")
         loaded = load_results(folder, study=named or None)
@@ -86,12 +86,12 @@ def gather(given: str | None, results: Path, study: str | None, criterion: str |
     found = Gathered(folder, named, tuple(runs), grid, tuple(notes), drawn, unchosen)
     if not found.done:
         what = f"study {named}" if named else shortened(str(folder))
-        why = f"{len(found.failed)} failed, {found.missing} are to be run" if named else _why_none(folder)
+        why = f"{len(found.failed)} failed, {found.missing} are to be run" if named else why_none(folder)
         raise RequestError(f"{what} has no finished run to report: {why}")
     return found
 
 
-def _why_none(folder: Path) -> str:
+def why_none(folder: Path) -> str:
     """Why a folder has no finished run."""
     failures = sum(1 for _ in (folder / FAILED).glob(f"*/{FAILURE}"))
     if failures:
@@ -112,8 +112,11 @@ def gathered_of(named: Sequence[tuple[str, RunResult | FailedRun]], results: Pat
     return found
 
 
-def _place(given: str | None, results: Path, study: str | None) -> tuple[Path, str]:
-    """(folder of records, name of a study or nothing)."""
+def folder_and_study(given: str | None, results: Path, study: str | None) -> tuple[Path, str]:
+    """(folder of records, name of a study or nothing) that a command names as :func:`gather` has it.
+
+    Raises RequestError if there is neither.
+    """
     if given is None:
         return results, study or ""
     if isdir(given):
@@ -127,7 +130,7 @@ def _place(given: str | None, results: Path, study: str | None) -> tuple[Path, s
     if not isdir(results) or given not in [folder.name for folder in studies_in(results)]:
         raise RequestError(
             f"no folder of records and no study in {results} is called '{shortened(given)}'; "
-            "pubench study report DIR [--study NAME] is right"
+            "a folder, or a study of the folder that --results names, is right"
         )
     return results, given
 

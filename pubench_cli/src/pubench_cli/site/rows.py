@@ -45,6 +45,8 @@ ROUNDED = 1e-6
 #: Half a row of ten thousand: what is computed of several of them differs by less where they say the same.
 _ALIKE = 5e-5
 _RUN_ID = re.compile(r"[0-9a-f]{16}")
+#: What is to be known of a row's seconds.
+WHOLE_RUNS = "seconds of rows are of whole runs, scoring included"
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ def read_rows(path: Path) -> Rows:
             runs.append(RunResult(_result(run_id, mine, spec, shares.get(_test_part(mine[0]))), path, reused=True))
         except (ValueError, IndexError) as error:
             raise RequestError(f"{path}: the rows of run {run_id} cannot be read: {shortened(str(error))}") from error
-    notes.append("seconds of rows are of whole runs, scoring included")
+    notes.append(WHOLE_RUNS)
     if specs.other:
         notes.append(
             f"{path.name}: what is installed reads {len(specs.other)} of {len(by_run)} runs under another id; the "
