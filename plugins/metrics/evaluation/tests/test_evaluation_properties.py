@@ -219,6 +219,15 @@ def test_a_report_has_resampled_intervals_and_curves_and_a_record_stays_small() 
     assert value("pulp", report).details["curve"]["probability"][0] == 0
 
 
+def test_a_recovered_average_precision_lies_in_its_interval() -> None:
+    """Where the prior is too large, points of the curve are removed, and resamples lose more of them."""
+    rng = np.random.default_rng(4)
+    scores = np.concatenate([rng.normal(2, 1, 25), rng.normal(0, 1, 90)])  # 15 labeled, 10 of 100 positive
+    found = value("recovered-ap", part(scores, np.arange(15), "one-sample", 0.5, thorough=True))
+    assert found.interval is not None
+    assert found.interval[0] <= found.value <= found.interval[1]
+
+
 def test_the_interval_covers_wherever_in_its_own_interval_the_prior_may_lie() -> None:
     for thorough in (False, True):
         known = gaussians(400, thorough=thorough)

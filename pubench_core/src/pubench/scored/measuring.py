@@ -28,7 +28,10 @@ _POINTS = 200
 
 @dataclass(frozen=True)
 class Measured:
-    """One measure. ``assumes``: what must hold for it to mean what it says; ``oracle``: it reads true labels."""
+    """One measure. ``assumes``: what must hold for it to mean what it says; ``oracle``: it reads true labels.
+
+    ``interval_from``: how the interval was made; empty where there is none, or the metric does not say.
+    """
 
     key: str
     name: str
@@ -123,7 +126,9 @@ def measured(
             oracle=metrics[key].info.oracle,
             measure=measure,
             interval=measure.interval or intervals.get(key),
-            interval_from=f"bootstrap, {drawn.times} resamples" if intervals.get(key) else "",
+            interval_from=f"bootstrap, {drawn.times} resamples"
+            if intervals.get(key)
+            else str(measure.details.get("interval_by", "")),
         )
         for key, measure in found.items()
     }

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import RequestError, counted, unknown
+from ..errors import RequestError, counted, shortened
 from ..specs import UserTableSpec
 from .labels import some_of
 from .tables.cells import is_nested
@@ -65,7 +66,8 @@ def encode(
     Raises RequestError for a column that is missing or not numeric.
     """
     if absent := [column.name for column in columns if column.name not in frame]:
-        raise unknown(f"column: {name} lacks", absent[0], list(frame.columns))
+        features = {column.name for column in columns}
+        raise _lacking(name, absent, [str(other) for other in frame if other not in features])
     plain = _plain_numbers(frame[[column.name for column in columns if column.kind == "number"]])
     parts: list[npt.NDArray[np.float32]] = []
     for column in columns:
@@ -164,6 +166,16 @@ def encoding_of(spec: UserTableSpec, frame: DataFrame) -> Encoding:
     if ids:
         notes.append("predictions name the rows by " + ", ".join(f"'{name}'" for name in ids))
     return Encoding(columns, tuple(notes), left_out, ids)
+
+
+def _lacking(name: str, absent: Sequence[str], others: Sequence[str]) -> RequestError:
+    """``others``: columns of the table that the model does not know, of which one may be an absent one."""
+    more = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
+    near = get_close_matches(absent[0], others, n=1)
+    hint = f"; '{near[0]}' may be that, under another name" if near else ""
+    return RequestError(
+        f"{name} lacks '{shortened(absent[0])}'{more}; a table with every feature of the training rows is right{hint}"
+    )
 
 
 def _feature_columns(spec: UserTableSpec, frame: DataFrame) -> list[str]:

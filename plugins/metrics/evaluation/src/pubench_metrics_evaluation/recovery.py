@@ -90,7 +90,8 @@ def recovered_ap(view: MetricView) -> MetricValue:
     }
     interval = None
     if scores.resampled(view):
-        interval = _redrawn(*scores.as_bytes, tuple(mixtures)).average_precision
+        redrawn = _redrawn(*scores.as_bytes, tuple(mixtures)).average_precision
+        interval = covering([redrawn, (value.step, value.step)])  # an infeasible curve loses points
         details["interval_by"] = f"{RESAMPLES} resamples"
     if view.thorough:
         known = ~np.isnan(precision)
