@@ -9,17 +9,22 @@ import re
 import shutil
 import statistics
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import pytest
 from made_results import made_result
-from made_studies import made_study, run_id_of, stored
+from made_studies import made_run, made_study, run_id_of, stored
 
 import pubench
+from pubench_cli.report.gather import gather
+from pubench_cli.report.model import model_of
 from pubench_cli.site import write
+from pubench_cli.site.protocols import Protocol
+from pubench_cli.site.rows import read_rows
 from pubench_core.data.roots import data_root
 from pubench_core.plugins.registry import registry
 from pubench_core.results import CriterionResult, Measure, Result
@@ -56,6 +61,19 @@ def of_rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def text_of(page: Path) -> str:
     return page.read_text(encoding="utf-8")
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def rows_in(path: Path, rows: Sequence[dict[str, str]]) -> Path:
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
 
 
 def table_of(page: Path, key: str) -> list[list[str]]:
@@ -138,6 +156,26 @@ def test_ranks_are_by_every_criterion_and_without_oracles(results: Path, site: P
         column = next(k for k, name in enumerate(head) if re.match(rf"by {criterion}\b", name))
         assert mine[column + 1] == f"{rank} of 3", criterion
     assert all(cell in ("-", "") for row in table_of(site / "method-pn.html", key)[1:] for cell in row[3::2])
+
+
+def test_where_lower_is_better_the_least_value_is_first(results: Path) -> None:
+    model = model_of(gather(str(results), results, None), "accuracy", "f1")
+    lower = replace(model, measure=replace(model.measure, higher_is_better=False), _cells={})
+    column = model.settings[0].columns[0]
+    upwards, downwards = (
+        {row: place.rank for row, place in Protocol("k", "t", one, (), (), {}).places("f1", column).items()}
+        for one in (model, lower)
+    )
+    assert sorted(upwards.values()) == [1, 2, 3]
+    assert downwards == {row: 4 - rank for row, rank in upwards.items()}
+
+
+def test_results_named_by_several_criteria_are_shown_by_pa(tmp_path: Path) -> None:
+    values = {"oa": 0.9, "last": 0.8, "pa": 0.7, "f1": 0.6}
+    first, second = made_run("nnpu", "imdb", 2, values), made_run("vpu", "imdb", 2, values)
+    stored(tmp_path / "results", [first, second.model_copy(update={"selected": "last"})])
+    site = pubench.site(tmp_path / "results", tmp_path / "site", figures=False).parent
+    assert table_of(site / "index.html", "first-s1")[1:] == [["nnpu", "70.00"], ["vpu", "70.00"]]
 
 
 def test_a_card_says_what_the_method_says(site: Path) -> None:
@@ -232,8 +270,11 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def made_draw(run_id: str, spec: RunSpec, value: float, accuracy: float) -> Result:
     measures = {"test": {"accuracy": Measure(value=accuracy)}}
-    criterion = CriterionResult(oracle=False, epoch=3, value=value, snapshot="epoch-3", measures=measures)
-    return made_result(run_id, spec=spec, criteria={"pa": criterion}, selected="pa", warnings=())
+    pa, pauc = (
+        CriterionResult(oracle=False, epoch=3, value=one, snapshot="epoch-3", measures=measures)
+        for one in (value, accuracy)
+    )
+    return made_result(run_id, spec=spec, criteria={"pa": pa, "pauc": pauc}, selected="pa", warnings=())
 
 
 def test_of_the_draws_of_a_study_the_chosen_one_is_shown_and_every_record_is_published(
@@ -247,6 +288,9 @@ def test_of_the_draws_of_a_study_the_chosen_one_is_shown_and_every_record_is_pub
     assert [row[records[0].index("draw")] for row in records[1:]].count("another one was chosen") == 4
     assert len(records) == 1 + 7
     assert len(list((site / "records").glob("*/result.json"))) == 7
+
+    by_pauc = pubench.site(drawn, tmp_path / "by-pauc", by="study", criterion="pauc", figures=False).parent
+    assert table_of(by_pauc / "index.html", key)[1:] == [["nnpu", "93.50 ± 2.12"]]  # .95 and .92
 
     records_alone = tmp_path / "records-alone"
     shutil.copytree(drawn, records_alone, ignore=shutil.ignore_patterns("studies"))
@@ -285,6 +329,16 @@ def test_rows_of_draws_are_read_as_draws(tmp_path: Path) -> None:
     (key,) = re.findall(r'<table id="(first-s\d+)"', text_of(site / "index.html"))
     assert table_of(site / "index.html", key)[1:] == [["nnpu", "75.00 ± 7.07"]]
     assert len(table_of(site / "records.html", "records")) == 1 + 6
+
+
+def test_rows_that_name_a_positive_rate_are_read_with_it(tmp_path: Path) -> None:
+    row = next(row for row in rows_of(ROWS.with_name("study-wang-case2.csv")) if row["criterion"] == "pa")
+    rates = ("0.3", "0.2")
+    written = [row | {"positive_rate": rate, "run_id": f"{k:016x}", "at_once": ""} for k, rate in enumerate(rates)]
+    read = read_rows(rows_in(tmp_path / "rows.csv", written))
+    assert [run.result.spec.mechanism.positive_rate for run in read.runs] == [0.3, 0.2]
+    assert {run.result.spec.mechanism.c for run in read.runs} == {None}
+    assert {run.result.at_once for run in read.runs} == {None}  # which is not known
 
 
 def test_rows_of_no_study_stand_beside_those_of_one(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -52,6 +53,14 @@ def compared(model: Model) -> list[Comparison]:
     return comparisons_of(model, "nnpu")
 
 
+def made_model(folder: Path, results: Iterable[Result]) -> Model:
+    return model_of(gather(str(stored(folder, results)), Path("r"), None), "accuracy", None)
+
+
+def where_lower_is_better(model: Model) -> Model:
+    return replace(model, measure=replace(model.measure, higher_is_better=False), _cells={})
+
+
 def cell(model: Model, row: str, data: str) -> Cell:
     column = next(c for s in model.settings for c in s.columns if c.name == data)
     return model.cells(model.measure, model.criterion)[row, column.label]
@@ -75,6 +84,36 @@ def test_best_and_second_are_marked_and_oracles_are_not(model: Model) -> None:
         marks = {row: cell(model, row, data).mark for row in METHODS}
         assert marks == {row: {best: "best", second: "second"}.get(row, "") for row in METHODS}
     assert model.oracles == {"pn"}
+
+
+def test_the_only_method_beside_an_oracle_is_not_marked(tmp_path: Path) -> None:
+    found = made_model(tmp_path, made_study(["nnpu", "pn"], ["imdb"], [2, 25]))
+    assert (cell(found, "nnpu", "imdb").mark, cell(found, "pn", "imdb").mark) == ("", "")
+
+
+def test_where_lower_is_better_the_least_value_is_best_in_marks_tests_and_ranks(tmp_path: Path) -> None:
+    made = [
+        made_run(method, data, seed, {"f1": level + 0.001 * (seed % 3) * (level + 1)})
+        for method, level in (("nnpu", 0.5), ("low", 0.3), ("high", 0.7))
+        for data in ("imdb", "20news")
+        for seed in (2, 25, 42, 52)
+    ]
+    found = where_lower_is_better(made_model(tmp_path, made))
+    assert {row: cell(found, row, "imdb").mark for row in found.rows} == {"low": "best", "nnpu": "second", "high": ""}
+    (test,) = comparisons_of(found, "nnpu")
+    assert {row: test.pairs["imdb", row].decision for row in ("low", "high")} == {"low": "better", "high": "worse"}
+    assert [(one.method, one.rank) for one in test.ranks] == [("low", 1.0), ("nnpu", 2.0), ("high", 3.0)]
+    assert test.friedman is not None
+    assert dict(zip(test.friedman.methods, test.friedman.average_ranks, strict=True))["low"] == 1.0
+
+
+def test_readings_of_a_mechanism_are_settings_of_their_own(tmp_path: Path) -> None:
+    paper = made_run("nnpu", "imdb", 2, {"f1": 0.5})
+    labeled = paper.spec.mechanism.model_copy(update={"variant": "code"})
+    spec = paper.spec.model_copy(update={"mechanism": labeled})
+    code = paper.model_copy(update={"spec": spec, "run_id": run_id_of(spec)})
+    settings = made_model(tmp_path, [paper, code]).settings
+    assert sorted(setting.varying for setting in settings) == ["", "variant code"]
 
 
 def test_a_method_that_lacks_seeds_is_not_compared_and_its_cell_says_how_many_it_has(model: Model) -> None:
@@ -156,6 +195,40 @@ def test_p_values_are_those_of_scipy_with_holms_adjustment(model: Model, compare
     assert test.pairs["imdb", "upu"].n == 2
 
 
+def test_a_table_of_differences_has_the_signed_difference_and_both_p_values(
+    model: Model, compared: list[Comparison]
+) -> None:
+    (table,) = next(part.tables for part in sections(model, compared) if part.key == "tests")
+    shown = {row[1].text: [entry.text for entry in row] for row in table.rows if row[0].text == "spambase"}
+    for row in ("cvir", "upu", "vpu"):
+        pair = compared[0].pairs["spambase", row]
+        means = [cell(model, name, "spambase").mean or 0.0 for name in (row, "nnpu")]
+        assert float(shown[row][3]) == pytest.approx(100 * (means[0] - means[1]), abs=0.01)
+        assert [float(text) for text in shown[row][4:6]] == pytest.approx([pair.p, pair.adjusted], abs=0.001, rel=0.1)
+    assert shown["vpu"][4] != shown["vpu"][5]
+
+
+def test_an_oracle_as_the_baseline_has_no_rank(model: Model) -> None:
+    (test,) = comparisons_of(model, "pn")
+    assert ("spambase", "nnpu") in test.pairs
+    assert "pn" not in test.part.methods
+    assert "pn" not in [one.method for one in test.ranks]
+
+
+def test_friedmans_test_is_over_the_seeds_that_all_methods_have(tmp_path: Path) -> None:
+    """The best method has a seed more than the others, on which it is the worst."""
+    made = [
+        made_run(method, data, seed, {"f1": level})
+        for method, level in (("first", 0.9), ("second", 0.8), ("third", 0.7))
+        for data in ("imdb", "20news")
+        for seed in (2, 25)
+    ]
+    alone = made_run("first", "imdb", 42, {"f1": 0.1})
+    (test,) = comparisons_of(made_model(tmp_path, [*made, alone]), "third")
+    assert test.friedman is not None
+    assert dict(zip(test.friedman.methods, test.friedman.average_ranks, strict=True))["first"] == 1.0
+
+
 def test_friedmans_test_is_scipys_over_the_means(model: Model, compared: list[Comparison]) -> None:
     (test,) = compared
     assert test.friedman is not None
@@ -179,6 +252,7 @@ def test_groups_are_those_that_nemenyis_test_does_not_tell_apart(tmp_path: Path)
     assert test.friedman is not None
     for group in test.groups:
         assert not test.friedman.differ(group[0], group[-1])
+    assert not any(set(one) < set(other) for one in test.groups for other in test.groups)
     together = {frozenset((a, b)) for group in test.groups for a in group for b in group if a != b}
     apart = {frozenset((a, b)) for a in methods for b in methods if a != b and test.friedman.differ(a, b)}
     assert not together & apart

@@ -10,7 +10,17 @@ import pytest
 from made_studies import made_study, run_id_of, stored
 
 from pubench.ranking import RankInterval
-from pubench_cli.report.figures import Drawn, _mean_over, all_figures, inline_svg, no_costs, write_figures
+from pubench_cli.report.figures import (
+    Drawn,
+    _by_criterion,
+    _costs,
+    _mean_over,
+    _values,
+    all_figures,
+    inline_svg,
+    no_costs,
+    write_figures,
+)
 from pubench_cli.report.figures.diagram import rank_figure
 from pubench_cli.report.figures.dots import Panel, dots
 from pubench_cli.report.figures.labels import spread
@@ -213,6 +223,54 @@ def test_time_is_shown_of_runs_alone_on_the_machine_only(tmp_path: Path) -> None
         None,
     )
     assert no_costs(alone).endswith("(of 12 it is not known, as no study carried them out)")
+
+
+def test_costs_are_means_over_the_runs_that_were_alone(tmp_path: Path) -> None:
+    made = made_study(["nnpu"], ["imdb"], [2, 25, 42, 52])
+    at_once = dict(zip([2, 25, 42, 52], [1, 1, 3, None], strict=True))
+    results = [
+        r.model_copy(
+            update={
+                "at_once": at_once[r.spec.seed],
+                "seconds": r.seconds.model_copy(update={"training": float(r.spec.seed), "total": 1000.0}),
+            }
+        )
+        for r in made
+    ]
+    model = model_of(gather(str(stored(tmp_path, results)), Path("r"), None), "accuracy", None)
+    (found,) = _costs(model, ["nnpu"], model.settings[0].columns[0])
+    assert found.seconds == (2 + 25) / 2
+    alone = [r.criteria["f1"].measures["test"]["accuracy"].value or 0.0 for r in made if r.spec.seed in (2, 25)]
+    assert found.value == pytest.approx(100 * sum(alone) / 2)
+
+
+def test_a_series_is_of_its_own_criterion(biased: Model) -> None:
+    column = biased.settings[0].columns[0]
+    shown = _by_criterion(biased, ["nnpu"], column)
+    for criterion in ("pa", "f1"):
+        mean = biased.cells(biased.measure, criterion)["nnpu", column.label].mean
+        assert mean is not None
+        assert shown["nnpu", biased.criterion_name(criterion)] == (100 * mean, None)
+    assert len({mean for mean, _ in shown.values()}) == len(biased.criteria)
+
+
+def test_a_spread_is_in_percent_as_its_mean_is(tmp_path: Path) -> None:
+    study = made_study(["nnpu"], ["imdb"], [2, 25])
+    model = model_of(gather(str(stored(tmp_path, study)), Path("r"), None), "accuracy", None)
+    column = model.settings[0].columns[0]
+    std = model.cells(model.measure, model.criterion)["nnpu", column.label].std
+    assert std is not None
+    assert _values(model, ["nnpu"], column, [model.measure], "value")["nnpu", "value"][1] == 100 * std
+
+
+def test_means_are_over_the_data_sets_of_the_ranks(tmp_path: Path) -> None:
+    study = made_study(["nnpu", "vpu", "upu"], ["imdb", "20news", "spambase"], [2])
+    study = [r for r in study if r.spec.data.key != "spambase" or r.spec.method.key == "nnpu"]
+    model = model_of(gather(str(stored(tmp_path, study)), Path("r"), None), "accuracy", None)
+    tests = comparisons_of(model, "nnpu")
+    (drawn,) = [one for one in all_figures(model, tests) if one.key == "means-s1"]
+    assert sorted(tests[0].part.data) == ["20news", "imdb"]
+    assert "spambase" not in drawn.caption
 
 
 def test_labels_are_spread_as_little_as_they_must() -> None:
