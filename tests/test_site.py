@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from made_results import made_result
+from made_results import made_failure, made_result
 from made_studies import made_run, made_study, run_id_of, stored
 
 import pubench
@@ -26,7 +26,9 @@ from pubench_cli.site import write
 from pubench_cli.site.protocols import Protocol
 from pubench_cli.site.rows import read_rows
 from pubench_core.data.roots import data_root
+from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
+from pubench_core.records.store import RecordStore
 from pubench_core.results import CriterionResult, Measure, Result
 from pubench_core.specs import ExecutionSpec, RunSpec
 from pubench_core.study.files import StudyFolder, read_study
@@ -302,6 +304,15 @@ def test_of_the_draws_of_a_study_the_chosen_one_is_shown_and_every_record_is_pub
     ]
 
 
+def test_a_run_that_failed_once_and_finished_later_has_its_result(drawn: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(drawn, tmp_path / "results"))
+    run = gather(str(copy), copy, "three-draws").done[0]
+    RecordStore(copy).write_failure(made_failure(run.run_id, spec=run.result.spec))
+    again = gather(str(copy), copy, "three-draws")
+    assert run.run_id in {one.run_id for one in again.done}
+    assert again.failed == []
+
+
 def test_rows_of_draws_are_read_as_draws(tmp_path: Path) -> None:
     with ROWS.open(newline="") as file:
         reader = csv.DictReader(file)
@@ -384,12 +395,35 @@ def test_several_sources_show_a_run_once(results: Path, tmp_path: Path) -> None:
     assert said == []
 
 
-def test_a_record_under_a_strange_name_is_left_out(results: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["elsewhere", "0123456789abcdef"])
+def test_a_record_under_another_name_is_left_out_of_sites_and_reports_in_the_same_words(
+    results: Path, tmp_path: Path, name: str
+) -> None:
     copy = Path(shutil.copytree(results, tmp_path / "copy"))
-    next(copy.glob("*/result.json")).parent.rename(copy / "elsewhere")
+    record = next(copy.glob("*/result.json")).parent
+    record.rename(copy / name)
     said: list[str] = []
     assert write.write_site(write.Asked((copy,), tmp_path / "site", figures=False), said.append).records == 47
-    assert said == [f"left out: {copy / 'elsewhere'} is not the record of the run that it names"]
+    assert said == [f"left out: {copy / name} holds run {record.name}; give it that name"]
+    gathered = gather(str(copy), copy, None)
+    assert (len(gathered.done), list(gathered.notes)) == (47, said)
+    for other in copy.glob("*/"):
+        if other.name != name:
+            shutil.rmtree(other)
+    with pytest.raises(
+        RequestError, match=f"has no finished run to report: left out: .*{name} holds run {record.name}"
+    ):
+        gather(str(copy), copy, None)
+
+
+def test_a_record_of_what_is_no_run_id_is_left_out(results: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(results, tmp_path / "copy"))
+    record = next(copy.glob("*/result.json"))
+    record.write_text(record.read_text().replace(record.parent.name, "elsewhere"))
+    record.parent.rename(copy / "elsewhere")
+    said: list[str] = []
+    assert write.write_site(write.Asked((copy,), tmp_path / "site", figures=False), said.append).records == 47
+    assert said == [f"left out: {copy / 'elsewhere'}: 'elsewhere' is no run id"]
 
 
 # -------------------------------------------------------------------- where it is written

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from pubench_core.study.plan import FrozenPlan, read_plan
 
 #: Cause of a planned run that has neither a result nor a failure.
 MISSING = "missing"
+_RUN_ID = re.compile(r"[0-9a-f]{16}")
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,9 @@ def gather(given: str | None, results: Path, study: str | None, criterion: str |
         warnings.simplefilter("always")
         loaded = load_results(folder, study=named or None)
         plan = _plan(folder, named) if named else None
-        runs = _planned(plan, loaded.failures, loaded) if plan is not None else _in_order([*loaded, *loaded.failures])
+        misnamed = [why for run in loaded if (why := why_misnamed(run))]
+        done = [run for run in loaded if not why_misnamed(run)]
+        runs = _planned(plan, loaded.failures, done) if plan is not None else _in_order([*done, *loaded.failures])
         drawn, note = plan is not None and any(run.draw is not None for run in plan.runs), ""
         unchosen: tuple[RunResult, ...] = ()
         if drawn:  # the runs of a study share the criterion that names their results
@@ -82,13 +86,24 @@ def gather(given: str | None, results: Path, study: str | None, criterion: str |
             unchosen = left_out(every, runs)
         grid = grid_of(runs, drawn={run.run_id for _, run in runs} if drawn else ())
     notes = [str(one.message) for one in heard if issubclass(one.category, PubenchWarning)]
-    notes += [*grid.notes, *([note] if note else [])]
+    notes += [*misnamed, *grid.notes, *([note] if note else [])]
     found = Gathered(folder, named, tuple(runs), grid, tuple(notes), drawn, unchosen)
     if not found.done:
         what = f"study {named}" if named else shortened(str(folder))
-        why = f"{len(found.failed)} failed, {found.missing} are to be run" if named else why_none(folder)
+        why = (
+            f"{len(found.failed)} failed, {found.missing} are to be run"
+            if named
+            else "; ".join(misnamed) or why_none(folder)
+        )
         raise RequestError(f"{what} has no finished run to report: {why}")
     return found
+
+
+def why_misnamed(run: RunResult) -> str:
+    """Why a record is left out of reports and sites; empty where its folder is called as its run is."""
+    if not _RUN_ID.fullmatch(run.run_id):
+        return f"left out: {run.folder}: '{shortened(run.run_id)}' is no run id"
+    return "" if run.folder.name == run.run_id else f"left out: {run.folder} holds run {run.run_id}; give it that name"
 
 
 def why_none(folder: Path) -> str:

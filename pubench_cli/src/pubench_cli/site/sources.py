@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,11 +16,10 @@ from pubench.words import PubenchWarning
 from pubench_core.errors import RequestError, shortened, unknown
 from pubench_core.study.files import studies_in
 
-from ..report.gather import MISSING, gather
+from ..report.gather import MISSING, gather, why_misnamed
 from .rows import ROUNDED, read_rows
 
 Run = RunResult | FailedRun
-_RUN_ID = re.compile(r"[0-9a-f]{16}")
 
 
 @dataclass(frozen=True)
@@ -124,8 +122,8 @@ def _records(found: Collected, folder: Path, study: str | None, criterion: str |
 
 def _add_all(found: Collected, runs: Sequence[Run], study: str) -> None:
     for run in runs:
-        if isinstance(run, RunResult) and not (_RUN_ID.fullmatch(run.run_id) and run.folder.name == run.run_id):
-            found.notes.append(f"left out: {run.folder} is not the record of the run that it names")
+        if isinstance(run, RunResult) and (why := why_misnamed(run)):
+            found.notes.append(why)
         else:
             found.add(run, study)
 
