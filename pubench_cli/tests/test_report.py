@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 from made_results import made_failure
 from made_studies import made_run, made_study, run_id_of, stored
+from rich.console import Console
 from scipy import stats
 
+from pubench.grouping import FailedRun
 from pubench.running import RunResult
 from pubench.significance import holm
 from pubench_cli.report.gather import Gathered, gather, gathered_of
@@ -22,13 +24,13 @@ from pubench_cli.report.model import Cell, Model, model_of
 from pubench_cli.report.page import page
 from pubench_cli.report.statistics import Comparison, check_baseline, comparisons_of
 from pubench_cli.report.tables import _signed, sections
-from pubench_cli.report.text import csv_text, latex, markdown
+from pubench_cli.report.text import csv_text, latex, markdown, print_sections
 from pubench_cli.report.write import title_lines
 from pubench_core.engine.train import State
 from pubench_core.errors import RequestError
 from pubench_core.execution.warnings import _one_sided
 from pubench_core.results import CriterionResult, Result
-from pubench_core.specs import MethodSpec
+from pubench_core.specs import MechanismSpec, MethodSpec
 
 METHODS = ["nnpu", "pn", "vpu", "upu", "cvir"]
 DATA = ["spambase", "20news", "imdb"]
@@ -213,6 +215,31 @@ def test_an_oracle_as_the_baseline_has_no_rank(model: Model) -> None:
     assert ("spambase", "nnpu") in test.pairs
     assert "pn" not in test.part.methods
     assert "pn" not in [one.method for one in test.ranks]
+
+
+def test_a_setting_without_a_value_has_its_heading_above_what_is_said_of_it(tmp_path: Path) -> None:
+    done = [RunResult(r, tmp_path) for r in made_study(["nnpu", "vpu"], ["imdb"], [2, 25])]
+    refused = [
+        FailedRun(r.result.spec.method.key, f"{k}", spec, "refused", "no labeled row")
+        for k, r in enumerate(done)
+        for spec in [r.result.spec.model_copy(update={"mechanism": MechanismSpec(key="scar", c=0.001)})]
+    ]
+    named = [(run.name, run) for run in refused]
+    model = model_of(gathered_of([(r.result.spec.method.key, r) for r in done] + named, tmp_path), "accuracy", None)
+    tests = comparisons_of(model, "nnpu")
+    parts = sections(model, tests)
+    tables = {table.key: table for part in parts for table in part.tables}
+    assert tables["tests-s2"].notes == ("no tests: no method has a value here",)
+    assert tables["ranks-s2"].notes == ("no ranks: no method has a value here",)
+    words = model.settings[1].words
+    assert "c 0.001" in words
+    printed = io.StringIO()
+    print_sections(Console(file=printed, width=200), [], parts)
+    for note in ("no tests: no method", "no ranks: no method"):
+        assert f"{words}\nnote: {note}" in printed.getvalue()
+        assert f"**{words}**\n\n- {note}" in markdown(["x"], parts)
+        assert f"% {words}\n% {note}" in latex(["x"], parts)
+        assert re.search(rf"<h3>{words}</h3>\W*<[^>]+>{note}", page(model, tests, ["x"]))
 
 
 def test_friedmans_test_is_over_the_seeds_that_all_methods_have(tmp_path: Path) -> None:

@@ -105,8 +105,10 @@ def _section(section: Section, figures: Sequence[str]) -> Iterator[str]:
     if section.key == "results":
         yield f'<p class="note">{escaped(LEGEND["html"])}; {escaped(GAPS)}. Every number leads to its runs.</p>'
     for table in section.tables:
+        if table.rows or table.notes:
+            yield f"<h3>{escaped(table.title)}</h3>"
         if table.rows:
-            yield f"<h3>{escaped(table.title)}</h3>{wide(f'{section.title}: {table.title}', html_table(table))}"
+            yield wide(f"{section.title}: {table.title}", html_table(table))
         yield from noted(table.notes)
     yield from figures
     yield "</section>"

@@ -14,6 +14,7 @@ from .model import Model, Setting
 
 #: Level of all tests.
 ALPHA = 0.05
+_NO_VALUE = "no method has a value here"
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,9 @@ def _tests(model: Model, setting: Setting, baseline: str) -> Comparison:
     unknown_direction = measure.higher_is_better is None
     pairs: dict[tuple[str, str], Pair] = {}
     no_pairs = ""
-    if not baseline or not any(baseline in methods for methods in values.values()):
+    if not any(values.values()):
+        no_pairs = _NO_VALUE
+    elif not baseline or not any(baseline in methods for methods in values.values()):
         without = f"{baseline} has no value here" if baseline else "nnpu was not run"
         no_pairs = f"{without}; --baseline names another method"
     elif unknown_direction:
@@ -103,7 +106,8 @@ def _tests(model: Model, setting: Setting, baseline: str) -> Comparison:
     ranked = not unknown_direction and len(part.methods) > 1 and len(part.data) > 0
     higher = bool(measure.higher_is_better)
     ranks = tuple(rank_intervals(values, part, higher_is_better=higher)) if ranked else ()
-    tested, why = _friedman(values, part, higher) if ranked else (None, "no two methods have values in common")
+    unranked = "no two methods have values in common" if any(values.values()) else _NO_VALUE
+    tested, why = _friedman(values, part, higher) if ranked else (None, unranked)
     return Comparison(setting, baseline, pairs, no_pairs, part, ranks, tested, why)
 
 

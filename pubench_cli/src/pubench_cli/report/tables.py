@@ -224,9 +224,9 @@ def _ranks(model: Model, test: Comparison) -> Table:
 
 def rank_notes(test: Comparison) -> list[str]:
     """Which cells the ranks are of, and what Friedman's and Nemenyi's tests say."""
-    found = []
-    if test.part.data:
-        found.append(f"over {counted(len(test.part.data), 'data set')}: {', '.join(test.part.data)}")
+    if not test.part.data:
+        return [f"no ranks: {test.no_friedman}"]
+    found = [f"over {counted(len(test.part.data), 'data set')}: {', '.join(test.part.data)}"]
     if test.part.dropped:
         found.append(f"left out, so that every cell has values: {', '.join(test.part.dropped)}")
     if test.friedman is None:

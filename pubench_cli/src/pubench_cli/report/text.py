@@ -47,9 +47,11 @@ def print_sections(console: Console, title: Sequence[str], sections: Sequence[Se
         console.print(Text(section.title, style="bold"))
         console.print(Text(section.text), soft_wrap=True)
         for table in section.tables:
+            if not table.rows and not table.notes:
+                continue
             console.print()
+            console.print(Text(visible(table.title), style="bold"), soft_wrap=True)
             if table.rows:
-                console.print(Text(visible(table.title), style="bold"), soft_wrap=True)
                 columns = [Column(visible(name), right=k >= table.left) for k, name in enumerate(table.head)]
                 rows = [[_terminal(entry, k < table.left) for k, entry in enumerate(row)] for row in table.rows]
                 print_table(console, columns, rows, surplus="below")
@@ -82,12 +84,12 @@ def markdown(title: Sequence[str], sections: Sequence[Section]) -> str:
 
 
 def md_table(table: Table) -> list[str]:
-    """The title of a table, an empty line, its rows, its notes."""
-    lines = []
+    """The title of a table, an empty line, its rows, its notes; nothing where it has neither rows nor notes."""
+    lines = [f"**{md_escaped(table.title)}**", ""] if table.rows or table.notes else []
     if table.rows:
         rule = ["---" if k < table.left else "---:" for k in range(len(table.head))]
         rows = [[md_escaped(name) for name in table.head], rule, *([_md_entry(e) for e in row] for row in table.rows)]
-        lines = [f"**{md_escaped(table.title)}**", "", *(f"| {' | '.join(row)} |" for row in rows), ""]
+        lines += [*(f"| {' | '.join(row)} |" for row in rows), ""]
     return [*lines, *(f"- {md_escaped(note)}" for note in table.notes), *([""] if table.notes else [])]
 
 
@@ -117,7 +119,7 @@ def latex(title: Sequence[str], sections: Sequence[Section]) -> str:
 def _latex_table(section: Section, table: Table) -> list[str]:
     notes = [f"% {_one_line(note)}" for note in table.notes]
     if not table.rows:
-        return notes
+        return [f"% {_one_line(table.title)}", *notes] if notes else []
     marked = any(entry.mark or entry.alike for row in table.rows for entry in row)
     caption = f"{_tex(section.title)}: {_tex(table.title)}. {_tex(section.text)}"
     caption += f" {LEGEND['latex'][0].upper()}{LEGEND['latex'][1:]}." if marked else ""
