@@ -60,6 +60,10 @@ def test_figures_and_page_are_written_where_asked(folder: Path, pubench_in: Call
         (["results", "--measure", "acuracy"], "unknown measure on test rows 'acuracy'; did you mean 'accuracy'?"),
         (["results", "--criterion", "f2"], "unknown criterion 'f2'"),
         (["results", "--baseline", "nnpuu"], "unknown baseline 'nnpuu'; did you mean 'nnpu'?"),
+        (
+            ["--format", "html", "--out", "a.csv"],
+            "--out a.csv: --format html is written to a file that ends in .html or",
+        ),
         (["results", "--out", "nowhere/x.md", "--format", "md"], "cannot write nowhere/x.md"),
     ],
 )
@@ -180,6 +184,7 @@ def test_a_call_writes_figures_beside_the_report(folder: Path) -> None:
     [
         (("a.pdf",), r"a\.pdf: the file's name says no format; format is one of html, md, csv, latex, table"),
         (("a.md", "htm"), "unknown format 'htm'; did you mean 'html'?"),
+        (("a.csv", "html"), "a.csv: format html is written to a file that ends in .html or .htm"),
         (("nowhere/a.md",), "cannot write nowhere/a.md"),
     ],
 )

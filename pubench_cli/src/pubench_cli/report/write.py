@@ -49,10 +49,7 @@ class Asked:
 
 def write_report(asked: Asked) -> None:
     """Raises RequestError for what is not there or cannot be written."""
-    ending = "" if asked.out is None else asked.out.suffix.lower()
-    if ending and not asked.form and ending not in BY_SUFFIX:
-        raise RequestError(f"--out {asked.out}: its ending says no format; {', '.join(BY_SUFFIX)} do, or --format")
-    form = asked.form or BY_SUFFIX.get(ending, "table")
+    form = _form(asked.out, asked.form)
     gathered = gather(asked.given, asked.results, asked.study, asked.criterion)
     for note in gathered.notes:
         err().print(said(note), markup=False)
@@ -71,6 +68,21 @@ def write_report(asked: Asked) -> None:
             rows_out().write(report_text(model, tests, form))
     for path in written:
         err().print(f"written: {path}", markup=False, soft_wrap=True)
+
+
+def _form(out: Path | None, asked: str | None) -> str:
+    """table, md, csv, latex or html. Raises RequestError for a file whose ending says none, or another one."""
+    ending = "" if out is None else out.suffix.lower()
+    if ending and not asked and ending not in BY_SUFFIX:
+        raise RequestError(f"--out {out}: its ending says no format; {', '.join(BY_SUFFIX)} do, or --format")
+    form = asked or BY_SUFFIX.get(ending, "table")
+    if BY_SUFFIX.get(ending, form) != form:
+        raise RequestError(f"--out {out}: --format {form} is written to a file that ends in {_endings(form)}")
+    return form
+
+
+def _endings(form: str) -> str:
+    return " or ".join(ending for ending, of in BY_SUFFIX.items() if of == form)
 
 
 def report_to(
@@ -92,6 +104,8 @@ def report_to(
         if form is None:
             raise RequestError(f"{path}: the file's name says no format; format is one of {', '.join(known)}")
         raise unknown("format", form, known)
+    if BY_SUFFIX.get(path.suffix.lower(), form) != form:
+        raise RequestError(f"{path}: format {form} is written to a file that ends in {_endings(form)}")
     with collection_off():
         model, tests = compared(gathered, measure, criterion, baseline)
         drawn = _figures(model, tests, figures, say=False)

@@ -285,7 +285,8 @@ class Results(Sequence[RunResult]):
         is there. ``figures``: folder that gets every figure as PNG and SVG.
 
         Raises InvalidRequest for a format, measure, criterion or baseline that there is none of, where there is no
-        finished run, for a seed that is there twice, and for a file that cannot be written.
+        finished run, for a seed that is there twice, and for a file that cannot be written or is called as one of
+        another format.
 
         >>> import pubench
         >>> results = pubench.compare(["upu", "nnpu"], data="digits", seeds=2, config={"epochs": 1}, tracking=False)
