@@ -308,6 +308,16 @@ def test_what_is_not_there_is_refused_in_one_line(gathered: Gathered, model: Mod
     assert check_baseline(model, None, "not-there") == ""
 
 
+def test_runs_without_true_labels_are_refused_with_what_shows_them(tmp_path: Path) -> None:
+    made = made_run("nnpu", "own.csv", 2, {"pa": 0.5, "f1": 0.5})
+    criteria = {
+        name: found.model_copy(update={"measures": {"validation": found.measures["validation"]}})
+        for name, found in made.criteria.items()
+    }
+    with pytest.raises(RequestError, match=r"pubench evaluate RUN .*\.table\('pa', part='validation'\)"):
+        made_model(tmp_path, [made.model_copy(update={"criteria": criteria})])
+
+
 # ---------------------------------------------------------------- formats
 
 

@@ -419,6 +419,16 @@ def test_another_criterion_and_another_part() -> None:
     assert results.table("pa", part="validation").cells["nnpu", "digits"].mean == 1.25
 
 
+def test_a_table_of_runs_without_true_labels_is_refused_with_the_part_that_needs_none() -> None:
+    found = run()
+    pa = found.result.criteria["pa"]
+    criteria = {"pa": pa.model_copy(update={"measures": {"validation": pa.measures["validation"]}})}
+    results = Results([RunResult(found.result.model_copy(update={"criteria": criteria}), found.folder)])
+    with pytest.raises(InvalidRequest, match=r"known; table\('pa', part='validation'\) shows what needs none"):
+        results.table()
+    assert results.table("pa", part="validation").cells["nnpu", "digits"].mean == 1.25
+
+
 # ---------------------------------------------------------------- what is never averaged
 
 

@@ -212,7 +212,11 @@ def model_of(gathered: Gathered, measure: str, criterion: str | None) -> Model:
     )
     if measure not in measured:
         if not measured:
-            raise RequestError("nothing is measured on test rows of these runs: no true labels are known")
+            raise RequestError(
+                "nothing is measured on test rows of these runs: no true labels are known; of validation rows, pubench "
+                "evaluate RUN shows what needs none, and in Python pubench.load_results(DIR).table('pa', "
+                "part='validation') compares the methods"
+            )
         raise unknown("measure on test rows", measure, measured)
     all_measures = [Measure.of(key) for key in dict.fromkeys([*(k for k in FIRST if k in measured), *measured])]
     shown = [one for one in all_measures if one.percent or one.key == measure]

@@ -105,7 +105,10 @@ def _compared_by(named: Sequence[NamedRun], metric: str, criterion: str | None, 
         raise InvalidRequest(f"there are no finished runs to compare{failed}")
     if metric not in (known := metrics_of(runs, part)):
         if not known:
-            raise InvalidRequest(f"nothing is measured on the {part} part of these runs: no true labels are known")
+            there = "; table('pa', part='validation') shows what needs none" if part == "test" else ""
+            raise InvalidRequest(
+                f"nothing is measured on the {part} part of these runs: no true labels are known{there}"
+            )
         raise unknown(f"metric on the {part} part", metric, known)
     if criterion is None:
         naming = Counter(run.result.selected for run in runs)
