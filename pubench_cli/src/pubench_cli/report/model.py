@@ -20,6 +20,11 @@ from .gather import MISSING, Gathered
 Mark = Literal["", "best", "second"]
 #: Order of the measures that come first.
 FIRST = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc")
+_UNMEASURED = (
+    "nothing is measured on test rows of these runs: no true labels are known; of validation rows, pubench evaluate "
+    "RUN shows what needs none, and in Python pubench.load_results(DIR).table('pa', part='validation') compares the "
+    "methods"
+)
 
 
 @dataclass(frozen=True)
@@ -212,11 +217,7 @@ def model_of(gathered: Gathered, measure: str, criterion: str | None) -> Model:
     )
     if measure not in measured:
         if not measured:
-            raise RequestError(
-                "nothing is measured on test rows of these runs: no true labels are known; of validation rows, pubench "
-                "evaluate RUN shows what needs none, and in Python pubench.load_results(DIR).table('pa', "
-                "part='validation') compares the methods"
-            )
+            raise RequestError(_UNMEASURED)
         raise unknown("measure on test rows", measure, measured)
     all_measures = [Measure.of(key) for key in dict.fromkeys([*(k for k in FIRST if k in measured), *measured])]
     shown = [one for one in all_measures if one.percent or one.key == measure]
