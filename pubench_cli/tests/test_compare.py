@@ -380,7 +380,7 @@ def test_a_file_has_what_would_be_printed(said: Command, tmp_path: Path, ending:
 
 
 def test_the_format_of_a_file_is_that_of_its_ending(said: Command, tmp_path: Path) -> None:
-    with pytest.raises(RequestError, match=r"compared.csv ends in that of csv and --format says md"):
+    with pytest.raises(RequestError, match=r"compared.csv: --format md is written to a file that ends in \.md"):
         said("md", out=tmp_path / "compared.csv")
     with pytest.raises(RequestError, match=r"compared.xlsx: its ending says no format; \.md, \.csv, \.json, \.txt do"):
         said(None, out=tmp_path / "compared.xlsx")

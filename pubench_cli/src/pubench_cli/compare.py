@@ -58,10 +58,9 @@ def compare(asked: Asked) -> None:
     Raises RequestError (InvalidRequest) for a folder, study, publication, criterion or measure that there is not, and
     for a file that cannot be written.
     """
-    form = asked.form or "table"
+    form = form_of(asked.out, asked.form, BY_SUFFIX)
     if asked.out is not None:
         refuse_unwritable(asked.out)
-        form = form_of(asked.out, asked.form, BY_SUFFIX)
     found = _found(asked)
     if asked.out is None and form == "table":
         _print(found, out())

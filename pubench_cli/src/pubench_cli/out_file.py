@@ -21,14 +21,19 @@ def refuse_unwritable(out: Path) -> None:
         raise RequestError(f"--out {out}: nothing can be written to {out.parent}")
 
 
-def form_of(out: Path, given: str | None, by_suffix: Mapping[str, str]) -> str:
-    """The format of a file: what its name's ending says. ``given``: ``--format``, which must not say another.
+def form_of(out: Path | None, asked: str | None, by_suffix: Mapping[str, str]) -> str:
+    """The format that ``--format`` or the ending of ``--out`` says; table where neither does.
 
-    Raises RequestError where it does, and where neither says a format.
+    ``by_suffix``: formats by endings. Raises RequestError for an ending that says none, or another than ``--format``.
     """
-    ending = by_suffix.get(out.suffix.lower())
-    if given and ending and given != ending:
-        raise RequestError(f"--out {out} ends in that of {ending} and --format says {given}; one of the two is right")
-    if not given and not ending:
+    ending = "" if out is None else out.suffix.lower()
+    if ending and not asked and ending not in by_suffix:
         raise RequestError(f"--out {out}: its ending says no format; {', '.join(by_suffix)} do, or --format")
-    return given or str(ending)
+    form = asked or by_suffix.get(ending, "table")
+    if by_suffix.get(ending, form) != form:
+        raise RequestError(f"--out {out}: --format {form} is written to a file that ends in {endings(form, by_suffix)}")
+    return form
+
+
+def endings(form: str, by_suffix: Mapping[str, str]) -> str:
+    return " or ".join(ending for ending, of in by_suffix.items() if of == form)

@@ -14,6 +14,7 @@ from pubench_core.records.files import replace_text
 
 from ..console import PIPED_WIDTH, err, out
 from ..messages import said
+from ..out_file import endings, form_of
 from ..visible import rows_out
 from .gather import Gathered, collection_off, gather
 from .model import Model, model_of
@@ -49,7 +50,7 @@ class Asked:
 
 def write_report(asked: Asked) -> None:
     """Raises RequestError for what is not there or cannot be written."""
-    form = _form(asked.out, asked.form)
+    form = form_of(asked.out, asked.form, BY_SUFFIX)
     gathered = gather(asked.given, asked.results, asked.study, asked.criterion)
     for note in gathered.notes:
         err().print(said(note), markup=False)
@@ -68,21 +69,6 @@ def write_report(asked: Asked) -> None:
             rows_out().write(report_text(model, tests, form))
     for path in written:
         err().print(f"written: {path}", markup=False, soft_wrap=True)
-
-
-def _form(out: Path | None, asked: str | None) -> str:
-    """table, md, csv, latex or html. Raises RequestError for a file whose ending says none, or another one."""
-    ending = "" if out is None else out.suffix.lower()
-    if ending and not asked and ending not in BY_SUFFIX:
-        raise RequestError(f"--out {out}: its ending says no format; {', '.join(BY_SUFFIX)} do, or --format")
-    form = asked or BY_SUFFIX.get(ending, "table")
-    if BY_SUFFIX.get(ending, form) != form:
-        raise RequestError(f"--out {out}: --format {form} is written to a file that ends in {_endings(form)}")
-    return form
-
-
-def _endings(form: str) -> str:
-    return " or ".join(ending for ending, of in BY_SUFFIX.items() if of == form)
 
 
 def report_to(
@@ -105,7 +91,7 @@ def report_to(
             raise RequestError(f"{path}: the file's name says no format; format is one of {', '.join(known)}")
         raise unknown("format", form, known)
     if BY_SUFFIX.get(path.suffix.lower(), form) != form:
-        raise RequestError(f"{path}: format {form} is written to a file that ends in {_endings(form)}")
+        raise RequestError(f"{path}: format {form} is written to a file that ends in {endings(form, BY_SUFFIX)}")
     with collection_off():
         model, tests = compared(gathered, measure, criterion, baseline)
         drawn = _figures(model, tests, figures, say=False)
