@@ -1,12 +1,16 @@
-"""Methods whose formula speaks of U read the share of positives in U, never π itself."""
+"""Methods whose formula speaks of U read the share of positives in U, never π itself; which rows U is."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from pubench.method import PUData
 from pubench_core.conformance import Subject
+from pubench_core.engine.building import build_problem
+from pubench_core.errors import RequestError
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 
@@ -36,3 +40,36 @@ def test_a_method_follows_the_share_in_u_and_does_not_read_the_prior_of_the_pool
         monkeypatch.setattr(PUData, "unlabeled_prior", property(lambda data, share=share: share))
         found.append(subject.scores(plan, problem)["last/test"])
     assert not np.allclose(*found)
+
+
+@pytest.mark.parametrize("part", ["train", "validation"])
+@pytest.mark.parametrize("scheme", ["single-training-set", "one-sample", "case-control", "two-sample"])
+def test_metrics_count_a_labeled_row_among_u_in_case_control_alone(scheme: str, part: str) -> None:
+    subject = Subject.of("upu")
+    problem = subject.problem(subject.plan(scheme=scheme))
+    known, rows = problem.knowledge(part), np.arange(len(getattr(problem.split, part).rows))
+    assert known.labeled is not None
+    assert known.unlabeled is not None
+    assert len(known.labeled)
+    if scheme == "case-control":
+        assert np.array_equal(known.unlabeled, rows)
+    else:
+        assert np.array_equal(known.unlabeled, np.setdiff1d(rows, known.labeled))
+
+
+def test_a_prior_that_leaves_no_positive_in_u_is_refused_unless_u_is_calibrated() -> None:
+    """36 of 120 rows are labeled."""
+    subject = Subject.of("upu")
+    plan = subject.plan("prior=0.3", scheme="one-sample")
+    assert subject.problem(plan).unlabeled_prior == 0.3
+    either = replace(plan, method=replace(plan.method, info=replace(plan.method.info, setting="either")))
+    with pytest.raises(RequestError, match=r"36 of 120 rows are labeled positives, so it must be above 0\.3"):
+        build_problem(either)
+
+
+@pytest.mark.parametrize("scheme", ["one-sample", "case-control"])
+def test_features_are_standardized_by_the_training_rows_where_p_and_u_are_drawn(scheme: str) -> None:
+    subject = Subject.of("upu")
+    problem = subject.problem(subject.plan("data.preprocess=standardize", scheme=scheme))
+    assert problem.preprocessing.mean is not None
+    assert np.allclose(problem.preprocessing.mean, problem.data.x[problem.split.train.rows].mean(axis=0))

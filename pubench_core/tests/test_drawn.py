@@ -93,6 +93,25 @@ def test_the_validation_part_is_rounded_down_on_both_sides() -> None:
     assert (validation.n_labeled, len(validation.rows)) == (30, 30 + 70)
 
 
+def test_the_share_of_the_validation_part_is_the_decimal_written() -> None:
+    """In floating point, 0.29 of 100 is below 29."""
+    data = data_of(USPS, (4, 5, 7, 8, 9))
+    assert split_of(data, total=1000, positive_rate=0.1, validation_fraction=0.29).validation.n_labeled == 29
+
+
+def test_the_seed_decides_which_positives_a_mechanism_draws_and_in_which_order_rows_stand() -> None:
+    data, places = data_of((200, 200), (1,)), []
+
+    def recorded(pool: Any, positives: Any, n: int, rng: np.random.Generator) -> Any:
+        places.append(uniformly(pool, positives, n, rng))
+        return places[-1]
+
+    one, other = (split_of(data, choose=recorded, seed=seed, validation_fraction=0.0) for seed in (2, 3))
+    assert not np.array_equal(*places)
+    assert np.array_equal(np.sort(one.train.rows), np.sort(other.train.rows))
+    assert not np.array_equal(one.train.rows, other.train.rows)
+
+
 def test_at_half_every_positive_of_one_sample_data_is_labeled() -> None:
     data = data_of(USPS, (4, 5, 7, 8, 9))
     labeled, unlabeled = rows_of(split_of(data, positive_rate=0.5, total=4000))
