@@ -7,6 +7,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 import pubench
-from pubench.reproducing import compared
+from pubench.reproducing import Changed, compared
 from pubench_core.records.files import read_scores
 from pubench_core.records.record import read_record
 
@@ -150,6 +151,38 @@ def test_a_record_without_scores_is_compared_by_its_measures(copy: Path, pubench
 def test_another_number_of_threads_is_used_where_it_is_asked_for_and_said(copy: Path, pubench: Run) -> None:
     _, found = reproduced(pubench, copy, "--threads", "2")
     assert [(o["name"], o["recorded"], o["now"]) for o in found["changed"]] == [("CPU threads", "1", "2")]
+
+
+def test_the_number_of_threads_is_that_of_the_record_where_none_is_asked_for(copy: Path, pubench: Run) -> None:
+    change_result(copy, lambda plain: plain.update(threads=2))
+    environment = json.loads((copy / "environment.json").read_text())
+    (copy / "environment.json").write_text(json.dumps({**environment, "threads": 2}))
+    _, found = reproduced(pubench, copy)
+    assert [one["name"] for one in found["changed"]] == []
+    _, alone = reproduced(pubench, copy, "--threads", "1")
+    assert [(one["name"], one["recorded"], one["now"]) for one in alone["changed"]] == [("CPU threads", "2", "1")]
+
+
+def test_a_score_of_0_is_a_negative_decision(record: Path) -> None:
+    found, arrays = read_record(record), read_scores(record)
+    name = f"test_scores_{found.result.chosen.snapshot}"
+    zero, below, above = ({**arrays, name: np.full_like(arrays[name], value)} for value in (0.0, -1.0, 1.0))
+    for other, decisions in ((below, 0), (above, len(arrays[name]))):
+        apart = compared(found, found, zero, other).scores
+        assert {one.decisions for one in apart if (one.criterion, one.part) == (found.result.selected, "test")} == {
+            decisions
+        }
+
+
+def test_a_commit_with_changes_is_another_source_than_the_commit(copy: Path) -> None:
+    environment = json.loads((copy / "environment.json").read_text())
+    for folder, dirty in ((copy, False), (copy.parent / "other", True)):
+        folder.mkdir(exist_ok=True)
+        changed = {**environment, "git_commit": "a" * 40, "git_dirty": dirty}
+        (folder / "environment.json").write_text(json.dumps(changed))
+    found, arrays = read_record(copy), read_scores(copy)
+    apart = compared(found, replace(found, folder=copy.parent / "other"), arrays, arrays)
+    assert apart.changed == (Changed("source", "git commit", "a" * 12, f"{'a' * 12}, with changes"),)
 
 
 def test_bits_are_compared_and_not_numbers(record: Path) -> None:

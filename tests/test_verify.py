@@ -16,13 +16,14 @@ import pytest
 
 import pubench
 import pubench.reproducing
+from pubench.verifying.measures import same
 from pubench.verifying.spec import plan_here
 from pubench_core.execution.coverage import knowledge_in
 from pubench_core.metric import Measurer
 from pubench_core.records.files import read_scores
 from pubench_core.records.measures import measures_of
 from pubench_core.records.scores import scores_of
-from pubench_core.results import Result
+from pubench_core.results import Measure, Result
 from pubench_core.study.export import SUMS
 
 UPU, PN = "upu", "pn"
@@ -146,6 +147,13 @@ def test_a_changed_result_is_found(copied: Callable[[str], Path], what: str) -> 
     folder = copied(UPU)
     edit(folder / "result.json", change)
     assert any(expected in text for text in said(folder)), said(folder)
+
+
+def test_a_measure_has_an_interval_beside_its_value() -> None:
+    one = Measure(value=0.5, interval=(0.4, 0.6))
+    assert same(one, Measure(value=0.5, interval=(0.4, 0.6)))
+    for interval in ((0.4, 0.7), (0.3, 0.6), None):
+        assert not same(one, Measure(value=0.5, interval=interval))
 
 
 def test_an_oracle_that_says_it_is_none_is_found(copied: Callable[[str], Path]) -> None:
@@ -325,6 +333,18 @@ def test_a_result_is_named_by_the_criterion_of_its_spec(copied: Callable[[str], 
     folder = copied(UPU)
     edit(folder / "result.json", _put("selected", value="last"))
     assert said(folder) == ["it is named by criterion last, and its spec says pa"]
+
+
+def test_records_may_differ_in_the_size_of_the_validation_part_alone(tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pubench.PubenchWarning)
+        for validation in (0.2, 0.3):
+            pubench.run(
+                "upu", "digits", validation=validation, config={"epochs": 1}, results=tmp_path / "results",
+                tracking=False,
+            )  # fmt: skip
+    found = pubench.verify(tmp_path / "results", rerun=0)
+    assert (found.records, found.problems) == (2, ())
 
 
 @pytest.mark.parametrize("name", ["test_rows", "validation_rows"])
