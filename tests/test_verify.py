@@ -134,6 +134,26 @@ RESULTS: Mapping[str, tuple[Callable[[dict[str, Any]], None], str]] = {
     "the criterion that names it": (_put("selected", value="none"), "criterion none, which it did not track"),
     "the run id": (_put("run_id", value="<b>x</b>"), "its folder is called"),
     "the version": (_put("record_version", value=99), "is a record of format 99"),
+    "an epoch that was not trained": (
+        _put("criteria", "pa", "epoch", value=4),
+        "criterion pa says epoch 4, and it says that 3 epochs were trained",
+    ),
+    "an epoch before the first": (
+        _put("criteria", "pa", "epoch", value=0),
+        "criterion pa says epoch 0, and it says that 3 epochs were trained",
+    ),
+    "an epoch of other scores": (
+        _put("criteria", "pauc", "epoch", value=2),
+        "criterion pauc says epoch 2, and its scores are those of epoch 1 (epoch-1)",
+    ),
+    "that U was calibrated": (
+        _put("data", "calibrated", value=True),
+        "it says that U was calibrated, and its spec says that it was not calibrated",
+    ),
+    "the share told of U": (
+        _put("data", "prior", "given_unlabeled", value=0.4),
+        "it says that the method was to believe a share of 0.4 positives in U; its prior and counts give 0.496084",
+    ),
     "a measure that is not there": (
         lambda content: content["criteria"]["pa"]["measures"]["test"].pop("auc"),
         "auc on test rows, selected by pa, is not there",
@@ -176,6 +196,10 @@ def test_a_record_that_says_that_it_kept_no_scores_is_not_believed(copied: Calla
 
 def _state(arrays: Mapping[str, Any], part: str) -> str:
     return next(name for name in arrays if name.startswith(f"{part}_scores_"))
+
+
+def _states(arrays: Mapping[str, Any]) -> list[str]:
+    return [name.removeprefix("test_scores_") for name in arrays if name.startswith("test_scores_")]
 
 
 def _perfect(arrays: dict[str, Any]) -> None:
@@ -277,6 +301,26 @@ def test_a_perfect_criterion_is_found_by_running_again_whatever_machine_is_named
     _elsewhere(folder)
     found = pubench.verify(folder.parent, rerun=1)
     assert "though hardware are others" in found.problems[0].what
+
+
+def test_the_criterion_that_names_the_result_is_compared_whatever_epoch_it_chooses_now(
+    copied: Callable[[str], Path],
+) -> None:
+    folder, state = copied(UPU), "epoch-2-perfect"
+    before = json.loads((folder / "result.json").read_text())["criteria"]["pa"]
+    assert before["epoch"] != 2
+
+    def perfect(arrays: dict[str, Any]) -> None:
+        truth, validation = arrays["test_labels"], arrays[f"validation_scores_{before['snapshot']}"]
+        arrays |= {f"test_scores_{state}": np.where(truth == 1, 1.0, -1.0), f"validation_scores_{state}": validation}
+
+    edit_scores(folder, perfect)
+    edit(folder / "result.json", lambda content: content["criteria"]["pa"].update(epoch=2, snapshot=state))
+    _with_measures(folder, {"pa"})
+    assert said(folder) == []
+    _elsewhere(folder)
+    (problem,) = pubench.verify(folder.parent, rerun=1).problems
+    assert problem.what.endswith("though hardware are others")
 
 
 def test_on_another_machine_measures_may_differ_a_little_and_scores_at_will(copied: Callable[[str], Path]) -> None:
@@ -390,12 +434,57 @@ def test_unlabeled_rows_of_a_table_are_those_of_the_table(tmp_path: Path) -> Non
 
 def test_a_false_number_of_epochs_is_found_by_running_again(copied: Callable[[str], Path]) -> None:
     folder = copied(UPU)
-    edit(folder / "result.json", _put("epochs", value=1))
+    edit(folder / "result.json", _put("epochs", value=5))
+    assert said(folder) == ["criterion last says epoch 3, and it says that 5 epochs were trained"]
+    edit(folder / "result.json", _put("criteria", "last", "epoch", value=5))
     assert said(folder) == []
     found = pubench.verify(folder.parent, rerun=1)
     assert [p.what for p in found.problems] == [
-        "carried out again, it gives the same scores, and 3 epochs, where it says 1"
+        "carried out again, it gives the same scores, and 3 epochs, where it says 5"
     ]
+    assert (found.again, found.carried_out, found.to_dict()["carried_out"]) == ((), 1, 1)
+
+
+def test_nothing_is_carried_out_again_where_every_record_has_a_problem_and_that_is_said(
+    copied: Callable[[str], Path],
+) -> None:
+    folder = copied(UPU)
+    edit(folder / "result.json", RESULTS["a measure"][0])
+    for rerun, notes in ((0, ()), (1, ("no run is carried out again: every record has a problem already",))):
+        found = pubench.verify(folder.parent, rerun=rerun)
+        assert (found.carried_out, found.notes) == (0, notes)
+    copied(PN)
+    found = pubench.verify(folder.parent, rerun=1)
+    assert (found.carried_out, found.notes) == (1, ())
+
+
+def one_sample(results: Path, method: str, calibrate: str) -> Path:
+    """A record of one-sample data whose prior is told."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pubench.PubenchWarning)
+        return pubench.run(
+            method, "digits", scheme="one-sample", positive_rate=0.3, calibrate=calibrate, config={"epochs": 1},
+            results=results, tracking=False,
+        ).folder  # fmt: skip
+
+
+def test_the_share_told_of_u_is_what_the_prior_and_the_labels_leave_unless_u_is_as_it_is_on_purpose(
+    tmp_path: Path,
+) -> None:
+    folder = one_sample(tmp_path / "results", "nnpu", "on")
+    assert said(folder) == []
+    edit(folder / "result.json", _put("data", "calibrated", value=False))
+    assert said(folder) == ["it says that U was not calibrated, and its spec says that it was calibrated"]
+    folder = one_sample(tmp_path / "others", "nnpu", "off")
+    assert said(folder) == []
+    edit(folder / "result.json", lambda content: content["data"]["prior"].pop("given_unlabeled"))
+    assert said(folder) == []
+    folder = one_sample(tmp_path / "more", "pn", "off")
+    assert said(folder) == []
+    prior = json.loads((folder / "result.json").read_text())["data"]["prior"]["given"]
+    edit(folder / "result.json", _put("data", "prior", "given_unlabeled", value=prior))
+    (problem,) = said(folder)
+    assert problem.startswith(f"it says that the method was to believe a share of {prior:g} positives in U; its prior")
 
 
 def test_no_record_chooses_the_data_that_it_is_checked_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -530,9 +619,14 @@ def test_the_command_says_a_line_per_problem(
         "1 record, 0 problems; measures derived again from the scores of 1;"
     )
     assert "the same scores to the last bit" in sound.stdout
+    edit_scores(folder, lambda a: a.update({f"test_scores_{s}": a[f"test_scores_{s}"] * 2 for s in _states(a)}))
+    other = run("verify", "records", "--rerun", "1")
+    assert (other.returncode, len(other.stdout.splitlines())) == (1, 2)
+    assert other.stdout.endswith("; 1 run carried out again\n")
     edit(folder / "result.json", RESULTS["a measure"][0])
-    wrong = run("verify", "records", "--rerun", "0")
+    wrong = run("verify", "records", "--rerun", "1")
     assert wrong.returncode == 1
+    assert wrong.stderr.splitlines() == ["no run is carried out again: every record has a problem already"]
     assert wrong.stdout.startswith(f"{folder.name}: accuracy on test rows, selected by pa, is 0.99;")
     assert len(wrong.stdout.splitlines()) == 2
     plain = run("verify", "records", "--rerun", "0", "--format", "json")

@@ -72,7 +72,7 @@ def _print(found: Verification) -> None:
     console.print(
         f"{counted(found.records, 'record')}, {counted(len(found.problems), 'problem')}; measures derived again from "
         f"the scores of {derived}; {counted(found.checksums, 'checksum')} compared; "
-        f"{counted(len(found.again), 'run')} carried out again",
+        f"{counted(found.carried_out, 'run')} carried out again",
         markup=False,
         soft_wrap=True,
     )

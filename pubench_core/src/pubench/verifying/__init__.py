@@ -38,8 +38,10 @@ def verify(
     Of every record: its files are there and can be read; its spec resolves, under what is installed, to its run id,
     which is the folder's name; its code is the installed one; it says of the method and of each criterion whether true
     labels were granted, as their plugins do; the stored scores give the stored measures, values of criteria and
-    warnings; where its code and data are here, their rows and labels are those that its spec draws. Of a folder with
-    ``SHA256SUMS`` (that of a site or an exported study): its files are those listed.
+    warnings; its epochs are those of the stored states, and were trained; U was calibrated as its spec says, and the
+    share of positives told of U is what prior and counts give; where its code and data are here, their rows and labels
+    are those that its spec draws. Of a folder with ``SHA256SUMS`` (that of a site or an exported study): its files are
+    those listed. Nothing checks times, memory and how many runs shared the machine (``at_once``).
 
     ``rerun``: how many runs are carried out again, chosen at random (by ``seed``, if one is given) among those without
     a problem. Their scores must be the same bits, or, where processor, versions or threads are others, no test measure
@@ -76,13 +78,16 @@ def verify(
             problems.append(found)
         else:
             again.append(found)
+    notes = list(look.notes)
+    if rerun and not sound:
+        notes.append("no run is carried out again: every record has a problem already")
     return Verification(
         folder=place,
         records=len(records),
         without_scores=len(records) - look.derived,
         checksums=0 if sums is None else len(sums),
         problems=tuple(problems),
-        notes=tuple(look.notes),
+        notes=tuple(notes),
         again=tuple(again),
     )
 

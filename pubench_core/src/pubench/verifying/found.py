@@ -9,10 +9,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Problem:
-    """``of``: the run, or the file that lists checksums."""
+    """``of``: the run, or the file that lists checksums; ``again``: whether carrying the run out again has shown it."""
 
     of: str
     what: str
+    again: bool = False
 
     def __str__(self) -> str:
         return f"{self.of}: {self.what}"
@@ -20,9 +21,10 @@ class Problem:
 
 @dataclass(frozen=True)
 class Again:
-    """A run carried out again. ``identical``: every score is the same bits; ``largest``: difference of a measure.
+    """A run carried out again without a problem.
 
-    ``other_epochs``: criteria that chose another epoch now, whose measures were not compared.
+    ``identical``: every score is the same bits; ``largest``: difference of a measure; ``other_epochs``: criteria that
+    chose another epoch now, whose measures were not compared.
     """
 
     run_id: str
@@ -47,10 +49,15 @@ class Verification:
     again: tuple[Again, ...]
 
     @property
+    def carried_out(self) -> int:
+        """How many runs were carried out again, those with a problem included."""
+        return len(self.again) + sum(problem.again for problem in self.problems)
+
+    @property
     def ok(self) -> bool:
         """Whether no problem was found."""
         return not self.problems
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, for JSON."""
-        return {**asdict(self), "folder": str(self.folder), "ok": self.ok}
+        return {**asdict(self), "folder": str(self.folder), "carried_out": self.carried_out, "ok": self.ok}

@@ -16,7 +16,7 @@ from .folder import wrong_files
 from .found import Problem
 from .rows import Draws, other_rows
 from .scores import other_measures
-from .spec import granted, other_spec, plan_here, told
+from .spec import believed, granted, impossible_epochs, other_spec, plan_here, told
 
 
 @dataclass
@@ -48,6 +48,7 @@ class Look:
         yield from wrong_files(folder, result, self.sums)
         yield from self._missing_scores(record)
         yield from other_spec(result, folder)
+        yield from impossible_epochs(result)
         try:
             plan = plan_here(result, self.data_root)
         except (RequestError, PluginError) as error:
@@ -63,6 +64,7 @@ class Look:
         yield from changed
         yield from granted(plan, result)
         yield from told(result)
+        yield from believed(plan, result)
         if isfile(folder / SCORES):
             try:
                 arrays = read_scores(folder)

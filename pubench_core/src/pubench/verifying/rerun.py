@@ -28,24 +28,24 @@ def carried_out_again(record: Record, tolerance: float, root: Path, say: Callabl
     try:
         found = reproduce(record.folder, data_root=root, say=say)
     except RunFailed as error:
-        return Problem(run_id, f"carried out again, it fails: {error}")
+        return Problem(run_id, f"carried out again, it fails: {error}", again=True)
     except PubenchError as error:
         return Problem(run_id, f"it cannot be carried out again here: {error}")
     criteria = _compared(found)
     largest = _largest(found, criteria)
     if found.identical:
         if (wrong := next(_other_epochs(found), None)) is not None:
-            return Problem(run_id, f"carried out again, it gives the same scores, and {wrong}")
+            return Problem(run_id, f"carried out again, it gives the same scores, and {wrong}", again=True)
         return Again(run_id, True, largest, found.now.seconds.total)
     if found.other_rows:
-        return Problem(run_id, f"carried out again, {', '.join(found.other_rows)} are others")
+        return Problem(run_id, f"carried out again, {', '.join(found.other_rows)} are others", again=True)
     elsewhere = sorted({change.kind for change in found.changed if change.kind in _ROUNDING})
     if elsewhere and largest <= tolerance:
         left_out = tuple(name for name in found.recorded.criteria if name not in criteria)
         return Again(run_id, False, largest, found.now.seconds.total, left_out)
     why = f"though {', '.join(elsewhere)} are others" if elsewhere else "on the same machine with the same versions"
     what = f"{len(found.apart)} of {found.arrays} arrays" if found.kept_scores else "its measures"
-    return Problem(run_id, f"carried out again, {what} differ, a test measure by {largest:.4g}, {why}")
+    return Problem(run_id, f"carried out again, {what} differ, a test measure by {largest:.4g}, {why}", again=True)
 
 
 def _other_epochs(found: Reproduction) -> Iterator[str]:

@@ -1,7 +1,8 @@
-"""What a record says of its run: its spec, whom true labels were granted, which prior was told."""
+"""What a record says of its run: its spec, whom true labels were granted, what was told of U, which epochs it names."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from os.path import isfile
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 import yaml
 from pydantic import ValidationError
 
-from pubench_core.errors import shortened
+from pubench_core.errors import counted, shortened
 from pubench_core.records.files import SPEC
 from pubench_core.results import Result
 from pubench_core.specs import RunSpec
@@ -20,6 +21,11 @@ from .measures import close
 
 if TYPE_CHECKING:
     from pubench_core.request import Plan
+
+#: A state that a criterion chose, but for the network's name.
+_STATE = re.compile(r"epoch-(\d+)(-|$)")
+#: Criteria that do not read the scores: two epochs with the same scores are two choices, and one state.
+_UNSCORED = ("last", "native")
 
 
 def other_spec(result: Result, folder: Path) -> Iterator[str]:
@@ -77,3 +83,44 @@ def told(result: Result) -> Iterator[str]:
     wanted = prior.true if asked == "true" else asked if isinstance(asked, float) else None
     if wanted is not None and prior.given is not None and not close(wanted, prior.given):
         yield f"it says that the method was told the prior {prior.given:g}, and its spec says {wanted:g}"
+
+
+def believed(plan: Plan, result: Result) -> Iterator[str]:
+    """What U was, and the share of positives that the method was to believe in it; older records do not say the share.
+
+    Both follow from the spec, the prior told and the counts of the training part.
+    """
+    from pubench_core.engine.building import calibration_of
+    from pubench_core.engine.problem import share_to_believe
+
+    data, calibration = result.data, calibration_of(plan)
+    if data.calibrated != calibration.calibrated:
+        says, wants = ("", "not ") if data.calibrated else ("not ", "")
+        yield f"it says that U was {says}calibrated, and its spec says that it was {wants}calibrated"
+    share, counts = data.prior.given_unlabeled, data.train
+    if share is None or counts.labeled is None or counts.labeled >= counts.rows:
+        return
+    wanted = share_to_believe(
+        data.prior.given, plan.spec.data.scheme, counts.labeled, counts.rows, whole=any(calibration)
+    )
+    if not close(share, wanted):
+        gives = "there is no prior to give one" if wanted is None else f"its prior and counts give {wanted:g}"
+        yield f"it says that the method was to believe a share of {share:g} positives in U; {gives}"
+
+
+def impossible_epochs(result: Result) -> Iterator[str]:
+    """Epochs that were not trained, and those that are not the ones of the stored states."""
+    chosen = {name: criterion for name, criterion in result.criteria.items() if criterion.epoch is not None}
+    for name, criterion in chosen.items():
+        says = f"criterion {name} says epoch {criterion.epoch}"
+        if not 1 <= (criterion.epoch or 0) <= result.epochs or (name == "last" and criterion.epoch != result.epochs):
+            yield f"{says}, and it says that {counted(result.epochs, 'epoch')} {_were(result.epochs)} trained"
+        elif (state := _STATE.match(criterion.snapshot)) is not None:
+            of = int(state[1])
+            others = {other.epoch for other in chosen.values()} if name in _UNSCORED else {criterion.epoch}
+            if of not in others:
+                yield f"{says}, and its scores are those of epoch {of} ({criterion.snapshot})"
+
+
+def _were(n: int) -> str:
+    return "was" if n == 1 else "were"

@@ -78,14 +78,14 @@ def build_problem(
     prior_true = true_prior(spec, split, truth.train)
     scorer = plan.backbone.builder(data) if spec.prior_scorer == "backbone" else spec.prior_scorer
     prior, estimate = _prior(plan, split, pool, prior_true, scorer, root.cache / "estimates")
-    one_sample = is_one_sample(spec.data.scheme)
+    calibration = calibration_of(plan)
     return Problem(
         opened=opened,
         split=split,
         scheme=spec.data.scheme,
         seed=spec.seed,
-        calibrated=one_sample and spec.method.calibrate == "on",
-        uncalibrated=one_sample and spec.method.calibrate == "off" and plan.method.info.setting == "two-sample",
+        calibrated=calibration.calibrated,
+        uncalibrated=calibration.uncalibrated,
         prior_true=prior_true,
         prior=prior,
         estimate=estimate,
@@ -95,6 +95,22 @@ def build_problem(
         truth_validation=truth.validation,
         truth_test=truth.test,
         preprocessing=preprocessing,
+    )
+
+
+class Calibration(NamedTuple):
+    """Whether U is U ∪ P, and whether a method of the two-sample setting gets U as it is on purpose."""
+
+    calibrated: bool
+    uncalibrated: bool
+
+
+def calibration_of(plan: Plan) -> Calibration:
+    """What a plan says of it; neither under data that are not one-sample."""
+    one_sample, how = is_one_sample(plan.spec.data.scheme), plan.spec.method.calibrate
+    return Calibration(
+        calibrated=one_sample and how == "on",
+        uncalibrated=one_sample and how == "off" and plan.method.info.setting == "two-sample",
     )
 
 

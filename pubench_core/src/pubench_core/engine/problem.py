@@ -79,10 +79,8 @@ class Problem:
     @property
     def unlabeled_prior(self) -> float | None:
         """Share of positives in U that the method is to believe: what π implies, or π where U stands for the pool."""
-        if self.prior is None or not is_one_sample(self.scheme) or self.calibrated or self.uncalibrated:
-            return self.prior
-        train = self.split.train
-        return unlabeled_prior(self.prior, train.n_labeled, len(train.rows))
+        train, whole = self.split.train, self.calibrated or self.uncalibrated
+        return share_to_believe(self.prior, self.scheme, train.n_labeled, len(train.rows), whole=whole)
 
     def part(self, name: str) -> tuple[Features, Tensor, Truth | None]:
         """Features, positions in them and truth of ``train`` (each instance once), ``validation`` or ``test``."""
@@ -182,6 +180,16 @@ class Problem:
             encoding=tuple(as_plain(self.opened.columns)) if self.opened.columns is not None else None,
             notes=self.opened.notes,
         )
+
+
+def share_to_believe(prior: float | None, scheme: Scheme, n_labeled: int, n: int, *, whole: bool) -> float | None:
+    """Share of positives in U that π implies, of ``n`` rows with ``n_labeled`` labels; π where U stands for the pool.
+
+    ``whole``: whether it does under one-sample data too: calibrated, or on purpose not.
+    """
+    if prior is None or whole or not is_one_sample(scheme):
+        return prior
+    return unlabeled_prior(prior, n_labeled, n)
 
 
 class Parts(TypedDict):
