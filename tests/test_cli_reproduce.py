@@ -208,6 +208,21 @@ def test_parts_with_other_rows_are_not_compared_row_by_row(record: Path) -> None
     assert compared(found, found, arrays, arrays).identical
 
 
+def test_a_run_that_failed_is_refused_with_its_reason(tmp_path: Path, pubench_in: Callable[[Path], Run]) -> None:
+    pubench = pubench_in(tmp_path)
+    failed = pubench("run", "--method", "nnpu", "--data", "digits", "--set", "lr=1e30", *SHORT)
+    assert failed.returncode == 1
+    (folder,) = (tmp_path / "results" / "failed").iterdir()
+    run_id, place = folder.name.removesuffix("-1"), f"results/failed/{folder.name}"
+    for name in (run_id, place):
+        done = pubench("reproduce", name)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == (
+            f"error: run {run_id} failed, so it has no record: loss is nan; {place}/failure.json has the rest. Run it "
+            "again once that is mended\n"
+        )
+
+
 def test_what_cannot_be_run_again_is_refused(copy: Path, pubench: Run) -> None:
     missing = pubench("reproduce", "zzzz")
     assert (missing.returncode, missing.stdout) == (2, "")

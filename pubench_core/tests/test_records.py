@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -341,6 +342,27 @@ def test_a_record_is_located_by_its_id_by_its_first_digits_and_by_its_folder(sto
     for name in ("ffff", "../x", "*"):
         with pytest.raises(RequestError, match="no finished run"):
             store.locate(name)
+
+
+def test_a_run_that_did_not_finish_is_located_to_say_why_it_has_no_record(store: RecordStore) -> None:
+    early = store.write_failure(made_failure(reason="an earlier reason"))
+    late = store.write_failure(made_failure(reason="the reason", cause="refused"))
+    told = (
+        f"run {RUN} was refused, so it has no record: the reason; {late}/failure.json has the rest. Run it again once"
+    )
+    for name in (RUN, RUN[:4], str(late)):
+        with pytest.raises(RequestError, match=f"^{re.escape(told)}"):
+            store.locate(name)
+    with pytest.raises(RequestError, match=f"run {RUN} failed, so it has no record: an earlier reason"):
+        store.locate(str(early))
+    store.write_failure(made_failure(RUN[:4] + "f" * 12))
+    with pytest.raises(RequestError, match="no finished run"):
+        store.locate(RUN[:4])
+    (late / "failure.json").write_text("{")
+    with pytest.raises(RequestError, match="is of a run that did not finish, and cannot be read; run it again"):
+        store.locate(RUN)
+    finish(store)
+    assert store.locate(RUN) == store.folder(RUN)
 
 
 # ---------------------------------------------------------------- saying more of a run

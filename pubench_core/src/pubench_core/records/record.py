@@ -10,8 +10,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from ..errors import Hint, RecordError, RequestError, shortened
-from ..results import RECORD_VERSION, Result
-from .files import RESULT
+from ..results import RECORD_VERSION, Failure, Result
+from .files import FAILURE, RESULT
 
 
 class OtherFormat(RecordError):
@@ -83,6 +83,14 @@ def _explained(path: Path, text: bytes) -> Result:
         where = ".".join(str(part) for part in first["loc"])
         reason = shortened(f"{where}: {first['msg']}")
         raise RecordError(f"{path} is damaged ({reason}); move it away", hint=again) from error
+
+
+def read_failure(folder: Path) -> Failure | None:
+    """The failure in a folder; None where it cannot be read (its run is then tried again)."""
+    try:
+        return Failure.model_validate_json((folder / FAILURE).read_bytes())
+    except (OSError, ValidationError):
+        return None
 
 
 def result_text(result: Result) -> str:

@@ -23,7 +23,7 @@ from ..errors import Hint, RecordError, RequestError, RunTaken, shortened
 from ..results import Failure, Result
 from .files import FAILED, FAILURE, RESULT, replace_text, sync, write_json
 from .incoming import Incoming, abandoned, of_this_host, ours, owner, run_of
-from .record import Record, Records, read_record, result_text
+from .record import Record, Records, read_failure, read_record, result_text
 
 #: Seconds between two looks at a run that another process carries out.
 _POLL = 0.25
@@ -71,6 +71,8 @@ class RecordStore:
         folders = [p for p in named if isfile(p / RESULT)]
         if len(folders) == 1:
             return folders[0]
+        if not folders and (failed := self._failed(run)) is not None:
+            raise RequestError(_unfinished(failed))
         ids = ", ".join(sorted(p.name for p in folders))
         raise RequestError(
             f"several runs start with '{shortened(run)}': {ids}"
@@ -78,6 +80,17 @@ class RecordStore:
             else f"no finished run '{shortened(run)}' in {self.root}; name another folder (execution.results)",
             field="execution.results",
         )
+
+    def _failed(self, run: str) -> Path | None:
+        """The folder of the latest failure of a run, named as in :meth:`locate`; None where no or several runs fit."""
+        if isfile(Path(run) / FAILURE):
+            return Path(run)
+        place = self.root / FAILED
+        named = place.glob(f"{run}*-*") if re.fullmatch(r"\w+", run) and isdir(place) else []
+        names = [name for p in named if isfile(p / FAILURE) and (name := re.fullmatch(r"(\w+)-(\d+)", p.name))]
+        if len({name[1] for name in names}) != 1:
+            return None
+        return place / max(names, key=lambda name: int(name[2]))[0]
 
     def in_work(self) -> int:
         """How many runs living processes of this host carry out here."""
@@ -292,6 +305,18 @@ def _finished_at(folder: Path) -> str:
     except (OSError, ValueError):
         return ""
     return str(plain.get("finished_at") or "0") if isinstance(plain, dict) else ""
+
+
+def _unfinished(folder: Path) -> str:
+    """That a run has no record, why, and what to do; ``folder``: of its failure record."""
+    path, failure = folder / FAILURE, read_failure(folder)
+    if failure is None:
+        return f"{path} is of a run that did not finish, and cannot be read; run it again"
+    ended = "was refused" if failure.cause == "refused" else "failed"
+    return (
+        f"run {failure.run_id} {ended}, so it has no record: {shortened(failure.reason, 300)}; {path} has the rest. "
+        "Run it again once that is mended"
+    )
 
 
 def _reason(error: Exception) -> str:

@@ -7,15 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ValidationError
-
 from ..data.dataset import DataRoot
 from ..data.store import digest_now, located, source_of
 from ..errors import Cause, PluginError, RecordError, RequestError
 from ..plugins.info import DatasetInfo
 from ..plugins.registry import Registry
 from ..records.asked import lacks, unmeasured
-from ..records.files import FAILURE
+from ..records.record import read_failure
 from ..records.store import RecordStore
 from ..results import Failure
 from ..specs.canonical import short_hash
@@ -135,7 +133,9 @@ def state_of(
         else:
             todo = unmeasured(asked, record.result) or record.result.selected != run.spec.selection.criterion
             return RunState(run, "to measure" if todo else "done", seconds=record.result.seconds.total)
-    same = [failure for failure in map(failure_in, failures) if failure is not None and _same_code(failure, run, code)]
+    same = [
+        failure for failure in map(read_failure, failures) if failure is not None and _same_code(failure, run, code)
+    ]
     if same and not _again(same):
         return RunState(run, "failed", f"{same[-1].cause}: {same[-1].reason}", failure=same[-1])
     why = why or (f"{same[-1].cause}: {same[-1].reason}" if same else "")
@@ -168,14 +168,6 @@ def failures_in(results: Path) -> dict[str, list[Path]]:
 
 def _number(path: Path) -> int:
     return int(path.name.rpartition("-")[2])
-
-
-def failure_in(folder: Path) -> Failure | None:
-    """The failure in a folder; None where it cannot be read: the run is then tried again."""
-    try:
-        return Failure.model_validate_json((folder / FAILURE).read_bytes())
-    except (OSError, ValidationError):
-        return None
 
 
 # -------------------------------------------------------------------- how long
