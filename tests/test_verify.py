@@ -143,8 +143,8 @@ RESULTS: Mapping[str, tuple[Callable[[dict[str, Any]], None], str]] = {
         "criterion pa says epoch 0, and it says that 3 epochs were trained",
     ),
     "an epoch of other scores": (
-        _put("criteria", "pauc", "epoch", value=2),
-        "criterion pauc says epoch 2, and its scores are those of epoch 1 (epoch-1)",
+        _put("criteria", "pa", "epoch", value=1),
+        "criterion pa says epoch 1, and its scores are those of epoch 3 (epoch-3)",
     ),
     "that U was calibrated": (
         _put("data", "calibrated", value=True),
