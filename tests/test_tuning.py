@@ -164,6 +164,26 @@ def test_a_run_below_its_bar_is_pruned_and_leaves_no_record(monkeypatch: pytest.
     assert {trial.state for trial in tuned(10, prune=False, **short).trials} == {"done"}
 
 
+def test_a_search_that_goes_on_gives_an_equal_trial_the_outcome_of_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that was pruned is not trained again against a later bar."""
+    monkeypatch.setattr(courses, "STARTUP", 2)
+    submitted: list[str] = []
+
+    class Noting(Here):
+        def submit(self, task: Task) -> None:
+            submitted.append(task.run_id)
+            super().submit(task)
+
+    short = {"config": {"epochs": 4}, "space": {"lr": [1e-2, 1e-4, 1e-6]}}
+    whole = tuned(12, results="whole", **short)
+    monkeypatch.setattr(searching, "LocalPool", Noting)
+    parts = [tuned(trials, **short) for trials in (4, 6, 8, 10, 12)][-1]
+    assert chosen(parts) == chosen(whole)
+    assert [trial.reason for trial in parts.trials] == [trial.reason for trial in whole.trials]
+    assert parts.count("pruned") > len({trial.runs for trial in parts.trials if trial.state == "pruned"})
+    assert len(submitted) == len(set(submitted))
+
+
 def test_a_run_that_fails_is_a_failed_trial_with_its_reason_and_the_search_goes_on() -> None:
     found = tuned(4, space={"lr": [1e-3, 1e30]})
     failed = [trial for trial in found.trials if trial.state == "failed"]

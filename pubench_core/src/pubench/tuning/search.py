@@ -60,6 +60,16 @@ class _Outcome:
     seconds: float = 0.0
     course: Course = ()
 
+    @classmethod
+    def of(cls, kept: Mapping[str, Any]) -> _Outcome:
+        """From the journal."""
+        epoch_and_best = kept["reached"]
+        return cls(**{**kept, "reached": tuple(epoch_and_best) if epoch_and_best is not None else None})
+
+    def kept(self) -> dict[str, Any]:
+        """For the journal; the course is in the record."""
+        return {name: getattr(self, name) for name in ("state", "value", "reason", "reached", "seconds")}
+
 
 @dataclass
 class _Trial:
@@ -114,6 +124,8 @@ class Search:
                 continue
             if trial.value is not None:
                 self._rank(trial.value, trial.number)
+            for run_id, outcome in trial.facts.get("outcomes", {}).items():  # equal trials to come reuse them
+                self._known.setdefault(run_id, _Outcome.of(outcome))
             # finished runs of trials that did not end well too; a trial that was refused has none
             for seed, run_id in zip(self._objective.seeds, trial.facts["runs"], strict=False):
                 self._add_course(seed, run_id, self._course(run_id))
@@ -269,7 +281,8 @@ class Search:
         values = [one.value for one in trial.outcomes.values() if one.value is not None]
         value = fmean(values) if last.state == "done" else None
         seconds = sum(one.seconds for one in trial.outcomes.values())
-        facts = {"reason": last.reason, "seconds": round(seconds, 4)}
+        outcomes = {trial.runs[seed].run_id: outcome.kept() for seed, outcome in trial.outcomes.items()}
+        facts = {"reason": last.reason, "seconds": round(seconds, 4), "outcomes": outcomes}
         self._proposals.end(trial.key, last.state, value, facts, last.reached)
         if value is None:
             what = f"{last.state} {last.reason}"
