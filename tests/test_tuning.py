@@ -20,6 +20,8 @@ from made_results import made_failure
 import pubench
 from pubench.tuning import courses, proposals, searching
 from pubench.tuning.proposals import JOURNAL
+from pubench_core.plugins.info import MetricInfo
+from pubench_core.plugins.registry import registry
 from pubench_core.records.files import read_scores
 from pubench_core.records.store import RecordStore
 from pubench_core.results import Environment
@@ -39,22 +41,26 @@ class Here:
 
     environment: Environment | None = None
     after: Callable[[int], None] = staticmethod(lambda ended: None)
+    #: What instead becomes of a task; None: it is carried out.
+    instead: Callable[[Task], Ended | None] = staticmethod(lambda task: None)
+    made: Here
 
     def __init__(self, devices: Sequence[str], orders: Orders, logs: Path) -> None:
-        self.size, self._orders, self.in_work, self.ended = len(devices), orders, list[Task](), 0
+        self.size, self.orders, self.in_work, self.ended = len(devices), orders, list[Task](), 0
+        Here.made = self
 
     @property
     def room(self) -> int:
         return self.size - len(self.in_work)
 
     def submit(self, task: Task) -> None:
-        self.in_work.append(replace(task, execution=self._orders.execution("cpu")))
+        self.in_work.append(replace(task, execution=self.orders.execution("cpu")))
 
     def events(self, timeout: float) -> list[Ended | Progressed]:
         if not self.in_work:
             return []
-        ended = carry_out(self.in_work[0], lambda event: None)
-        del self.in_work[0]
+        task = self.in_work.pop(0)
+        ended = type(self).instead(task) or carry_out(task, lambda event: None)
         self.ended += 1
         type(self).after(self.ended)
         return [ended]
@@ -124,6 +130,40 @@ def test_the_value_is_the_mean_over_the_seeds_and_other_requests_have_searches_o
     stops = {"settings": {"selection.non_finite": "stop"}}
     for other in ({}, {"criterion": "pauc"}, {"search_seed": 1}, {"c": 0.2}, {"space": ["lr=1e-3,1e-4"]}, stops):
         assert tuned(1, **other).folder != found.folder
+
+
+def test_a_trial_with_a_seed_that_fails_fails_whatever_the_others_reach(monkeypatch: pytest.MonkeyPatch) -> None:
+    def of_seed_2(task: Task) -> Ended | None:
+        return Ended(task.run_id, "failed", "non-finite", "non-finite") if task.spec["seed"] == 2 else None
+
+    monkeypatch.setattr(Here, "instead", staticmethod(of_seed_2))
+    found = tuned(1, seeds=[2, 25])
+    assert [(trial.state, trial.value) for trial in found.trials] == [("failed", None)]
+
+
+def test_a_trial_whose_record_could_not_be_written_is_carried_out_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    full = staticmethod(lambda task: Ended(task.run_id, "unstored", "No space left on device"))
+    with monkeypatch.context() as disk:
+        disk.setattr(Here, "instead", full)
+        found = tuned(2)
+    assert [trial.state for trial in found.trials] == ["running"]
+    assert found.interrupted == "a record could not be written"
+    assert [trial.state for trial in tuned(2).trials] == ["done", "done"]
+
+
+def test_jobs_threads_and_time_are_those_that_were_asked_for() -> None:
+    found = tuned(2, jobs=2, threads=3, max_seconds=0)
+    assert Here.made.size == 2
+    assert Here.made.orders.threads == 3
+    assert found.interrupted == "the time is over"
+    assert found.trials == ()
+
+
+@pytest.mark.filterwarnings("ignore::pubench.PubenchWarning")  # two epochs may decide one-sidedly
+def test_a_trial_runs_with_any_seed_and_its_spec_leaves_out_how_it_is_carried_out_and_measured() -> None:
+    best = tuned(1).best
+    assert best.run(seed=25).result.spec.seed == 25
+    assert not {"execution", "evaluation"} & set(best.spec)
 
 
 def test_equal_trials_are_one_run() -> None:
@@ -244,6 +284,30 @@ def test_an_oracle_criterion_is_warned_of_and_marked() -> None:
     assert "(oracle)" in found.config_file().splitlines()[0]
 
 
+@pytest.mark.filterwarnings("ignore::pubench.PubenchWarning")
+def test_a_method_that_reads_true_labels_is_marked_whatever_the_criterion() -> None:
+    assert pubench.tune("pn", "breast-cancer", trials=1, progress=False, **SHORT).oracle
+
+
+def test_the_own_score_of_a_method_is_warned_of() -> None:
+    own = {**SHORT, "criterion": "native", "space": ["lr=1e-4..1e-2:log"]}
+    with pytest.warns(pubench.PubenchWarning, match="native is the method's own score"):
+        pubench.tune("vpu", "breast-cancer", trials=1, progress=False, **own)
+
+
+def test_a_criterion_of_which_less_is_better_is_made_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(vars(registry().find(MetricInfo, "pa")), "higher_is_better", False)
+    found = tuned(3)
+    values = [trial.value for trial in found.trials if trial.value is not None]
+    assert found.best.value == min(values) < max(values)
+
+
+def test_the_first_trial_tells_the_sampler_nothing_of_a_value_outside_the_space() -> None:
+    found = tuned(1, space={"lr": [1e-5, 1e-6], "batch_size": [64, 256]})
+    journal = proposals.Proposals(found.folder, {}, 0, higher_is_better=True)
+    assert journal._study.trials[0].params == {"batch_size": found.default.config["batch_size"]}
+
+
 def test_the_end_compares_best_and_default_and_marks_what_needs_truth() -> None:
     found = tuned(3)
     text = str(found)
@@ -330,6 +394,13 @@ def test_the_command_writes_a_file_that_run_answers_from_the_record(pubench: Run
     found = json.loads(more.stdout)
     assert [trial["state"] for trial in found["trials"]] == ["done", "done"]
     assert found["trials"][found["best"]]["runs"] == [json.loads(again.stdout)["run_id"]]
+
+
+def test_the_exit_code_is_1_where_no_trial_has_a_value(pubench: Run) -> None:
+    words = ("tune", "nnpu", "--data", "breast-cancer", "--set", "lr=1e30", "--space", "batch_size=64,256")
+    done = pubench(*words, "--trials", "1")
+    assert done.returncode == 1
+    assert "1 failed" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from pubench.tuning.courses import STARTUP, bar_of, course_in
 from pubench.tuning.proposals import JOURNAL, Kept, Proposals
 from pubench.tuning.result import Tuned
 from pubench.tuning.search import Search
-from pubench.tuning.space import Dimension, Options, Range, Subject, default_space, space_of
+from pubench.tuning.space import Dimension, Options, Range, Subject, _holding, default_space, space_of
 from pubench_core.errors import RecordError, RequestError
 from pubench_core.specs.config import MethodConfig, TrainingConfig
 from pubench_core.specs.fields import Choice, Field, LogUniform, PowerOfTwo, Uniform
@@ -29,6 +29,8 @@ class Config(TrainingConfig):
     batch_size: int = Field(256, ge=1, description="rows", search=PowerOfTwo(5, 8))
     keep: float = Field(0.9, gt=0.5, lt=1, description="share")
     share: float = Field(0.5, ge=0, le=1, description="share")
+    below_one: float = Field(0.5, ge=0, lt=1, description="share")
+    above_zero: float = Field(0.5, gt=0, le=1, description="share")
     weight: float = Field(1.0, ge=0, description="weight")
     layers: int = Field(2, ge=1, le=4, description="layers")
     oracle: bool = Field(False, description="whether true labels are read")
@@ -46,6 +48,8 @@ def test_the_default_space_is_what_is_declared_the_weight_decay_and_numbers_betw
         "batch_size": "32,64,128,256",
         "keep": "0.505..0.995",  # bounds that are not themselves allowed
         "share": "0..1",
+        "below_one": "0..0.99",
+        "above_zero": "0.01..1",
     }
 
 
@@ -83,6 +87,11 @@ def test_python_gives_tuples_lists_and_declared_ranges() -> None:
         "share": Range(0.1, 0.2),
     }
     assert space_of({"optimizer": Choice(("adam", "sgd"))}, subject()) == {"optimizer": Options(("adam", "sgd"))}
+    assert space_of({"batch_size": PowerOfTwo(4, 7)}, subject()) == {"batch_size": Options((16, 32, 64))}
+
+
+def test_a_range_of_whole_numbers_that_is_widened_stays_one() -> None:
+    assert _holding(Range(1, 4, whole=True), 9) == Range(1, 9, whole=True)
 
 
 def test_the_default_space_can_be_extended() -> None:
@@ -147,6 +156,13 @@ def test_the_bar_is_the_median_and_a_run_that_ended_early_keeps_its_last_value()
     bar = bar_of(courses, "pa", higher_is_better=True)
     assert bar is not None
     assert bar.at == (None, 0.4, 0.4)
+
+
+def test_at_an_epoch_without_enough_values_there_is_no_bar() -> None:
+    courses = [*[(None, None, 0.5)] * 3, *[(0.1, 0.2, 0.5)] * (STARTUP - 3)]
+    bar = bar_of(courses, "pa", higher_is_better=True)
+    assert bar is not None
+    assert bar.at == (None, None, 0.5)
 
 
 @pytest.mark.parametrize(
@@ -218,6 +234,18 @@ def test_an_interrupted_search_proposes_what_it_would_have_proposed(tmp_path: Pa
     ]
 
 
+@pytest.mark.parametrize(("higher", "direction"), [(True, "MAXIMIZE"), (False, "MINIMIZE")])
+def test_the_sampler_knows_which_values_are_better_and_what_pruned_trials_reached(
+    tmp_path: Path, higher: bool, direction: str
+) -> None:
+    proposals = Proposals(tmp_path, SPACE, 0, higher_is_better=higher)
+    key, chosen = proposals.ask(0, {"lr": 3e-4})
+    proposals.begin(key, {"chosen": chosen})
+    proposals.end(key, "pruned", None, {"reason": "slow"}, (3, 0.25))
+    assert proposals._study.direction.name == direction
+    assert proposals._study.trials[0].intermediate_values == {3: 0.25}
+
+
 def test_what_fails_is_proposed_less_and_is_a_failure_when_it_is_read_again(tmp_path: Path) -> None:
     space = {"layers": Options((1, 2, 3, 4))}
     proposals = Proposals(tmp_path, space, 0, higher_is_better=True)
@@ -235,7 +263,7 @@ def test_a_search_that_goes_on_compares_with_every_finished_run_once(tmp_path: P
     """Runs of a trial that was pruned at a later seed count, and a run that two trials share counts once."""
     for number in range(6):
         (tmp_path / f"run-{number}").mkdir()
-        values = "\n".join(f"{number / 10}" for _ in range(8))
+        values = "\n".join([f"{number / 10}"] * 8 + ["0.9"])  # the last after the patience of the criterion
         (tmp_path / f"run-{number}" / "trace.csv").write_text(f"criterion-pa\n{values}\n")
     trials = [("done", ["run-0", "x"]), ("done", ["run-0", "x"]), *(("pruned", [f"run-{k}", "x"]) for k in range(1, 6))]
     kept = [
@@ -244,7 +272,7 @@ def test_a_search_that_goes_on_compares_with_every_finished_run_once(tmp_path: P
     ]
     aim = SimpleNamespace(seeds=(2, 25), criterion="pa", higher_is_better=True, pruned=True)
     proposals = SimpleNamespace(kept=lambda: kept)
-    tracks = {"pa": SimpleNamespace(stopped_at=None)}
+    tracks = {"pa": SimpleNamespace(stopped_at=8)}
     record = SimpleNamespace(result=SimpleNamespace(criteria=tracks))
     store = SimpleNamespace(folder=lambda run_id: tmp_path / run_id, find=lambda run_id: record)
     search = Search(aim, proposals, {}, 9, store, lambda text: None)  # type: ignore[arg-type]
@@ -334,6 +362,7 @@ def test_a_trial_whose_process_died_before_it_was_begun_does_not_count(tmp_path:
     assert chosen == {"lr": 3e-4}
     again.begin(second, {"chosen": chosen})
     assert [(trial.number, trial.state) for trial in again.kept()] == [(0, "running")]
+    assert [trial.state.name for trial in again._study.trials] == ["FAIL", "RUNNING"]
 
 
 def test_a_damaged_journal_is_said(tmp_path: Path) -> None:
