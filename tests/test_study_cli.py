@@ -131,6 +131,38 @@ def test_a_method_is_chosen_by_the_name_of_its_row_or_by_its_key(pubench: Run, t
     assert "no run has method vpu; there are slow, nnpu, nnpu short" in refused.stderr
 
 
+def test_numbers_are_chosen_however_they_are_written(pubench: Run, tmp_path: Path) -> None:
+    write(tmp_path, c=[0.1, 0.3], methods=["upu"], seeds=[2, 25])
+    assert pubench("study", "plan", "short.yaml").returncode == 0
+    for chosen in ("c=.1", "c=0.10", "c=1e-1", "seed=2.0"):
+        assert "2 to run" in pubench("study", "status", "--only", chosen).stdout, chosen
+    assert "no run has c .2; there are 0.1, 0.3" in pubench("study", "status", "--only", "c=.2").stderr
+
+
+def test_a_table_that_is_not_here_is_said_by_plan_and_run_alike(
+    pubench_in: Callable[[Path], Run], tmp_path: Path
+) -> None:
+    """From another folder a relative path leads nowhere; a changed file is not the one that was planned."""
+    table, elsewhere = tmp_path / "my.csv", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    table.write_text("\n".join(["a,b,s", *(f"{k},{k % 7},{int(k % 5 == 0)}" for k in range(60))]))
+    write(tmp_path, data=[{"own": {"path": "my.csv", "label_col": "s"}}], priors=[0.3], seeds=[2])
+    here, there = pubench_in(tmp_path), pubench_in(elsewhere)
+    study = ("../short.yaml", "--results", "../results")
+    assert here("study", "plan", "short.yaml").returncode == 0
+    missing = f"cannot read my.csv: No such file or directory ({elsewhere / 'my.csv'}; a relative path counts from the"
+    refused = there("study", "run", *study)
+    assert refused.returncode == 2
+    assert f"error: my.csv is not here. {missing} current folder)" in refused.stderr
+    assert f"not here: {missing}" in there("study", "plan", *study).stdout
+    assert "0 done, 2 to run" in there("study", "status", *study).stdout
+    table.write_text(table.read_text() + "\n1,1,1")
+    refused = here("study", "run", "short.yaml")
+    assert refused.returncode == 2
+    assert "my.csv is another file than the one that was planned" in refused.stderr
+    assert "no run failed" in here("study", "failures", "short").stdout
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -744,5 +744,8 @@ class TestBrokenFile:
     def test_an_absent_one_and_a_folder_are_one_line(self, pubench: Run, tmp_path: Path) -> None:
         (tmp_path / "dir.csv").mkdir()
         request = (*NNPU, "--prior", "0.5", "--data")
-        assert "cannot read absent.csv: No such file or directory" in line_of(pubench(*request, "absent.csv"))
+        looked_at = f"({tmp_path / 'absent.csv'}; a relative path counts from the current folder)"
+        absent = line_of(pubench(*request, "absent.csv"))
+        assert f"cannot read absent.csv: No such file or directory {looked_at}" in absent
+        assert "counts from" not in line_of(pubench(*request, str(tmp_path / "absent.csv")))
         assert "cannot read dir.csv: Is a directory" in line_of(pubench(*request, "dir.csv"))

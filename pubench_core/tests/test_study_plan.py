@@ -198,6 +198,50 @@ def test_a_table_of_ones_own_has_its_labels_and_is_there_once_per_seed(frozen: F
     ]
 
 
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"schemes": ["one-sample"]}, r"c: the study's schemes \(one-sample\) take positive_rates, not c; give pos"),
+        ({"positive_rates": [0.2]}, r"\(case-control\) take c, .*, or name one-sample or two-sample in schemes"),
+        ({"schemes": ["two-sample"], "c": None, "include": [{"c": [0.1]}]}, r"c: the study's schemes \(two-sample\)"),
+    ],
+)
+def test_a_number_of_labeled_rows_that_no_scheme_takes_is_refused(
+    frozen: Freeze, changes: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(RequestError, match=said):
+        frozen(**changes)
+
+
+def test_a_study_with_both_kinds_of_schemes_has_both_numbers_of_labeled_rows(frozen: Freeze) -> None:
+    both = {"c": [0.3], "positive_rates": [0.1, 0.2], "methods": ["nnpu"], "seeds": [2]}
+    expected = [("one-sample", None, 0.1), ("one-sample", None, 0.2), ("case-control", 0.3, None)]
+    plan = frozen(schemes=["one-sample", "case-control"], **both)
+    assert rows(plan, "scheme", "c", "positive_rate") == expected
+    plan = frozen(schemes=["one-sample"], include=[{"schemes": ["case-control"]}], **both)
+    assert rows(plan, "scheme", "c", "positive_rate") == expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (
+            {"settings": {"epochs": 3}},
+            r"a run has no field 'epochs'; it is a hyper-parameter of nnpu, written method: {config: {epochs: 3}}",
+        ),
+        ({"settings": {"sharpness": 3}}, "a run has no field 'sharpness'; known: backbone, data"),
+        (
+            {"priors": ["unknown"]},
+            r"nnpu needs the class prior, and prior unknown tells it none; the true one is known here "
+            r"\(priors: \[true\]\), or give what you believe \(priors: \[0.3\]\)",
+        ),
+    ],
+)
+def test_what_a_run_lacks_is_said_as_a_study_file_writes_it(frozen: Freeze, changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(RequestError, match=said):
+        frozen(**changes)
+
+
 def test_a_multiple_that_is_no_prior_is_left_out_and_said(frozen: Freeze) -> None:
     plan = frozen(priors=["true", "scaled:1.2", "scaled:3"], methods=["nnpu"], seeds=[2])
     assert rows(plan, "prior") == [("true",), ("scaled:1.2",)]

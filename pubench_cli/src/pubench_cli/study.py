@@ -124,17 +124,29 @@ def chosen_runs(plan: FrozenPlan, only: Sequence[str]) -> list[PlannedRun]:
             raise RequestError(
                 f"--only {shortened(text)}: NAME=VALUES is right, with a name of {', '.join(CONDITIONS)}"
             )
-        known = dict.fromkeys(str(run.facts.get(name)) for run in plan.runs)
-        keys = {run.method for run in plan.runs} - set(known) if name == "method" else set()
+        facts = dict.fromkeys(run.facts.get(name) for run in plan.runs)
+        keys = {run.method for run in plan.runs} - set(facts) if name == "method" else set()
         for value in wanted:
-            if value not in known and value not in keys:
-                raise RequestError(f"--only {shortened(text)}: no run has {name} {value}; there are {', '.join(known)}")
-        runs = [run for run in runs if str(run.facts.get(name)) in wanted or run.method in keys.intersection(wanted)]
+            if value not in keys and not any(_is(fact, value) for fact in facts):
+                listed = ", ".join(map(str, facts))
+                raise RequestError(f"--only {shortened(text)}: no run has {name} {value}; there are {listed}")
+        fitting = {fact for fact in facts if any(_is(fact, value) for value in wanted)}
+        runs = [run for run in runs if run.facts.get(name) in fitting or run.method in keys.intersection(wanted)]
     if not runs:
         raise RequestError(
             f"--only {' --only '.join(only)}: no run of {len(plan.runs)} fits all of them; NAME=A,B is for either value"
         )
     return runs
+
+
+def _is(fact: Any, text: str) -> bool:
+    """Whether a text means this; of numbers, .10 is 0.1."""
+    if isinstance(fact, (int, float)):
+        try:
+            return float(text) == fact
+        except ValueError:
+            return False
+    return str(fact) == text
 
 
 # -------------------------------------------------------------------- plan

@@ -138,14 +138,16 @@ def unknown(
     return RequestError(f"{where}: {message}" if where else message, field=field, value=given, hint=hint)
 
 
-def nearest(given: str, known: Iterable[str]) -> str:
+def nearest(given: str, known: Iterable[str], alike: float = 0.5) -> str:
     """The nearest known spelling as a question, or all that are known.
+
+    ``alike``: from 0 to 1, how alike (difflib) a spelling must be; short names, as those of criteria, need little.
 
     >>> nearest("lrr", ["lr", "epochs"])
     "did you mean 'lr'?"
     """
     names = sorted(known)
-    near = get_close_matches(given[:_LONGEST].lower(), names, n=1, cutoff=0.5)
+    near = get_close_matches(given[:_LONGEST].lower(), names, n=1, cutoff=alike)
     everything = f"known: {', '.join(names)}" if names else "there is none"
     return f"did you mean '{near[0]}'?" if near else everything
 

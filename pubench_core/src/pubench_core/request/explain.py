@@ -14,6 +14,9 @@ from ..errors import Hint, RequestError, nearest, shortened, shown
 from ..specs.fields import about
 from .layers import FieldPath
 
+#: Below it, a field is not what was meant: epochs and mechanism are 0.53 alike.
+_ALIKE = 0.6
+
 
 def explain(
     error: ValidationError,
@@ -41,7 +44,9 @@ def explain(
         fields = parent.model_fields if parent else {}
         whose = owner or ".".join(path[:-1]) or "a run"
         return RequestError(
-            f"{where}: {whose} has no field '{shortened(name)}'; {nearest(name, fields)}{more}", **given, hint=hint
+            f"{where}: {whose} has no field '{shortened(name)}'; {nearest(name, fields, _ALIKE)}{more}",
+            **given,
+            hint=hint,
         )
     message = first["msg"].removeprefix("Value error, ")
     field = parent.model_fields.get(name) if parent else None

@@ -64,6 +64,7 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
     try:
         spec = RunSpec.model_validate({**request.rest, "prior": prior, **sections})
     except ValidationError as error:
+        _refuse_misplaced(request, method)
         raise explain(error, RunSpec, (), request.origins) from None
     spec = _calibrated(spec, method.info)
     spec, estimator = _prior(spec, registry, data)
@@ -78,6 +79,18 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
         metrics=installed.usable,
         code=code_of(_computing(data, method, backbone, estimator), registry),
     )
+
+
+def _refuse_misplaced(request: Request, method: MethodChoice) -> None:
+    """RequestError for a hyper-parameter of the method that was written as a field of the run."""
+    for name, value in request.rest.items():
+        if name not in RunSpec.model_fields and name in type(method.config).model_fields:
+            raise RequestError(
+                f"{request.where(name)}: a run has no field '{name}'; it is a hyper-parameter of {method.info.key}, "
+                f"written method: {{config: {{{name}: {shown(value)}}}}}",
+                field=name,
+                value=value,
+            )
 
 
 def _computing(
@@ -164,6 +177,13 @@ def _wanted_prior(request: Request, method: MethodChoice, data: DataSections, re
     table, needed = data.choice.table, "prior" in method.requires
     hidden = table is not None and table.truth is None
     wanted = request.rest.get("prior", UNKNOWN if hidden and not needed else "true")
+    if needed and wanted == UNKNOWN and not hidden:
+        raise RequestError(
+            f"{method.info.key} needs the class prior, and prior unknown tells it none; the true one is known here "
+            f"(prior=true), or {_ways_to_a_prior(registry)}",
+            field="prior",
+            value=wanted,
+        )
     if needed and (wanted == UNKNOWN or (hidden and "prior" not in request.rest)):
         raise RequestError(
             f"{method.info.key} needs the class prior, which nobody knows here; {_ways_to_a_prior(registry)}",

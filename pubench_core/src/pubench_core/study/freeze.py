@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -96,7 +97,9 @@ def _resolved(cell: Cell, file: StudyFile, registry: Registry, warn: Say) -> Pla
     try:
         return resolve(layers, registry, warn)
     except (RequestError, PluginError) as error:
-        text = f"{file.origin}: {shortened(str(cell), 160)}: {error}"
+        # what a run is given as prior=0.3, a study lists
+        words = re.sub(r"(?<!\w)prior=([\w.:]+)", r"priors: [\1]", str(error))
+        text = f"{file.origin}: {shortened(str(cell), 160)}: {words}"
         raise type(error)(text, field=error.field, value=error.value, hint=error.hint) from None
 
 

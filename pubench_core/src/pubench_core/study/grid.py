@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, get_args
 
 from pydantic.fields import FieldInfo
 
@@ -18,10 +18,13 @@ from ..request.resolving import method_class
 from ..specs import DRAWN_SCHEMES
 from ..specs.fields import Choice, LogUniform, Search, about
 from ..specs.run import GIVEN
+from ..specs.schemes import Scheme
 from .spec import ALL, Axes, Draws, LogRange, MechanismEntry, MethodEntry, StudySpec
 
 #: A study that asks for more is a mistake.
 MOST_CELLS = 200_000
+#: How rows were sampled where a study does not say.
+USUAL_SCHEMES: tuple[Scheme, ...] = ("case-control",)
 #: A prior that stands for those of all installed estimators.
 EVERY_ESTIMATOR = f"estimated:{ALL}"
 
@@ -52,8 +55,9 @@ def cells_of(study: StudySpec, registry: Registry) -> list[Cell]:
     Raises RequestError for a condition of ``exclude`` that leaves nothing out, and for a study without runs.
     """
     cells: list[Cell] = []
-    blocks = [study] if study.methods is not None and study.data is not None else []
-    for block in (*blocks, *study.include):
+    blocks = [*([study] if study.methods is not None and study.data is not None else []), *study.include]
+    _refuse_amounts_that_no_scheme_takes(study, blocks)
+    for block in blocks:
         for cell in _cells_of_block(block, study, registry):
             cells.append(cell)
             if len(cells) > MOST_CELLS:
@@ -70,6 +74,28 @@ def cells_of(study: StudySpec, registry: Registry) -> list[Cell]:
     return cells
 
 
+def _refuse_amounts_that_no_scheme_takes(study: StudySpec, blocks: Sequence[Axes]) -> None:
+    """RequestError for ``c`` or ``positive_rates`` where none of the schemes it holds for takes it."""
+    taking: dict[str, tuple[str, ...]] = {
+        "c": tuple(scheme for scheme in get_args(Scheme) if scheme not in DRAWN_SCHEMES),
+        "positive_rates": DRAWN_SCHEMES,
+    }
+    for name, takes in taking.items():
+        for giver in (study, *study.include):
+            if getattr(giver, name) is None:
+                continue
+            users = [block for block in blocks if block is giver or (giver is study and getattr(block, name) is None)]
+            schemes = {scheme: None for block in users for scheme in block.schemes or study.schemes or USUAL_SCHEMES}
+            if schemes and not set(takes).intersection(schemes):
+                (other,) = set(taking) - {name}
+                raise RequestError(
+                    f"{name}: the study's schemes ({', '.join(schemes)}) take {other}, not {name}; give {other} "
+                    f"instead, or name {' or '.join(takes)} in schemes",
+                    field=name,
+                    value=getattr(giver, name),
+                )
+
+
 def _cells_of_block(block: Axes, study: StudySpec, registry: Registry) -> Iterator[Cell]:
     """The combinations of one block; a list that it does not have is the study's."""
 
@@ -84,7 +110,7 @@ def _cells_of_block(block: Axes, study: StudySpec, registry: Registry) -> Iterat
     mechanisms = axis("mechanisms", (MechanismEntry(key="scar"),))
     labelings = [
         _Labeling(entry.key, entry.variant, scheme, name, amount)
-        for scheme, entry in itertools.product(axis("schemes", ("case-control",)), mechanisms)
+        for scheme, entry in itertools.product(axis("schemes", USUAL_SCHEMES), mechanisms)
         for name, amount in (
             [("positive_rate", rate) for rate in axis("positive_rates", (USUAL_POSITIVE_RATE,))]
             if scheme in DRAWN_SCHEMES

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from ..data.dataset import DataRoot
 from ..data.store import digest_now, located, source_of
+from ..data.tables import sha256_of
 from ..errors import Cause, PluginError, RecordError, RequestError
 from ..plugins.info import DatasetInfo
 from ..plugins.registry import Registry
@@ -75,14 +76,37 @@ class Digests:
             return None
 
     def check(self, runs: Sequence[PlannedRun]) -> dict[str, str]:
-        """Data set -> why its files are not here, of all that these runs read."""
-        found = {}
+        """Data set or table -> why its files are not here, of all that these runs read."""
+        found = _absent_tables(runs)
         for key in dict.fromkeys(run.data for run in runs if not run.own_table):
             try:
                 located(source_of(self.registry.find(DatasetInfo, key)), self.root)
             except (RequestError, PluginError) as error:
                 found[key] = str(error)
         return found
+
+
+def _absent_tables(runs: Sequence[PlannedRun]) -> dict[str, str]:
+    """Table of one's own, as the runs name it -> why it is not here as it was planned."""
+    found: dict[str, str] = {}
+    looked_at: set[tuple[Any, ...]] = set()
+    for run in runs:
+        own = run.resolved["data"].get("own") or {}
+        for path, sha256 in ((own.get("path"), own.get("sha256")), (own.get("test"), own.get("test_sha256"))):
+            name = str(run.facts.get("data", run.data))
+            if path is None or (name, path, sha256) in looked_at:
+                continue
+            looked_at.add((name, path, sha256))
+            try:
+                now = sha256_of(Path(path))
+            except RequestError as error:
+                found.setdefault(name, str(error))
+                continue
+            if now != sha256:
+                planned = f"sha256 {now[:16]}, planned {str(sha256)[:16]}"
+                said = f"{path} is another file than the one that was planned ({planned})"
+                found.setdefault(name, f"{said}; put that back, or freeze the plan again")
+    return found
 
 
 def states_of(

@@ -45,7 +45,7 @@ def sha256_of(path: Path) -> str:
     try:
         return copies.sha256_of(path)
     except OSError as error:
-        raise RequestError(f"cannot read {path}: {error.strerror or error}") from error
+        raise _unreadable(path, error) from error
 
 
 def read_table(path: Path, texts: Collection[str] = (), say: Say = _silent) -> DataFrame:
@@ -100,7 +100,15 @@ def _read_file(path: Path, texts: Collection[str], say: Say) -> DataFrame:
             return read_excel(path, texts, say)
         return read_delimited(path, texts, say)
     except OSError as error:
-        raise RequestError(f"cannot read {path}: {error.strerror or error}") from error
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: OSError) -> RequestError:
+    """What is wrong with a file; of a relative path that leads nowhere, where it was looked for."""
+    text = f"cannot read {path}: {error.strerror or error}"
+    if isinstance(error, FileNotFoundError) and not path.is_absolute():
+        text += f" ({path.absolute()}; a relative path counts from the current folder)"
+    return RequestError(text)
 
 
 def _plain(values: Series[Any]) -> Series[Any]:
