@@ -136,17 +136,21 @@ def test_numbers_are_chosen_however_they_are_written(pubench: Run, tmp_path: Pat
     assert pubench("study", "plan", "short.yaml").returncode == 0
     for chosen in ("c=.1", "c=0.10", "c=1e-1", "seed=2.0"):
         assert "2 to run" in pubench("study", "status", "--only", chosen).stdout, chosen
-    assert "no run has c .2; there are 0.1, 0.3" in pubench("study", "status", "--only", "c=.2").stderr
+    for absent in (".2", "x", "nan"):
+        refused = pubench("study", "status", "--only", f"c={absent}")
+        assert f"no run has c {absent}; there are 0.1, 0.3" in refused.stderr
 
 
 def test_a_table_that_is_not_here_is_said_by_plan_and_run_alike(
     pubench_in: Callable[[Path], Run], tmp_path: Path
 ) -> None:
     """From another folder a relative path leads nowhere; a changed file is not the one that was planned."""
-    table, elsewhere = tmp_path / "my.csv", tmp_path / "elsewhere"
+    table, test, elsewhere = tmp_path / "my.csv", tmp_path / "test.csv", tmp_path / "elsewhere"
     elsewhere.mkdir()
+    test.write_text("\n".join(["a,b,y", *(f"{k},{k % 7},{k % 2}" for k in range(9))]))
     table.write_text("\n".join(["a,b,s", *(f"{k},{k % 7},{int(k % 5 == 0)}" for k in range(60))]))
-    write(tmp_path, data=[{"own": {"path": "my.csv", "label_col": "s"}}], priors=[0.3], seeds=[2])
+    own = {"path": "my.csv", "label_col": "s", "test": "test.csv", "truth_col": "y"}
+    write(tmp_path, data=[{"own": own}], priors=[0.3], seeds=[2])
     here, there = pubench_in(tmp_path), pubench_in(elsewhere)
     study = ("../short.yaml", "--results", "../results")
     assert here("study", "plan", "short.yaml").returncode == 0
@@ -156,10 +160,11 @@ def test_a_table_that_is_not_here_is_said_by_plan_and_run_alike(
     assert f"error: my.csv is not here. {missing} current folder)" in refused.stderr
     assert f"not here: {missing}" in there("study", "plan", *study).stdout
     assert "0 done, 2 to run" in there("study", "status", *study).stdout
-    table.write_text(table.read_text() + "\n1,1,1")
-    refused = here("study", "run", "short.yaml")
-    assert refused.returncode == 2
-    assert "my.csv is another file than the one that was planned" in refused.stderr
+    for changed in (test, table):
+        changed.write_text(changed.read_text() + "\n1,1,1")
+        refused = here("study", "run", "short.yaml")
+        assert refused.returncode == 2
+        assert f"{changed.name} is another file than the one that was planned" in refused.stderr
     assert "no run failed" in here("study", "failures", "short").stdout
 
 

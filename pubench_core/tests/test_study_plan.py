@@ -204,6 +204,10 @@ def test_a_table_of_ones_own_has_its_labels_and_is_there_once_per_seed(frozen: F
         ({"schemes": ["one-sample"]}, r"c: the study's schemes \(one-sample\) take positive_rates, not c; give pos"),
         ({"positive_rates": [0.2]}, r"\(case-control\) take c, .*, or name one-sample or two-sample in schemes"),
         ({"schemes": ["two-sample"], "c": None, "include": [{"c": [0.1]}]}, r"c: the study's schemes \(two-sample\)"),
+        (
+            {"schemes": ["two-sample"], "include": [{"schemes": ["case-control"], "c": [0.3]}]},
+            r"\(two-sample\) take pos",
+        ),
     ],
 )
 def test_a_number_of_labeled_rows_that_no_scheme_takes_is_refused(
