@@ -222,6 +222,9 @@ def test_a_search_that_goes_on_gives_an_equal_trial_the_outcome_of_the_first(mon
     assert [trial.reason for trial in parts.trials] == [trial.reason for trial in whole.trials]
     assert parts.count("pruned") > len({trial.runs for trial in parts.trials if trial.state == "pruned"})
     assert len(submitted) == len(set(submitted))
+    told = [proposals.Proposals(one.folder, {}, 0, higher_is_better=True)._study.trials for one in (parts, whole)]
+    ours, theirs = ([trial.intermediate_values for trial in trials] for trials in told)
+    assert ours == theirs
 
 
 def test_a_run_that_fails_is_a_failed_trial_with_its_reason_and_the_search_goes_on() -> None:

@@ -257,8 +257,9 @@ class TestWithoutTruth:
         assert path.parent.name == f"{failure.run_id}-1"
 
     def test_without_a_prior_the_true_one_would_be_given_and_is_refused(self, here: Run) -> None:
-        line = line_of(here(*NNPU, "--data", "my.csv"))
-        assert "nnpu needs the class prior, which nobody knows here; give what you believe (--prior 0.3)" in line
+        for none in ((), ("--prior", "unknown")):
+            line = line_of(here(*NNPU, "--data", "my.csv", *none))
+            assert "nnpu needs the class prior, which nobody knows here; give what you believe (--prior 0.3)" in line
         assert "prior true: without true labels" in line_of(here(*NNPU, "--data", "my.csv", "--prior", "true"))
 
     def test_a_method_that_needs_no_prior_runs_without_one(self, here: Run, home: Path) -> None:
