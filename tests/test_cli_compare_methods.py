@@ -85,6 +85,10 @@ def test_stored_runs_are_reused_and_the_figures_are_those_of_the_records(
         (("nnpu", "vpu", "--data", "digits", "--measure", "acuracy"), "unknown measure 'acuracy'; did you mean"),
         (("nnpu", "vpu", "--data", "digits", "--c", "3"), "--c: given '3'"),
         (("nnpu", "vpu", "--data", "digits", "--set", "bogus=1"), "--set bogus=1"),
+        (
+            ("nnpu", "puet", "--data", "digits", "--set", "lr=0.1"),
+            "here it counts for every method, a study gives each",
+        ),
     ],
 )
 def test_a_wrong_request_is_refused_before_anything_is_trained(

@@ -77,9 +77,9 @@ MACHINE = {
     "c of a scheme that draws": (("--scheme", "two-sample", "--c", "0.1"), ("--c", "--positive-rate", "takes no --c")),
     "positive rate of a scheme that labels a share": (
         ("--positive-rate", "0.2"),
-        ("--positive-rate is for schemes one-sample and two-sample", "case-control takes --c"),
+        ("--positive-rate: schemes one-sample and two-sample take that", "case-control takes --c"),
     ),
-    "total of a scheme that takes all": (("--total", "200"), ("--total is for schemes one-sample and two-sample",)),
+    "total of a scheme that takes all": (("--total", "200"), ("--total: schemes one-sample and two-sample take that",)),
     "a positive rate of 1": (("--scheme", "one-sample", "--positive-rate", "1"), ("--positive-rate", "in (0, 1)")),
     "device": (("--device", "foo"), ("--device", "'foo'", "auto", "cpu", "cuda")),
     "seed no number": (("--seed", "x"), ("--seed", "'x'", "a whole number of at least 0")),

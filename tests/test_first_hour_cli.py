@@ -376,7 +376,7 @@ class TestUnderstood:
             "my.csv: 569 rows; 's': ja = labeled positive, blank = unlabeled; 100 labeled positives, 469 unlabeled",
             "'Tag' holds dates and becomes 28 features, one for each; turn it into numbers, or leave it out",
             "missing values: 'texture' 40",
-            "predictions name the rows by 'Nr'",
+            "the rows are named by 'Nr'",
         ):
             assert words in done.stdout
         assert done.stdout.splitlines()[-1] == "pubench run --method nnpu --data my.csv --label-col s --prior SHARE"

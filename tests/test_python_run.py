@@ -276,7 +276,7 @@ class TestIndex:
         frame, labeled, _ = cancer
         named = frame.set_axis(pd.Index([f"patient {k}" for k in range(len(frame))], name="patient"))
         table = pubench.data(named, labeled=labeled)
-        assert "predictions name the rows by 'patient'" in table.notes
+        assert "the rows are named by 'patient'" in table.notes
         assert table.features == pubench.data(frame, labeled=labeled).features
         found = pubench.run("upu", table, prior=0.4, results=tmp_path, **QUICK).predictions()
         assert found["patient"].tolist() == [f"patient {row}" for row in found["row"]]

@@ -179,7 +179,7 @@ def test_a_table_that_is_not_here_is_said_by_plan_and_run_alike(
             ["run", "short.yaml", "--only", "seed=2", "--only", "seed=25"],
             "--only seed=2 --only seed=25: no run of 4 fits all of them; NAME=A,B is for either value",
         ),
-        (["run", "short.yaml", "--max-time", "soon"], "a number with s, m or h is right"),
+        (["run", "short.yaml", "--max-time", "soon"], "numbers with s, m or h are right"),
         (["run", "short.yaml", "--gpus", "a"], "numbers joined by commas"),
         (["run", "short.yaml", "--gpus", "0", "-j", "2"], "leave out --jobs"),
         (["run", "short.yaml", "--gpus", "999"], "--gpus 999: "),

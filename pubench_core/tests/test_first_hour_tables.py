@@ -180,7 +180,7 @@ class TestIds:
             "customer_id": ["00000", "00001"],
             "code": ["C-0", "C-1"],
         }
-        assert "predictions name the rows by 'customer_id', 'code'" in found.notes
+        assert "the rows are named by 'customer_id', 'code'" in found.notes
 
     def test_so_does_a_column_that_the_user_drops_if_its_values_differ(self, table: Table) -> None:
         columns = {"number": np.arange(N) * 17, "group": np.arange(N) // 2, "x": np.arange(N) / 3}

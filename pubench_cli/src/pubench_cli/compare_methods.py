@@ -104,7 +104,13 @@ def _methods(asked: Asked, data: Sequence[str], given: Given) -> list[str]:
             layer = given.layer()
             layer.put(("method", "key"), name, name)
             layer.put(("data", "key"), where, f"--data {where}")
-            key = resolve([layer, Layer.of(*asked.sets, prefix="--set ")], registry()).spec.method.key
+            try:
+                key = resolve([layer, Layer.of(*asked.sets, prefix="--set ")], registry()).spec.method.key
+            except RequestError as error:
+                if not error.field.startswith("method.config."):
+                    raise
+                words = f"{error}; here it counts for every method, a study gives each its own"
+                raise RequestError(words, field=error.field, value=error.value, hint=error.hint) from None
         if key in found.values():
             raise RequestError(f"{name}: {key} is there twice; the rows of a comparison are different methods")
         found[name] = key

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 RUN = "The run"
 LABELS = "Data and labels"
-TABLE = "A table of your own (--data my.csv)"
+TABLE = "A table of your own"
 MACHINE = "Execution and output"
 
 
@@ -29,7 +29,8 @@ MACHINE = "Execution and output"
 class SpecOption:
     """``path``: the field that it sets. ``switch``: the value that it sets where it takes none.
 
-    ``completes``: kind of plugin whose keys complete it, or what does. ``read``: makes the field's value of the text.
+    ``completes``: kind of plugin whose keys complete it, or what does. ``own_help``: the help of a command that takes
+    tables of one's own as well, where it differs. ``read``: makes the field's value of the text.
     """
 
     flag: str
@@ -39,6 +40,7 @@ class SpecOption:
     kind: type = str
     switch: bool | None = None
     completes: str | Callable[..., list[str]] = ""
+    own_help: str = ""
     read: Callable[[str], Any] | None = None
 
     @property
@@ -51,9 +53,11 @@ class SpecOption:
         """The field's dotted path, as errors of core name it."""
         return ".".join(self.path)
 
-    def parameter(self) -> inspect.Parameter:
-        """The option as a parameter of a command."""
-        more: dict[str, Any] = {"help": self.help, "rich_help_panel": self.panel}
+    def parameter(self, with_tables: bool) -> inspect.Parameter:
+        """The option as a parameter of a command. ``with_tables``: whether that takes a table of one's own as data."""
+        text = self.own_help if with_tables and self.own_help else self.help
+        panel = f"{TABLE} (--data my.csv)" if with_tables and self.panel == TABLE else self.panel
+        more: dict[str, Any] = {"help": text, "rich_help_panel": panel}
         if self.completes:
             more["autocompletion"] = keys(self.completes) if isinstance(self.completes, str) else self.completes
         if self.switch is not None:
@@ -85,8 +89,10 @@ OPTIONS: tuple[SpecOption, ...] = (
     SpecOption(
         "--scheme",
         ("data", "scheme"),
-        "case-control, single-training-set, one-sample or two-sample. (default: case-control; own table: one-sample)",
+        "case-control, single-training-set, one-sample or two-sample. (default: case-control)",
         LABELS,
+        own_help="case-control, single-training-set, one-sample or two-sample. "
+        "(default: case-control; own table: one-sample)",
     ),
     SpecOption(
         "--positive-rate",
@@ -232,7 +238,8 @@ def takes(*flags: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
             taken = ((option, named.pop(option.name)) for option in options)
             command(*positional, given=Given(tuple(_read(taken))), **named)
 
-        added = [option.parameter() for option in options]
+        flags_taken = {option.flag for option in options}
+        added = [option.parameter({"--data", *TABLE_FLAGS} <= flags_taken) for option in options]
         run.__signature__ = inspect.Signature([*added, *_keyword_only(mine)])  # type: ignore[attr-defined]
         run.__annotations__ = {p.name: p.annotation for p in (*added, *mine)}
         run.__name__, run.__doc__ = command.__name__, command.__doc__

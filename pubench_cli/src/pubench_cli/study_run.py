@@ -170,15 +170,16 @@ def _refuse_absent_devices(devices: Sequence[str], how: How) -> None:
 def seconds_in(text: str | None) -> float | None:
     """What ``--max-time`` says. Raises RequestError for what it cannot say.
 
-    >>> seconds_in("90s"), seconds_in("30m"), seconds_in("1.5h"), seconds_in(None)
-    (90.0, 1800.0, 5400.0, None)
+    >>> seconds_in("90s"), seconds_in("1h30m"), seconds_in("1.5h"), seconds_in(None)
+    (90.0, 5400.0, 5400.0, None)
     """
     if text is None:
         return None
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text.strip())
-    if match is None:
-        raise RequestError(f"--max-time {text}: a number with s, m or h is right (90s, 30m, 2h)")
-    return float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]]
+    units = {"s": 1, "m": 60, "h": 3600}
+    parts = re.findall(r"(\d+(?:\.\d+)?)([smh])", text)
+    if not parts or "".join(number + unit for number, unit in parts) != text.strip():
+        raise RequestError(f"--max-time {text}: numbers with s, m or h are right (90s, 30m, 1h30m)")
+    return float(sum(float(number) * units[unit] for number, unit in parts))
 
 
 def _refuse_absent(found: Looked) -> None:

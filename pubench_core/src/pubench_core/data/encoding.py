@@ -164,7 +164,7 @@ def encoding_of(spec: UserTableSpec, frame: DataFrame) -> Encoding:
         if (name in decisions and decisions[name].is_id) or (name in spec.drop and _names_rows(frame[name]))
     )
     if ids:
-        notes.append("predictions name the rows by " + ", ".join(f"'{name}'" for name in ids))
+        notes.append("the rows are named by " + ", ".join(f"'{name}'" for name in ids))
     return Encoding(columns, tuple(notes), left_out, ids)
 
 

@@ -92,7 +92,7 @@ def _amount(request: Request, data: Mapping[str, Any]) -> dict[str, Any]:
     ):
         if value is not None:
             raise RequestError(
-                f"{request.where(*path)}: {'.'.join(path)} is for schemes {drawn}; {scheme} {instead}",
+                f"{request.where(*path)}: schemes {drawn} take that; {scheme} {instead}",
                 field=".".join(path),
                 value=value,
             )
