@@ -122,6 +122,27 @@ def test_methods_may_have_names_overrides_and_grids(frozen: Freeze) -> None:
     assert [(run.row, run.spec.method.key) for run in named.runs] == [("nnpu", "nnpu"), ("slow", "nnpu")]
 
 
+def test_entries_of_one_method_are_told_apart_by_what_they_set(frozen: Freeze) -> None:
+    methods: list[Any] = [
+        {"key": "nnpu", "config": {"epochs": 1, "lr": 0.1}},
+        {"key": "nnpu", "config": {"epochs": 2, "lr": 0.1}, "grid": {"batch_size": [32, 64]}},
+        "nnpu",
+        {"key": "upu", "config": {"epochs": 1}},
+    ]
+    plan = frozen(methods=methods)
+    named = [
+        "nnpu [epochs=1, lr=0.1]",
+        "nnpu [epochs=2, lr=0.1, batch_size=32]",
+        "nnpu [epochs=2, lr=0.1, batch_size=64]",
+        "nnpu",
+        "upu",
+    ]
+    assert list(dict.fromkeys(run.row for run in plan.runs)) == named
+    assert {run.row for run in frozen(methods=methods, exclude=[{"method": "nnpu"}]).runs} == {"upu"}
+    one_out = frozen(methods=methods, exclude=[{"method": "nnpu [epochs=1, lr=0.1]"}])
+    assert {run.row for run in one_out.runs} == {*named[1:]}
+
+
 def test_draws_are_from_the_ranges_that_methods_declare_and_always_the_same(frozen: Freeze) -> None:
     first, again = (frozen(methods=["nnpu"], seeds=[2, 25], draws=4) for _ in range(2))
     drawn = [(run.draw, run.facts["seed"], run.spec.method.config["lr"]) for run in first.runs]

@@ -117,15 +117,15 @@ def _cells_of_block(block: Axes, study: StudySpec, registry: Registry) -> Iterat
             else [("c", c) for c in axis("c", (0.1,))]
         )
     ]
-    settings = {} if block is study else block.settings
+    settings, apart = {} if block is study else block.settings, _told_apart(methods)
     for data in axis("data", ()):
         for labeling, prior, seed in itertools.product(
             [None] if "own" in data else labelings,  # a table of one's own comes with its labels
             priors,
             axis("seeds", (2,)),
         ):
-            for entry in methods:
-                for row, config, draw in _configurations(entry, axis("draws", None), study, registry):
+            for entry, told in zip(methods, apart, strict=True):
+                for row, config, draw in _configurations(entry, told, axis("draws", None), study, registry):
                     cell = _cell(study, entry, row, config, draw, data, labeling, prior, seed, registry)
                     yield replace(cell, settings=settings)
 
@@ -216,14 +216,38 @@ def _preset(method: str, wanted: tuple[str, ...], registry: Registry) -> str | N
 # -------------------------------------------------------------------- hyper-parameters
 
 
+def _told_apart(entries: Sequence[MethodEntry]) -> list[dict[str, Any]]:
+    """For each entry, what it sets otherwise than another one of its name."""
+    given = [
+        {name: v for name in ("preset", "backbone", "calibrate") if (v := getattr(one, name)) is not None} | one.config
+        for one in entries
+    ]
+    return [
+        {
+            name: value
+            for name, value in mine.items()
+            if any(
+                name not in other or other[name] != value
+                for one, other in zip(entries, given, strict=True)
+                if one.row == entry.row
+            )
+        }
+        for entry, mine in zip(entries, given, strict=True)
+    ]
+
+
 def _configurations(
-    entry: MethodEntry, draws: Draws | None, study: StudySpec, registry: Registry
+    entry: MethodEntry, told: Mapping[str, Any], draws: Draws | None, study: StudySpec, registry: Registry
 ) -> Iterator[tuple[str, dict[str, Any], int | None]]:
-    """(row, hyper-parameters, number of the draw) of everything that a method is run with."""
+    """(row, hyper-parameters, number of the draw) of everything that a method is run with.
+
+    ``told``: what tells it from other entries of its name.
+    """
     names = list(entry.grid)
     for values in itertools.product(*entry.grid.values()):
         chosen = dict(zip(names, values, strict=True))
-        row = f"{entry.row} [{', '.join(f'{name}={value}' for name, value in chosen.items())}]" if chosen else entry.row
+        said = ", ".join(f"{name}={value}" for name, value in {**told, **chosen}.items())
+        row = f"{entry.row} [{said}]" if said else entry.row
         config = {**entry.config, **chosen}
         if draws is None:
             yield row, config, None
@@ -265,7 +289,15 @@ def _range_of(name: str, field: FieldInfo, entry: MethodEntry, draws: Draws) -> 
 
 
 def _fits(facts: Mapping[str, Any], condition: Mapping[str, Any]) -> bool:
-    return all(name in facts and _matches(facts[name], wanted) for name, wanted in condition.items())
+    return all(
+        name in facts and (_matches(facts[name], wanted) or (name == "method" and _matches(_plain(facts), wanted)))
+        for name, wanted in condition.items()
+    )
+
+
+def _plain(facts: Mapping[str, Any]) -> str:
+    """What a method is called without what tells its rows apart."""
+    return str(facts["method"]).partition(" [")[0]
 
 
 def _matches(value: Any, wanted: Any) -> bool:
