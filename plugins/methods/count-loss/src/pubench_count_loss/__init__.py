@@ -52,9 +52,10 @@ def pubench_methods() -> list[MethodInfo]:
                         "weight_decay": 1e-4,
                         "batch_size": 256,
                         "epochs": 40,
-                        "patience": 10,
+                        "patience": None,
                     },
-                    note="PU-Bench does not run Count Loss; these are the values of its nnPU",
+                    note="PU-Bench does not run Count Loss; these are the values of its nnPU, but for its patience of "
+                    "10: official code waits for 100 epochs, and F1 can stand still for the first eleven",
                 ),
                 "wang": Preset(
                     values={
