@@ -302,3 +302,16 @@ def test_keys_of_plugins_complete_an_option(option: SpecOption) -> None:
     keys = complete("")
     assert keys == [entry.key for entry in registry().entries(option.completes) if entry.status == "ok"]
     assert complete(keys[0][:2]) == [key for key in keys if key.startswith(keys[0][:2])]
+
+
+def test_help_speaks_of_tables_of_ones_own_where_a_command_takes_them() -> None:
+    scheme, column = option("--scheme"), option("--label-col")
+    with_tables, without = (
+        [one.parameter(takes).annotation.__metadata__[0] for one in (scheme, column)] for takes in (True, False)
+    )
+    assert "own table: one-sample" in with_tables[0].help
+    assert "own table" not in without[0].help
+    assert [found[1].rich_help_panel for found in (with_tables, without)] == [
+        "A table of your own (--data my.csv)",
+        "A table of your own",
+    ]

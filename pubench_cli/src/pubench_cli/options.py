@@ -53,7 +53,7 @@ class SpecOption:
         """The field's dotted path, as errors of core name it."""
         return ".".join(self.path)
 
-    def parameter(self, with_tables: bool) -> inspect.Parameter:
+    def parameter(self, with_tables: bool = True) -> inspect.Parameter:
         """The option as a parameter of a command. ``with_tables``: whether that takes a table of one's own as data."""
         text = self.own_help if with_tables and self.own_help else self.help
         panel = f"{TABLE} (--data my.csv)" if with_tables and self.panel == TABLE else self.panel
