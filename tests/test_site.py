@@ -234,8 +234,7 @@ def test_what_a_link_points_to_is_not_published(results: Path, tmp_path: Path) -
 
 
 def test_rows_give_the_same_table(of_rows: Path) -> None:
-    with ROWS.open(newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["criterion"] == "f1"]
+    rows = [row for row in rows_of(ROWS) if row["criterion"] == "f1"]
     method, data = rows[0]["method"], rows[0]["data"]
     values = [float(row["accuracy"]) for row in rows if (row["method"], row["data"]) == (method, data)]
     tables = re.findall(r'<table id="(first-s\d+)"', text_of(of_rows / "index.html"))
@@ -314,12 +313,8 @@ def test_a_run_that_failed_once_and_finished_later_has_its_result(drawn: Path, t
 
 
 def test_rows_of_draws_are_read_as_draws(tmp_path: Path) -> None:
-    with ROWS.open(newline="") as file:
-        reader = csv.DictReader(file)
-        columns = list(reader.fieldnames or ())
-        row = next(
-            row for row in reader if (row["method"], row["data"], row["criterion"]) == ("nnpu", "spambase", "f1")
-        )
+    wanted = ("nnpu", "spambase", "f1")
+    row = next(row for row in rows_of(ROWS) if (row["method"], row["data"], row["criterion"]) == wanted)
     rows = []
     for seed, draws in DRAWN.items():
         for number, (value, accuracy) in enumerate(draws):
@@ -332,11 +327,7 @@ def test_rows_of_draws_are_read_as_draws(tmp_path: Path) -> None:
             settings = f"batch_size={16 * 2**number} validation.fraction=0.01"
             run_id = f"{seed:08x}{number:08x}"
             rows.append(row | of_draw | {"settings": settings, "run_id": run_id, "study": "three-draws"})
-    with (tmp_path / "rows.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(dict.fromkeys([*columns, "draw"])))
-        writer.writeheader()
-        writer.writerows(rows)
-    site = pubench.site(tmp_path / "rows.csv", tmp_path / "site", figures=False).parent
+    site = pubench.site(rows_in(tmp_path / "rows.csv", rows), tmp_path / "site", figures=False).parent
     (key,) = re.findall(r'<table id="(first-s\d+)"', text_of(site / "index.html"))
     assert table_of(site / "index.html", key)[1:] == [["nnpu", "75.00 ± 7.07"]]
     assert len(table_of(site / "records.html", "records")) == 1 + 6
@@ -353,31 +344,20 @@ def test_rows_that_name_a_positive_rate_are_read_with_it(tmp_path: Path) -> None
 
 
 def test_rows_of_no_study_stand_beside_those_of_one(tmp_path: Path) -> None:
-    with ROWS.open(newline="") as file:
-        reader = csv.DictReader(file)
-        columns, rows = list(reader.fieldnames or ()), list(reader)
+    rows = rows_of(ROWS)
     alone = rows[0]["run_id"]
-    with (tmp_path / "rows.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, columns)
-        writer.writeheader()
-        writer.writerows(row | ({"study": ""} if row["run_id"] == alone else {}) for row in rows)
-    site = pubench.site(tmp_path / "rows.csv", tmp_path / "site", figures=False).parent
+    written = [row | ({"study": ""} if row["run_id"] == alone else {}) for row in rows]
+    site = pubench.site(rows_in(tmp_path / "rows.csv", written), tmp_path / "site", figures=False).parent
     assert {row[0] for row in table_of(site / "records.html", "records")[1:]} == {row["run_id"] for row in rows}
 
 
 def test_rows_that_decide_every_row_alike_are_marked(tmp_path: Path) -> None:
-    with ROWS.open(newline="") as file:
-        reader = csv.DictReader(file)
-        of_spambase = [row for row in reader if (row["criterion"], row["data"]) == ("f1", "spambase")]
-    columns, rows = list(reader.fieldnames or ()), list({row["method"]: row for row in of_spambase}.values())
+    of_spambase = [row for row in rows_of(ROWS) if (row["criterion"], row["data"]) == ("f1", "spambase")]
+    rows = list({row["method"]: row for row in of_spambase}.values())
     share = _share(rows[0])
     rows[0] |= {"accuracy": f"{100 * share:.4f}", "precision": f"{100 * share:.4f}", "recall": "100.0"}
     rows[1] |= {"accuracy": f"{100 * (1 - share):.4f}", "precision": "0.0", "recall": "0.0"}
-    with (tmp_path / "rows.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, columns)
-        writer.writeheader()
-        writer.writerows(rows)
-    place = pubench.site(tmp_path / "rows.csv", tmp_path / "site", figures=False).parent
+    place = pubench.site(rows_in(tmp_path / "rows.csv", rows), tmp_path / "site", figures=False).parent
     assert text_of(place / "index.html").count("<span class=k>alike 1</span>") == 2
 
 

@@ -18,11 +18,12 @@ from rich.console import Console
 from pubench.beside import FIELDS, HEAD, SideBySide, beside_published, beside_results
 from pubench.published import names
 from pubench.results import Results, load_results
+from pubench.running import RunResult
 from pubench.words import PubenchWarning
 from pubench_core.errors import RequestError, counted, nearest, shortened, unknown, visible
 
 from .columns import Column, print_table
-from .console import PIPED_WIDTH, err, out
+from .console import as_plain_text, err, out
 from .machine import print_json
 from .messages import said
 from .out_file import form_of, refuse_unwritable
@@ -111,19 +112,19 @@ def _together(sources: Sequence[Results]) -> Results:
     if len(sources) == 1:
         return sources[0]
     runs = [run for source in sources for run in source]
-    first = {json.dumps(run.result.spec.identity(), sort_keys=True): run for run in reversed(runs)}
+    first: dict[str, RunResult] = {}
+    for run in runs:
+        first.setdefault(json.dumps(run.result.spec.identity(), sort_keys=True), run)
     if len(first) < len(runs):
         again = counted(len(runs) - len(first), "run")
         err().print(f"note: {again} of the same spec as another; the first counts", markup=False, soft_wrap=True)
-    ids = {id(run) for run in first.values()}
-    return Results([run for run in runs if id(run) in ids])
+    return Results(first.values())
 
 
 def _rows(path: Path, study: str | None) -> Results:
     read = read_rows(path)
-    names = sorted({name for names in read.studies.values() for name in names})
-    if study is not None and study not in names:
-        raise unknown("study", study, names)
+    if study is not None and study not in read.names:
+        raise unknown("study", study, read.names)
     for note in read.notes:
         if note != WHOLE_RUNS:  # no seconds are shown
             err().print(f"note: {note}", markup=False, soft_wrap=True)
@@ -132,18 +133,17 @@ def _rows(path: Path, study: str | None) -> Results:
 
 def _text(found: SideBySide, form: str) -> str:
     """The content of a file."""
-    stream = io.StringIO()
     if form == "csv":
+        stream = io.StringIO()
         writer = csv.DictWriter(stream, FIELDS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(found.to_rows())
-    elif form == "json":
-        stream.write(json.dumps(_plain(found), indent=2, allow_nan=False) + "\n")
-    elif form == "md":
-        stream.write("\n".join(_markdown(found)) + "\n")
-    else:
-        _print(found, Console(file=stream, width=PIPED_WIDTH, highlight=False, no_color=True))
-    return stream.getvalue()
+        return stream.getvalue()
+    if form == "json":
+        return json.dumps(_plain(found), indent=2, allow_nan=False) + "\n"
+    if form == "md":
+        return "\n".join(_markdown(found)) + "\n"
+    return as_plain_text(lambda console: _print(found, console))
 
 
 # -------------------------------------------------------------------- for programs

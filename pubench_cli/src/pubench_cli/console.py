@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
@@ -39,3 +40,10 @@ def out() -> Console:
 def err() -> Console:
     """Console on stderr."""
     return _Console(stderr=True, width=None if sys.stderr.isatty() else PIPED_WIDTH, highlight=False)
+
+
+def as_plain_text(print_to: Callable[[Console], None]) -> str:
+    """What is printed, as a terminal has it, without colors: the content of a text file."""
+    stream = io.StringIO()
+    print_to(Console(file=stream, width=PIPED_WIDTH, highlight=False, no_color=True))
+    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"

@@ -23,6 +23,7 @@ RUN = "The run"
 LABELS = "Data and labels"
 TABLE = "A table of your own"
 MACHINE = "Execution and output"
+_SCHEMES = "case-control, single-training-set, one-sample or two-sample."
 
 
 @dataclass(frozen=True)
@@ -89,10 +90,9 @@ OPTIONS: tuple[SpecOption, ...] = (
     SpecOption(
         "--scheme",
         ("data", "scheme"),
-        "case-control, single-training-set, one-sample or two-sample. (default: case-control)",
+        f"{_SCHEMES} (default: case-control)",
         LABELS,
-        own_help="case-control, single-training-set, one-sample or two-sample. "
-        "(default: case-control; own table: one-sample)",
+        own_help=f"{_SCHEMES} (default: case-control; own table: one-sample)",
     ),
     SpecOption(
         "--positive-rate",

@@ -76,8 +76,9 @@ def gather(given: str | None, results: Path, study: str | None, criterion: str |
         warnings.simplefilter("always")
         loaded = load_results(folder, study=named or None)
         plan = _plan(folder, named) if named else None
-        misnamed = [why for run in loaded if (why := why_misnamed(run))]
-        done = [run for run in loaded if not why_misnamed(run)]
+        looked_at = [(run, why_misnamed(run)) for run in loaded]
+        misnamed = [why for _, why in looked_at if why]
+        done = [run for run, why in looked_at if not why]
         runs = _planned(plan, loaded.failures, done) if plan is not None else _in_order([*done, *loaded.failures])
         drawn, note = plan is not None and any(run.draw is not None for run in plan.runs), ""
         unchosen: tuple[RunResult, ...] = ()

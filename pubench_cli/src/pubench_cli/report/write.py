@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-
 from pubench_core.errors import RequestError, counted, unknown
 from pubench_core.records.files import replace_text
 
-from ..console import PIPED_WIDTH, err, out
+from ..console import as_plain_text, err, out
 from ..messages import said
 from ..out_file import endings, form_of
 from ..visible import rows_out
@@ -133,10 +130,7 @@ def _figures(model: Model, tests: Sequence[Comparison], folder: Path | None, *, 
 
 
 def _plain(title: Sequence[str], parts: Sequence[Section]) -> str:
-    """As a terminal has it, without colors."""
-    stream = io.StringIO()
-    print_sections(Console(file=stream, width=PIPED_WIDTH, highlight=False, no_color=True), title, parts)
-    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"
+    return as_plain_text(lambda console: print_sections(console, title, parts))
 
 
 def title_lines(gathered: Gathered) -> list[str]:

@@ -60,6 +60,11 @@ class Rows:
     draws: frozenset[str]
     notes: tuple[str, ...]
 
+    @property
+    def names(self) -> list[str]:
+        """Of all studies, in order."""
+        return sorted({name for names in self.studies.values() for name in names})
+
 
 def read_rows(path: Path) -> Rows:
     """The runs of a file of rows. Their specs are what the installed plugins make of method, preset and settings.

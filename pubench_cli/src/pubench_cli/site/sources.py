@@ -140,7 +140,7 @@ def _add_draws(found: Collected, chosen: Iterable[NamedRun], unchosen: Iterable[
 def _rows(found: Collected, path: Path, study: str | None, criterion: str | None) -> tuple[str, ...]:
     read = read_rows(path)
     found.notes += read.notes
-    names = sorted({name for names in read.studies.values() for name in names})
+    names = read.names
     if study is not None and study not in names:
         raise unknown("study", study, names)
     for name in (*names, "") if study is None else [study]:  # runs of no study come last

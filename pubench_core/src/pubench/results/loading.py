@@ -11,7 +11,7 @@ from pathlib import Path
 from pubench_core.errors import RecordError, counted, shortened
 from pubench_core.records.files import FAILED, RESULT
 from pubench_core.records.record import read_failure
-from pubench_core.records.store import RecordStore
+from pubench_core.records.store import RecordStore, failures_in
 from pubench_core.specs import RunSpec
 
 from ..grouping import FailedRun
@@ -64,8 +64,6 @@ def load_results(folder: str | Path = "results", *, study: str | None = None) ->
 
 def _failed_beside(folder: Path, done: Sequence[RunResult]) -> list[FailedRun]:
     """The latest failure of each run that has no result while another seed has; warns of the others."""
-    from pubench_core.study.state import failures_in
-
     finished = {run.run_id for run in done}
     latest = [read_failure(paths[-1]) for run_id, paths in failures_in(folder).items() if run_id not in finished]
     failed = [
@@ -96,7 +94,6 @@ def _of_study(folder: Path, name: str) -> Results:
     """The runs of a study that have records, and the latest failure of those that have none."""
     from pubench_core.study.files import folder_of
     from pubench_core.study.plan import read_plan
-    from pubench_core.study.state import failures_in
 
     with in_words():
         plan = read_plan(folder_of(folder, name))

@@ -169,21 +169,20 @@ def reads_no_data(subject: Subject) -> None:
     spec = subject.plan().spec.execution
     root = data_root(spec)
     folders = [folder.resolve() for folder in (root.path, root.cache, Path(spec.results))]
+    packages = [Path(sysconfig.get_path(kind)).resolve() for kind in ("purelib", "platlib")]
     own = _source_of(subject).resolve()
-    read = [
-        opened.path
-        for opened in _opened_in_training(subject)
-        for path in [Path(opened.path).resolve()]
-        if any(path.is_relative_to(folder) for folder in folders)
-        or (_is_data_of_a_package(path) and not path.is_relative_to(own))
-    ]
+
+    def holds_labels(path: Path) -> bool:
+        if any(path.is_relative_to(folder) for folder in folders):
+            return True
+        of_package = any(path.is_relative_to(folder) for folder in packages) and not path.is_relative_to(own)
+        return of_package and not path.is_dir() and _is_data(path)
+
+    read = [one.path for one in _opened_in_training(subject) if holds_labels(Path(one.path).resolve())]
     assert not read, f"training opened {', '.join(read[:3])}"
 
 
-def _is_data_of_a_package(path: Path) -> bool:
-    """Whether a file is part of an installed package, and neither code nor what a compiler or installer left there."""
-    folders = [Path(folder) for kind in ("purelib", "platlib") for folder in [sysconfig.get_path(kind)] if folder]
-    if not any(path.is_relative_to(folder.resolve()) for folder in folders) or path.is_dir():
-        return False
+def _is_data(path: Path) -> bool:
+    """Whether a file of a package is neither code nor what a compiler or installer left there."""
     apart = any(part == "__pycache__" or part.endswith(".dist-info") for part in path.parts)
     return not apart and path.suffix not in _CODE

@@ -85,12 +85,8 @@ class RecordStore:
         """The folder of the latest failure of a run, named as in :meth:`locate`; None where no or several runs fit."""
         if isfile(Path(run) / FAILURE):
             return Path(run)
-        place = self.root / FAILED
-        named = place.glob(f"{run}*-*") if re.fullmatch(r"\w+", run) and isdir(place) else []
-        names = [name for p in named if isfile(p / FAILURE) and (name := re.fullmatch(r"(\w+)-(\d+)", p.name))]
-        if len({name[1] for name in names}) != 1:
-            return None
-        return place / max(names, key=lambda name: int(name[2]))[0]
+        latest = [paths[-1] for run_id, paths in failures_in(self.root).items() if run and run_id.startswith(run)]
+        return latest[0] if len(latest) == 1 and isfile(latest[0] / FAILURE) else None
 
     def in_work(self) -> int:
         """How many runs living processes of this host carry out here."""
@@ -305,6 +301,24 @@ def _finished_at(folder: Path) -> str:
     except (OSError, ValueError):
         return ""
     return str(plain.get("finished_at") or "0") if isinstance(plain, dict) else ""
+
+
+def failures_in(results: Path) -> dict[str, list[Path]]:
+    """Run id -> folders of its failures, oldest first."""
+    found: dict[str, list[Path]] = {}
+    try:
+        paths = list((results / FAILED).iterdir())
+    except OSError:
+        return {}
+    for path in paths:
+        run_id, _, number = path.name.rpartition("-")
+        if run_id and number.isdigit():
+            found.setdefault(run_id, []).append(path)
+    return {run_id: sorted(paths, key=_number) for run_id, paths in found.items()}
+
+
+def _number(path: Path) -> int:
+    return int(path.name.rpartition("-")[2])
 
 
 def _unfinished(folder: Path) -> str:

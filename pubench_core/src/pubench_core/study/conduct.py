@@ -11,11 +11,11 @@ from types import FrameType
 from typing import Protocol
 
 from ..errors import RecordError
-from ..records.store import RecordStore
+from ..records.store import RecordStore, failures_in
 from ..results import Environment, Failure
 from .installed import InstalledCode
 from .plan import PlannedRun
-from .state import Digests, Expected, RunState, by_length, failures_in, state_of
+from .state import Digests, Expected, RunState, by_length, state_of
 from .task import Bar, Ended, Progressed, Task
 
 #: Seconds between two looks at a run that somebody else carries out.

@@ -15,9 +15,9 @@ from ..plugins.registry import Registry
 from ..records.files import MODEL, PREDICTIONS, SAMPLES, SAMPLES_PICTURE, SCORES, TRAINING_SCORES
 from ..records.frame import FRAME, frame_bytes
 from ..records.record import Record
+from ..records.store import failures_in
 from .files import PLAN, STUDY, StudyFolder
 from .plan import FrozenPlan
-from .state import failures_in
 
 SUMS = "SHA256SUMS"
 #: Files that ``with_scores=False`` leaves out.

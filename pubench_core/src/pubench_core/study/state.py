@@ -15,7 +15,7 @@ from ..plugins.info import DatasetInfo
 from ..plugins.registry import Registry
 from ..records.asked import lacks, unmeasured
 from ..records.record import read_failure
-from ..records.store import RecordStore
+from ..records.store import RecordStore, failures_in
 from ..results import Failure
 from ..specs.canonical import short_hash
 from .answering import Answering, stamp_of
@@ -174,24 +174,6 @@ def _same_code(failure: Failure, run: PlannedRun, code: InstalledCode) -> bool:
 def _again(failures: Sequence[Failure]) -> bool:
     """Whether a run is to be tried again: it never failed of itself, and did not take the machine down too often."""
     return all(failure.cause in OF_THE_MACHINE for failure in failures) and len(failures) < MOST_DEATHS
-
-
-def failures_in(results: Path) -> dict[str, list[Path]]:
-    """Run id -> folders of its failures, oldest first."""
-    found: dict[str, list[Path]] = {}
-    try:
-        names = [path.name for path in (results / "failed").iterdir()]
-    except OSError:
-        return {}
-    for name in names:
-        run_id, _, number = name.rpartition("-")
-        if run_id and number.isdigit():
-            found.setdefault(run_id, []).append(results / "failed" / name)
-    return {run_id: sorted(paths, key=_number) for run_id, paths in found.items()}
-
-
-def _number(path: Path) -> int:
-    return int(path.name.rpartition("-")[2])
 
 
 # -------------------------------------------------------------------- how long
