@@ -95,7 +95,6 @@ def train(
     """
     spec, device = plan.spec, problem.device
     memory = memory or PeakMemoryMeter(device)
-    started_at = time.perf_counter()
     method = plan.method.new()
     evaluator = Evaluator(problem, method, plan.metrics, criterion=spec.selection.criterion, seed=spec.seed)
     selection = _selection(plan, evaluator)
