@@ -82,7 +82,8 @@ def blocks(model: Model, tests: list[Comparison]) -> dict[str, str]:
     places = [whole.head.index(name) for name in COLUMNS]
     found = replace(whole, head=COLUMNS, rows=tuple(tuple(row[place] for place in places) for row in whole.rows))
     methods = len(model.rows)
-    older = f" {OLDER}: some or all of its runs are of an {OLDER_ROWS}."
+    older = any(row.endswith(OLDER) for row in model.rows)
+    legend = f"{LEGEND['md']}." + (f" {OLDER}: some or all of its runs are of an {OLDER_ROWS}." if older else "")
     figure = (
         f"![Test accuracy of {methods} methods on Spambase at the epoch that each selection criterion chose]"
         f"({FIGURE.relative_to(ROOT).as_posix()})"
@@ -94,7 +95,7 @@ def blocks(model: Model, tests: list[Comparison]) -> dict[str, str]:
             "`benchmarks/readme_report.py` makes figure and table of [the rows of the studies](benchmarks/results), as "
             "`pubench study report` does of records; a row names its run and its commit, and `pubench run --method "
             "nnpu --data spambase --preset pubench --c 0.1 --set validation.fraction=0.01 --select f1` is one of them; "
-            f"a method that lacks seeds is never best or second. {LEGEND['md']}.{older if any(row.endswith(OLDER) for row in model.rows) else ''}",
+            f"a method that lacks seeds is never best or second. {legend}",
             118,
         ),
         "",
