@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from page_parts import BENCHMARKS, listed, origin, summary_script, table
+from page_parts import BENCHMARKS, listed, marked, origin, summary_script, table
 
 from pubench.published import STANDINGS, PublishedCell, Verdict, source, standing_of, verdict_of
 from pubench_core.plugins.info import DatasetInfo
@@ -106,7 +106,7 @@ def _section(
     if not run:
         yield "Missing: no method was run."
         return
-    yield table(COLUMNS, [_cells(cell, lines[cell]) for cell in run])
+    yield table(COLUMNS, [_cells(cell, lines[cell], runs[cell.method, cell.data]) for cell in run])
     if reasons := [f"- `{cell.method}`: {why}" for cell in run if (why := _why(cell, lines[cell]))]:
         yield "\n".join(reasons)
     if missing := [cell.method for cell in cells if cell not in lines]:
@@ -114,11 +114,11 @@ def _section(
     yield origin(row for cell in run for row in runs[cell.method, cell.data])
 
 
-def _cells(cell: PublishedCell, line: _Line) -> tuple[str, ...]:
+def _cells(cell: PublishedCell, line: _Line, rows: Sequence[Any]) -> tuple[str, ...]:
     seeds, ours, difference, verdict, standing = line
     place = standing if verdict == "matched" else f"{verdict}, {standing}"
     printed = f"{cell.mean:.2f} ± {cell.printed:.2f}"
-    return (f"`{cell.method}`", str(seeds), ours, printed, f"{difference:+.2f}", place)
+    return (marked(f"`{cell.method}`", rows), str(seeds), ours, printed, f"{difference:+.2f}", place)
 
 
 def _why(cell: PublishedCell, line: _Line) -> str:
