@@ -9,7 +9,7 @@ import csv
 import json
 import platform
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +36,19 @@ def append(path: Path, row: Mapping[str, Any]) -> None:
         if new:
             writer.writeheader()
         writer.writerow(row)
+
+
+def keys(path: Path, names: Sequence[str]) -> set[tuple[str, ...]]:
+    """The values of some columns of a file's rows, as texts; none if there is no file."""
+    if not path.exists():
+        return set()
+    with path.open(newline="") as file:
+        return {tuple(row[name] for name in names) for row in csv.DictReader(file)}
+
+
+def origin(command: str) -> dict[str, str]:
+    """The last columns of a row: commit, machine, and the command that measured it."""
+    return {"commit": commit(), "machine": machine(), "command": command}
 
 
 @cache
