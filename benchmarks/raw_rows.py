@@ -11,7 +11,7 @@ import platform
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,6 +55,14 @@ def append(path: Path, row: Mapping[str, Any]) -> None:
         if new:
             writer.writeheader()
         writer.writerow(whole)
+
+
+def keys(path: Path, names: Sequence[str]) -> set[tuple[str, ...]]:
+    """The values of some columns of a file's rows, as texts; none if there is no file."""
+    if not path.exists():
+        return set()
+    with path.open(newline="") as file:
+        return {tuple(row[name] for name in names) for row in csv.DictReader(file)}
 
 
 @cache
