@@ -114,7 +114,6 @@ def rows() -> list[dict[str, Any]]:
             "rank_correlation": round(float(spearmanr(truly[name], values).statistic), 4),
             "within_data_sets": round(_within(truly[name], values), 4),
             "mean_absolute_deviation": round(float(np.mean(np.abs(np.subtract(truly[name], values)))), 4),
-            "commit": raw_rows.commit(),
         }
         for (scenario, share, name), values in hidden.items()
     ]

@@ -147,11 +147,7 @@ def repetition(key: str, x: Array, positive: Array, purity: float, seed: int) ->
             f"{name}_indirect": round(curve.auc, 6) if curve is not None else "",
             f"{name}_removed": curve.removed if curve is not None else "",
         }
-    return row | {
-        "seconds": round(time.perf_counter() - started, 1),
-        "commit": raw_rows.commit(),
-        "machine": raw_rows.machine(),
-    }
+    return row | {"seconds": round(time.perf_counter() - started, 1)}
 
 
 def estimate(labeled: Array, unlabeled: Array, rng: np.random.Generator) -> Mixture | None:

@@ -207,8 +207,6 @@ def main() -> None:
                 **found._asdict(),
                 "torch": torch.__version__,
                 "threads": torch.get_num_threads(),
-                "commit": raw_rows.commit(),
-                "machine": raw_rows.machine(),
                 "command": f"released.py --method {options.method} --data {options.data} --seeds {seed}"
                 + (" --standardize" if options.standardize else ""),
             }

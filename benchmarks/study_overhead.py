@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from raw_rows import append, commit, machine
+from raw_rows import append
 
 from pubench_core.data.roots import data_root
 from pubench_core.plugins.registry import registry
@@ -67,7 +67,7 @@ def main(part: str, out: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         rows = {"trivial": trivial, "mnist": mnist, "finished": finished, "threads": threads}[part](Path(folder))
         for row in rows:
-            append(out, {**row, "commit": commit(), "machine": machine()})
+            append(out, row)
             print(row)
 
 

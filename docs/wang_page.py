@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from page_parts import BENCHMARKS, listed, table
+from page_parts import BENCHMARKS, listed, summary_script, table
 
 from pubench.published import Figure, PublishedCell, Source, Verdict, source, standard_error, verdict_of
 from pubench_core.plugins.info import DatasetInfo
 from pubench_core.plugins.registry import registry
+from pubench_core.request.identity import ENGINE_REVISION
 
 if TYPE_CHECKING:
     from mkdocs.structure.pages import Page
@@ -41,6 +42,7 @@ class Run:
     accuracy: dict[str, float]
     epoch: dict[str, str]
     origin: str
+    older: bool
 
     @property
     def row(self) -> str:
@@ -87,6 +89,7 @@ def _run(rows: Sequence[dict[str, str]]) -> Run:
         accuracy={row["criterion"]: float(row["accuracy"]) for row in rows if row["accuracy"]},
         epoch={row["criterion"]: row["epoch"] for row in rows},
         origin=f"commit `{first['commit']}`; {first['machine']}",
+        older=first.get("revision", "") != str(ENGINE_REVISION),
     )
 
 
@@ -140,8 +143,14 @@ def _section(runs: Sequence[Run], cells: Sequence[PublishedCell], theirs: Source
     if missing and lines:
         parts.append(f"Missing, since not run yet: {listed(missing)}.")
     if runs:
-        parts.append(f"Runs of {', '.join(sorted({run.origin for run in runs}))}.")
+        parts.append(_origin(runs))
     return parts
+
+
+def _origin(runs: Sequence[Run]) -> str:
+    older = sum(run.older for run in runs)
+    said = f"Runs of {', '.join(sorted({run.origin for run in runs}))}."
+    return f"{said} {older} of {len(runs)} are of an {summary_script().OLDER_ROWS}." if older else said
 
 
 @dataclass(frozen=True)
@@ -243,9 +252,8 @@ def shift(results: Path) -> str:
         (*key[:2], key[2], *(_mean(by_rate[rate]) if rate in by_rate else "missing" for rate in rates))
         for key, by_rate in sorted(groups.items())
     ]
-    return table(("data", "method", "sampling", *(f"r = {rate:g}" for rate in rates)), lines) or (
-        "Missing: nothing was run yet."
-    )
+    made = table(("data", "method", "sampling", *(f"r = {rate:g}" for rate in rates)), lines)
+    return f"{made}\n\n{_origin(runs)}" if made else "Missing: nothing was run yet."
 
 
 def sampling(run: Run) -> str:

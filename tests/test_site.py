@@ -8,7 +8,6 @@ import html
 import re
 import shutil
 import statistics
-import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
+from browser import needs_browser, opened
 from made_results import made_failure, made_result
 from made_studies import made_run, made_study, run_id_of, stored
 
@@ -37,7 +37,6 @@ from pubench_core.study.plan import write_plan
 
 ROOT = Path(__file__).parents[1]
 ROWS = ROOT / "benchmarks" / "results" / "study-methods-4.csv"
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 STRANGE = "<script>alert(1)</script>"
 PATH = '../../"><img src=x onerror=alert(2)>'
 
@@ -468,14 +467,10 @@ def test_the_command_needs_no_torch(results: Path, tmp_path: Path, pubench_in: C
 # -------------------------------------------------------------------- in a browser
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here to open the page with")
+@needs_browser
 def test_a_page_is_sorted_and_filtered_as_its_address_says(site: Path) -> None:
-    assert CHROMIUM is not None
-    page = site / "records.html"
-    options = ["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
-    address = f"file://{page}#filter=vpu&sort=records:4:descending"
-    found = subprocess.run([CHROMIUM, *options, address], capture_output=True, text=True, check=True, timeout=120)
-    rows = re.findall(r"<tr( hidden=\"\")?>(.*?)</tr>", found.stdout.partition("<tbody>")[2], re.DOTALL)
+    dom = opened(f"file://{site}/records.html#filter=vpu&sort=records:4:descending")
+    rows = re.findall(r"<tr( hidden=\"\")?>(.*?)</tr>", dom.partition("<tbody>")[2], re.DOTALL)
     shown = [re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL) for hidden, row in rows if not hidden]
     assert {row[0] for row in shown} == {"vpu"}
     seeds = [int(row[3]) for row in shown]

@@ -23,9 +23,11 @@ def print_result(
 ) -> None:
     """Test measures in percent under each criterion, the chosen one marked; costs; where the record is.
 
-    ``more``: prints what there is to say before the record is named.
+    The first line warns if the selected state decides every row alike. ``more``: prints what there is to say before the record is named.
     """
     console = out()
+    if alike := result.chosen.alike_warning:
+        console.print(f"warning: {alike}", style="bold yellow", markup=False)
     console.print(_title(result), style="bold", markup=False)
     infos = {m.key: m for m in registry.infos(MetricInfo)}
     _print_criteria(result, infos)

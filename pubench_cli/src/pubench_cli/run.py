@@ -121,7 +121,8 @@ def plan_of(given: Given, sets: list[str], config: Path | None, say: Callable[[s
 
 def _show(plan: Plan, result: Result, folder: Path | None, *, reused: bool, as_json: bool) -> None:
     for text in (*result.warnings, *result.chosen.warnings):
-        err().print(f"warning: {text}", markup=False)
+        if as_json or text != result.chosen.alike_warning:  # the first line of the table
+            err().print(f"warning: {text}", markup=False)
     decisions = decisions_in(plan, result, folder)
     if as_json:
         record = str(folder) if folder is not None else None

@@ -161,6 +161,16 @@ def test_without_a_labeled_validation_positive_the_pre_trainings_last_state_is_k
     assert np.isfinite(result.scores["last"]["test"]).all()
 
 
+@pytest.mark.parametrize(("selectable", "stage"), [("false", "self-paced"), ("true", "pre-training")])
+def test_epochs_of_the_pre_training_are_candidates_on_request(selectable: str, stage: str) -> None:
+    """The episodes' rate of 100 ruins the network."""
+    sets = (*SHORT, "pre_training_lr=1e-2", "lr=100", "selection.criterion=oa", "selection.criteria=[oa]")
+    result = trained(*sets, f"pre_training_selectable={selectable}")
+    chosen = result.selection.tracks["oa"].epoch
+    assert chosen is not None
+    assert result.epochs[chosen - 1].stage == stage
+
+
 def test_without_pre_training_weights_come_from_the_first_network() -> None:
     result = trained(*SHORT, "pre_training=0", "threshold_positive=2", "threshold_unlabeled=2")
     assert {event.stage for event in result.epochs} == {"self-paced"}
@@ -178,6 +188,11 @@ OPTIONS = (
     "inner_epochs=3",
     "steps_per_epoch=2",
 )
+
+
+def test_the_correction_of_the_pre_training_matters_when_its_negative_part_falls_below_0() -> None:
+    long = ("pre_training=15", "pre_training_lr=3e-2")
+    assert not np.allclose(last(*long), last(*long, "correction=clamp"))
 
 
 @cache
@@ -201,8 +216,8 @@ def preset(name: str, data: str = "digits") -> dict[str, Any]:
     return dict(info.presets[name].resolve(data))
 
 
-def test_pu_benchs_values_are_the_defaults_but_for_the_official_patience() -> None:
-    assert Config(**preset("pubench")) == Config(patience=None)
+def test_pu_benchs_values_are_the_defaults_but_for_patience_and_candidates() -> None:
+    assert Config(**preset("pubench")) == Config(patience=None, pre_training_selectable=True)
     assert preset("official")["patience"] == Config().patience
     assert RobustPU.requires(Config()) == {"prior"}
 
@@ -228,6 +243,12 @@ def test_wang_et_als_passes_over_u_are_episodes_of_100_steps(data: str, rows: in
     # 10 growing steps, one every 5 passes
     assert values["growing_steps"] == round(10 * 5 * steps / 100)
     Config(**values)
+
+
+def test_wang_et_al_pre_train_with_the_loss_of_their_nnpu() -> None:
+    (nnpu,) = [info for info in registry().infos(MethodInfo) if info.key == "nnpu"]
+    for values in (nnpu.presets["wang"].resolve("letter"), preset("wang", "letter")):
+        assert (values["surrogate"], values["correction"]) == ("logistic", "clamp")
 
 
 @pytest.mark.parametrize("name", ["pubench", "official", "wang", "quick"])

@@ -109,6 +109,23 @@ def test_clean_rows_are_unlabeled_and_noisy_rows_are_the_others(monkeypatch: pyt
         assert len(of_other.unique()) == len(of_other)
 
 
+def test_teachers_choose_clean_rows_once_they_teach(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are chosen after each of the last three epochs; in the last two there are teachers."""
+    judges: list[Any] = []
+    scores = Run.scores
+
+    def noted(run: Run[Config], net: Any, *rest: Any, **options: Any) -> Tensor:
+        judges.append(net)
+        return scores(run, net, *rest, **options)
+
+    monkeypatch.setattr(Run, "scores", noted)
+    method = trained(*SHORT, *LAST).method
+    assert isinstance(method, SelfPU)
+    expected = [*method.students, *method.teachers, *method.teachers]
+    assert len(judges) == len(expected)
+    assert all(judge is net for judge, net in zip(judges, expected, strict=True))
+
+
 def test_chosen_rows_are_learned_on_their_side(monkeypatch: pytest.MonkeyPatch) -> None:
     """Five rows as negatives and twenty as positives: an epoch of each student has so many."""
     sides: list[tuple[int, int]] = []

@@ -181,7 +181,7 @@ def _result(run_id: str, rows: Sequence[Row], spec: RunSpec, share: float | None
     selection = spec.selection.model_copy(update={"criterion": selected, "criteria": tuple(criteria)})
     known: dict[str, Any] = {
         "run_id": run_id,
-        "code": Code(hash=first["code"], parts={}, versions={}),
+        "code": Code(hash=first["code"], parts=_parts(first), versions={}),
         "spec": spec.model_copy(update={"selection": selection}),
         "oracle": _is_oracle(spec),
         "selected": selected,
@@ -197,6 +197,11 @@ def _result(run_id: str, rows: Sequence[Row], spec: RunSpec, share: float | None
         "finished_at": "",
     }
     return _partial(Result, **known)
+
+
+def _parts(row: Row) -> dict[str, str]:
+    """The part of a run's code that rows name: the engine; files from before ``revision`` name none."""
+    return {"engine": f"revision {row['revision']}"} if row.get("revision") else {}
 
 
 def _partial(kind: type[Stored], **known: Any) -> Any:

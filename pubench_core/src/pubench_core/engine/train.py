@@ -95,7 +95,6 @@ def train(
     """
     spec, device = plan.spec, problem.device
     memory = memory or PeakMemoryMeter(device)
-    started_at = time.perf_counter()
     method = plan.method.new()
     evaluator = Evaluator(problem, method, plan.metrics, criterion=spec.selection.criterion, seed=spec.seed)
     selection = _selection(plan, evaluator)
@@ -105,6 +104,7 @@ def train(
     data = problem.view(plan.method.requires)
     with isolated(torch_seed(spec.seed, "check"), device):
         method.check(data)
+    started_at = time.perf_counter()
     started()
     epochs, run = _fit(plan, evaluator, selection, build, data, report, ended)
     drawn = "samples" in spec.execution.artifacts and not selection.ended
@@ -204,8 +204,9 @@ def _selection(plan: Plan, evaluator: Evaluator) -> Selection:
         c=plan.spec.mechanism.c,
         known=chosen.criteria,
     )
-    lower = {name for name in chosen.criteria if name in plan.metrics and not plan.metrics[name].info.higher_is_better}
-    return Selection(chosen.criteria, undefined, lower)
+    infos = {name: plan.metrics[name].info for name in chosen.criteria if name in plan.metrics}
+    lower = {name for name, info in infos.items() if not info.higher_is_better}
+    return Selection(chosen.criteria, undefined, lower, {name for name, info in infos.items() if info.oracle})
 
 
 def _before_validation(problem: Problem) -> tuple[int, int] | None:

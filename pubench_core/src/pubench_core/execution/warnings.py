@@ -40,7 +40,8 @@ def _one_sided(state: State) -> Iterator[str]:
         begins = said_alike(part, positive=bool(positive.any()), rows=len(scores))
         yield (
             f"{begins} (scores from {scores.min():.4g} to {scores.max():.4g}, "
-            "decided at 0): the order of the scores may mean something, the decisions do not"
+            "decided at 0): the order of the scores may mean something, the decisions do not; take as many of the "
+            "highest scores as the prior says, or try another preset, prior or method"
         )
 
 

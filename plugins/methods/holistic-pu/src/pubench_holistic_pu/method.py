@@ -56,6 +56,10 @@ class Config(TrainingConfig):
     )
     trend_steps: int | None = Field(512, ge=1, description="steps per epoch of these; none: one pass over U")
     trend_total: int = Field(15 * 512, ge=1, description="steps in all that make these epochs, rounded, two at least")
+    trend_schedule: float = Field(
+        25 / 15, ge=1, description="length of these steps' 7/16 of a cosine, in units of the steps themselves"
+    )
+    trend_warm_up: float = Field(0.0, ge=0, le=1, description="share of these steps in which the learning rate rises")
     epochs: int = Field(25, ge=1, description="epochs of the second stage, which learns the pseudo-labels")
     steps_per_epoch: int | None = Field(512, ge=1, description="steps per epoch of the second stage; none: one pass")
     patience: int | None = Field(
@@ -157,9 +161,14 @@ def pseudo_label_losses(
     return Losses(towards(1, p), on_u, on_strong.mean())
 
 
-def lr_factor(step: int, steps: int) -> float:
-    """Factor of the learning rate: 7/16 of a cosine over ``steps`` steps, and on from there, never below 0."""
-    return max(0.0, math.cos(7 * math.pi * step / (16 * steps)))
+def lr_factor(step: int, steps: float, rising: float = 0.0) -> float:
+    """Factor of the learning rate: step / rising before step ``rising``, then 7/16 of a cosine that ends at ``steps``.
+
+    It goes on from there, to 0 at 8/7 of the cosine's length, and stays at 0.
+    """
+    if step < rising:
+        return step / rising
+    return max(0.0, math.cos(7 * math.pi * (step - rising) / (16 * max(1, steps - rising))))
 
 
 class HolisticPU(Method[Config]):
@@ -168,7 +177,7 @@ class HolisticPU(Method[Config]):
         one_pass = math.ceil(data.n_unlabeled / c.batch_size)
         steps = c.steps_per_epoch or one_pass
         pseudo = torch.zeros(len(data), dtype=torch.bool, device=run.device)
-        history = self._followed(data, run, c.trend_steps or one_pass, c.epochs * steps)
+        history = self._followed(data, run, c.trend_steps or one_pass)
         pseudo[data.unlabeled_rows] = pseudo_labels(trend(history), c.ordinary)
 
         self.net = run.backbone(outputs=2)
@@ -182,14 +191,16 @@ class HolisticPU(Method[Config]):
                 run.step(torch.stack(losses).sum(), optimizer, report=losses._asdict())
                 schedule.step()
 
-    def _followed(self, data: PUData, run: Run[Config], steps: int, schedule_steps: int) -> Tensor:
+    def _followed(self, data: PUData, run: Run[Config], steps: int) -> Tensor:
         """The first stage: (T, n_U) probabilities of the unlabeled rows, of the average network after each epoch."""
         c, history = self.config, []
         self.net = run.backbone(outputs=2)
         teacher = AveragedModel(self.net, multi_avg_fn=get_ema_multi_avg_fn(c.teacher_decay))  # buffers are copied
         teacher.update_parameters(self.net)  # the first call copies: the average starts from the initial parameters
-        optimizer, schedule = self._optimizer(run, schedule_steps)
         epochs = c.trend_epochs or max(2, round(c.trend_total / steps))
+        optimizer, schedule = self._optimizer(
+            run, c.trend_schedule * epochs * steps, rising=c.trend_warm_up * epochs * steps
+        )
         for _ in run.epochs(epochs, stage="trends", selectable=False, patience=None):
             for p, u in run.paired_batches(steps=steps):
                 p_weak, u_weak, *strong = self._logits(self._views(p.x, u.x, run))
@@ -199,11 +210,11 @@ class HolisticPU(Method[Config]):
             history.append(run.scores(lambda x: teacher(x).softmax(dim=1)[:, 1], data.unlabeled_rows))
         return torch.stack(history)
 
-    def _optimizer(self, run: Run[Config], steps: int) -> tuple[Optimizer, LambdaLR]:
-        """The optimizer of a stage and its schedule; biases and batch norm have no weight decay."""
+    def _optimizer(self, run: Run[Config], steps: float, rising: float = 0.0) -> tuple[Optimizer, LambdaLR]:
+        """The optimizer of a stage and its schedule over ``steps``; biases and batch norm have no weight decay."""
         weights, rest = ([p for p in self.net.parameters() if (p.dim() > 1) == many] for many in (True, False))
         optimizer = run.optimizer([{"params": weights}, {"params": rest, "weight_decay": 0.0}], nesterov=True)
-        return optimizer, LambdaLR(optimizer, lambda step: lr_factor(step, steps))
+        return optimizer, LambdaLR(optimizer, lambda step: lr_factor(step, steps, rising))
 
     def _views(self, p: Tensor, u: Tensor, run: Run[Config]) -> list[Tensor]:
         """Weak views of P and U, strong views of U and P; P and U as they are where nothing is augmented."""

@@ -8,8 +8,8 @@ alone and then leaves the positive part out of the step: that is method ``nnpu``
 part is below zero and the total is not. Loss, batches and optimizer values default to those of ``nnpu``, so that only
 the rule differs; preset ``wang`` has the logistic loss and equal batches of P and of U.
 
-With the sigmoid loss and a prior above one half, training may end at a network that decides positive for every row, as
-it does on Connect-4.
+With the sigmoid loss and a prior far from one half, training may end at a network that decides the larger class for
+every row, as it does on Connect-4. Preset ``table``, for users' tables, has the logistic loss.
 """
 
 from __future__ import annotations

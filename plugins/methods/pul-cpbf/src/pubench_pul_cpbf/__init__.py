@@ -41,6 +41,7 @@ def pubench_methods() -> list[MethodInfo]:
                         "fence_weight_decay": 5e-3,
                         "surrogate": "logistic",
                         "labels": "stochastic",
+                        "start": "weak",
                         "optimizer": "sgd",
                         "lr": 2e-3,
                         "momentum": 0.9,

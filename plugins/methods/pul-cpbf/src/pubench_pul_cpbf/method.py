@@ -59,6 +59,10 @@ class Config(TrainingConfig):
     labels: Literal["stochastic", "rounded"] = Field(
         "stochastic", description="labels of U: drawn between two boundaries, or 0 and 1 by whether that is below 1/2"
     )
+    start: Literal["fresh", "weak"] = Field(
+        "fresh",
+        description="the final network begins fresh, or as the weak classifier whose boundary is nearest to 1/2",
+    )
     lr: float = Field(2e-3, gt=0, description="learning rate", search=LogUniform(10**-4.5, 10**-2.5))
     weight_decay: float = Field(5e-3, ge=0, description="L2 penalty of weights; biases and batch norm have none")
     schedule: Literal["constant", "cosine"] = Field("constant", description="learning rate over the planned epochs")
@@ -159,7 +163,8 @@ class PULCPBF(Method[Config]):
     def fit(self, data: PUData, run: Run[Config]) -> None:
         c = self.config
         labels = self._stage_labels(data, run)
-        self.net = run.backbone()
+        if c.start == "fresh":
+            self.net = run.backbone()
         weights, rest = ([p for p in self.net.parameters() if (p.dim() > 1) == many] for many in (True, False))
         optimizer = run.optimizer([{"params": weights}, {"params": rest, "weight_decay": 0.0}], nesterov=True)
         longer = max(data.n_labeled, data.n_unlabeled) if c.labeled_batch == "equal" else data.n_unlabeled
@@ -190,7 +195,7 @@ class PULCPBF(Method[Config]):
         """(K, n_U) bool: whether each weak classifier takes an unlabeled row for more likely than its boundary."""
         c, r = self.config, data.n_labeled / len(data)
         fence = [run.backbone() for _ in alphas]
-        self.net = fence[len(fence) // 2]  # what a trace shows of this stage: the classifier in the middle
+        self.net = fence[len(fence) // 2]  # whose boundary is nearest to 1/2; a trace shows it in this stage
         parameters = {"params": [p for net in fence for p in net.parameters()], "weight_decay": c.fence_weight_decay}
         optimizer = run.optimizer([parameters], kind=c.fence_optimizer, lr=c.fence_lr, nesterov=True)
         for _ in run.epochs(c.fence_epochs, stage="fence", selectable=False, patience=None):

@@ -35,6 +35,7 @@ from pubench.method import (
 Pacing = Literal["linear", "convex", "concave", "exp", "const"]
 Hardness = Literal["logistic", "sigmoid", "crps", "brier"]
 Weighting = Literal["welsch", "linear", "hard", "logistic", "cauchy", "poly", "log"]
+NonNegative = Literal["ascent", "clamp"]
 
 
 class Config(TrainingConfig):
@@ -42,7 +43,11 @@ class Config(TrainingConfig):
     pre_training_lr: float = Field(1e-4, gt=0, description="learning rate of these passes")
     pre_training_weight_decay: float = Field(1e-4, ge=0, description="weight decay of these passes")
     pre_training_batch_size: int = Field(256, ge=1, description="rows per batch of these passes")
+    pre_training_selectable: bool = Field(False, description="criteria choose among epochs of the pre-training as well")
     surrogate: Literal["sigmoid", "logistic"] = Field("sigmoid", description="loss in the nnPU risk")
+    correction: NonNegative = Field(
+        "ascent", description="step where the negative part is below 0: up its gradient, or with that part at 0"
+    )
     epochs: int = Field(5, ge=1, description="episodes: weights are renewed at the start of each")
     inner_epochs: int = Field(5, ge=1, description="passes over P and U per episode")
     steps_per_epoch: int | None = Field(None, ge=1, description="steps in place of a pass; none: one pass over P and U")
@@ -64,9 +69,15 @@ class Config(TrainingConfig):
     weight_momentum: float = Field(0.0, ge=0, lt=1, description="share of a row's earlier weight that is kept (phi)")
 
 
-def nnpu_risk(scores: Tensor, labeled: Tensor, prior: float, surrogate: Literal["sigmoid", "logistic"]) -> PURisk:
-    """The pre-training's risk of (B,) logits, with gradient ascent where its negative part is below 0."""
-    return pu_risk(scores, labeled, prior, surrogate=surrogate, correction="ascent", beta=0.0, gamma=1.0)
+def nnpu_risk(
+    scores: Tensor,
+    labeled: Tensor,
+    prior: float,
+    surrogate: Literal["sigmoid", "logistic"],
+    correction: NonNegative = "ascent",
+) -> PURisk:
+    """The pre-training's risk of (B,) logits: where its negative part is below 0, gradient ascent or that part at 0."""
+    return pu_risk(scores, labeled, prior, surrogate=surrogate, correction=correction, beta=0.0, gamma=1.0)
 
 
 #: Share of the way from start to end, of k completed episodes and g growing steps, k <= g except for ``exp``.
@@ -163,16 +174,21 @@ class RobustPU(Method[Config]):
 
         Without a labeled positive there, the least risk is that of the lowest scores: the last epoch is kept.
         """
-        c, prior, part = self.config, data.unlabeled_prior, data.validation
+        c, part = self.config, data.validation
+
+        def risk(scores: Tensor, labeled: Tensor) -> PURisk:
+            return nnpu_risk(scores, labeled, data.unlabeled_prior, c.surrogate, c.correction)
+
         parameters = {"params": list(self.net.parameters()), "weight_decay": c.pre_training_weight_decay}
         optimizer = run.optimizer([parameters], lr=c.pre_training_lr)
         best = averaging.Best(self.net)
-        for _ in run.epochs(c.pre_training, stage="pre-training", selectable=False, patience=None):
+        selectable = c.pre_training_selectable
+        for _ in run.epochs(c.pre_training, stage="pre-training", selectable=selectable, patience=None):
             for batch in run.joint_batches(size=c.pre_training_batch_size):
-                risk = nnpu_risk(self.net(batch.x), batch.labeled, prior, c.surrogate)
-                run.step(risk.objective, optimizer, report={"risk": risk.value})
+                of_batch = risk(self.net(batch.x), batch.labeled)
+                run.step(of_batch.objective, optimizer, report={"risk": of_batch.value})
             if part.n_labeled:
-                best.offer(-float(nnpu_risk(run.scores(self.net, part=part), part.labeled, prior, c.surrogate).value))
+                best.offer(-float(risk(run.scores(self.net, part=part), part.labeled).value))
         if c.pre_training and part.n_labeled:
             best.restore()
 

@@ -222,11 +222,12 @@ class SelfPU(Method[Config]):
         return weight * squared_distance(z, teacher)
 
     def _chosen(self, epoch: int, data: PUData, run: Run[Config]) -> list[tuple[Tensor, Tensor]]:
-        """Per student: the rows of U that it is surest are negative, and positive."""
+        """Per student: the rows of U of which it, or its teacher once there are any, is surest: negative, positive."""
         c, rows, chosen = self.config, data.unlabeled_rows, []
         progress = ramps.linear(epoch - c.ramp_from, c.ramp_epochs, 0, 1)
-        for student, share in zip(self.students, (c.clean_share_first, c.clean_share_second), strict=True):
-            low, high = most_decided(run.scores(student, rows), clean_count(len(rows), progress, share))
+        judges = self.teachers if self.taught else self.students
+        for judge, share in zip(judges, (c.clean_share_first, c.clean_share_second), strict=True):
+            low, high = most_decided(run.scores(judge, rows), clean_count(len(rows), progress, share))
             chosen.append((rows[low], rows[high]))
         return chosen
 
