@@ -74,8 +74,8 @@ def _print(found: Verification) -> None:
     derived = found.records - found.without_scores
     unchecked = f", {len(found.unchecked)} not checked as a whole" if found.unchecked else ""
     console.print(
-        f"{counted(found.records, 'record')}, {counted(len(found.problems), 'problem')}{unchecked}; measures derived again from "
-        f"the scores of {derived}; {counted(found.checksums, 'checksum')} compared; "
+        f"{counted(found.records, 'record')}, {counted(len(found.problems), 'problem')}{unchecked}; measures derived "
+        f"again from the scores of {derived}; {counted(found.checksums, 'checksum')} compared; "
         f"{counted(found.carried_out, 'run')} carried out again",
         markup=False,
         soft_wrap=True,

@@ -38,8 +38,8 @@ class Again:
 @dataclass(frozen=True)
 class Verification:
     """``records``: how many were looked at; ``without_scores``: of them, those whose measures could not be derived
-    again; ``checksums``: how many files were compared with a list of checksums; ``unchecked``: run id -> data of it that
-    are not here, so that its rows were not compared and it was not carried out again.
+    again; ``checksums``: how many files were compared with a list of checksums; ``unchecked``: run id -> data that are
+    not here, so that its rows were not compared and it was not carried out again.
     """
 
     folder: Path
