@@ -246,7 +246,7 @@ class HolisticPU(Method[Config]):
         """(n, 2) logits of each view, from one forward pass: batch norm sees P and U together."""
         shown = [view for view in views if view is not None]
         logits = iter(self.net(torch.cat(shown)).split([len(view) for view in shown]))
-        return Views(*(None if view is None else next(logits) for view in views))
+        return Views._make(None if view is None else next(logits) for view in views)
 
     def decision_function(self, x: Tensor) -> Tensor:
         negative, positive = self.net(x).unbind(dim=1)
