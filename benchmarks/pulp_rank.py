@@ -157,8 +157,9 @@ def main() -> None:
         summary(options.out, "rank_correlation", options.published)
         summary(options.out, "within_data_sets", None)
         return
+    found = rows()
     options.out.unlink(missing_ok=True)
-    for row in rows():
+    for row in found:
         raw_rows.append(options.out, row)
 
 
