@@ -42,7 +42,7 @@ class Bounded:
 
 
 def bounded(*, divided_by_n: bool = False) -> Iterator[Bounded]:
-    """Every figure of Table D.6. ``divided_by_n``: take the printed deviations of Table 1 for those that divide by n."""
+    """Every figure of Table D.6. ``divided_by_n``: whether the printed deviations of Table 1 divide by n."""
     cells = {(cell.method, cell.data): cell for cell in source("pubench2026").cells}
     with P_VALUES.open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -73,10 +73,8 @@ def main() -> None:
         found = list(bounded(divided_by_n=divided_by_n))
         low = sum(not one.possible and one.printed < one.lowest for one in found)
         high = sum(not one.possible and one.printed > one.highest for one in found)
-        print(
-            f"deviations that divide by {'n' if divided_by_n else 'n - 1'}: {low + high} of {len(found)} are impossible, "
-            f"{low} too low, {high} too high"
-        )
+        divisor = "n" if divided_by_n else "n - 1"
+        print(f"deviations that divide by {divisor}: of {len(found)}, {low} are too low and {high} too high")
 
 
 if __name__ == "__main__":
