@@ -106,7 +106,8 @@ def _section(
     if not run:
         yield "Missing: no method was run."
         return
-    yield table(COLUMNS, [_cells(cell, lines[cell], runs[cell.method, cell.data]) for cell in run])
+    shown = [(cell, _cells(cell, lines[cell])) for cell in run]
+    yield table(COLUMNS, [(marked(name, runs[cell.method, cell.data]), *rest) for cell, (name, *rest) in shown])
     if reasons := [f"- `{cell.method}`: {why}" for cell in run if (why := _why(cell, lines[cell]))]:
         yield "\n".join(reasons)
     if missing := [cell.method for cell in cells if cell not in lines]:
@@ -114,11 +115,11 @@ def _section(
     yield origin(row for cell in run for row in runs[cell.method, cell.data])
 
 
-def _cells(cell: PublishedCell, line: _Line, rows: Sequence[Any]) -> tuple[str, ...]:
+def _cells(cell: PublishedCell, line: _Line) -> tuple[str, ...]:
     seeds, ours, difference, verdict, standing = line
     place = standing if verdict == "matched" else f"{verdict}, {standing}"
     printed = f"{cell.mean:.2f} ± {cell.printed:.2f}"
-    return (marked(f"`{cell.method}`", rows), str(seeds), ours, printed, f"{difference:+.2f}", place)
+    return (f"`{cell.method}`", str(seeds), ours, printed, f"{difference:+.2f}", place)
 
 
 def _why(cell: PublishedCell, line: _Line) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pubench_core.errors import RequestError, counted, unknown
 
 from ..grouping import Cell, Grid, grid_of
-from ..published import PublishedCell, Source, source, verdict_of
+from ..published import PublishedCell, Source, read_as, source, verdict_of
 from ..results import Results
 from ..running import RunResult
 from .found import ComparedCell, Figure, LeftOut, SideBySide
@@ -29,6 +29,7 @@ def beside_published(
     theirs = source(name)
     criterion = _one_of("criterion", criterion, theirs.criteria, theirs.name)
     measure = _one_of("measure", measure, theirs.measures, theirs.name)
+    theirs = read_as(theirs, criterion, measure)
     wanted = [cell for cell in theirs.cells if (cell.criterion, cell.measure) == (criterion, measure)]
     compared, left_out, met = [], [], set()
     several = theirs.protocol.draws and criterion in results.criteria
