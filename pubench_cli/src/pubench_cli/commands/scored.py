@@ -152,8 +152,11 @@ def prior(
         str | None, typer.Option("--score-col", help="Column of held-out scores to read instead of features.")
     ] = None,
     estimators: Annotated[
-        str | None, typer.Option(help="Estimators to ask, by key: bbe,dedpul. (default: all that can read it)")
+        str | None, typer.Option(help="Estimators to ask, by key: bbe,dedpul. (default: all fast ones that can read it)")
     ] = None,
+    thorough: Annotated[bool, typer.Option("--thorough", help="Run the slow estimators, too (km1, km2: minutes).")] = (
+        False
+    ),
     beta: Beta = 1.0,
     scheme: Annotated[str, typer.Option(help="one-sample: all rows are one draw; two-sample: the unlabeled ones.")] = (
         "one-sample"
@@ -164,7 +167,7 @@ def prior(
     seed: Annotated[int, typer.Option(help="Of folds and resampling.", min=0)] = 0,
     format: PrintFormat = Format.table,
 ) -> None:
-    """Estimate the class prior of a table by every installed estimator, side by side."""
+    """Estimate the class prior of a table: a range by the trusted estimators, and each estimator's, side by side."""
     from ..prior import print_priors
 
     print_priors(
@@ -172,6 +175,7 @@ def prior(
         given,
         score_col=score_col,
         estimators=None if estimators is None else _words(estimators),
+        thorough=thorough,
         scheme=scheme,
         purity=beta,
         seed=seed,
