@@ -77,6 +77,7 @@ def _card_of(subject: Subject, other: Subject | None, asked: Asked) -> Evaluatio
             names=(subject.name, "" if other is None else other.name),
             estimators=asked.estimators,
             resamples=asked.resamples,
+            n_unlabeled=subject.n_unlabeled,
             seed=asked.seed,
         )
 

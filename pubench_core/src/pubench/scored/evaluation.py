@@ -297,7 +297,10 @@ def _notes(rows: ScoredRows, belief: Belief, n_all: int | None) -> list[str]:
         "prior, every share of the positives and every number of positives to expect",
     ]
     if n_all is not None:
-        said.append(f"the {len(rows.unlabeled):,} unlabeled rows here are a random part of all {n_all:,}")
+        said.append(
+            f"the {len(rows.unlabeled):,} unlabeled rows here are a random part of all {n_all:,}, and the others are "
+            "ranked as well as they are; a model's own training rows may not be"
+        )
     if rows.purity == 1:
         said.append("every labeled row is truly positive (purity 1)")
     if belief.prior is None:
