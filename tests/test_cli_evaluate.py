@@ -102,6 +102,15 @@ def test_with_true_labels_oracle_measures_stand_beside_the_others(command: Run) 
     assert not with_truth["measures"]["pauc"]["oracle"]
 
 
+def test_labeled_rows_that_are_negative_by_the_truth_are_pointed_out(command: Run, home: Path) -> None:
+    table = pd.read_csv(home / "scores.csv")
+    table.loc[np.flatnonzero(table.labeled)[:2], "y"] = 0
+    table.to_csv(home / "doubtful.csv", index=False)
+    done = command("evaluate", "doubtful.csv", *FAST, "--truth-col", "y")
+    assert f"warning: 2 of {table.labeled.sum()} labeled rows are negative by the true labels" in done.stdout
+    assert "give --beta 0.9" in done.stdout
+
+
 def test_two_columns_are_compared_on_the_same_rows(command: Run) -> None:
     found = read(command("evaluate", "scores.csv", *FAST, "--compare-col", "other", "--format", "json"))
     pauc = next(d for d in found["comparison"]["differences"] if d["key"] == "pauc")

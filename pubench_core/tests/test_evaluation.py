@@ -385,7 +385,9 @@ def test_a_budget_is_a_share_of_all_rows_and_the_headline_says_what_it_is_estima
     )
     assert (found.decision.rows, found.decision.all_rows) == (100, 500)
     assert found.rows["all_unlabeled"] == 5 * n
-    says = f"Review the top 500 of {5 * n:,} unlabeled rows (estimated from 100 of {n:,} that were held out of training)"
+    says = (
+        f"Review the top 500 of {5 * n:,} unlabeled rows (estimated from 100 of {n:,} that were held out of training)"
+    )
     assert found.headline.startswith(says)
     assert any(f"a random part of all {5 * n:,}" in line for line in found.notes)
     alone = pubench.evaluate(scores, labeled, prior=PRIOR, budget=100, estimators=(), resamples=0)

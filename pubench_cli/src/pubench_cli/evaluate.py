@@ -17,8 +17,7 @@ from pubench_core.errors import RequestError
 from .columns import Column, print_table
 from .console import err, out
 from .machine import print_json
-from .messages import in_flags
-from .scored import Columns, Subject, flags_for_arguments, is_table, subject_of
+from .scored import Columns, Subject, flags_for_arguments, flags_in, is_table, subject_of
 
 #: Columns of printed sentences.
 PAGE = 120
@@ -131,7 +130,7 @@ def print_evaluation(card: Evaluation) -> None:
     console.print(belief_line(card), markup=False)
     console.print(card.headline, markup=False)
     for line in card.warnings:
-        console.print(f"warning: {in_flags(line)}", markup=False)
+        console.print(f"warning: {flags_in(line)}", markup=False)
     _print_cuts((*card.budgets, *card.recalls))
     _print_measures(card)
     print_estimates(card.estimates)

@@ -19,6 +19,7 @@ from .options import Given
 from .progress import stage_progress
 from .scored import Columns, flags_for_arguments, subject_of_table
 
+
 def print_priors(
     path: Path,
     given: Given,

@@ -79,7 +79,7 @@ class Subject:
     """What is evaluated. ``name``: as reports call it; ``rows``: (n,) numbers of the rows, counted from 0.
 
     ``ids``: name of a column -> (n,) texts that a reader sees of the rows. ``prior``, ``scheme``: those of a run; None
-    for a table. ``n_unlabeled``, ``n_labeled``: how many such rows the table of a run has, if others have no score here.
+    for a table. ``n_unlabeled``, ``n_labeled``: how many such rows the table of a run has, if only some have a score.
     """
 
     name: str
@@ -100,9 +100,14 @@ def flags_for_arguments() -> Iterator[None]:
     try:
         yield
     except RequestError as error:
-        text = _GIVEN.sub(lambda found: f"{_FLAGS[found['argument']]} ", str(error))
+        text = flags_in(str(error))
         text = _NAMED.sub(lambda found: _FLAGS[found["argument"]], text, count=1) if _NAMED.match(text) else text
         raise RequestError(text, field=error.field, value=error.value, hint=error.hint) from None
+
+
+def flags_in(text: str) -> str:
+    """A line of the Python functions with flags for arguments: ``purity=0.9`` becomes ``--beta 0.9``."""
+    return _GIVEN.sub(lambda found: f"{_FLAGS[found['argument']]} ", text)
 
 
 def is_table(given: str) -> bool:

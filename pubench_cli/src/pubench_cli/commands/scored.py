@@ -80,7 +80,10 @@ def evaluate(
     html: Annotated[Path | None, typer.Option(help="Write the report card there, as one HTML file.")] = None,
     results: Results = Path("results"),
     resamples: Annotated[
-        int | None, typer.Option(help="Of the comparison, and of pa and pauc. (default: by the number of rows)", min=0, max=100_000)
+        int | None,
+        typer.Option(
+            help="Of the comparison, and of pa and pauc. (default: by the number of rows)", min=0, max=100_000
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the resampling behind intervals.", min=0)] = 0,
     format: PrintFormat = Format.table,
@@ -169,7 +172,8 @@ def prior(
         str | None, typer.Option("--score-col", help="Column of held-out scores to read instead of features.")
     ] = None,
     estimators: Annotated[
-        str | None, typer.Option(help="Estimators to ask, by key: bbe,dedpul. (default: all fast ones that can read it)")
+        str | None,
+        typer.Option(help="Estimators to ask, by key: bbe,dedpul. (default: all fast ones that can read it)"),
     ] = None,
     thorough: Annotated[bool, typer.Option("--thorough", help="Run the slow estimators, too (km1, km2: minutes).")] = (
         False

@@ -230,8 +230,9 @@ def _reviews(card: CardFacts) -> str:
     head = ("review", "positives, if SCAR", "of all positives, if SCAR", "threshold")
     rows = [
         [
-            f"the top {cut.budget:,}" if cut.budget else f"for {100 * (cut.target or 0):g} % recall: "
-            f"{cut.all_rows:,} rows",
+            f"the top {cut.budget:,}"
+            if cut.budget
+            else f"for {100 * (cut.target or 0):g} % recall: {cut.all_rows:,} rows",
             count_of(cut) or ("" if card.contradictions else "needs a prior"),
             between(cut.recall_interval, percent=True) or "needs a prior",
             f"{cut.threshold:.4g}",
@@ -243,8 +244,8 @@ def _reviews(card: CardFacts) -> str:
     how = (
         f"95 % intervals: percentiles of {DRAWS:,} draws. The share of positives above the threshold comes from the "
         "labeled rows there (Jeffreys posterior), the prior from its interval; the number of positives there "
-        "is binomial. They hold under SCAR, and if the prior is right. Infeasible: the prior and the labeled rows imply "
-        "more positives than there are rows. Contradicted: chance does not explain that."
+        "is binomial. They hold under SCAR, and if the prior is right. Infeasible: the prior and the labeled rows "
+        "imply more positives than there are rows. Contradicted: chance does not explain that."
     )
     return f'<h2>What a review would find</h2>{_table(head, rows, (1, 2, 3))}<p class="soft">{escape(how)}</p>'
 

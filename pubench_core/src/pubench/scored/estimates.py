@@ -24,8 +24,8 @@ from .rows import ScoredRows
 APART = 0.1
 #: Which estimates are part of the range of priors.
 RULE = (
-    f"In the range: estimators that are off by at most {APART:g} on average on known shares and warn of nothing. Labels "
-    "that prefer some positives (not SCAR) bias all of them; sixty checked rows need no SCAR (pubench audit)."
+    f"In the range: estimators that are off by at most {APART:g} on average on known shares and warn of nothing. "
+    "Labels that prefer some positives (not SCAR) bias all of them; sixty checked rows need no SCAR (pubench audit)."
 )
 #: Why an estimator without an estimate is left out.
 NONE = "no estimate"

@@ -261,8 +261,8 @@ def _warnings(
         )
     if rows.truth is not None and rows.purity == 1 and (wrong := int((rows.labeled & ~rows.truth).sum())):
         said.append(
-            f"{wrong} of {rows.n_labeled} labeled rows are negative by the true labels, and purity=1 says that all are "
-            f"positive; give purity={1 - wrong / rows.n_labeled:.3g}, or check the two columns"
+            f"{wrong} of {rows.n_labeled} labeled rows are negative by the true labels, and purity=1 says that "
+            f"all are positive; give purity={1 - wrong / rows.n_labeled:.3g}, or check the two columns"
         )
     if line := disagreement(estimates):
         said.append(line)

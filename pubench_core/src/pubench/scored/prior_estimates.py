@@ -97,7 +97,7 @@ def estimate_prior(
         rows = scored_rows(scores, labeled, truth=truth, scheme=scheme, purity=purity, pos_label=pos_label)
         infos = infos_of("scores" if is_scores else "any", estimators, thorough=thorough)
         features = None if is_scores else _features(values)
-        found = tuple(_answers(infos, rows, features, seed, progress))
+        found = tuple(_answers(infos, rows, features, seed, progress or _silent))
         said = disagreement(found)
         return PriorEstimates(
             name=name,
@@ -113,23 +113,27 @@ def estimate_prior(
         )
 
 
+def _silent(_: str) -> None:
+    pass
+
+
 def _answers(
     infos: Sequence[PriorInfo],
     rows: ScoredRows,
     features: FloatArray | None,
     seed: int,
-    progress: Callable[[str], None] | None,
+    say: Callable[[str], None],
 ) -> list[EstimatedPrior]:
     scores: npt.NDArray[np.float64] | None = rows.scores if features is None else None
     found = []
     for number, info in enumerate(infos, 1):
-        if progress is not None:
-            progress(f"estimating by {info.key} ({number} of {len(infos)})")
         if info.inputs == "scores" and scores is None:
             assert features is not None
+            say(f"scoring the rows by logistic regression in {FOLDS} folds")
             scores = held_out_scores(features, rows.labeled, seed)
         read = scores if info.inputs == "scores" else features
         assert read is not None
+        say(f"estimating by {info.key} ({number} of {len(infos)})")
         found.append(asked(info, read[rows.labeled], read[rows.unlabeled], rows, seed))
     return found
 
