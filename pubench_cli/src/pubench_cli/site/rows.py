@@ -66,6 +66,15 @@ class Rows:
         return sorted({name for names in self.studies.values() for name in names})
 
 
+def has_rows(path: Path) -> bool:
+    """Whether a file that can be read has the columns of a file of rows."""
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            return set(_NEEDED) <= set(next(csv.reader(file), []))
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return False
+
+
 def read_rows(path: Path) -> Rows:
     """The runs of a file of rows. Their specs are what the installed plugins make of method, preset and settings.
 
