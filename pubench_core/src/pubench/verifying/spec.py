@@ -59,14 +59,18 @@ def other_model(result: Result, folder: Path) -> Iterator[str]:
 def plan_here(result: Result, data_root: Path) -> Plan:
     """What its spec means under what is installed, with the data of a folder that the record does not choose.
 
-    Raises RequestError, PluginError where it means nothing.
+    Raises RequestError, PluginError where it means nothing, or where a plugin has replaced a function that it calls.
     """
+    from pubench_core.execution.place import packages_called
     from pubench_core.plugins.registry import registry
+    from pubench_core.plugins.replaced import refuse_replaced
     from pubench_core.request import Layer, resolve
 
     spec = result.spec.model_dump(mode="json")
     spec["execution"] |= {"data_root": str(data_root), "encoder": None, "device": "auto"}
-    return resolve([Layer(spec)], registry())
+    plan = resolve([Layer(spec)], registry())
+    refuse_replaced(packages_called(plan))
+    return plan
 
 
 def granted(plan: Plan, result: Result) -> Iterator[str]:
