@@ -26,6 +26,7 @@ from .columns import Column, print_table
 from .console import err, out
 from .machine import print_json
 from .messages import said
+from .out_file import refuse_unwritable
 
 
 @dataclass(frozen=True)
@@ -370,6 +371,8 @@ def print_failures(request: Request, *, as_json: bool) -> None:
 
 def export_study(request: Request, target: Path | None, *, with_scores: bool, as_json: bool) -> None:
     """Writes the archive of a study."""
+    if target is not None:
+        refuse_unwritable(target, device=False)
     folder, plan = planned(request)
     found = looked(request, folder, plan)
     path = target or Path(f"{plan.name}.tar.gz")
