@@ -133,6 +133,17 @@ def read_scores(folder: Path, name: str = SCORES) -> Arrays:
     return arrays
 
 
+def is_whole(path: Path) -> bool:
+    """Whether a file is an archive of arrays, all of which have the checksums that it lists."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            return False
+        with zipfile.ZipFile(path) as archive:
+            return archive.testzip() is None
+    except (OSError, ValueError, EOFError, NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error):
+        return False
+
+
 def _reason(error: Exception) -> str:
     """NumPy takes what is no archive for one of pickled objects, and says how to load it all the same."""
     return error.strerror or str(error) if isinstance(error, OSError) else "it is damaged"
