@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
 import os
+import stat
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -130,20 +133,45 @@ def read_scores(folder: Path, name: str = SCORES) -> Arrays:
     return arrays
 
 
+def is_whole(path: Path) -> bool:
+    """Whether a file is an archive of arrays, all of which have the checksums that it lists."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            return False
+        with zipfile.ZipFile(path) as archive:
+            return archive.testzip() is None
+    except (OSError, ValueError, EOFError, NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error):
+        return False
+
+
 def _reason(error: Exception) -> str:
     """NumPy takes what is no archive for one of pickled objects, and says how to load it all the same."""
     return error.strerror or str(error) if isinstance(error, OSError) else "it is damaged"
 
 
+def refuse_no_file(path: Path) -> None:
+    """Raises OSError for a path that cannot be replaced by a file: a device, a pipe, a folder, or no name at all."""
+    if not path.name:
+        raise FileNotFoundError(errno.ENOENT, "it names no file", str(path))
+    with suppress(FileNotFoundError):
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise FileExistsError(errno.EEXIST, "it is there and no regular file", str(path))
+
+
 def replace_text(path: Path, text: str) -> None:
-    """Replaces a file as a whole: a reader finds the older text or the newer, never half of one."""
+    """Replaces a file as a whole: a reader finds the older text or the newer, never half of one.
+
+    Raises OSError for what is there and no regular file: a device is not to become one.
+    """
+    refuse_no_file(path)
     aside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         aside.write_text(text, encoding="utf-8")
         sync(aside)
         aside.replace(path)
     finally:
-        aside.unlink(missing_ok=True)
+        with suppress(OSError):  # it could not be made, which is raised
+            aside.unlink(missing_ok=True)
 
 
 def sync(path: Path) -> None:
