@@ -73,11 +73,14 @@ def build_problem(
     split, truth, preprocessing = draw_split(plan, opened, root)
     # A copy in the split's random order: what a method holds has neither the order of the file nor the test rows.
     pool = data.x[np.concatenate([split.train.rows, split.validation.rows])]
-    pool = preprocessing.apply(pool, in_place=True)
+    takes_gaps = plan.method.implementation.takes_gaps(plan.method.config)
+    filled = preprocessing.apply(pool, in_place=not takes_gaps)  # estimators of the prior take no gaps
+    preprocessing = preprocessing.keeping_gaps() if takes_gaps else preprocessing
+    pool = preprocessing.apply(pool) if takes_gaps else filled
     test = preprocessing.apply(_gathered(data.x if data.x_test is None else data.x_test, split.test_rows))
     prior_true = true_prior(spec, split, truth.train)
     scorer = plan.backbone.builder(data) if spec.prior_scorer == "backbone" else spec.prior_scorer
-    prior, estimate = _prior(plan, split, pool, prior_true, scorer, root.cache / "estimates")
+    prior, estimate = _prior(plan, split, filled, prior_true, scorer, root.cache / "estimates")
     calibration = calibration_of(plan)
     return Problem(
         opened=opened,
@@ -176,7 +179,7 @@ def _prior(
         scorer=scorer,
         kept=Kept(cache, _code_of(plan.estimator, plan)) if plan.estimator is not None else None,
     )
-    if "prior" in plan.method.requires and found[0] is not None:
+    if "prior" in plan.method.granted and found[0] is not None:
         _refuse_contradiction(plan, found[0], split)
     return found
 

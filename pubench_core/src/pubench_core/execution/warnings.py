@@ -23,7 +23,7 @@ def warnings_of(plan: Plan, problem: Problem, state: State) -> tuple[str, ...]:
     """Lines on the decisions (score above 0) of one state, on rows that are a draw from the population."""
     part = "unlabeled" if "unlabeled" in state.scores else "test"
     lines = list(_one_sided(state))
-    told = problem.prior if "prior" in plan.method.requires or plan.spec.prior != "true" else None
+    told = problem.prior if "prior" in plan.method.granted or plan.spec.prior != "true" else None
     if part in state.scores and told is not None:
         lines += _far_from_prior(part, state.scores[part], _expected_share(problem, part, told), told)
     return tuple(lines)

@@ -127,7 +127,7 @@ def _method(request: Request, registry: Registry, data_key: str) -> MethodChoice
     except ValidationError as error:
         prefix, hint = ("method", "config"), Hint("describe", info.key)
         raise explain(error, implementation.Config, prefix, request.origins, info.key, hint) from None
-    return MethodChoice(info, implementation, config, implementation.requires(config))
+    return MethodChoice(info, implementation, config, implementation.requires(config), implementation.uses(config))
 
 
 def method_class(info: MethodInfo) -> type[AnyMethod]:
