@@ -35,9 +35,12 @@ def open_data(plan: Plan, root: DataRoot) -> OpenedData:
     """The arrays of a plan as a binary problem. Raises RequestError for files that are missing or damaged."""
     table, spec = plan.data.table, plan.spec
     if table is not None:
-        for note in table.notes:
+        notes = table.notes
+        if plan.method.takes_gaps and np.isnan(table.x).any():
+            notes = (*notes, f"but {plan.method.info.key} takes missing numbers as missing")
+        for note in notes:
             root.say(note)
-        return OpenedData(_dataset_of(spec, table), columns=table.columns, notes=table.notes, ids=table.ids)
+        return OpenedData(_dataset_of(spec, table), columns=table.columns, notes=notes, ids=table.ids)
     assert plan.data.source is not None
     opened = open_dataset(plan.data.source, root, preprocess=spec.data.preprocess)
     data = binarize(plan.data.info, opened.data, spec.data)
@@ -73,7 +76,7 @@ def build_problem(
     split, truth, preprocessing = draw_split(plan, opened, root)
     # A copy in the split's random order: what a method holds has neither the order of the file nor the test rows.
     pool = data.x[np.concatenate([split.train.rows, split.validation.rows])]
-    takes_gaps = plan.method.implementation.takes_gaps(plan.method.config)
+    takes_gaps = plan.method.takes_gaps
     filled = preprocessing.apply(pool, in_place=not takes_gaps)  # estimators of the prior take no gaps
     preprocessing = preprocessing.keeping_gaps() if takes_gaps else preprocessing
     pool = preprocessing.apply(pool) if takes_gaps else filled

@@ -40,6 +40,11 @@ class MethodChoice:
         """What the method is given, if it is known."""
         return self.requires | self.uses
 
+    @property
+    def takes_gaps(self) -> bool:
+        """Whether the method is given missing values as they are."""
+        return self.implementation.takes_gaps(self.config)
+
     def new(self) -> AnyMethod:
         """An untrained method."""
         return self.implementation(self.config)

@@ -298,13 +298,10 @@ BASES: dict[str, type[Base]] = {
     "lightgbm": LightGBMBase,
     "xgboost": XGBoostBase,
 }
-_PLACE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+#: How a base of one's own is named.
+PLACE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
 def base_of(name: str, config: dict[str, Any]) -> Base:
-    """The base of this name. Raises ValueError for a name that is none, or a configuration that it does not take."""
-    if name in BASES:
-        return BASES[name](**config)
-    if _PLACE.fullmatch(name):
-        return OwnBase(name, **config)
-    raise ValueError(f"base must be {', '.join(BASES)} or package.module:callable, got {name}")
+    """The base of this name. Raises ValueError for a configuration that it does not take."""
+    return BASES[name](**config) if name in BASES else OwnBase(name, **config)

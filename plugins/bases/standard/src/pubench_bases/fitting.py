@@ -16,7 +16,7 @@ from pubench_core.specs.fields import Field
 from pubench_core.training.run import Run
 from pubench_core.training.views import PUData, PUPart
 
-from .bases import Base, base_of
+from .bases import BASES, PLACE, Base, base_of
 from .models import Model
 
 Array = npt.NDArray[Any]
@@ -38,6 +38,13 @@ class BaseConfig(MethodConfig):
     base_config: dict[str, Any] = Field(
         default_factory=dict, description="hyper-parameters of the base; those not given have its defaults"
     )
+
+    @field_validator("base")
+    @classmethod
+    def _known(cls, given: str) -> str:
+        if given not in BASES and not PLACE.fullmatch(given):
+            raise ValueError(f"base must be {', '.join(BASES)} or package.module:callable, got {given}")
+        return given
 
     @field_validator("base_config")
     @classmethod

@@ -113,7 +113,7 @@ def _categories(runs: Array, codes: Array) -> Categories:
     found.runs, found.codes = runs.reshape(-1, 2), codes
     if (np.diff(found.runs, axis=1) < 1).any() or np.diff(found.runs, axis=1).sum() != len(codes):
         raise ValueError("the codes of the categories are not one for each of their values")
-    if len(codes) and not (-1 <= codes.min() and codes.max() < 256):  # compiled code looks at no bounds
+    if len(codes) and (codes.min() < -1 or codes.max() > 255):  # compiled code looks at no bounds
         raise ValueError("a code of a category is not in 0 to 255")
     return found
 

@@ -9,7 +9,7 @@ def pubench_methods() -> list[MethodInfo]:
         MethodInfo(
             key="naive",
             name="Unlabeled as negative",
-            summary="a classifier of P against U, as if every unlabeled row were negative: what PU learning has to beat",
+            summary="P against U, as if every unlabeled row were negative: the baseline of PU learning",
             family="baseline",
             reference=Reference(
                 authors="Bekker, Davis",

@@ -20,7 +20,7 @@ def pubench_methods() -> list[MethodInfo]:
             ),
             load="pubench_pu_bagging.method:PUBagging",
             devices=("cpu",),
-            follows="the paper's Algorithm 1 with trees in place of its SVM; where a draw would take half of U or more, "
+            follows="the paper's Algorithm 1 with trees in place of its SVM; if a draw would take half of U or more, "
             "half of it is drawn without replacement, so that rows are out of bag",
             presets={
                 "default": Preset(note="200 trees, draws of |P| rows"),
