@@ -30,7 +30,7 @@ def warnings_of(
     """
     part = "unlabeled" if "unlabeled" in state.scores else "test"
     lines = list(_one_sided(state))
-    told = prior if "prior" in plan.method.requires or plan.spec.prior != "true" else None
+    told = prior if "prior" in plan.method.granted or plan.spec.prior != "true" else None
     if part in state.scores and told is not None:
         expected = _expected_share(plan.spec.data.scheme, labeled, part, told)
         lines += _far_from_prior(part, state.scores[part], expected, told)

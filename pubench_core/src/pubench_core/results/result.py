@@ -88,7 +88,7 @@ class CriterionResult(_Compact):
 
     @property
     def alike_warning(self) -> str:
-        """The warning that all rows are decided positive, or all negative (:func:`said_alike`); empty if they are not."""
+        """Warning that all rows are decided positive, or all negative (:func:`said_alike`); empty if they are not."""
         return next((text for text in self.warnings if _ALIKE.match(text)), "")
 
     @property
