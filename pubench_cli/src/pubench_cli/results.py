@@ -23,7 +23,8 @@ def print_result(
 ) -> None:
     """Test measures in percent under each criterion, the chosen one marked; costs; where the record is.
 
-    The first line warns if the selected state decides every row alike. ``more``: prints what there is to say before the record is named.
+    The first line warns if the selected state decides every row alike. ``more``: prints what comes before the record's
+    name.
     """
     console = out()
     if alike := result.chosen.alike_warning:
