@@ -1,7 +1,7 @@
 """Bases: from a validated configuration to a classifier of class 1 against class 0, by name.
 
 ``trees`` (extremely randomized), ``forest`` (random), ``boosting`` and ``logistic`` are scikit-learn's. ``lightgbm``
-and ``xgboost`` need their packages. ``package.module:callable`` is anybody's own: a callable that takes the configuration
+and ``xgboost`` need their packages. ``package.module:callable`` is any other: it takes the configuration
 as keywords and returns a scikit-learn classifier with ``predict_proba``, whose ``fit`` takes ``sample_weight``.
 
 Every base computes in one thread: who has several fits several models at once, and gets the same bits as with one.
