@@ -109,7 +109,8 @@ def _section(
     if not run:
         yield "Missing: no method was run."
         return
-    yield table(COLUMNS, [_cells(cell, lines[cell], runs[cell.method, cell.data]) for cell in run])
+    shown = [(cell, _cells(cell, lines[cell])) for cell in run]
+    yield table(COLUMNS, [(marked(name, runs[cell.method, cell.data]), *rest) for cell, (name, *rest) in shown])
     if reasons := [f"- `{cell.method}`: {why}" for cell in run if (why := _why(cell, lines[cell]))]:
         yield "\n".join(reasons)
     if missing := [cell.method for cell in cells if cell not in lines]:
@@ -117,7 +118,7 @@ def _section(
     yield origin(row for cell in run for row in runs[cell.method, cell.data])
 
 
-def _cells(cell: PublishedCell, line: _Line, rows: Sequence[Any]) -> tuple[str, ...]:
+def _cells(cell: PublishedCell, line: _Line) -> tuple[str, ...]:
     ours, verdict, standing = line
     place = f"{verdict}, {standing}" if verdict in ("above", "below") else standing
     error = standard_error(ours, cell.figure)
@@ -125,7 +126,7 @@ def _cells(cell: PublishedCell, line: _Line, rows: Sequence[Any]) -> tuple[str, 
     here = f"{ours.mean:.2f}{spread}" + (f" !{ours.alike}" if ours.alike else "")
     difference = f"{ours.mean - cell.mean:+.2f}" + ("" if error is None else f" ± {error:.2f}")
     printed = f"{cell.mean:.2f} ± {cell.printed:.2f}"
-    return (marked(f"`{cell.method}`", rows), str(ours.n), here, printed, difference, place)
+    return (f"`{cell.method}`", str(ours.n), here, printed, difference, place)
 
 
 def _why(cell: PublishedCell, line: _Line) -> str:

@@ -92,14 +92,19 @@ def test_a_cell_of_the_protocol_stands_beside_the_published_one_with_the_reason(
     }  # fmt: skip
 
 
-def test_pu_bench_is_compared_by_f1_and_not_by_accuracy() -> None:
+def test_pu_bench_is_compared_by_f1_unless_its_caption_is_followed() -> None:
     made = run(0.8166)
     chosen = made.result.criteria["f1"]
     chosen.measures["test"]["accuracy"] = Measure(value=0.99)
-    (cell,) = beside_published(Results([made]), "pubench2026").cells
-    assert cell.ours.mean == pytest.approx(81.66)
-    with pytest.raises(RequestError, match="unknown measure of PU-Bench 'accuracy'; known: f1"):
-        beside_published(Results([made]), "pubench2026", measure="accuracy")
+    found = beside_published(Results([made]), "pubench2026")
+    assert found.cells[0].ours.mean == pytest.approx(81.66)
+    as_captioned = beside_published(Results([made]), "pubench2026", measure="accuracy")
+    (cell,) = as_captioned.cells
+    assert (cell.ours.mean, cell.theirs.mean, cell.reason) == (pytest.approx(99.0), found.cells[0].theirs.mean, None)
+    assert as_captioned.notes[-1].endswith(
+        "here they are read as accuracy by f1; known reasons are about f1 by f1, and are left out"
+    )
+    assert "here they are read" not in found.notes[-1]
 
 
 def test_a_difference_of_less_than_two_standard_errors_is_matched_and_needs_no_reason() -> None:
@@ -264,9 +269,9 @@ def test_the_lower_value_is_chosen_where_a_criterion_is_better_when_lower(monkey
 
 
 def test_a_criterion_and_a_measure_without_figures_are_refused() -> None:
-    with pytest.raises(RequestError, match="unknown criterion of PU-Bench 'pa'; known: f1"):
+    with pytest.raises(RequestError, match="unknown criterion of PU-Bench 'pa'; known: f1, macro-f1"):
         beside_published(Results([run(0.9)]), "pubench2026", criterion="pa")
-    with pytest.raises(RequestError, match="unknown measure of PU-Bench 'auc'; known: f1"):
+    with pytest.raises(RequestError, match="unknown measure of PU-Bench 'auc'; known: accuracy, f1"):
         beside_published(Results([run(0.9)]), "pubench2026", measure="auc")
     with pytest.raises(RequestError, match="no finished runs"):
         beside_published(Results([]), "pubench2026")

@@ -231,11 +231,13 @@ def _criterion(row: Row, share: float | None) -> CriterionResult:
         name: Measure(value=float(row[name]) / 100) if row[name] else Measure(undefined="the rows have no value")
         for name in MEASURES
     }
+    known = row["epoch"] or any(measure.value is not None for measure in measures.values())
+    if not known:
+        return CriterionResult(oracle=row["criterion_oracle"] == "True", undefined="the rows have no value")
     return CriterionResult(
         oracle=row["criterion_oracle"] == "True",
         value=float(row["criterion_value"]) if row.get("criterion_value") else None,
         epoch=int(row["epoch"]) if row["epoch"] else None,
-        undefined="" if row["epoch"] else "the rows have no epoch",
         warnings=_alike(row, share),
         measures={"test": measures},
     )

@@ -11,7 +11,7 @@ from pubench_core.errors import RequestError, counted, unknown
 
 from ..draws import but_for_config
 from ..grouping import Cell, Grid, grid_of
-from ..published import Figure, PublishedCell, Source, source, verdict_of
+from ..published import Figure, PublishedCell, Source, read_as, source, verdict_of
 from ..results import Results
 from ..running import RunResult
 from .found import ComparedCell, LeftOut, SideBySide
@@ -30,6 +30,7 @@ def beside_published(
     theirs = source(name)
     criterion = _one_of("criterion", criterion, theirs.criteria, theirs.name)
     measure = _one_of("measure", measure, theirs.measures, theirs.name)
+    theirs = read_as(theirs, criterion, measure)
     wanted = [cell for cell in theirs.cells if (cell.criterion, cell.measure) == (criterion, measure)]
     compared, left_out, met = [], [], set()
     several = theirs.protocol.draws > 1 and criterion in results.criteria

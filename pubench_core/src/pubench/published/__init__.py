@@ -9,7 +9,7 @@ import csv
 import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
@@ -118,8 +118,8 @@ class Reason:
 @dataclass(frozen=True)
 class Source:
     """A publication. ``seeds``: runs behind each figure; ``deviation``: times the printed ± is the sample standard
-    deviation. ``criteria``, ``measures``: of which there are figures, the first is the main one. ``note``: what else a
-    reader of a comparison must know.
+    deviation. ``criteria``, ``measures``: by which the figures can be read, the first is the main one. ``note``: what
+    else a reader of a comparison must know.
     """
 
     key: str
@@ -202,6 +202,24 @@ def standing_of(verdict: Verdict | None, reason: Reason | None) -> str:
 def names() -> tuple[str, ...]:
     """The publications of which there are tables."""
     return tuple(_toml("sources.toml"))
+
+
+def read_as(theirs: Source, criterion: str, measure: str) -> Source:
+    """The publication with its figures taken for this measure by this criterion.
+
+    A publication that has figures of them is returned as it is. Otherwise text and figures disagree on what its one
+    table shows: the cells get both names, and reasons, which are about the main reading, are left out.
+
+    >>> tables = read_as(source("pubench2026"), "macro-f1", "accuracy")
+    >>> tables.cells[0].measure, tables.cells[0].mean, tables.reasons
+    ('accuracy', 77.37, ())
+    """
+    if any((cell.criterion, cell.measure) == (criterion, measure) for cell in theirs.cells):
+        return theirs
+    main = theirs.cells[0]
+    note = f"here they are read as {measure} by {criterion}; known reasons are about {main.measure} by {main.criterion}"
+    cells = tuple(replace(cell, criterion=criterion, measure=measure) for cell in theirs.cells)
+    return replace(theirs, cells=cells, reasons=(), note=f"{theirs.note}; {note}, and are left out")
 
 
 @cache
