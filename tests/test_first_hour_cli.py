@@ -328,7 +328,9 @@ def test_a_method_that_reads_true_labels_is_told_that_they_are_hidden(
     words = ("run", "--method", "acme-stone", "--data", "digits", "--no-tracking", "--traceback")
     done = pubench(*words, env={"PYTHONPATH": str(site)})
     line = done.stderr.splitlines()[-1]
-    assert "AttributeError: PUData has no attribute 'y': true labels are hidden from methods. PUData.labeled says" in line
+    assert (
+        "AttributeError: PUData has no attribute 'y': true labels are hidden from methods. PUData.labeled says" in line
+    )
     assert "docs/pages/hidden-labels.md" in line
     assert "acme_stone_method.py, line 9)" in line
     traced = done.stderr.partition("Traceback (most recent call last):")[2]

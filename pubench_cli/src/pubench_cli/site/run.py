@@ -65,7 +65,7 @@ def _print(found: Verification) -> None:
     for problem in found.problems:
         console.print(said(str(problem)), markup=False, soft_wrap=True)
     for what, count in Counter(found.unchecked.values()).items():
-        console.print(f"not checked: rows and reruns of {counted(count, 'run')}: {what}", markup=False, soft_wrap=True)
+        console.print(f"not checked as a whole: {counted(count, 'run')}: {what}", markup=False, soft_wrap=True)
     for one in found.again:
         same = "the same scores to the last bit" if one.identical else f"test measures within {one.largest:.4g}"
         if one.other_epochs:
