@@ -7,7 +7,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from pubench_core.plugins.events import EpochFinished, RunStarted
 
@@ -81,6 +89,17 @@ def data_progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
             err().print(f"{label}: {done} of {total}, {rate:.0f}/s, {left // 60}:{left % 60:02d} left", markup=False)
 
     yield advance
+
+
+@contextmanager
+def stage_progress() -> Iterator[Callable[[str], None]]:
+    """What runs now: one line on a terminal, redrawn in place and gone at the end; elsewhere a line per stage."""
+    if not sys.stderr.isatty():
+        yield lambda line: err().print(line, markup=False)
+        return
+    with Progress(TextColumn("{task.description}"), TimeElapsedColumn(), console=err(), transient=True) as progress:
+        task = progress.add_task("", total=None)
+        yield lambda line: progress.update(task, description=line, refresh=True)
 
 
 @contextmanager

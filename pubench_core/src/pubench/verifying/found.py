@@ -24,7 +24,8 @@ class Again:
     """A run carried out again without a problem.
 
     ``identical``: every score is the same bits; ``largest``: difference of a measure; ``other_epochs``: criteria that
-    chose another epoch now, whose measures were not compared.
+    chose another epoch now, whose measures were not compared; ``recorded_better``: whether the record has the higher
+    test accuracy, None if both have the same.
     """
 
     run_id: str
@@ -32,6 +33,7 @@ class Again:
     largest: float
     seconds: float
     other_epochs: tuple[str, ...] = ()
+    recorded_better: bool | None = None
 
 
 @dataclass(frozen=True)

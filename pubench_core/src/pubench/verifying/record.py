@@ -16,7 +16,7 @@ from .folder import wrong_files
 from .found import Problem
 from .rows import Draws, other_rows
 from .scores import other_measures
-from .spec import believed, granted, impossible_epochs, other_spec, plan_here, told
+from .spec import believed, granted, impossible_epochs, other_model, other_spec, plan_here, told
 
 
 @dataclass
@@ -46,6 +46,7 @@ class Look:
         if folder.resolve().name != result.run_id:
             yield f"its folder is called {shortened(folder.resolve().name)}"
         yield from wrong_files(folder, result, self.sums)
+        yield from other_model(result, folder)
         yield from self._missing_scores(record)
         yield from other_spec(result, folder)
         yield from impossible_epochs(result)
@@ -72,7 +73,7 @@ class Look:
                 yield str(error)
                 return
             self.derived += 1
-            yield from other_measures(plan, result, arrays, self._note)
+            yield from other_measures(plan, result, arrays)
             if digest is not None and not changed:
                 yield from other_rows(plan, result, arrays, self._draws, self.say)
 

@@ -17,6 +17,11 @@ def packages_of(plan: Plan) -> frozenset[str]:
     return frozenset(part.info.package for part in chosen if part is not None) - {"pubench_core"}
 
 
+def packages_called(plan: Plan) -> frozenset[str]:
+    """:func:`packages_of` with those of the metrics that measure it."""
+    return packages_of(plan) | {metric.info.package for metric in plan.metrics.values()}
+
+
 def raised_at(error: BaseException, packages: Collection[str]) -> str:
     """``pubench_nnpu/method.py, line 57``: the innermost line of these packages; empty where none is on the way."""
     found = ""

@@ -127,14 +127,22 @@ class PUData(PUPart):
         prior: float | None,
         unlabeled_prior: float | None = None,
         truth: Tensor | None,
+        categories: tuple[tuple[int, int], ...] = (),
     ) -> None:
         """``granted``: what of {"prior", "truth"} is kept here at all. ``unlabeled_prior``: by default ``prior``."""
         super().__init__(features, instance, labeled, scheme)
+        #: (first, stop) of each run of features that are the one-hot values of one category: above 0 is the row's.
+        self.categories = categories
         self.validation = validation
         believed = prior if unlabeled_prior is None else unlabeled_prior
         self._prior = prior if "prior" in granted else None
         self._unlabeled_prior = believed if "prior" in granted else None
         self._truth = truth if "truth" in granted else None
+
+    @property
+    def knows_prior(self) -> bool:
+        """Whether ``prior`` and ``unlabeled_prior`` can be read."""
+        return self._prior is not None
 
     @property
     def prior(self) -> float:

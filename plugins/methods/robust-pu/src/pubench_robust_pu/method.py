@@ -6,7 +6,9 @@ get weights that fall with their hardness, and the network learns P against U un
 Thresholds grow from episode to episode, by number alone: easy rows first. An epoch is an episode. Follows the official
 code; positives among U stay hard, and so count little. Differs in that no true label is read: the state of the
 pre-training is chosen by the nnPU risk of the validation part. Differs also in convex pacing, which stays where it
-ends, and in the momentum of weights, which goes by row. Where all weights of a batch are nearly 0, the step is too.
+ends, and in the momentum of weights, which goes by row. When all weights of a batch are nearly 0, the step is too.
+Officially the pre-training has the sigmoid loss and gradient ascent, and none of its epochs is a candidate; Wang et
+al. minimize the logistic loss with ``correction = clamp``, and both benchmarks choose among those epochs too.
 """
 
 from __future__ import annotations

@@ -67,8 +67,8 @@ def pubench_methods() -> list[MethodInfo]:
                 ),
                 "table": Preset(
                     values={"surrogate": "logistic", "patience": None},
-                    note="for a table of your own: works at priors from .02 to .98, where the sigmoid loss, "
-                    "the default elsewhere, can decide all rows alike (benchmarks/results/own-tables.csv, own-priors.csv)",
+                    note="the default on a table of your own: far from a prior of 1/2 the sigmoid loss can decide all "
+                    "rows alike, the logistic one did not (benchmarks/results/own-tables.csv and own-priors.csv)",
                 ),
                 "quick": Preset(
                     values={"epochs": 5, "patience": None},
