@@ -129,6 +129,18 @@ def pubench_methods() -> list[MethodInfo]:
                     "each with new weights and a new optimizer, that holds for r = .3 and their four data sets (any "
                     "other has Letter's). Signs, logits and batches are the paper's",
                 ),
+                "table": Preset(
+                    values={
+                        "pre_training": 40,
+                        "pre_training_lr": 3e-4,
+                        "pre_training_selectable": True,
+                        "surrogate": "logistic",
+                        "patience": None,
+                    },
+                    note="the default on a table of your own: nnPU as in its preset table, whose epochs can be chosen "
+                    "too. If few rows are labeled, the episodes decide every row negative, in a poor order "
+                    "(benchmarks/results/own-tables.csv)",
+                ),
                 "quick": Preset(
                     values={
                         "pre_training": 10,
