@@ -57,7 +57,7 @@ def subject(plugins: Registry, key: str) -> Subject:
         ("counts", "scoring-changes-nothing", "scoring changed scored"),
         ("borrows", "scoring-changes-nothing", "has no attribute 'center'"),
         ("hoards", "earlier-runs", "a run of another seed in between"),
-        ("wraps", "finite-scores", "returned scores as Wrapped; a torch.Tensor is right"),
+        ("wraps", "finite-scores", "must return scores as a torch.Tensor, got Wrapped"),
     ],
 )
 def test_a_broken_promise_is_noticed(plugins: Registry, key: str, check: str, word: str) -> None:

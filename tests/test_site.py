@@ -449,11 +449,7 @@ def test_a_site_is_replaced_as_a_whole_or_not_at_all(
         (["nowhere"], "nowhere is not there; a folder of records or a file of rows (.csv) is right"),
         (["other.csv"], "other.csv is no file of rows: it lacks the column method"),
         (["empty"], "no finished run is in empty"),
-        (
-            ["rows"],
-            "no finished run is in rows, so there is nothing to publish; files of rows must be named themselves: "
-            "rows/study-one.csv and 1 more",
-        ),
+        (["rows"], "nothing to publish; files of rows must be named themselves: rows/study-one.csv and 1 more"),
         (["results", "--out", "taken"], "taken is there and is no site of pubench, so it is left alone"),
         (["results", "--measure", "acuracy"], "unknown measure on test rows 'acuracy'; did you mean 'accuracy'?"),
         (["results", "--criterion", "f2"], "unknown criterion 'f2'"),

@@ -75,11 +75,14 @@ def _artifacts(text: str) -> list[str]:
 
 
 OPTIONS: tuple[SpecOption, ...] = (
-    SpecOption("--method", ("method", "key"), "Method key.", RUN, completes="method"),
+    SpecOption(
+        "--method", ("method", "key"), "Method key. (required, unless a run file names it)", RUN, completes="method"
+    ),
     SpecOption(
         "--data",
         ("data", "key"),
-        "Data set key, or a table of your own (.csv, .tsv, .xlsx, .parquet, .npz).",
+        "Data set key, or a table of your own: .csv, .tsv, .xlsx, .parquet or .npz. "
+        "(required, unless a run file names it)",
         LABELS,
         completes="dataset",
     ),

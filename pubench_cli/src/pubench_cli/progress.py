@@ -21,12 +21,17 @@ from pubench_core.plugins.events import EpochFinished, RunStarted
 
 from .console import err
 
+#: Seconds between two lines about the epochs of a stage.
+BETWEEN_LINES = 30.0
 #: Room for stage, epochs, criterion and time beside the bar of a narrow terminal.
 BESIDE_THE_BAR = 48
 
 
 class PlainLines:
-    """One line when training starts and one per epoch."""
+    """A line when training starts, one for the first epoch of each stage, and one every 30 seconds after it."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, float] = {}  # stage -> when its last line was printed
 
     def pubench_run_started(self, event: RunStarted) -> None:
         assert event.data is not None  # a display gets everything
@@ -41,6 +46,10 @@ class PlainLines:
         )
 
     def pubench_epoch_finished(self, event: EpochFinished) -> None:
+        now = time.monotonic()
+        if event.stage in self._said and now - self._said[event.stage] < BETWEEN_LINES:
+            return
+        self._said[event.stage] = now
         print(
             f"{event.stage} {event.in_stage}/{event.stage_epochs}  {_criterion(event)}  "
             f"{event.seconds + event.evaluation_seconds:.1f} s/epoch  {_remaining(event)} left",
@@ -53,6 +62,7 @@ class LiveLine(PlainLines):
     """Stage, epoch, criterion and remaining time, redrawn in place."""
 
     def __init__(self, progress: Progress) -> None:
+        super().__init__()
         self._progress = progress
         self._tasks: dict[str, TaskID] = {}
 

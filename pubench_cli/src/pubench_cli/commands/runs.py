@@ -6,6 +6,7 @@ What they do is in the modules of their names. A search of hyper-parameters is i
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -47,6 +48,12 @@ def run(
             "--force", help="Run although a result is stored; the older record is kept.", rich_help_panel=MACHINE
         ),
     ] = False,
+    traceback: Annotated[
+        bool,
+        typer.Option(
+            "--traceback", help="Print the traceback if the run fails; its record has it too.", rich_help_panel=MACHINE
+        ),
+    ] = False,
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -61,10 +68,11 @@ def run(
 
     With --format json, an error is an object on stdout as well: {"error": ..., "field": ..., "exit_code": ...}.
     """
-    from ..run import run_once
+    from ..run import run_once, shown_traceback
 
     as_json = format is Format.json
-    run_once(given, sets=set_ or [], config=config, force=force, dry_run=dry_run, as_json=as_json, seeds=seeds)
+    with shown_traceback() if traceback else nullcontext():
+        run_once(given, sets=set_ or [], config=config, force=force, dry_run=dry_run, as_json=as_json, seeds=seeds)
 
 
 @takes(

@@ -51,6 +51,8 @@ def verify(
     are found in this way only. ``data_root``: folder of data files, by default ``PUBENCH_DATA``, else that in the
     user's cache, never one that a record names. ``progress``: called with a line about each thing worth saying.
 
+    A run whose data are not here is no problem: it is in ``unchecked``, with what is missing.
+
     Raises InvalidRequest (a ValueError) for a folder without records, or numbers out of bounds.
 
     >>> import pubench
@@ -71,7 +73,7 @@ def verify(
     look = Look(root, sums, say)
     problems = [*problems, *apart, *(problem for record in records for problem in look.at(record))]
     bad = {problem.of for problem in problems}
-    sound = [record for record in records if record.result.run_id not in bad]
+    sound = [record for record in records if record.result.run_id not in bad | look.missing.keys()]
     drawn = random.SystemRandom() if seed is None else random.Random(seed)  # nobody can foresee the first
     again = []
     for record in drawn.sample(sound, min(rerun, len(sound))):
@@ -87,7 +89,8 @@ def verify(
         if chance < SIGNIFICANT:
             problems.append(Problem(place.name, f"{words}: that is no rounding"))
     if rerun and not sound:
-        notes.append("no run is carried out again: every record has a problem already")
+        why = "data are not here" if look.missing.keys() - bad else "every record has a problem already"
+        notes.append(f"no run is carried out again: {why}")
     return Verification(
         folder=place,
         records=len(records),
@@ -96,6 +99,7 @@ def verify(
         problems=tuple(problems),
         notes=tuple(notes),
         again=tuple(again),
+        unchecked=look.missing,
     )
 
 
