@@ -90,8 +90,10 @@ def blocks(model: Model, tests: list[Comparison]) -> dict[str, str]:
     )
     lines = [
         *textwrap.wrap(
-            f"{methods} methods on Spambase ({model.settings[0].words}), PU-Bench's protocol: test measures at the "
-            f"epoch that {model.criterion_name(model.criterion)} chose, mean ± sample standard deviation over seeds. "
+            f"{methods} methods on Spambase ({model.settings[0].words}), PU-Bench's protocol as its code has "
+            "it ([its text](docs/pages/published.md#where-pu-benchs-text-and-code-differ) differs): test measures at "
+            f"the epoch that {model.criterion_name(model.criterion)} chose, mean ± sample standard deviation over "
+            "seeds. "
             "`benchmarks/readme_report.py` makes figure and table of [the rows of the studies](benchmarks/results), as "
             "`pubench study report` does of records; a row names its run and its commit, and `pubench run --method "
             "nnpu --data spambase --preset pubench --c 0.1 --set validation.fraction=0.01 --select f1` is one of them; "

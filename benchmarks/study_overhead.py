@@ -1,6 +1,6 @@
 """What a study costs beside its runs: per run and worker, and to find a finished plan finished.
 
-    python benchmarks/study_overhead.py PART benchmarks/results/study-overhead-PART.csv
+    python benchmarks/study_overhead.py PART benchmarks/results/overhead-study-PART.csv
 
 ``trivial``: 200 runs of a method without a network on digits, two workers. ``mnist``: 50 runs of nnPU on MNIST, one
 epoch each, two workers. Overhead is what a worker's time has beside ``seconds.total`` of its runs, start-up apart.

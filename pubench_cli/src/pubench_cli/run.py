@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from contextlib import ExitStack, redirect_stdout
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from pathlib import Path
 
 import yaml
 
-from pubench_core.errors import RecordError, RequestError
+from pubench_core.errors import PubenchError, RecordError, RequestError, visible
 from pubench_core.execution.run import Outcome, execute
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, Plan, read_yaml, resolve
@@ -27,6 +28,17 @@ from .results import print_result
 def say(text: str) -> None:
     """A line on stderr."""
     err().print(said(text), markup=False)
+
+
+@contextmanager
+def shown_traceback() -> Iterator[None]:
+    """Prints the traceback of an error that is no wrong request, on stderr, before the line that every error has."""
+    try:
+        yield
+    except PubenchError as error:
+        if not isinstance(error, RequestError):
+            print(visible("".join(traceback.format_exception(error.__cause__ or error))), end="", file=sys.stderr)
+        raise
 
 
 def run_once(

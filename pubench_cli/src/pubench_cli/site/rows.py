@@ -66,6 +66,15 @@ class Rows:
         return sorted({name for names in self.studies.values() for name in names})
 
 
+def has_rows(path: Path) -> bool:
+    """Whether a file that can be read has the columns of a file of rows."""
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            return set(_NEEDED) <= set(next(csv.reader(file), []))
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return False
+
+
 def read_rows(path: Path) -> Rows:
     """The runs of a file of rows. Their specs are what the installed plugins make of method, preset and settings.
 
@@ -222,11 +231,13 @@ def _criterion(row: Row, share: float | None) -> CriterionResult:
         name: Measure(value=float(row[name]) / 100) if row[name] else Measure(undefined="the rows have no value")
         for name in MEASURES
     }
+    known = row["epoch"] or any(measure.value is not None for measure in measures.values())
+    if not known:
+        return CriterionResult(oracle=row["criterion_oracle"] == "True", undefined="the rows have no value")
     return CriterionResult(
         oracle=row["criterion_oracle"] == "True",
         value=float(row["criterion_value"]) if row.get("criterion_value") else None,
         epoch=int(row["epoch"]) if row["epoch"] else None,
-        undefined="" if row["epoch"] else "the rows have no epoch",
         warnings=_alike(row, share),
         measures={"test": measures},
     )

@@ -56,7 +56,8 @@ class Trained:
     """What training left behind: the method in its chosen state, per criterion its epoch and state, the costs.
 
     ``samples``: rows that a generative method drew, (n, *shape) by name; empty where none are kept.
-    ``training``: state -> scores of the training part; empty where they are not kept.
+    ``training``: state -> scores of the training part; empty where they are not kept. ``warnings``: what the method
+    said of its training.
     """
 
     method: AnyMethod
@@ -69,6 +70,7 @@ class Trained:
     memory: PeakMemory
     samples: dict[str, npt.NDArray[np.float32]]
     training: dict[str, FloatArray]
+    warnings: tuple[str, ...] = ()
 
     @property
     def scores(self) -> dict[str, dict[str, FloatArray]]:
@@ -101,7 +103,7 @@ def train(
     build = plan.backbone.builder(problem.data)
     with isolated(0, torch.device("cpu")):
         build(1)  # a network that does not fit the data is refused before the run is announced
-    data = problem.view(plan.method.requires)
+    data = problem.view(plan.method.granted)
     with isolated(torch_seed(spec.seed, "check"), device):
         method.check(data)
     started_at = time.perf_counter()
@@ -124,6 +126,7 @@ def train(
         memory=memory.read(),
         samples=samples,
         training=training,
+        warnings=tuple(run.warnings),
     )
 
 

@@ -143,7 +143,8 @@ def _method(request: Request, registry: Registry, data: DataChoice) -> tuple[Met
     except ValidationError as error:
         prefix, hint = ("method", "config"), Hint("describe", info.key)
         raise explain(error, implementation.Config, prefix, request.origins, info.key, hint) from None
-    return MethodChoice(info, implementation, config, implementation.requires(config)), preset
+    method = MethodChoice(info, implementation, config, implementation.requires(config), implementation.uses(config))
+    return method, preset
 
 
 def method_class(info: MethodInfo) -> type[AnyMethod]:

@@ -7,9 +7,12 @@ and the natural break between two classes of trends gives pseudo-labels. A fresh
 is negative, then the pseudo-labels count more from epoch to epoch, and confident predictions of weak views are the
 labels of strong ones. No class prior is needed.
 Follows the official code: consecutive differences, where the paper has all ordered pairs; one repetition of the break,
-without the steepest rows, where it is above 0; the schedule of the learning rate, 7/16 of a cosine over the second
-stage in both stages. Differs in that class 1 is the positive one, and in that the average scores all of U as it is,
-where the official loader drops the last rows and augments. Fewer than two distinct trends make all of U negative.
+without the steepest rows, if it is above 0; the schedule of the learning rate, 7/16 of a cosine over the second stage.
+Officially the first stage, which has 15/25 of the second's steps, is on the same cosine and ends at .68 of the rate.
+Here its cosine has that length in proportion to its own steps. Wang et al. raise its rate from 0 instead
+(``trend_warm_up = 1``). Differs in that class 1 is the positive one, and in that the average scores all of U as it is,
+while the official loader drops the last rows and augments. Strong views of P, which have no loss in the second stage,
+are left out of its batches. Fewer than two distinct trends make all of U negative.
 """
 
 from __future__ import annotations
@@ -79,6 +82,15 @@ class Config(TrainingConfig):
     operations: Literal["randaugment", "gray", "mri"] = Field(
         "randaugment", description="what strong views of images get; mri: images are not cropped either"
     )
+
+
+class Views(NamedTuple):
+    """Weak and strong views of P and U in one batch, or their logits; strong ones are None without augmentation."""
+
+    p: Tensor
+    u: Tensor
+    u_strong: Tensor | None = None
+    p_strong: Tensor | None = None
 
 
 class Losses(NamedTuple):
@@ -185,9 +197,8 @@ class HolisticPU(Method[Config]):
         for epoch in run.epochs(c.epochs, stage="pseudo-labels"):
             share = (epoch.in_stage / c.epochs) ** c.growth
             for p, u in run.paired_batches(steps=steps):
-                p_weak, u_weak, *strong = self._logits(self._views(p.x, u.x, run)[: 3 if c.augment else 2])
-                u_strong = strong[0] if strong else None
-                losses = pseudo_label_losses(p_weak, u_weak, u_strong, pseudo[u.row], share, c.threshold)
+                z = self._logits(self._views(p.x, u.x, run)._replace(p_strong=None))
+                losses = pseudo_label_losses(z.p, z.u, z.u_strong, pseudo[u.row], share, c.threshold)
                 run.step(torch.stack(losses).sum(), optimizer, report=losses._asdict())
                 schedule.step()
 
@@ -203,8 +214,8 @@ class HolisticPU(Method[Config]):
         )
         for _ in run.epochs(epochs, stage="trends", selectable=False, patience=None):
             for p, u in run.paired_batches(steps=steps):
-                p_weak, u_weak, *strong = self._logits(self._views(p.x, u.x, run))
-                run.step(trend_loss([p_weak, *strong[1:]], u_weak, c.smoothing), optimizer)
+                z = self._logits(self._views(p.x, u.x, run))
+                run.step(trend_loss([z.p] if z.p_strong is None else [z.p, z.p_strong], z.u, c.smoothing), optimizer)
                 schedule.step()
                 teacher.update_parameters(self.net)
             history.append(run.scores(lambda x: teacher(x).softmax(dim=1)[:, 1], data.unlabeled_rows))
@@ -216,25 +227,26 @@ class HolisticPU(Method[Config]):
         optimizer = run.optimizer([{"params": weights}, {"params": rest, "weight_decay": 0.0}], nesterov=True)
         return optimizer, LambdaLR(optimizer, lambda step: lr_factor(step, steps, rising))
 
-    def _views(self, p: Tensor, u: Tensor, run: Run[Config]) -> list[Tensor]:
-        """Weak views of P and U, strong views of U and P; P and U as they are where nothing is augmented."""
+    def _views(self, p: Tensor, u: Tensor, run: Run[Config]) -> Views:
         c = self.config
         if not c.augment:
-            return [p, u]
+            return Views(p, u)
         if p.dim() != 4:
             weak = [run.weak(x, **WEAK_VECTOR) for x in (p, u)]
-            return [*weak, *(run.strong(x, **STRONG_VECTOR) for x in (u, p))]
+            return Views(*weak, *(run.strong(x, **STRONG_VECTOR) for x in (u, p)))
         moved: dict[str, Any] = {**({} if c.flip else {"flip": False}), **({"pad": 0} if c.operations == "mri" else {})}
         first, *others = OPERATIONS[c.operations]
         weak = [run.weak(x, **moved) for x in (p, u)]
         changed = [run.strong(x, **moved, **first) for x in (u, p)]
         for change in others:
             changed = [run.strong(x, flip=False, pad=0, **change) for x in changed]
-        return [*weak, *changed]
+        return Views(*weak, *changed)
 
-    def _logits(self, views: list[Tensor]) -> list[Tensor]:
+    def _logits(self, views: Views) -> Views:
         """(n, 2) logits of each view, from one forward pass: batch norm sees P and U together."""
-        return list(self.net(torch.cat(views)).split([len(view) for view in views]))
+        shown = [view for view in views if view is not None]
+        logits = iter(self.net(torch.cat(shown)).split([len(view) for view in shown]))
+        return Views._make(None if view is None else next(logits) for view in views)
 
     def decision_function(self, x: Tensor) -> Tensor:
         negative, positive = self.net(x).unbind(dim=1)

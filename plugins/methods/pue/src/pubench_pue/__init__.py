@@ -38,8 +38,8 @@ def pubench_methods() -> list[MethodInfo]:
                     },
                     note="no official code is known. alpha = 15, the paper's recommendation, and Adam with 1e-3 are "
                     "from a re-implementation (TimoM99/PUBiasCalibration); the rest is the default. alpha does not "
-                    "carry over: there it weighs a sum over the whole training set, here one over a batch, which makes it "
-                    "n / batch_size times weaker next to the mean cross-entropy. The re-implementation's deep variant "
+                    "carry over: there it weighs a sum over the whole training set, here one over a batch: n / "
+                    "batch_size times weaker next to the mean cross-entropy. The re-implementation's deep variant "
                     "compares the sum of a batch with the count of the whole set, which is another loss",
                 ),
                 "pubench": Preset(

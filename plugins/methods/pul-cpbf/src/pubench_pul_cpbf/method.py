@@ -3,7 +3,7 @@
 Paper: Li, Dai, Feng, Li, Wang, Ouyang, ICML 2024. Official code: not public.
 K weak classifiers answer whether the posterior p(y = 1 | x) is above a_1 < ... < a_K: each minimizes a risk of P and
 U whose weights put its boundary there. Their votes put every unlabeled row between two boundaries, and its label is
-drawn between these, once. A fresh network learns P as positive and U by a mixture of that label and its own sharpened
+drawn between these, once. A final network learns P as positive and U by a mixture of that label and its own sharpened
 opinion; where it is sure of a weak view, that is the label of the strong one.
 Follows the paper's method as its card has it. The weak classifiers are trained on the same batches, in one pass over
 the data for all. The boundary is the first whose classifier votes negative, so that inconsistent votes have a label in
@@ -13,6 +13,10 @@ is one network with weights that put its boundary elsewhere. Here no label of U 
 The weight of the network's own decision rises with the epochs, as in that code: at 1/2 from the start, as in its later
 revision, the target of a row that the network takes for positive is 1/2 or more whatever the label, which then cannot
 move any decision.
+The final network is fresh, or goes on from the weak classifier whose boundary is nearest to 1/2, as PU-Bench's does
+(``start``). P weighs 1 and U ``weight_unlabeled`` w: under labels whose means are the posteriors, a row is decided
+positive from a posterior of (w / 2) / (1 / (2 pi) + w) on, .2 for pi = .4 and w = .85. A fresh network can therefore
+call every row positive at first. A low threshold then makes all strong views positive too, and it stays so.
 Boundaries near 0 or 1 may have constant classifiers: then a whole interval is empty, and that is valid.
 """
 

@@ -3,7 +3,8 @@
 Paper: Chen, Chen, Chen, Yuan, Gong, Chen, Wang, ICML 2020. Official code: TAMU-VITA/Self-PU.
 Two students learn with the nnPU risk. From time to time each takes the unlabeled rows of which it is surest as clean
 rows, whose entropy it lowers; for the others, weights of the risk and of the entropy are calibrated by a virtual step.
-Later, teachers (averages of the students) and the other student are followed too. The result is the best of the four.
+Later, teachers (averages of the students) and the other student are followed too, and teachers choose the clean rows.
+The result is the best of the four.
 Follows the official training loop. The distance to the teacher is that of probabilities: the official softmax over a
 single output makes it 0. The distance to the other student counts in batches of noisy rows, where it is below a share
 of the batch's PU loss as it is minimized: that is what the reference vectors have, and clean rows have no such loss.
