@@ -38,19 +38,22 @@ LABELED, UNLABELED = 200, 2800
 PRIORS = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.98)
 TREES = "bagged-trees"
 
-LOGISTIC = {"surrogate": "logistic"}
+SIGMOID, LOGISTIC = {"surrogate": "sigmoid"}, {"surrogate": "logistic"}
 PAIRED = {"batching": "paired"}
-#: Method -> settings that are compared; the first are the defaults.
+#: Robust-PU's preset for users' tables, and what it replaces.
+ROBUST = {"pre_training": 40, "pre_training_lr": 3e-4, "pre_training_selectable": True}
+ROBUST_AS_WAS = {"pre_training": 20, "pre_training_lr": 1e-4, "pre_training_selectable": False}
+#: Method -> settings that are compared, beside its defaults.
 VARIANTS: dict[str, list[dict[str, Any]]] = {
-    "nnpu": [{}, LOGISTIC, {**LOGISTIC, **PAIRED}],
-    "upu": [{}, LOGISTIC, {**LOGISTIC, **PAIRED}],
-    "nnpu-ga": [{}, LOGISTIC, {**LOGISTIC, **PAIRED}],
+    "nnpu": [SIGMOID, LOGISTIC, LOGISTIC | PAIRED],
+    "upu": [SIGMOID, LOGISTIC],
+    "nnpu-ga": [SIGMOID, LOGISTIC],
     "count-loss": [{}],
     "vpu": [{}],
     "pusb": [{}],
     "dist-pu": [{"warm_up": 20}],
-    "robust-pu": [{"epochs": 5}, {"epochs": 5, **LOGISTIC}],
-    "self-pu": [{}],
+    "robust-pu": [{"epochs": 5} | ROBUST_AS_WAS | SIGMOID, {"epochs": 5} | ROBUST | LOGISTIC],
+    "self-pu": [SIGMOID, LOGISTIC],
 }
 
 

@@ -120,6 +120,30 @@ def test_weights_are_those_of_the_rows_before_the_episode(monkeypatch: pytest.Mo
         assert (torch.bincount(shown, minlength=len(weights[0])) == 2).all()  # both inner epochs are whole passes
 
 
+def test_in_pairs_of_batches_the_means_of_p_and_u_are_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected: list[torch.Tensor] = []
+    losses: list[torch.Tensor] = []
+    cross_entropy, step = robust.weighted_cross_entropy, Run.step
+
+    def noted(scores: torch.Tensor, labeled: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+        assert int(labeled.sum()) == 16
+        assert len(labeled) == 32
+        each = weights * torch.nn.functional.softplus(torch.where(labeled, -scores, scores))
+        expected.append((each[labeled].mean() + each[~labeled].mean()).detach())
+        return cross_entropy(scores, labeled, weights)
+
+    def stepped(run: Run[Config], loss: torch.Tensor, *rest: Any, report: Any, **more: Any) -> None:
+        if "weight" in report:
+            losses.append(loss.detach())
+        step(run, loss, *rest, report=report, **more)
+
+    monkeypatch.setattr(robust, "weighted_cross_entropy", noted)
+    monkeypatch.setattr(Run, "step", stepped)
+    trained(*SHORT, "batching=paired", "batch_size=16", "steps_per_epoch=3", "mechanism.c=0.3")
+    assert len(losses) == 3 * 2 * 3  # episodes, passes, steps
+    torch.testing.assert_close(torch.stack(losses), torch.stack(expected))
+
+
 def test_the_pre_trainings_state_is_the_one_of_least_validation_risk(monkeypatch: pytest.MonkeyPatch) -> None:
     offered: list[float] = []
     states: list[dict[str, torch.Tensor]] = []
@@ -179,6 +203,7 @@ def test_without_pre_training_weights_come_from_the_first_network() -> None:
 
 OPTIONS = (
     "surrogate=logistic",
+    "batching=paired",
     "pacing=concave",
     "hardness=brier",
     "weighting=cauchy",
@@ -245,10 +270,11 @@ def test_wang_et_als_passes_over_u_are_episodes_of_100_steps(data: str, rows: in
     Config(**values)
 
 
-def test_wang_et_al_pre_train_with_the_loss_of_their_nnpu() -> None:
+def test_wang_et_al_have_the_loss_and_the_batches_of_their_nnpu() -> None:
     (nnpu,) = [info for info in registry().infos(MethodInfo) if info.key == "nnpu"]
     for values in (nnpu.presets["wang"].resolve("letter"), preset("wang", "letter")):
-        assert (values["surrogate"], values["correction"]) == ("logistic", "clamp")
+        found = (values["surrogate"], values["correction"], values["batching"])
+        assert found == ("logistic", "clamp", "paired")
 
 
 @pytest.mark.parametrize("name", ["pubench", "official", "wang", "quick"])

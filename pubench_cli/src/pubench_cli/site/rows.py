@@ -13,6 +13,7 @@ from typing import Any
 from pubench.running import RunResult
 from pubench_core.errors import PluginError, RequestError, shortened
 from pubench_core.plugins.registry import registry
+from pubench_core.request.identity import ENGINE_REVISION
 from pubench_core.results import (
     Code,
     CriterionResult,
@@ -96,6 +97,12 @@ def read_rows(path: Path) -> Rows:
         except (ValueError, IndexError) as error:
             raise RequestError(f"{path}: the rows of run {run_id} cannot be read: {shortened(str(error))}") from error
     notes.append(WHOLE_RUNS)
+    older = sum(mine[0].get("revision") != str(ENGINE_REVISION) for mine in by_run.values())
+    if older:
+        notes.append(
+            f"{path.name}: {older} of {len(by_run)} runs are of another engine revision than {ENGINE_REVISION}, or of "
+            "an unknown one"
+        )
     if specs.other:
         notes.append(
             f"{path.name}: what is installed reads {len(specs.other)} of {len(by_run)} runs under another id; the "

@@ -105,6 +105,7 @@ def pubench_methods() -> list[MethodInfo]:
                         "pre_training_selectable": True,
                         "surrogate": "logistic",
                         "correction": "clamp",
+                        "batching": "paired",
                         "epochs": 200,
                         "inner_epochs": 1,
                         "steps_per_epoch": 100,
@@ -128,12 +129,24 @@ def pubench_methods() -> list[MethodInfo]:
                         "letter": {"growing_steps": 32},
                     },
                     note="Wang et al., Table 4: 2,000 iterations of warm-up, then 20,000, evaluated every 100; lr, "
-                    "batch size, linear pacing from .1 to 2, temperature 1, 10 growing steps. The loss of the "
-                    "pre-training is that of their code, and all its evaluations are candidates. Their code renews the "
-                    "weights every 5 passes over U, so thresholds grow for 50 passes; in our episodes of 100 steps "
-                    "that holds for r = .3 and their four data sets (any other has Letter's). Not kept: 10 passes of "
-                    "pre-training within the 20,000 iterations, one optimizer for all of them, the sign of the "
-                    "hardness of U, hardness by one of two logits, pairs of equal batches of P and U",
+                    "batch size, linear pacing from .1 to 2, temperature 1, 10 growing steps. Pairs of batches and the "
+                    "loss of the pre-training are those of their code, and all its evaluations are candidates. Their "
+                    "code renews the weights every 5 passes over U, so thresholds grow for 50 passes; in our episodes "
+                    "of 100 steps that holds for r = .3 and their four data sets (any other has Letter's). Not kept: "
+                    "10 passes of pre-training within the 20,000 iterations, one optimizer for all of them, the sign "
+                    "of the hardness of U, hardness by one of two logits",
+                ),
+                "table": Preset(
+                    values={
+                        "pre_training": 40,
+                        "pre_training_lr": 3e-4,
+                        "pre_training_selectable": True,
+                        "surrogate": "logistic",
+                        "patience": None,
+                    },
+                    note="the default on a table of your own: nnPU as in its preset table, whose epochs can be chosen "
+                    "too. If few rows are labeled, the episodes decide every row negative, in a poor order "
+                    "(benchmarks/results/own-tables.csv)",
                 ),
                 "quick": Preset(
                     values={

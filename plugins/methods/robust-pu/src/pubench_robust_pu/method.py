@@ -8,13 +8,14 @@ code; positives among U stay hard, and so count little. Differs in that no true 
 pre-training is chosen by the nnPU risk of the validation part. Differs also in convex pacing, which stays where it
 ends, and in the momentum of weights, which goes by row. When all weights of a batch are nearly 0, the step is too.
 Officially the pre-training has the sigmoid loss and gradient ascent, and none of its epochs is a candidate; Wang et
-al. minimize the logistic loss with ``correction = clamp``, and both benchmarks choose among those epochs too.
+al. minimize the logistic loss with ``correction = clamp``, and both benchmarks choose among those epochs too. The
+official batches have P and U shuffled together; in Wang et al.'s pairs P counts as much as U (``batching = paired``).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Literal
 
 import torch
@@ -22,6 +23,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from pubench.method import (
+    Batch,
     Field,
     LogUniform,
     Method,
@@ -56,6 +58,9 @@ class Config(TrainingConfig):
     lr: float = Field(1e-2, gt=0, description="learning rate of the episodes", search=LogUniform(10**-4.5, 10**-2.5))
     weight_decay: float = Field(0.0, ge=0, description="L2 penalty added to the gradient in the episodes")
     batch_size: int = Field(256, ge=1, description="rows per batch in the episodes", search=PowerOfTwo(5, 8))
+    batching: Literal["joint", "paired"] = Field(
+        "joint", description="P and U shuffled together, or one batch of each, whose mean losses are added"
+    )
     patience: int | None = Field(
         5, ge=1, description="episodes without improvement after which a criterion stops; none: never"
     )
@@ -166,10 +171,15 @@ class RobustPU(Method[Config]):
             weights = moved(weights, self._weights(data, run, episode.in_stage), c.weight_momentum)
             optimizer = run.optimizer(self.net.parameters())
             for _ in range(c.inner_epochs):
-                for batch in run.joint_batches():
+                for batch in self._batches(run, c.batch_size):
                     of_batch = weights[batch.row]
                     loss = weighted_cross_entropy(self.net(batch.x), batch.labeled, of_batch)
-                    run.step(loss, optimizer, report={"weight": of_batch.mean()})
+                    # Half of a pair's rows are P: twice their mean is the mean over P plus the mean over U.
+                    run.step(loss if c.batching == "joint" else 2 * loss, optimizer, report={"weight": of_batch.mean()})
+
+    def _batches(self, run: Run[Config], size: int) -> Iterator[Batch]:
+        """Batches of ``size`` rows, or of so many rows of P and of U."""
+        return run.joint_batches(size=size) if self.config.batching == "joint" else run.stacked_batches(size)
 
     def _pre_train(self, data: PUData, run: Run[Config]) -> None:
         """nnPU; of its epochs, the one with the least risk of the validation part is kept.
@@ -186,7 +196,7 @@ class RobustPU(Method[Config]):
         best = averaging.Best(self.net)
         selectable = c.pre_training_selectable
         for _ in run.epochs(c.pre_training, stage="pre-training", selectable=selectable, patience=None):
-            for batch in run.joint_batches(size=c.pre_training_batch_size):
+            for batch in self._batches(run, c.pre_training_batch_size):
                 of_batch = risk(self.net(batch.x), batch.labeled)
                 run.step(of_batch.objective, optimizer, report={"risk": of_batch.value})
             if part.n_labeled:
