@@ -14,7 +14,7 @@ from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from pubench_core.errors import RequestError, counted
+from pubench_core.errors import RequestError, counted, shortened
 from pubench_core.plugins.registry import registry
 from pubench_core.records.frame import FRAME, write_frame
 from pubench_core.records.store import RecordStore
@@ -148,6 +148,8 @@ def _track(results: Path) -> None:
 
 def _devices(how: How) -> list[str]:
     """Where each run that is in work at once computes."""
+    if not re.fullmatch(r"auto|cpu|cuda(:\d{1,3})?", how.device):
+        raise RequestError(f"--device must be auto, cpu or cuda:NUMBER, got {shortened(how.device)}")
     if how.gpus is None:
         return [how.device] * how.jobs
     if not re.fullmatch(r"\d{1,3}(,\d{1,3})*", how.gpus):
