@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .fresh import Fresh
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,8 @@ class Again:
 @dataclass(frozen=True)
 class Verification:
     """``records``: how many were looked at; ``without_scores``: of them, those whose measures could not be derived
-    again; ``checksums``: how many files were compared with a list of checksums.
+    again; ``checksums``: how many files were compared with a list of checksums; ``fresh``: methods that were tried on
+    problems that nobody could know.
     """
 
     folder: Path
@@ -49,6 +53,7 @@ class Verification:
     problems: tuple[Problem, ...]
     notes: tuple[str, ...]
     again: tuple[Again, ...]
+    fresh: tuple[Fresh, ...] = ()
 
     @property
     def carried_out(self) -> int:
