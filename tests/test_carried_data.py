@@ -71,6 +71,12 @@ def test_check_and_verify_say_it(tmp_path: Path, pubench: Run, site: str) -> Non
     verified = pubench("verify", "results", "--rerun", 1, env=env)
     assert verified.returncode == 0, verified.stdout  # a note: nothing in the record is wrong
     assert "its test accuracy is 1 on 360 rows" in verified.stderr
+    for table in (["study", "report", "results"], ["site", "results", "--no-figures"]):
+        shown = pubench(*table, env=env)
+        assert shown.returncode == 0, shown.stderr
+    assert (
+        "acme-cheat on digits, seed 2: its test accuracy is 1 on 360 rows" in (tmp_path / "site/index.html").read_text()
+    )
     fresh = pubench("verify", "results", "--rerun", 0, "--fresh", 1, "--seed", 1, env=env)
     assert fresh.returncode == 1
     assert "on a fresh problem it falls" in fresh.stdout
@@ -123,13 +129,13 @@ def test_numbers_of_its_own_are_no_rows_of_a_data_set(tmp_path: Path) -> None:
 
 def test_accuracies_above_the_oracle_s_are_named() -> None:
     runs = [
-        Scored("pn", "a", 0.90, 1000, True),
-        Scored("good", "a", 0.92, 1000, False),  # two standard errors above
-        Scored("too-good", "a", 0.97, 1000, False),
-        Scored("elsewhere", "b", 0.99, 1000, False),
-        Scored("perfect", "b", 1.0, 500, False),
+        Scored("0", "pn", "a", 0.90, 1000, True),
+        Scored("1", "good", "a", 0.92, 1000, False),  # two standard errors above
+        Scored("2", "too-good", "a", 0.97, 1000, False),
+        Scored("3", "elsewhere", "b", 0.99, 1000, False),
+        Scored("4", "perfect", "b", 1.0, 500, False),
     ]
-    assert dict(too_good(runs)) == {
+    assert {run.name: why for run, why in too_good(runs)} == {
         "too-good": "its test accuracy of 0.9700 is above the oracle's 0.9000 on the same 1,000 rows",
         "perfect": "its test accuracy is 1 on 500 rows",
     }

@@ -127,7 +127,7 @@ ATTACKS: dict[str, tuple[Callable[[Path], None], str]] = {
     "an environment as a pipe": (_as_pipe("environment.json"), "environment.json is missing"),
     "a result of 64 GiB": (_long("result.json"), "it has more than 67,108,864 bytes"),
     "an environment of 64 GiB": (_long("environment.json"), "it has more than 67,108,864 bytes"),
-    "a spec of 64 GiB": (_long("spec.yaml"), "more than 1,048,576 characters"),
+    "a spec of 64 GiB": (_long("spec.yaml"), "it has more than 67,108,864 bytes"),
     "a trillion rows": (_with_array("(1000000000000,)"), "it is damaged"),
     "fewer rows than bytes": (_with_array("(1,)", content=b"x" * 80), "it is damaged"),
     "a table of scores": (_with_array("(2, 5)", content=b"x" * 80), "more is not a column of numbers"),

@@ -91,9 +91,10 @@ def verify(
         except (RecordError, FileNotFoundError) as error:
             problems.append(Problem(path.resolve().name, str(error)))
         else:
-            problems += look.at(record)
+            wrong = look.at(record)
+            problems += wrong
             readable.append((record.result.run_id, path))
-            tested.append(Scored.of(record.result))
+            tested.append(None if wrong else Scored.of(record.result))
     bad = {problem.of for problem in problems}
     sound = [path for run_id, path in readable if run_id not in bad]
     drawn = random.SystemRandom() if seed is None else random.Random(seed)  # nobody can foresee the first
@@ -107,7 +108,7 @@ def verify(
     on_fresh = (on_fresh_problem(read_record(path), root, say, drawn) for path in drawn.sample(sound, len(sound)))
     tried = list(islice((one for one in on_fresh if one is not None), fresh))
     problems += [one for one in tried if isinstance(one, Problem)]
-    notes = [*look.notes, *(f"{run_id}: {why}" for run_id, why in too_good(filter(None, tested)))]
+    notes = [*look.notes, *(f"{run.run_id}: {why}" for run, why in too_good(filter(None, tested)))]
     if (sided := one_sided(again)) is not None:
         words, chance = sided
         notes.append(words)

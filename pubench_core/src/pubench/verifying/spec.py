@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from pubench_core.errors import RequestError, counted, shortened
-from pubench_core.records.files import MODEL, SPEC
+from pubench_core.records.files import MODEL, SPEC, read_small, yaml_text
 from pubench_core.results import Result
 from pubench_core.specs import RunSpec, is_one_sample, population_prior
 
@@ -33,8 +33,10 @@ def other_spec(result: Result, folder: Path) -> Iterator[str]:
     if not isfile(path):
         return
     try:
+        if read_small(path).decode() == yaml_text(result.spec.model_dump(mode="json")):
+            return  # as it was written: parsing YAML takes longer than all else
         written = RunSpec.model_validate(read_yaml(path).values)
-    except (RequestError, ValidationError, RecursionError) as error:
+    except (OSError, UnicodeDecodeError, RequestError, ValidationError, RecursionError) as error:
         yield f"{SPEC} cannot be read: {shortened(' '.join(str(error).split()))}"
         return
     mine, theirs = (by_path(spec.model_dump(mode="json")) for spec in (result.spec, written))

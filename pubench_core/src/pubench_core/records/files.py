@@ -11,8 +11,9 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO
+from typing import Any, TextIO
 
 import numpy as np
 import numpy.typing as npt
@@ -50,8 +51,13 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
 
 def write_yaml(path: Path, value: Mapping[str, Any]) -> None:
     """YAML in the given order."""
-    text = yaml.dump(dict(value), Dumper=_DUMPER, sort_keys=False)
-    path.write_text(text, encoding="utf-8")
+    path.write_text(yaml_text(value), encoding="utf-8")
+
+
+def yaml_text(value: Mapping[str, Any]) -> str:
+    """YAML in the given order."""
+    text: str = yaml.dump(dict(value), Dumper=_DUMPER, sort_keys=False)
+    return text
 
 
 def write_rows(target: Path | TextIO, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -138,9 +144,9 @@ def read_scores(folder: Path, name: str = SCORES) -> Arrays:
 def _column(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> npt.NDArray[Any]:
     """One array of an archive. Raises RecordError for what is no column of numbers, ValueError for another size."""
     with archive.open(member) as stream:
-        version = np.lib.format.read_magic(stream)  # type: ignore[no-untyped-call]
+        version = np.lib.format.read_magic(stream)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, _, dtype = read(stream)  # type: ignore[no-untyped-call]
+        shape, _, dtype = read(stream)
         if len(shape) != 1 or dtype.kind not in "biuf":
             name = shortened(member.filename.removesuffix(".npy"))
             raise RecordError(
@@ -152,7 +158,7 @@ def _column(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np
         return np.frombuffer(bytearray(content), dtype=dtype)
 
 
-def open_regular(path: Path) -> BinaryIO:
+def open_regular(path: Path) -> BufferedReader:
     """A regular file, opened for reading. Raises OSError for a pipe, a device or a folder, without waiting for one."""
     file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb")
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
