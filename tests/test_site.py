@@ -356,6 +356,25 @@ def test_rows_of_another_engine_revision_are_counted(tmp_path: Path) -> None:
     assert not [note for note in of_now.notes if "engine revision" in note]
 
 
+@pytest.mark.parametrize(
+    ("column", "value", "words"),
+    [
+        ("accuracy", "999", "accuracy must be a number from 0 to 100, got '999'"),
+        ("auc", "-5", "auc must be a number from 0 to 100, got '-5'"),
+        ("recall", "nan", "recall must be a number from 0 to 100, got 'nan'"),
+        ("precision", "high", "precision must be a number from 0 to 100, got 'high'"),
+        ("seconds", "-1", "seconds must be a number of 0 or more, got '-1'"),
+        ("seconds", "inf", "seconds must be a number of 0 or more, got 'inf'"),
+        ("peak_mib", "", "peak_mib must be a number of 0 or more, got ''"),
+    ],
+)
+def test_impossible_numbers_of_rows_are_refused(tmp_path: Path, column: str, value: str, words: str) -> None:
+    rows = [*rows_of(ROWS)[:3]]
+    rows[1][column] = value
+    with pytest.raises(RequestError, match=re.escape(f"rows.csv, line 3: {words}")):
+        read_rows(rows_in(tmp_path / "rows.csv", rows))
+
+
 def test_rows_of_no_study_stand_beside_those_of_one(tmp_path: Path) -> None:
     rows = rows_of(ROWS)
     alone = rows[0]["run_id"]

@@ -543,6 +543,14 @@ def test_a_damaged_record_is_refused_unless_it_is_run_again(ask: Ask) -> None:
     assert not carried_out(ask(), force=True)[0].reused
 
 
+def test_a_version_that_is_no_number_is_damage_and_no_other_format(ask: Ask) -> None:
+    first, _ = carried_out(ask())
+    content = json.loads((first.folder / RESULT).read_text())
+    (first.folder / RESULT).write_text(json.dumps(content | {"record_version": "4"}))
+    with pytest.raises(RecordError, match=r"is damaged \(record_version"):
+        read_record(first.folder)
+
+
 def _flip(path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[len(content) // 3] ^= 1

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import math
 import re
 import statistics
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,6 +40,12 @@ _NEEDED = (
 )  # fmt: skip
 #: Columns that say which spec a run had, but for its seed; files from before there were positive rates lack those.
 _OF_A_SPEC = ("method", "data", "mechanism", "c", "positive_rate", "scheme", "prior", "preset", "settings")
+#: Column -> largest number that it may have; and those that may have none.
+_BOUNDS = {
+    **dict.fromkeys(MEASURES, 100.0),
+    **dict.fromkeys(("seconds", "peak_mib", "epochs", "threads"), sys.float_info.max),
+}
+_MAY_LACK = frozenset(MEASURES)
 #: What is set in a row's ``settings``: the name before each ``=``.
 _NAME = re.compile(r"(?:^| )([A-Za-z_][\w.]*)=")
 _SECTIONS = frozenset(RunSpec.model_fields)
@@ -131,7 +139,23 @@ def _rows(path: Path) -> list[Row]:
     for number, row in enumerate(found, 2):
         if None in row.values() or not _RUN_ID.fullmatch(row["run_id"]):
             raise RequestError(f"{path}, line {number}: not a row of a run")
+        _refuse_impossible(path, number, row)
     return found
+
+
+def _refuse_impossible(path: Path, number: int, row: Row) -> None:
+    """Raises RequestError for a measure that is no percentage, and for a time, memory or count below 0."""
+    for name, most in _BOUNDS.items():
+        text = row.get(name) or ""
+        if not text and name in _MAY_LACK:
+            continue
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not 0 <= value <= most:
+            bound = f"from 0 to {most:g}" if most < 1e9 else "of 0 or more"
+            raise RequestError(f"{path}, line {number}: {name} must be a number {bound}, got {shortened(text)!r}")
 
 
 @dataclass
