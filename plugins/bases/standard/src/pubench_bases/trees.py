@@ -125,6 +125,21 @@ class Trees:
         self.nodes, self.offsets, self.subsets, self.d = nodes, offsets, subsets, d
 
 
+def rounded_down(threshold: Array) -> Array:
+    """The largest 32-bit number at or below each threshold, which decides alike for 32-bit features."""
+    rounded = np.asarray(threshold).astype(np.float32)
+    return np.where(rounded > threshold, np.nextafter(rounded, np.float32(-np.inf)), rounded)
+
+
+def stump(feature: int, threshold: float, below: float, above: float) -> dict[str, Array]:
+    """Nodes of a tree of one split: the values of rows at or below a threshold, and above it."""
+    leaf = np.array([False, True, True])
+    values = np.array([0, below, above])
+    return _nodes(
+        leaf, np.full(3, feature), np.full(3, threshold), values, np.ones(3), np.array([2, 0, 0]), np.zeros(3, bool)
+    )
+
+
 def of_decision_tree(fitted: Any) -> dict[str, Array]:
     """Nodes of scikit-learn's DecisionTreeClassifier of two classes; a leaf's value is the share of class 1."""
     tree = fitted.tree_
@@ -188,12 +203,9 @@ def _nodes(
 ) -> dict[str, Array]:
     if (left[~leaf] != np.flatnonzero(~leaf) + 1).any():
         raise ValueError("the left child of a node is not the next node")
-    # The largest 32-bit number at or below a threshold decides alike for 32-bit features.
-    rounded = threshold.astype(np.float32)
-    rounded = np.where(rounded > threshold, np.nextafter(rounded, np.float32(-np.inf)), rounded)
     return {
         "feature": np.where(leaf, -1, feature),
-        "value": np.where(leaf, value, rounded),
+        "value": np.where(leaf, value, rounded_down(threshold)),
         "right": np.where(leaf, 0, right),
         "gaps_left": gaps_left & ~leaf,
         "subset": np.full(len(leaf), -1),
