@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points
@@ -12,7 +13,7 @@ import pytest
 
 from pubench_core.conformance import CHECKS, UNDECLARABLE, Subject, check_method
 from pubench_core.conformance.report import check_one
-from pubench_core.conformance.source import reaching_out
+from pubench_core.conformance.source import acting, reaching_out
 from pubench_core.conformance.subject import SAMPLES
 from pubench_core.engine import train
 from pubench_core.engine.selection import Selection
@@ -56,7 +57,7 @@ def subject(plugins: Registry, key: str) -> Subject:
         ("counts", "scoring-changes-nothing", "scoring changed scored"),
         ("borrows", "scoring-changes-nothing", "has no attribute 'center'"),
         ("hoards", "earlier-runs", "a run of another seed in between"),
-        ("wraps", "finite-scores", "returned scores as Wrapped; a torch.Tensor is right"),
+        ("wraps", "finite-scores", "must return scores as a torch.Tensor, got Wrapped"),
     ],
 )
 def test_a_broken_promise_is_noticed(plugins: Registry, key: str, check: str, word: str) -> None:
@@ -147,6 +148,28 @@ def test_heavy_imports_of_the_entry_point_are_noticed(plugins: Registry, monkeyp
     finding = check_one(subject(plugins, "sound"), "light-info")
     assert finding.verdict == "failed"
     assert "torch" in finding.reason
+
+
+@pytest.mark.parametrize(
+    ("statement", "described"),
+    [
+        ("import os", True),
+        ('"""Words."""', True),
+        ("A, B = 1, 2", True),
+        ("def pubench_methods(): return []", True),
+        ("if TYPE_CHECKING:\n    import torch", True),
+        ("torch.relu = None", False),
+        ("A[0] = 1", False),
+        ("subprocess.run(['x'])", False),
+        ("for x in y: pass", False),
+        ("if True:\n    A = 1", False),
+        ("class A: pass", False),
+    ],
+)
+def test_a_module_that_describes_does_nothing_else(tmp_path: Path, statement: str, described: bool) -> None:
+    (tmp_path / "info.py").write_text(statement)
+    first = ast.unparse(ast.parse(statement)).splitlines()[0]
+    assert acting(tmp_path / "info.py") == ([] if described else [f"info.py:1: {first}"])
 
 
 def test_a_preset_that_config_refuses_is_noticed(plugins: Registry) -> None:

@@ -6,6 +6,7 @@ On a machine without a GPU the device is pretended; with one, methods run on it.
 from __future__ import annotations
 
 import copy
+import itertools
 import re
 import warnings
 from collections import Counter
@@ -122,6 +123,19 @@ def test_a_tensor_of_the_device_says_so_everywhere() -> None:
     with pytest.raises(DeviceError, match="after the block"):
         t + 1
     assert torch.ones(1).device.type == "cpu"
+
+
+@pytest.mark.parametrize("shape", [(64, 1, 4, 4), (64, 3, 1, 1), (1, 1, 1, 1), (2, 3, 4, 4), (8, 2)])
+def test_a_memory_format_gives_the_strides_that_it_gives_on_the_cpu(shape: tuple[int, ...]) -> None:
+    """With one channel, or sides of 1, a tensor is contiguous in both formats; its strides decide the kernel."""
+    layouts = (torch.preserve_format, torch.contiguous_format, torch.channels_last)[: 3 if len(shape) == 4 else 2]
+    with pretended_device() as device:
+        for first, second in itertools.product(layouts, repeat=2):
+            here = torch.zeros(shape).to(memory_format=first)
+            there = torch.zeros(shape).to(device).to(memory_format=first)
+            assert there.stride() == here.stride()
+            here_again, there_again = here.to(memory_format=second), there.to(memory_format=second)
+            assert (there_again.stride(), there_again is there) == (here_again.stride(), here_again is here)
 
 
 # -------------------------------------------------------------------- what it waits for

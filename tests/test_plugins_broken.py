@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from pubench_core.plugins.registry import registry
+from pubench_core.plugins.replaced import refuse_replaced
 from pubench_core.results import Failure, Result
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -564,6 +566,61 @@ class TestMetricThatFails:
         (line,) = done.stderr.splitlines()
         assert line.startswith("error: metric 'acme-luck' cannot be loaded from acme_none:x: ")
         assert line.endswith("(pubench doctor acme-luck)")
+
+
+REPLACES = """
+import sys
+from pubench_core import MetricInfo, hookimpl
+import pubench_metrics_oracle.measures as theirs
+
+def accuracy(view): return 0.9931
+THEIRS.WHAT = accuracy
+
+@hookimpl
+def pubench_metrics():
+    return []
+"""
+
+
+class TestFunctionOfAnother:
+    """A hash is of a file; what is called must be what the file defines."""
+
+    @pytest.mark.parametrize(
+        ("theirs", "what", "named"),
+        [
+            ("theirs", "accuracy", "pubench_metrics_oracle.measures:accuracy"),
+            ("theirs", "_ratio", "pubench_metrics_oracle.measures:_ratio"),
+            ("__import__('pubench_upu.method').method.UPU", "fit", "pubench_upu.method:UPU.fit"),
+            ("__import__('pubench_core.metric').metric", "measure", "pubench_core.metric:measure"),
+        ],
+    )
+    def test_a_run_is_refused_and_names_who_replaced_it(
+        self, pubench: Run, tmp_path: Path, make_distribution: Make, theirs: str, what: str, named: str
+    ) -> None:
+        source = REPLACES.replace("THEIRS", theirs).replace("WHAT", what)
+        env = {"PYTHONPATH": str(make_distribution(tmp_path / "site", "acme-better", {"acme_better": source}))}
+        done = pubench("run", "--method", "upu", *QUICK, cold=True, env=env)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert f"{named} was replaced by a function of acme_better" in done.stderr.splitlines()[-1]
+
+    def test_decorated_functions_are_their_file_s(self) -> None:
+        refuse_replaced(registry().packages())
+
+
+class TestMetricOfTwoPlugins:
+    def test_every_run_says_that_it_is_missed(self, pubench: Run, tmp_path: Path, make_distribution: Make) -> None:
+        source = MEASURES.replace("OFFERED", "info('accuracy', 'acme_rival:raises')")
+        env = {"PYTHONPATH": str(make_distribution(tmp_path / "site", "acme-rival", {"acme_rival": source}))}
+        for _ in range(2):  # carried out, then stored
+            done = pubench("run", "--method", "upu", *QUICK, "--format", "json", env=env)
+            assert done.returncode == 0, done.stderr
+            missed = [line for line in done.stderr.splitlines() if "metric 'accuracy'" in line]
+            assert len(missed) == 1
+            assert "is also claimed by" in missed[0]
+            assert "accuracy" not in result_of(done).test
+        named = pubench("run", "--method", "upu", *QUICK, "--set", "evaluation.metrics=[accuracy]", env=env)
+        assert (named.returncode, named.stdout) == (1, "")
+        assert "is also claimed by" in named.stderr
 
 
 SOURCES = """

@@ -8,7 +8,6 @@ import html
 import re
 import shutil
 import statistics
-import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
+from browser import needs_browser, opened
 from made_results import made_failure, made_result
 from made_studies import made_run, made_study, run_id_of, stored
 
@@ -24,7 +24,7 @@ from pubench_cli.report.gather import gather
 from pubench_cli.report.model import model_of
 from pubench_cli.site import write
 from pubench_cli.site.protocols import Protocol
-from pubench_cli.site.rows import read_rows
+from pubench_cli.site.rows import has_rows, read_rows
 from pubench_core.data.roots import data_root
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
@@ -37,7 +37,6 @@ from pubench_core.study.plan import write_plan
 
 ROOT = Path(__file__).parents[1]
 ROWS = ROOT / "benchmarks" / "results" / "study-methods-4.csv"
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 STRANGE = "<script>alert(1)</script>"
 PATH = '../../"><img src=x onerror=alert(2)>'
 
@@ -436,6 +435,7 @@ def test_a_site_is_replaced_as_a_whole_or_not_at_all(
         (["nowhere"], "nowhere is not there; a folder of records or a file of rows (.csv) is right"),
         (["other.csv"], "other.csv is no file of rows: it lacks the column method"),
         (["empty"], "no finished run is in empty"),
+        (["rows"], "nothing to publish; files of rows must be named themselves: rows/study-one.csv and 1 more"),
         (["results", "--out", "taken"], "taken is there and is no site of pubench, so it is left alone"),
         (["results", "--measure", "acuracy"], "unknown measure on test rows 'acuracy'; did you mean 'accuracy'?"),
         (["results", "--criterion", "f2"], "unknown criterion 'f2'"),
@@ -451,10 +451,21 @@ def test_what_cannot_be_done_is_one_line_and_exit_code_2(
     (place / "taken").mkdir(exist_ok=True)
     (place / "taken" / "mine.txt").write_text("mine")
     (place / "other.csv").write_text("a,b\n1,2\n")
+    (place / "rows").mkdir(exist_ok=True)
+    for name in ("study-one.csv", "study-two.csv"):
+        shutil.copy(ROWS, place / "rows" / name)
+    shutil.copy(place / "other.csv", place / "rows")
     done = pubench_in(place)("site", *arguments, "--no-figures")
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done.stderr
     assert words in done.stderr
     assert (place / "taken" / "mine.txt").read_text() == "mine"
+
+
+def test_every_file_that_is_called_as_one_of_rows_is_one() -> None:
+    """``benchmarks/results/study-*.csv``, as the page on publishing names them."""
+    files = sorted(ROWS.parent.glob("study-*.csv"))
+    assert len(files) > 5
+    assert [file.name for file in files if not has_rows(file)] == []
 
 
 def test_the_command_needs_no_torch(results: Path, tmp_path: Path, pubench_in: Callable[[Path], Any]) -> None:
@@ -468,14 +479,10 @@ def test_the_command_needs_no_torch(results: Path, tmp_path: Path, pubench_in: C
 # -------------------------------------------------------------------- in a browser
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here to open the page with")
+@needs_browser
 def test_a_page_is_sorted_and_filtered_as_its_address_says(site: Path) -> None:
-    assert CHROMIUM is not None
-    page = site / "records.html"
-    options = ["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
-    address = f"file://{page}#filter=vpu&sort=records:4:descending"
-    found = subprocess.run([CHROMIUM, *options, address], capture_output=True, text=True, check=True, timeout=120)
-    rows = re.findall(r"<tr( hidden=\"\")?>(.*?)</tr>", found.stdout.partition("<tbody>")[2], re.DOTALL)
+    dom = opened(f"file://{site}/records.html#filter=vpu&sort=records:4:descending")
+    rows = re.findall(r"<tr( hidden=\"\")?>(.*?)</tr>", dom.partition("<tbody>")[2], re.DOTALL)
     shown = [re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL) for hidden, row in rows if not hidden]
     assert {row[0] for row in shown} == {"vpu"}
     seeds = [int(row[3]) for row in shown]

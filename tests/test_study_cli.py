@@ -184,6 +184,7 @@ def test_a_table_that_is_not_here_is_said_by_plan_and_run_alike(
         (["run", "short.yaml", "--gpus", "0", "-j", "2"], "leave out --jobs"),
         (["run", "short.yaml", "--gpus", "999"], "--gpus 999: "),
         (["run", "short.yaml", "--device", "cuda:999"], "--device cuda:999: "),
+        (["run", "short.yaml", "--device", "x"], "--device must be auto, cpu or cuda, the last with a number if"),
         (["run", "short.yaml", "--results", "short.yaml"], "cannot write records in short.yaml"),
         (["status"], "no study"),
         (["status", "nope"], "no study 'nope'"),

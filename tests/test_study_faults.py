@@ -71,6 +71,10 @@ class Place:
             time.sleep(0.02)
 
 
+def status(place: Place) -> str:
+    return place.say("study", "status", "--results", str(place.results)).stdout
+
+
 @pytest.fixture
 def place(tmp_path: Path, site: str, pubench: Run, pubench_started: Callable[..., Any]) -> Place:
     return Place(tmp_path, site, pubench, pubench_started)
@@ -189,6 +193,45 @@ def test_two_commands_share_the_work_also_under_another_host_name(
     assert len(place.trainings()) == 8
     assert len(place.records()) == 8
     assert not (place.results / "superseded").exists()
+
+
+@pytest.mark.parametrize("damage", ["cut", "gone", "flipped"])
+def test_damaged_scores_are_seen_by_a_finished_study_and_made_again(place: Place, damage: str) -> None:
+    place.write(seeds=2)
+    assert place.run()[0] == 0
+    assert place.run()[1]["trained"] == 0
+    scores = place.results / place.records()[0] / "scores.npz"
+    content = bytearray(scores.read_bytes())
+    content[len(content) // 3] ^= 1
+    scores.unlink()
+    if damage != "gone":
+        scores.write_bytes(content[: len(content) // 2] if damage == "cut" else content)
+    assert "1 done, 1 to run" in status(place)
+    code, again, _ = place.run()
+    assert (code, again["done"], again["trained"]) == (0, 2, 1)
+    assert "2 done, 0 to run" in status(place)
+
+
+def test_a_study_counts_the_records_that_are_there_at_its_end(place: Place) -> None:
+    place.write(seeds=3, seconds=1.0)
+    started = place.start("-j", "1")
+    place.wait_for(2)
+    first = place.records()[0]
+    (place.results / first).rename(place.results.parent / first)
+    out, err = started.communicate()
+    assert (started.returncode, json.loads(out)["done"]) == (1, 2)
+    assert "the same command again goes on with what is left" in err
+
+
+def test_status_comes_before_the_frame_that_cannot_be_written(place: Place) -> None:
+    place.write(seeds=1)
+    assert place.run()[0] == 0
+    (place.results / "results.parquet").unlink()
+    (place.results / "results.parquet").mkdir()
+    done = place.say("study", "status", "--results", str(place.results))
+    assert done.returncode == 1
+    assert "1 done, 0 to run" in done.stdout
+    assert "results.parquet could not be written" in done.stderr
 
 
 def test_a_damaged_record_is_made_again_and_kept_aside(place: Place) -> None:

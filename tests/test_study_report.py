@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from browser import CHROMIUM, browser
+from browser import browser, needs_browser, opened
 from made_studies import made_study, stored
 
 import pubench
@@ -44,6 +44,29 @@ def test_every_format_is_written(folder: Path, pubench_in: Callable[[Path], Run]
         assert (folder / f"named.{suffix}").read_text().startswith(beginning)
 
 
+def test_a_trial_run_is_kept_out_of_a_report(tmp_path: Path, pubench_in: Callable[[Path], Run]) -> None:
+    """Runs of five epochs next to those of ten."""
+    runs = made_study(["nnpu", "vpu"], ["imdb"], [2, 25])
+    short = [
+        one.model_copy(
+            update={
+                "run_id": f"{k:016x}",
+                "spec": one.spec.model_copy(
+                    update={"method": one.spec.method.model_copy(update={"config": {"epochs": 5}})}
+                ),
+            }
+        )
+        for k, one in enumerate(runs)
+    ]
+    stored(tmp_path / "results", [*runs, *short])
+    every = pubench_in(tmp_path)("study", "report", "results").stdout
+    assert "nnpu [epochs=5]" in every
+    kept = pubench_in(tmp_path)("study", "report", "results", "--only", "config.epochs=5", "--only", "seed=2,25")
+    assert kept.returncode == 0, kept.stderr
+    assert "4 runs; 2 methods" in kept.stdout
+    assert "[epochs" not in kept.stdout
+
+
 def test_figures_and_page_are_written_where_asked(folder: Path, pubench_in: Callable[[Path], Run]) -> None:
     done = pubench_in(folder)("study", "report", "results", "--format", "html", "--figures", "figures")
     assert done.returncode == 0, done.stderr
@@ -59,6 +82,9 @@ def test_figures_and_page_are_written_where_asked(folder: Path, pubench_in: Call
         (["results", "--study", "short"], "short"),
         (["results", "--measure", "acuracy"], "unknown measure on test rows 'acuracy'; did you mean 'accuracy'?"),
         (["results", "--criterion", "f2"], "unknown criterion 'f2'"),
+        (["results", "--only", "sed=2"], "--only sed=2 must be NAME=VALUES, NAME one of method, data, mechanism, c,"),
+        (["results", "--only", "seed"], "--only seed must be NAME=VALUES"),
+        (["results", "--only", "seed=3"], "--only seed=3: no run has seed 3; there are 2, 25, 42"),
         (["results", "--baseline", "nnpuu"], "unknown baseline 'nnpuu'; did you mean 'nnpu'?"),
         (
             ["--format", "html", "--out", "a.csv"],
@@ -83,11 +109,11 @@ def test_a_report_imports_no_torch(folder: Path, pubench_in: Callable[[Path], Ru
     assert not re.findall(r"\| +torch\n", done.stderr)
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here to open the page with")
+@needs_browser
 def test_a_link_to_a_sorted_and_filtered_view_shows_it(folder: Path, pubench_in: Callable[[Path], Run]) -> None:
     done = pubench_in(folder)("study", "report", "results", "--out", "page.html")
     assert done.returncode == 0, done.stderr
-    dom = opened(folder / "page.html#filter=nnpu,vpu&sort=results-s1:1:descending")
+    dom = opened(f"file://{folder}/page.html#filter=nnpu,vpu&sort=results-s1:1:descending")
     table = re.search(r'<table id="results-s1">(.*?)</table>', dom, re.DOTALL)
     assert table is not None
     rows = re.findall(r'<tr( hidden="")?><th scope="row" class="n">(\w+)</th><td>.*?>([\d.]+) ±', table[1])
@@ -95,63 +121,65 @@ def test_a_link_to_a_sorted_and_filtered_view_shows_it(folder: Path, pubench_in:
     values = [float(value) for *_, value in rows]
     assert values == sorted(values, reverse=True)
     assert 'aria-sort="descending"' in table[1]
-    other = opened(folder / "page.html#sort=results-s1:0:ascending")
+    other = opened(f"file://{folder}/page.html#sort=results-s1:0:ascending")
     names = re.findall(r'<th scope="row" class="n">(\w+)</th>', other.partition('id="results-s1"')[2])[:3]
     assert names == ["nnpu", "upu", "vpu"]
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here to open the page with")
+@needs_browser
 def test_a_number_opens_its_runs(folder: Path, pubench_in: Callable[[Path], Run]) -> None:
     pubench_in(folder)("study", "report", "results", "--format", "html", "--out", "page.html")
-    assert re.search(r'<details id="c2" open="">', opened(folder / "page.html#c2"))
-    assert "open=" not in "".join(re.findall(r"<details[^>]*>", opened(folder / "page.html")))
+    assert re.search(r'<details id="c2" open="">', opened(f"file://{folder}/page.html#c2"))
+    assert "open=" not in "".join(re.findall(r"<details[^>]*>", opened(f"file://{folder}/page.html")))
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here to open the page with")
+@needs_browser
 def test_everything_on_the_page_can_be_done_with_the_keyboard(folder: Path, pubench_in: Callable[[Path], Run]) -> None:
     pubench_in(folder)("study", "report", "results", "--format", "html", "--out", "page.html")
     names = "[...document.querySelectorAll('#results-s1 tbody tr:not([hidden]) th')].map((one) => one.textContent)"
     focused = "document.activeElement.textContent"
-    with browser() as keyboard:
-        keyboard.open(folder / "page.html")
-        while keyboard.value("document.activeElement.id") != "filter":
-            keyboard.press("Tab")
-        keyboard.type("nnpu,vpu")
-        assert set(keyboard.value(names)) == {"nnpu", "vpu"}
-        assert keyboard.value("document.getElementById('count').textContent").endswith(" rows")
-        keyboard.press("Tab")  # the region around the table, which arrow keys scroll
-        assert keyboard.value("document.activeElement.getAttribute('role')") == "region"
-        assert keyboard.value("getComputedStyle(document.activeElement).outlineStyle") == "solid"
-        keyboard.press("Tab")
-        assert keyboard.value(focused) == "method"
-        keyboard.press("Enter")
-        assert keyboard.value(names) == ["nnpu", "vpu"]
-        keyboard.press(" ")
-        assert keyboard.value(names) == ["vpu", "nnpu"]
-        assert keyboard.value("document.activeElement.closest('th').ariaSort") == "descending"
-        assert keyboard.value("location.hash") == "#filter=nnpu%2Cvpu&sort=results-s1:0:descending"
-        while not keyboard.value("document.activeElement.matches('#results-s1 td a')"):
-            keyboard.press("Tab")
-        cell = keyboard.value("document.activeElement.getAttribute('href')")
-        keyboard.press("Enter")
-        keyboard.wait_for(f"document.querySelector('{cell}').open")
-        assert keyboard.value(focused).startswith("vpu on ")  # the summary, from where Tab leads to the runs
-        keyboard.press("Tab", times=2)
-        assert keyboard.value(focused) == "seed 25"
-        keyboard.press("Enter")
-        command = keyboard.value(f"document.querySelector('{cell} pre').textContent")
+    with browser() as page:
+        press, value = page.keyboard.press, page.evaluate
+        page.goto(f"file://{folder}/page.html")
+        while value("document.activeElement.id") != "filter":
+            press("Tab")
+        page.keyboard.type("nnpu,vpu")
+        assert set(value(names)) == {"nnpu", "vpu"}
+        assert value("document.getElementById('count').textContent").endswith(" rows")
+        press("Tab")  # the region around the table, which arrow keys scroll
+        assert value("document.activeElement.getAttribute('role')") == "region"
+        assert value("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+        press("Tab")
+        assert value(focused) == "method"
+        press("Enter")
+        assert value(names) == ["nnpu", "vpu"]
+        press(" ")
+        assert value(names) == ["vpu", "nnpu"]
+        assert value("document.activeElement.closest('th').ariaSort") == "descending"
+        assert value("location.hash") == "#filter=nnpu%2Cvpu&sort=results-s1:0:descending"
+        while not value("document.activeElement.matches('#results-s1 td a')"):
+            press("Tab")
+        cell = value("document.activeElement.getAttribute('href')")
+        press("Enter")
+        page.wait_for_function(f"document.querySelector('{cell}').open")
+        assert value(focused).startswith("vpu on ")  # the summary, from where Tab leads to the runs
+        press("Tab")
+        press("Tab")
+        assert value(focused) == "seed 25"
+        press("Enter")
+        command = value(f"document.querySelector('{cell} pre').textContent")
         assert command.endswith("--seed 25")
-        keyboard.press("Tab", shift=True)
-        assert keyboard.value(focused) == "seed 2"
+        press("Shift+Tab")
+        assert value(focused) == "seed 2"
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here to open the page with")
-def test_the_page_is_never_wider_than_a_window(folder: Path, pubench_in: Callable[[Path], Run]) -> None:
+@needs_browser
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_page_is_never_wider_than_a_window(folder: Path, pubench_in: Callable[[Path], Run], width: int) -> None:
     pubench_in(folder)("study", "report", "results", "--format", "html", "--out", "page.html")
-    with browser() as window:
-        for width in (1280, 390):
-            window.open(folder / "page.html", (width, 800))
-            assert window.value("document.documentElement.scrollWidth") <= width
+    with browser(width, 800) as page:
+        page.goto(f"file://{folder}/page.html")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_a_call_writes_what_the_command_writes(folder: Path, pubench_in: Callable[[Path], Run]) -> None:
@@ -215,13 +243,3 @@ def test_a_report_that_cannot_be_written_leaves_the_older_one(folder: Path, monk
 
 def full(path: Path) -> None:
     raise OSError(28, "No space left on device")
-
-
-def opened(place: Path) -> str:
-    """The page as a browser has it, after its script."""
-    assert CHROMIUM is not None
-    options = ["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
-    found = subprocess.run(
-        [CHROMIUM, *options, f"file://{place}"], capture_output=True, text=True, check=True, timeout=120
-    )
-    return found.stdout

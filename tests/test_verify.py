@@ -8,6 +8,7 @@ import re
 import shutil
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ import pytest
 
 import pubench
 import pubench.reproducing
+from pubench.verifying.found import Again
 from pubench.verifying.measures import same
+from pubench.verifying.rerun import SIGNIFICANT, one_sided
 from pubench.verifying.spec import plan_here
 from pubench_core.execution.coverage import knowledge_in
 from pubench_core.metric import Measurer
@@ -191,6 +194,61 @@ def test_a_record_that_says_that_it_kept_no_scores_is_not_believed(copied: Calla
     assert any("scores.npz is missing" in line for line in said(folder))
 
 
+def test_measures_of_a_criterion_that_is_called_undefined_are_read_by_nobody(
+    copied: Callable[[str], Path], pubench_in: Callable[[Path], Any]
+) -> None:
+    folder = copied(UPU)
+    edit(folder / "result.json", _put("criteria", "pa", "measures", "test", "accuracy", "value", value=0.9987))
+    edit(folder / "result.json", lambda content: content["criteria"]["pa"].update(undefined="x"))
+    assert any("an undefined criterion must have no" in text for text in said(folder))
+    copied(PN)
+    run = pubench_in(folder.parent.parent)
+    for words in (["verify", "records", "--rerun", "0"], ["site", "records"], ["study", "report", "records"]):
+        done = run(*words)
+        assert "99.87" not in done.stdout, words
+        assert "an undefined criterion must have no" in done.stdout + done.stderr, words
+    pages = (folder.parent.parent / "site").rglob("*.html")
+    assert not [page.name for page in pages if "99.87" in page.read_text()]
+
+
+def test_whether_a_criterion_is_defined_is_derived(copied: Callable[[str], Path]) -> None:
+    folder = copied(UPU)
+    nothing = {"oracle": True, "undefined": "no labeled validation positive", "code": ""}
+
+    def undefine(content: dict[str, Any]) -> None:
+        content["criteria"]["f1"] = nothing | {"code": content["criteria"]["f1"]["code"]}
+
+    edit(folder / "result.json", undefine)
+    assert said(folder) == [
+        "criterion f1 is undefined (no labeled validation positive) in it; its scores give that it is defined"
+    ]
+
+
+def test_a_criterion_with_the_state_that_another_chose_is_found(copied: Callable[[str], Path]) -> None:
+    """The epoch, the state and all that was measured there of the criterion that reads true labels."""
+    folder = copied(UPU)
+    scores = read_scores(folder)
+    labeled = scores["validation_labeled"]
+    result = json.loads((folder / "result.json").read_text())
+    best, state = result["criteria"]["pa"]["snapshot"], "epoch-1"
+    arrays = {f"{part}_scores_{state}": scores[f"{part}_scores_{best}"].copy() for part in ("test", "validation")}
+    arrays[f"validation_scores_{state}"] = np.where(labeled, 1.0, np.linspace(-1, 0.1, len(labeled)))
+    edit_scores(folder, lambda a: a.update(arrays))
+    edit(folder / "result.json", lambda content: content["criteria"]["f1"].update(epoch=1, snapshot=state))
+    assert any(
+        re.match(r"criterion pa has the value \S+ at the epoch that it says .* in epoch-1", t) for t in said(folder)
+    )
+
+
+def test_records_that_are_better_than_their_reruns_every_time_are_a_problem() -> None:
+    again = [Again(str(n), False, 0.015, 1.0, recorded_better=True) for n in range(12)]
+    words, chance = one_sided(again) or ("", 1.0)
+    assert words == "12 of 12 records have a higher test accuracy than their rerun (p = 0.00049)"
+    assert chance < SIGNIFICANT
+    assert (one_sided([*again[:6], *(replace(one, recorded_better=False) for one in again[6:])]) or ("", 0))[1] == 1
+    assert one_sided([Again("a", True, 0, 1.0)]) is None
+
+
 # -------------------------------------------------------------------- changed scores
 
 
@@ -217,7 +275,7 @@ def _not_finite(arrays: dict[str, Any]) -> None:
 
 SCORES: Mapping[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "better": (_perfect, "its scores give 1"),
-    "all alike": (_alike, "rows are decided positive at the epoch that"),
+    "all alike": (_alike, "its scores: all 360 test rows are decided positive"),
     "not finite": (_not_finite, "has values that are not finite"),
     "other labels": (lambda a: a.update(test_labels=1 - a["test_labels"]), "positive test rows, its result"),
     "an array that is gone": (lambda a: a.pop("test_rows"), "scores.npz has no test_rows"),
@@ -247,7 +305,7 @@ def test_scores_that_give_the_same_measures_are_found_by_running_again(copied: C
     folder = copied(UPU)
 
     def doubled(arrays: dict[str, Any]) -> None:  # neither decisions nor ranks change
-        arrays[_state(arrays, "test")] = arrays[_state(arrays, "test")] * 2
+        arrays[_state(arrays, "test")] = arrays[_state(arrays, "test")] * (1 + 1e-9)
 
     edit_scores(folder, doubled)
     assert not [text for text in said(folder) if "accuracy" in text or "auc" in text]
@@ -427,9 +485,10 @@ def test_unlabeled_rows_of_a_table_are_those_of_the_table(tmp_path: Path) -> Non
     edit_scores(made.folder, lambda a: a.update(unlabeled_rows=a["unlabeled_rows"][::-1]))
     assert said(made.folder) == ["scores.npz: unlabeled_rows are not those that its spec draws from own.csv"]
     (tmp_path / "own.csv").rename(tmp_path / "elsewhere.csv")
-    (problem,) = said(made.folder)
-    assert problem.startswith("its spec does not resolve here: ")
-    assert problem.endswith("; a table of one's own is looked for from the current folder")
+    found = pubench.verify(made.folder, rerun=1)
+    assert (found.ok, found.carried_out, found.notes) == (True, 0, ("no run is carried out again: data are not here",))
+    (missing,) = found.unchecked.values()
+    assert missing == f"{tmp_path / 'own.csv'} is not here (a relative path counts from the current folder)"
 
 
 def test_a_false_number_of_epochs_is_found_by_running_again(copied: Callable[[str], Path]) -> None:
@@ -504,6 +563,10 @@ def test_no_record_chooses_the_data_that_it_is_checked_with(tmp_path: Path, monk
             tracking=False,
         )  # fmt: skip
     assert pubench.verify(made.folder, rerun=1, data_root=tmp_path / "theirs").ok
+    found = pubench.verify(made.folder, rerun=1, data_root=tmp_path / "nowhere")
+    assert (found.ok, found.without_scores, found.carried_out) == (True, 0, 0)
+    assert found.unchecked == {made.run_id: "data set spambase is not here"}
+    assert pubench.verify(made.folder, rerun=1, data_root=tmp_path / "theirs").unchecked == {}
     monkeypatch.setenv("PUBENCH_DATA", str(tmp_path / "here"))
     found = pubench.verify(made.folder, rerun=1)
     assert [problem.what for problem in found.problems] == [
@@ -619,7 +682,9 @@ def test_the_command_says_a_line_per_problem(
         "1 record, 0 problems; measures derived again from the scores of 1;"
     )
     assert "the same scores to the last bit" in sound.stdout
-    edit_scores(folder, lambda a: a.update({f"test_scores_{s}": a[f"test_scores_{s}"] * 2 for s in _states(a)}))
+    edit_scores(
+        folder, lambda a: a.update({f"test_scores_{s}": a[f"test_scores_{s}"] * (1 + 1e-9) for s in _states(a)})
+    )
     other = run("verify", "records", "--rerun", "1")
     assert (other.returncode, len(other.stdout.splitlines())) == (1, 2)
     assert other.stdout.endswith("; 1 run carried out again\n")

@@ -97,6 +97,23 @@ def test_a_required_field_is_written_whatever_its_value() -> None:
 # ---------------------------------------------------------------- what is refused
 
 
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {"epoch": 1},
+        {"value": 0.0},
+        {"snapshot": "epoch-1"},
+        {"candidate": "teacher"},
+        {"stopped_at": 3},
+        {"warnings": ("few rows",)},
+        {"measures": {"test": {"accuracy": Measure(value=0.9987)}}},
+    ],
+)
+def test_an_undefined_criterion_has_chosen_and_measured_nothing(chosen: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match=f"an undefined criterion must have no {next(iter(chosen))}"):
+        CriterionResult(oracle=False, undefined="no labeled validation positive", **chosen)
+
+
 @pytest.mark.parametrize("path", [(), ("seconds",), ("code",), ("data",), ("data", "train"), ("criteria", "pa")])
 def test_an_unknown_field_is_refused_wherever_it_is(path: tuple[str, ...]) -> None:
     plain = made_result().plain()

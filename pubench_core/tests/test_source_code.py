@@ -203,6 +203,44 @@ def test_the_module_that_only_describes_is_left_out(pack: Path, write: Write) ->
     assert hash_package("toy_pack") != before
 
 
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "from . import SCALE",
+        "from toy_pack import SCALE as s",
+        "import toy_pack",
+        "import toy_pack.help",
+        "def f():\n    from . import *",
+        "from . import help, SCALE",
+    ],
+)
+def test_what_describes_counts_if_hashed_code_imports_of_it(pack: Path, write: Write, imports: str) -> None:
+    write("toy_pack/__init__.py", "SCALE = 1.0\n\n\ndef pubench_methods():\n    return ['a']\n")
+    before = code()
+    write("toy_pack/help.py", f"{imports}\n\n\ndef shift(x):\n    return x + 1\n")
+    reading = code()
+    write("toy_pack/__init__.py", "SCALE = -1.0\n\n\ndef pubench_methods():\n    return ['a']\n")
+    other = code()
+    assert len({before, reading, other}) == 3
+    write("toy_pack/__init__.py", '"""Infos."""\n\nSCALE = -1.0\n\n\ndef pubench_methods():\n    return ["b"]\n')
+    assert code() == other
+
+
+def test_what_describes_is_left_out_if_modules_of_its_package_alone_are_imported(pack: Path, write: Write) -> None:
+    write("toy_pack/method.py", "from . import help\nfrom .help import shift\nfrom toy_pack.help import shift as s\n")
+    before = code()
+    write("toy_pack/__init__.py", "SCALE = -1.0\n")
+    assert code() == before
+
+
+def test_what_another_plugin_describes_counts_if_hashed_code_imports_of_it(pack: Path, write: Write) -> None:
+    write("toy_other/__init__.py", "SCALE = 1.0\n")
+    write("toy_pack/method.py", "from toy_other import SCALE\n")
+    before = code(others=("toy_other",))
+    write("toy_other/__init__.py", "SCALE = 2.0\n")
+    assert code(others=("toy_other",)) != before
+
+
 def test_an_info_module_inside_the_package_is_left_out_and_its_parent_is_not(pack: Path, write: Write) -> None:
     write("toy_pack/plugin.py", "KEYS = 1\n")
     before = hash_package("toy_pack", "toy_pack.plugin")

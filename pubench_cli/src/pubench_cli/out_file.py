@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from os.path import exists, isdir, isfile  # False for a name that is too long; pathlib's raise
 from pathlib import Path
 
 from pubench_core.errors import RequestError
 
 
-def refuse_unwritable(out: Path) -> None:
-    """RequestError where ``--out`` is a folder, or lies in none that can be written to."""
+def refuse_unwritable(out: Path, *, device: bool = True) -> None:
+    """RequestError where ``--out`` is a folder, or lies in none that can be written to.
+
+    ``device``: whether it may be one, such as ``/dev/stdout``; what writes a file aside would replace it.
+    """
+    if not out.name:
+        raise RequestError(f"--out {out} names no file")
     folder = out.absolute().parent
-    if not folder.is_dir():
+    if not isdir(folder):
         raise RequestError(f"--out {out}: there is no folder {out.parent}")
-    if out.is_dir():
+    if isdir(out):
         raise RequestError(f"--out {out} is a folder; name a file in it")
-    replaced = not out.exists() or out.is_file()  # and not /dev/stdout, say
+    if exists(out) and not isfile(out) and not device:
+        raise RequestError(f"--out {out} is no regular file; name one that is, or a new one")
+    replaced = not exists(out) or isfile(out)  # and not /dev/stdout, say
     if replaced and not os.access(folder, os.W_OK):
         raise RequestError(f"--out {out}: nothing can be written to {out.parent}")
 

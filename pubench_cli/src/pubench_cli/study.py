@@ -12,7 +12,7 @@ from typing import Any
 from pubench_core.data.roots import data_root
 from pubench_core.errors import RequestError, counted, shortened
 from pubench_core.plugins.registry import registry
-from pubench_core.records.frame import write_frame
+from pubench_core.records.frame import FRAME, write_frame
 from pubench_core.records.store import RecordStore
 from pubench_core.specs import ExecutionSpec
 from pubench_core.study.export import export
@@ -26,6 +26,7 @@ from .columns import Column, print_table
 from .console import err, out
 from .machine import print_json
 from .messages import said
+from .out_file import refuse_unwritable
 
 
 @dataclass(frozen=True)
@@ -289,16 +290,17 @@ def _preset_lines(states: Sequence[RunState]) -> list[str]:
 
 
 def print_status(request: Request, *, as_json: bool) -> None:
-    """What is done, by method and data set; brings the frame of the records up to date."""
+    """What is done, by method and data set; then brings the frame of the records up to date."""
     folder, plan = planned(request)
     found = looked(request, folder, plan)
-    frame, unreadable = write_frame(folder.results, registry())
+    frame = folder.results / FRAME
     if as_json:
         runs = [
             {"run_id": s.run.run_id, "row": s.run.row, **s.run.facts, "status": s.status, "why": s.why}
             for s in found.states
         ]
         print_json({"name": plan.name, **counts(found), "runs": runs, "frame": str(frame)})
+        write_frame(folder.results, registry())
         return
     console = out()
     console.print(
@@ -317,6 +319,7 @@ def print_status(request: Request, *, as_json: bool) -> None:
         console.print(f"to run again: {counted(count, 'run')}: {said(reason)}", markup=False)
     for reason in found.digests.absent.values():
         console.print(f"not here to compare: {said(reason)}", markup=False)
+    _, unreadable = write_frame(folder.results, registry())
     for error in unreadable:
         console.print(f"not in the frame: {said(error)}", markup=False)
     console.print(f"frame: {frame}", markup=False, soft_wrap=True)
@@ -370,6 +373,8 @@ def print_failures(request: Request, *, as_json: bool) -> None:
 
 def export_study(request: Request, target: Path | None, *, with_scores: bool, as_json: bool) -> None:
     """Writes the archive of a study."""
+    if target is not None:
+        refuse_unwritable(target, device=False)
     folder, plan = planned(request)
     found = looked(request, folder, plan)
     path = target or Path(f"{plan.name}.tar.gz")

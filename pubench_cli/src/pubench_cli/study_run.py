@@ -12,15 +12,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from pubench_core.errors import RequestError, counted
 from pubench_core.plugins.registry import registry
-from pubench_core.records.frame import write_frame
+from pubench_core.records.frame import FRAME, write_frame
 from pubench_core.records.store import RecordStore
+from pubench_core.specs import ExecutionSpec
 from pubench_core.study.conduct import Pool, Stop, Study, Summary, conduct
 from pubench_core.study.plan import PlannedRun
-from pubench_core.study.state import Expected
+from pubench_core.study.state import Expected, states_of
 from pubench_core.study.task import Ended, Orders, Progressed
 
 from .console import err, out
@@ -73,27 +75,33 @@ def run_study(request: Request, how: How, *, as_json: bool) -> int:
                 store, found.code, found.digests, Expected.of(found.states), pool, audience, max_seconds=max_seconds
             )
             summary = conduct(study, todo, stop)
-    frame, unreadable = write_frame(folder.results, registry())
+    chosen = plan.model_copy(update={"runs": tuple(state.run for state in found.states)})
+    there = states_of(chosen, found.code, store, found.digests) if todo else found.states
+    done = sum(state.status == "done" for state in there)
+    code = _told(found, done, summary, stop, time.monotonic() - started, request, how, as_json=as_json)
+    _, unreadable = write_frame(folder.results, registry())
     for error in unreadable:
         say(f"not in the frame: {said(error)}")
-    return _told(found, summary, stop, frame, time.monotonic() - started, request, how, as_json=as_json)
+    if how.track:
+        _track(request.results)
+    return code
 
 
 def _told(
     found: Looked,
+    done: int,
     summary: Summary,
     stop: Stop,
-    frame: Path,
     seconds: float,
     request: Request,
     how: How,
     *,
     as_json: bool,
 ) -> int:
-    """Says how it ended; the exit code."""
+    """Says how it ended; the exit code. ``done``: runs whose records are in the folder now."""
     before = 0 if how.retry_failed else found.count("failed")
-    done = found.count("done") + len(summary.finished) + len(summary.found)
-    failed = len(summary.failed) + before
+    failed, frame = len(summary.failed) + before, found.folder.results / FRAME
+    gone = max(0, found.count("done") + len(summary.finished) + len(summary.found) - done)
     if as_json:
         print_json(
             {
@@ -111,6 +119,7 @@ def _told(
         )
     else:
         lost = f", {len(summary.unstored)} not stored" if summary.unstored else ""
+        lost += f", {gone} no longer in {found.folder.results}" if gone else ""
         left = f", {len(summary.left)} left ({summary.why_left})" if summary.left else ""
         out().print(
             f"{found.plan.name}: {done} of {counted(len(found.states), 'run')} done "
@@ -122,13 +131,11 @@ def _told(
         say(f"not stored: {run}: {reason}")
     if failed:
         say(f"'pubench study failures {found.plan.name} --results {request.results}' lists what failed")
-    if summary.left or summary.unstored:
+    if summary.left or summary.unstored or gone:
         say("the same command again goes on with what is left")
-    if how.track:
-        _track(request.results)
     if stop.starting and summary.left:
         return 128 + (stop.signal or signal.SIGINT)
-    return 1 if failed or summary.left or summary.unstored else 0
+    return 1 if failed or summary.left or summary.unstored or gone else 0
 
 
 def _track(results: Path) -> None:
@@ -142,8 +149,16 @@ def _track(results: Path) -> None:
 
 
 def _devices(how: How) -> list[str]:
-    """Where each run that is in work at once computes."""
+    """Where each run that is in work at once computes. Raises RequestError for what names no device."""
     if how.gpus is None:
+        try:
+            ExecutionSpec(device=how.device)
+        except ValidationError:
+            raise RequestError(
+                f"--device must be auto, cpu or cuda, the last with a number if wanted (cuda:0), got {how.device!r}",
+                field="execution.device",
+                value=how.device,
+            ) from None
         return [how.device] * how.jobs
     if not re.fullmatch(r"\d{1,3}(,\d{1,3})*", how.gpus):
         raise RequestError(f"--gpus {how.gpus}: numbers joined by commas are right (--gpus 0,1)")

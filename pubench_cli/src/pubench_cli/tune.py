@@ -45,7 +45,7 @@ class How:
 def tune_method(given: Given, how: How, *, as_json: bool) -> int:
     """Carries out what is missing of the search, and prints what it found; the exit code."""
     if how.out is not None:
-        refuse_unwritable(how.out)
+        refuse_unwritable(how.out, device=False)
     flags = given.layer()
     flags.put(("method", "key"), how.method, how.method)
     files = [read_yaml(how.config)] if how.config is not None else []

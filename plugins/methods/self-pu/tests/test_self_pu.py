@@ -16,7 +16,7 @@ from pubench_self_pu.method import Config, SelfPU, interleaved, weighted_nnpu
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from pubench.method import Run, averaging, binary_entropy
+from pubench.method import Run, Surrogate, averaging, binary_entropy
 from pubench_core.engine.building import build_problem
 from pubench_core.engine.train import Trained, train
 from pubench_core.plugins.info import MethodInfo
@@ -219,7 +219,8 @@ def test_without_a_validation_part_the_meta_batch_is_of_training_rows() -> None:
     assert np.isfinite(result.scores["last"]["test"]).all()
 
 
-def test_weights_are_those_of_a_derivative_through_the_virtual_step() -> None:
+@pytest.mark.parametrize("surrogate", ["sigmoid", "logistic"])
+def test_weights_are_those_of_a_derivative_through_the_virtual_step(surrogate: Surrogate) -> None:
     """With batch norm, by which every row's logit depends on all rows."""
     torch.manual_seed(0)
     layers = (nn.Linear(5, 8), nn.BatchNorm1d(8, track_running_stats=False), nn.ReLU(), nn.Linear(8, 1), nn.Flatten(0))
@@ -228,12 +229,15 @@ def test_weights_are_those_of_a_derivative_through_the_virtual_step() -> None:
     labeled, prior, rate = torch.arange(24) % 5 == 0, 0.4, 1e-3
     weights = torch.zeros(24, 2, dtype=torch.float64, requires_grad=True)
     z, parameters = net(x), dict(net.named_parameters())
-    inner = weighted_nnpu(z, labeled, prior, weights[:, 0]).value - (weights[:, 1] * binary_entropy(z)).mean()
+    inner = (
+        weighted_nnpu(z, labeled, prior, weights[:, 0], surrogate).value - (weights[:, 1] * binary_entropy(z)).mean()
+    )
     steps = torch.autograd.grad(inner, list(parameters.values()), create_graph=True)
     virtual = {name: p - rate * step for (name, p), step in zip(parameters.items(), steps, strict=True)}
     (slope,) = torch.autograd.grad(meta_loss(functional_call(net, virtual, (meta,))), weights)
     z = net(x)
-    ours = weight_slopes(z.detach(), labeled, movements(net, z, meta), prior, rate=rate, entropy_sign=-1.0)
+    moved = movements(net, z, meta)
+    ours = weight_slopes(z.detach(), labeled, moved, prior, rate=rate, entropy_sign=-1.0, surrogate=surrogate)
     torch.testing.assert_close(ours, slope, rtol=1e-8, atol=1e-16)
     z.sum().backward()  # the graph is still there
 

@@ -66,6 +66,15 @@ class Rows:
         return sorted({name for names in self.studies.values() for name in names})
 
 
+def has_rows(path: Path) -> bool:
+    """Whether a file that can be read has the columns of a file of rows."""
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            return set(_NEEDED) <= set(next(csv.reader(file), []))
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return False
+
+
 def read_rows(path: Path) -> Rows:
     """The runs of a file of rows. Their specs are what the installed plugins make of method, preset and settings.
 
@@ -181,7 +190,7 @@ def _result(run_id: str, rows: Sequence[Row], spec: RunSpec, share: float | None
     selection = spec.selection.model_copy(update={"criterion": selected, "criteria": tuple(criteria)})
     known: dict[str, Any] = {
         "run_id": run_id,
-        "code": Code(hash=first["code"], parts={}, versions={}),
+        "code": Code(hash=first["code"], parts=_parts(first), versions={}),
         "spec": spec.model_copy(update={"selection": selection}),
         "oracle": _is_oracle(spec),
         "selected": selected,
@@ -197,6 +206,11 @@ def _result(run_id: str, rows: Sequence[Row], spec: RunSpec, share: float | None
         "finished_at": "",
     }
     return _partial(Result, **known)
+
+
+def _parts(row: Row) -> dict[str, str]:
+    """The part of a run's code that rows name: the engine; files from before ``revision`` name none."""
+    return {"engine": f"revision {row['revision']}"} if row.get("revision") else {}
 
 
 def _partial(kind: type[Stored], **known: Any) -> Any:
@@ -217,11 +231,13 @@ def _criterion(row: Row, share: float | None) -> CriterionResult:
         name: Measure(value=float(row[name]) / 100) if row[name] else Measure(undefined="the rows have no value")
         for name in MEASURES
     }
+    known = row["epoch"] or any(measure.value is not None for measure in measures.values())
+    if not known:
+        return CriterionResult(oracle=row["criterion_oracle"] == "True", undefined="the rows have no value")
     return CriterionResult(
         oracle=row["criterion_oracle"] == "True",
         value=float(row["criterion_value"]) if row.get("criterion_value") else None,
         epoch=int(row["epoch"]) if row["epoch"] else None,
-        undefined="" if row["epoch"] else "the rows have no epoch",
         warnings=_alike(row, share),
         measures={"test": measures},
     )

@@ -34,7 +34,7 @@ def table_of(
 
     Raises RequestError as that does.
     """
-    shown = _compared_by(named, metric, criterion, part)
+    criterion, shown, chosen = _compared_by(named, metric, criterion, part)
     grid = grid_of(named, drawn={run.run_id for _, run in named} if drawn else ())
     info = _info(metric)
     higher, percent = (info.higher_is_better, info.headline) if info else (None, False)
@@ -49,7 +49,7 @@ def table_of(
         columns=grid.columns,
         oracles=grid.oracles,
         cells=cells,
-        notes=tuple(note for note in (*grid.notes, *of_cells, *notes) if note),
+        notes=tuple(note for note in (chosen, *grid.notes, *of_cells, *notes) if note),
         repeated=grid.repeated,
     )
 
@@ -96,8 +96,11 @@ def tested(table: MeasureTable, reference: str | None, test: Test, alpha: float)
     )
 
 
-def _compared_by(named: Sequence[NamedRun], metric: str, criterion: str | None, part: str) -> str:
-    """How epochs were chosen, in words. Raises RequestError if runs cannot be compared so."""
+def _compared_by(named: Sequence[NamedRun], metric: str, criterion: str | None, part: str) -> tuple[str, str, str]:
+    """The criterion that chose the epochs, as the title has it, and a note if it had to be picked among several.
+
+    Raises RequestError if the runs cannot be compared so.
+    """
     runs = [run for _, run in named if isinstance(run, RunResult)]
     if not runs:
         failures = [run for _, run in named if isinstance(run, FailedRun)]
@@ -110,18 +113,23 @@ def _compared_by(named: Sequence[NamedRun], metric: str, criterion: str | None, 
                 f"nothing is measured on the {part} part of these runs: no true labels are known{there}"
             )
         raise unknown(f"metric on the {part} part", metric, known)
+    chosen = ""
     if criterion is None:
         naming = Counter(run.result.selected for run in runs)
-        if len(naming) > 1:
-            counts = ", ".join(f"{name} ({counted(n, 'run')})" for name, n in naming.items())
+        everywhere = [name for name, _ in naming.most_common() if all(name in run.result.criteria for run in runs)]
+        counts = ", ".join(f"{name} ({counted(n, 'run')})" for name, n in naming.items())
+        if not everywhere:
             raise InvalidRequest(
-                f"these results are named by several criteria, {counts}; name one: criterion={min(naming)!r}"
+                f"these results are named by several criteria, {counts}, and no one of them was tracked by every run; "
+                f"name one: criterion={min(naming)!r}"
             )
-        criterion = next(iter(naming))
+        criterion = everywhere[0]
+        if len(naming) > 1:
+            chosen = f"results are named by several criteria, {counts}; all are shown by {criterion}"
     elif criterion not in (tracked := criteria_of(runs)):
         raise unknown("criterion", criterion, tracked)
     oracle = any(run.result.criteria[criterion].oracle for run in runs if criterion in run.result.criteria)
-    return f"{criterion} (oracle)" if oracle else criterion
+    return criterion, f"{criterion} (oracle)" if oracle else criterion, chosen
 
 
 def _info(metric: str) -> MetricInfo | None:

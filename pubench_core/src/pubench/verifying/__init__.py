@@ -18,7 +18,7 @@ from ..words import InvalidRequest, said
 from .folder import compared_sums, records_in
 from .found import Again, Problem, Verification
 from .record import Look
-from .rerun import carried_out_again
+from .rerun import SIGNIFICANT, carried_out_again, one_sided
 
 #: Measures of a run carried out again may differ by this much on another machine or with other versions.
 TOLERANCE = 0.02
@@ -37,17 +37,21 @@ def verify(
 
     Of every record: its files are there and can be read; its spec resolves, under what is installed, to its run id,
     which is the folder's name; its code is the installed one; it says of the method and of each criterion whether true
-    labels were granted, as their plugins do; the stored scores give the stored measures, values of criteria and
-    warnings; its epochs are those of the stored states, and were trained; U was calibrated as its spec says, and the
-    share of positives told of U is what prior and counts give; where its code and data are here, their rows and labels
-    are those that its spec draws. Of a folder with ``SHA256SUMS`` (that of a site or an exported study): its files are
+    labels were granted, as their plugins do; the stored scores give the stored measures with their details, values of
+    criteria, whether each is defined, and warnings; no criterion has a better value in another stored state; its epochs
+    are those of the stored states, and were trained; U was calibrated as its spec says, and the share of positives told
+    of U is what prior and counts give; if its code and data are here, their rows, labels and facts are those that its
+    spec draws. Of a folder with ``SHA256SUMS`` (that of a site or an exported study): its files are
     those listed. Nothing checks times, memory and how many runs shared the machine (``at_once``).
 
     ``rerun``: how many runs are carried out again, chosen at random (by ``seed``, if one is given) among those without
-    a problem. Their scores must be the same bits, or, where processor, versions or threads are others, no test measure
-    may differ by more than ``tolerance``. Scores that were changed together with all that is derived from them are
-    found in this way only. ``data_root``: folder of data files, by default ``PUBENCH_DATA``, else that in the user's
-    cache, never one that a record names. ``progress``: called with a line about each thing worth saying.
+    a problem. Their scores must be the same bits and every other field that can be repeated the same; or, if processor,
+    versions or threads are others, no measure may differ by more than ``tolerance``, nor may the records be better than
+    their reruns more often than chance explains. Scores that were changed together with all that is derived from them
+    are found in this way only. ``data_root``: folder of data files, by default ``PUBENCH_DATA``, else that in the
+    user's cache, never one that a record names. ``progress``: called with a line about each thing worth saying.
+
+    A run whose data are not here is no problem: it is in ``unchecked``, with what is missing.
 
     Raises InvalidRequest (a ValueError) for a folder without records, or numbers out of bounds.
 
@@ -69,7 +73,7 @@ def verify(
     look = Look(root, sums, say)
     problems = [*problems, *apart, *(problem for record in records for problem in look.at(record))]
     bad = {problem.of for problem in problems}
-    sound = [record for record in records if record.result.run_id not in bad]
+    sound = [record for record in records if record.result.run_id not in bad | look.missing.keys()]
     drawn = random.SystemRandom() if seed is None else random.Random(seed)  # nobody can foresee the first
     again = []
     for record in drawn.sample(sound, min(rerun, len(sound))):
@@ -79,8 +83,14 @@ def verify(
         else:
             again.append(found)
     notes = list(look.notes)
+    if (sided := one_sided(again)) is not None:
+        words, chance = sided
+        notes.append(words)
+        if chance < SIGNIFICANT:
+            problems.append(Problem(place.name, f"{words}: that is no rounding"))
     if rerun and not sound:
-        notes.append("no run is carried out again: every record has a problem already")
+        why = "data are not here" if look.missing.keys() - bad else "every record has a problem already"
+        notes.append(f"no run is carried out again: {why}")
     return Verification(
         folder=place,
         records=len(records),
@@ -89,6 +99,7 @@ def verify(
         problems=tuple(problems),
         notes=tuple(notes),
         again=tuple(again),
+        unchecked=look.missing,
     )
 
 

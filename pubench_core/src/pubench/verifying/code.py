@@ -19,6 +19,8 @@ def other_code(plan: Plan, result: Result, digest: str | None) -> Iterator[str]:
     """
     if Code.of(result.code.parts, {}).hash != result.code.hash:
         yield "the hash of its code is not that of the parts that it lists"
+    if result.data.digest != result.code.parts.get(f"data {result.spec.data.key}", ""):
+        yield "the digest of its data is not that of the parts of its code"
     now = plan.code_reading(result.data.digest if digest is None else digest)
     if changed := now.changed_since(result.code):
         yield f"it is of other code than is installed (changed: {', '.join(changed)})"

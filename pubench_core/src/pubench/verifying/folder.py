@@ -97,6 +97,9 @@ def wrong_files(folder: Path, result: Result, sums: Mapping[str, str] | None) ->
                 there, here = getattr(environment, name), getattr(result, name)
                 if there != here:
                     yield f"{ENVIRONMENT} is not that of its result: {name} is {there} there and {here} here"
+            for name, version in result.code.versions.items():
+                if (there := environment.packages.get(name, version)) != version:
+                    yield f"{ENVIRONMENT} is not that of its result: {name} is {there} there and {version} here"
     for path in sorted(folder.iterdir()):
         if path.is_symlink():
             yield f"{path.name} is a link to a file elsewhere"

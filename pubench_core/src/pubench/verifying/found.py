@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,8 @@ class Again:
     """A run carried out again without a problem.
 
     ``identical``: every score is the same bits; ``largest``: difference of a measure; ``other_epochs``: criteria that
-    chose another epoch now, whose measures were not compared.
+    chose another epoch now, whose measures were not compared; ``recorded_better``: whether the record has the higher
+    test accuracy, None if both have the same.
     """
 
     run_id: str
@@ -32,12 +34,14 @@ class Again:
     largest: float
     seconds: float
     other_epochs: tuple[str, ...] = ()
+    recorded_better: bool | None = None
 
 
 @dataclass(frozen=True)
 class Verification:
     """``records``: how many were looked at; ``without_scores``: of them, those whose measures could not be derived
-    again; ``checksums``: how many files were compared with a list of checksums.
+    again; ``checksums``: how many files were compared with a list of checksums; ``unchecked``: run id -> data that are
+    not here, so that its rows were not compared and it was not carried out again.
     """
 
     folder: Path
@@ -47,6 +51,7 @@ class Verification:
     problems: tuple[Problem, ...]
     notes: tuple[str, ...]
     again: tuple[Again, ...]
+    unchecked: Mapping[str, str]
 
     @property
     def carried_out(self) -> int:
@@ -55,7 +60,7 @@ class Verification:
 
     @property
     def ok(self) -> bool:
-        """Whether no problem was found."""
+        """Whether no problem was found in what was checked."""
         return not self.problems
 
     def to_dict(self) -> dict[str, Any]:

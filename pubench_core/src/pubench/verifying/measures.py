@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from pubench_core.results import Measure
 
@@ -11,11 +13,19 @@ _RELATIVE, _ABSOLUTE = 1e-9, 1e-12
 
 
 def same(old: Measure, new: Measure) -> bool:
-    """Whether value and interval are."""
-    if (old.interval is None) != (new.interval is None):
-        return False
-    ends = zip(old.interval or (), new.interval or (), strict=True)
-    return close(old.value, new.value) and all(close(one, other) for one, other in ends)
+    """Whether value, reason, interval, warnings and details are."""
+    return alike(old.model_dump(), new.model_dump())
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Whether two plain values are the same but for the last digits of their numbers."""
+    if isinstance(one, float) and isinstance(other, (int, float)):
+        return close(one, other)
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(alike(one[name], other[name]) for name in one)
+    if isinstance(one, Sequence) and isinstance(other, Sequence) and not isinstance(one, str):
+        return len(one) == len(other) and all(map(alike, one, other))
+    return bool(one == other)
 
 
 def close(one: float | None, other: float | None) -> bool:

@@ -16,7 +16,7 @@ from .folder import wrong_files
 from .found import Problem
 from .rows import Draws, other_rows
 from .scores import other_measures
-from .spec import believed, granted, impossible_epochs, other_spec, plan_here, told
+from .spec import believed, granted, impossible_epochs, other_model, other_spec, plan_here, told
 
 
 @dataclass
@@ -25,7 +25,7 @@ class Look:
     there is a list.
 
     ``derived``: of how many records the measures were derived again so far; ``notes``: what a reader must know beside
-    the problems, each once.
+    the problems, each once; ``missing``: run id -> data of it that are not here, so that it is not checked as a whole.
     """
 
     data_root: Path
@@ -33,6 +33,7 @@ class Look:
     say: Callable[[str], None]
     derived: int = 0
     notes: dict[str, None] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
     _digests: Digests = field(default_factory=Digests)
     _draws: Draws = field(default_factory=Draws)
 
@@ -46,6 +47,7 @@ class Look:
         if folder.resolve().name != result.run_id:
             yield f"its folder is called {shortened(folder.resolve().name)}"
         yield from wrong_files(folder, result, self.sums)
+        yield from other_model(result, folder)
         yield from self._missing_scores(record)
         yield from other_spec(result, folder)
         yield from impossible_epochs(result)
@@ -53,13 +55,16 @@ class Look:
             plan = plan_here(result, self.data_root)
         except (RequestError, PluginError) as error:
             own = result.spec.data.own
-            gone = own is not None and not isfile(own.path)
-            remedy = "; a table of one's own is looked for from the current folder" if gone else ""
-            yield f"its spec does not resolve here: {error}{remedy}"
+            if own is not None and not isfile(own.path):
+                self.missing[result.run_id] = f"{own.path} is not here (a relative path counts from the current folder)"
+            else:
+                yield f"its spec does not resolve here: {error}"
             return
         if plan.run_id != result.run_id:
             yield f"its spec is that of run {plan.run_id}"
         digest = self._digests.of(plan, self.say, self._note)
+        if digest is None:
+            self.missing[result.run_id] = f"data set {plan.data.info.key} is not here"
         changed = list(other_code(plan, result, digest))
         yield from changed
         yield from granted(plan, result)
@@ -72,7 +77,7 @@ class Look:
                 yield str(error)
                 return
             self.derived += 1
-            yield from other_measures(plan, result, arrays, self._note)
+            yield from other_measures(plan, result, arrays)
             if digest is not None and not changed:
                 yield from other_rows(plan, result, arrays, self._draws, self.say)
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pubench_core.data.encoding import as_plain
 from pubench_core.errors import PubenchError
 from pubench_core.records.files import SCORES, Arrays
 from pubench_core.records.scores import rows_and_labels
 from pubench_core.results import Result
 
-from .measures import close
+from .measures import alike, close
 
 if TYPE_CHECKING:
     from pubench_core.engine.problem import Parts
@@ -23,11 +24,15 @@ _TEST = ("test_rows", "test_labels")
 
 
 class Drawn(NamedTuple):
-    """``arrays``: rows and labels as ``scores.npz`` has them; ``parts``, ``prior``: as ``result.json`` has them."""
+    """``arrays``: rows and labels as ``scores.npz`` has them; the others as ``result.json`` has them.
+
+    ``facts``: name of a field of its data -> value.
+    """
 
     arrays: Arrays
     parts: Parts
     prior: float | None
+    facts: dict[str, Any]
 
 
 class Draws:
@@ -53,6 +58,13 @@ class Draws:
                 arrays=rows_and_labels(split, truth.test, truth.validation, unlabeled),
                 parts=parts_of(split, spec.data.scheme, *truth),
                 prior=true_prior(spec, split, truth.train),
+                facts={
+                    "modality": opened.data.modality,
+                    "shape": opened.data.shape,
+                    "dropped": opened.data.dropped,
+                    "encoding": None if opened.columns is None else tuple(as_plain(opened.columns)),
+                    "notes": opened.notes,
+                },
             )
         return self._known[key]
 
@@ -76,5 +88,8 @@ def other_rows(plan: Plan, result: Result, arrays: Arrays, draws: Draws, say: Ca
     for part, counts in drawn.parts.items():
         if stored[part] != counts:
             yield f"its counts of the {part} part are not those that its spec draws from {plan.spec.data.key}"
+    for name, value in drawn.facts.items():
+        if not alike(getattr(result.data, name), value):
+            yield f"its data.{name} is not that of {plan.spec.data.key}"
     if not close(result.data.prior.true, drawn.prior):
         yield f"its true prior is {result.data.prior.true}; its spec draws {drawn.prior}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from os.path import isfile
 from pathlib import Path
@@ -12,18 +11,17 @@ import yaml
 from pydantic import ValidationError
 
 from pubench_core.errors import counted, shortened
-from pubench_core.records.files import SPEC
+from pubench_core.records.files import MODEL, SPEC
 from pubench_core.results import Result
-from pubench_core.specs import RunSpec
+from pubench_core.specs import RunSpec, is_one_sample, population_prior
 
 from ..grouping import by_path
 from .measures import close
+from .scores import STATE
 
 if TYPE_CHECKING:
     from pubench_core.request import Plan
 
-#: A state that a criterion chose, but for the network's name.
-_STATE = re.compile(r"epoch-(\d+)(-|$)")
 #: Criteria that do not read the scores: two epochs with the same scores are two choices, and one state.
 _UNSCORED = ("last", "native")
 
@@ -48,17 +46,31 @@ def other_spec(result: Result, folder: Path) -> Iterator[str]:
         )
 
 
+def other_model(result: Result, folder: Path) -> Iterator[str]:
+    """Where it says that it has a model of a state, and that is not so."""
+    if result.model is None:
+        return
+    if all(criterion.snapshot != result.model.snapshot for criterion in result.criteria.values()):
+        yield f"its model is of {shortened(result.model.snapshot)}, which no criterion chose"
+    if not isfile(folder / MODEL):
+        yield f"{MODEL} is missing"
+
+
 def plan_here(result: Result, data_root: Path) -> Plan:
     """What its spec means under what is installed, with the data of a folder that the record does not choose.
 
-    Raises RequestError, PluginError where it means nothing.
+    Raises RequestError, PluginError where it means nothing, or where a plugin has replaced a function that it calls.
     """
+    from pubench_core.execution.place import packages_called
     from pubench_core.plugins.registry import registry
+    from pubench_core.plugins.replaced import refuse_replaced
     from pubench_core.request import Layer, resolve
 
     spec = result.spec.model_dump(mode="json")
     spec["execution"] |= {"data_root": str(data_root), "encoder": None, "device": "auto"}
-    return resolve([Layer(spec)], registry())
+    plan = resolve([Layer(spec)], registry())
+    refuse_replaced(packages_called(plan))
+    return plan
 
 
 def granted(plan: Plan, result: Result) -> Iterator[str]:
@@ -78,9 +90,16 @@ def granted(plan: Plan, result: Result) -> Iterator[str]:
 
 
 def told(result: Result) -> Iterator[str]:
-    """The prior that the method was told, against the one that its spec asks for."""
-    asked, prior = result.spec.prior, result.data.prior
+    """The prior that the method was told, against the one that its spec asks for, or that was estimated."""
+    asked, prior, train = result.spec.prior, result.data.prior, result.data.train
     wanted = prior.true if asked == "true" else asked if isinstance(asked, float) else None
+    if (estimate := prior.estimate) is not None:
+        one_sample = is_one_sample(result.spec.data.scheme)
+        wanted = population_prior(estimate.share, train.labeled or 0, train.rows) if one_sample else estimate.share
+        if train.unlabeled and train.unlabeled_positive is not None:
+            share = train.unlabeled_positive / train.unlabeled
+            if not close(estimate.true_share, share):
+                yield f"its true share of positives in U is {estimate.true_share}; its counts give {share:g}"
     if wanted is not None and prior.given is not None and not close(wanted, prior.given):
         yield f"it says that the method was told the prior {prior.given:g}, and its spec says {wanted:g}"
 
@@ -112,10 +131,13 @@ def impossible_epochs(result: Result) -> Iterator[str]:
     """Epochs that were not trained, and those that are not the ones of the stored states."""
     chosen = {name: criterion for name, criterion in result.criteria.items() if criterion.epoch is not None}
     for name, criterion in chosen.items():
+        stopped = criterion.stopped_at
+        if stopped is not None and not (criterion.epoch or 0) < stopped <= result.epochs:
+            yield f"criterion {name} says that its patience ran out at epoch {stopped}, after epoch {criterion.epoch}"
         says = f"criterion {name} says epoch {criterion.epoch}"
         if not 1 <= (criterion.epoch or 0) <= result.epochs or (name == "last" and criterion.epoch != result.epochs):
             yield f"{says}, and it says that {counted(result.epochs, 'epoch')} {_were(result.epochs)} trained"
-        elif (state := _STATE.match(criterion.snapshot)) is not None:
+        elif (state := STATE.match(criterion.snapshot)) is not None:
             of = int(state[1])
             others = {other.epoch for other in chosen.values()} if name in _UNSCORED else {criterion.epoch}
             if of not in others:

@@ -20,18 +20,23 @@ from ..metric import FloatArray
 from ..request.resolving import method_class
 from ..specs import Scheme
 from .register import PATIENCE, TOLERANCE, NotApplicable, check
+from .source import acting
 from .subject import Subject, assert_finite, assert_same
 
 
 @check("light-info")
 def light_info(subject: Subject) -> None:
-    """The entry-point module is imported without torch, scikit-learn, scipy or the implementation."""
+    """The entry-point module only describes, without torch, scikit-learn, scipy or the implementation."""
     module = subject.info.package
     heavy = ("torch", "sklearn", "scipy", "numba", "pandas", subject.info.load.split(":")[0])
     code = f"import sys, {module}; {module}.pubench_methods(); print(*[m for m in {heavy!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"import {module} fails: {done.stderr.strip().splitlines()[-1:]}"
     assert not done.stdout.split(), f"import {module} imports {', '.join(done.stdout.split())}"
+    entry = subject.registry.provider(subject.info).module
+    file = getattr(sys.modules.get(entry), "__file__", None)
+    found = [] if file is None or entry == subject.info.load.split(":")[0] else acting(Path(file))
+    assert not found, f"{entry} only describes, and no hash of code has it: {found[0]}"
 
 
 @check("config")

@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._prims_common import suggest_memory_format
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..engine import evaluation
@@ -112,7 +113,7 @@ class DeviceTensor(torch.Tensor):
             return False
         device, dtype, _, layout = torch._C._nn._parse_to(*args, **kwargs)
         same_kind = device in (None, DEVICE) and dtype in (None, self.dtype)
-        return same_kind and (layout is None or self.is_contiguous(memory_format=layout))
+        return same_kind and layout in (None, torch.preserve_format, suggest_memory_format(self))
 
     def cuda(self, *args: Any, **kwargs: Any) -> Tensor:
         return self

@@ -52,6 +52,26 @@ def reaching_out(package: Path) -> list[str]:
     return [f"{file.name}:{line}: {what}" for file in files for line, what in _found_in(file)]
 
 
+def acting(file: Path) -> list[str]:
+    """``file:line: statement`` for every statement of a module that does more than import, define and assign a name."""
+    return [
+        f"{file.name}:{node.lineno}: {ast.unparse(node).splitlines()[0]}"
+        for node in ast.parse(file.read_text(encoding="utf-8"), str(file)).body
+        if not _describes(node)
+    ]
+
+
+def _describes(node: ast.stmt) -> bool:
+    if isinstance(node, (ast.Import, ast.ImportFrom, ast.FunctionDef)):
+        return True
+    if isinstance(node, ast.If):  # if TYPE_CHECKING:
+        return ast.unparse(node.test).endswith("TYPE_CHECKING") and not node.orelse and all(map(_describes, node.body))
+    if isinstance(node, (ast.Assign, ast.AnnAssign)):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        return all(isinstance(inner, (ast.Name, ast.Tuple)) for inner in targets)
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
 def _found_in(file: Path) -> Iterator[tuple[int, str]]:
     private = _private_names()
     tree = ast.parse(file.read_text(encoding="utf-8"), str(file))

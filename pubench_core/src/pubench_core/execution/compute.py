@@ -32,7 +32,7 @@ from ..records.files import Arrays
 from ..records.measures import Measures, measures_of
 from ..records.scores import MEASURED, rows_and_labels, scores_name
 from ..request.plan import Plan
-from ..results import RECORD_VERSION, Code, CriterionResult, Environment, Result, SavedModelFacts
+from ..results import NEVER, RECORD_VERSION, Code, CriterionResult, Environment, Result, SavedModelFacts
 from .environment import capture
 from .warnings import warnings_of
 
@@ -184,7 +184,11 @@ def _result(
         seconds=trained.seconds,
         peak_memory=trained.memory,
         model=SavedModelFacts(snapshot=chosen) if with_model else None,
-        warnings=(*measurer.failed.values(), *(line for line in (trained.selection.ended, why_not) if line)),
+        warnings=(
+            *measurer.failed.values(),
+            *(line for line in (trained.selection.ended, why_not) if line),
+            *trained.warnings,
+        ),
         device=environment.device,
         threads=environment.threads,
         finished_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -198,7 +202,7 @@ def _criterion(
     plugin = plan.metrics.get(track.name)
     oracle, code = plugin is not None and plugin.info.oracle, plan.criterion_code(track.name)
     if track.snapshot is None:
-        reason = track.undefined or "it had no value at any epoch"
+        reason = track.undefined or NEVER
         return CriterionResult(oracle=oracle, undefined=reason, code=code)
     state = trained.states[trained.state_of[track.name]]
     return CriterionResult(
@@ -209,7 +213,7 @@ def _criterion(
         stopped_at=track.stopped_at,
         snapshot=state.name,
         code=code,
-        warnings=warnings_of(plan, problem, state),
+        warnings=warnings_of(plan, state, prior=problem.prior, labeled=problem.data.labeled),
         measures=measures[state.name],
     )
 

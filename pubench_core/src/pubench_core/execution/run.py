@@ -18,6 +18,7 @@ from ..errors import Hint, Notice, RecordError, RequestError, RunFailed
 from ..isolation import left_as_found
 from ..plugins.events import RunFinished
 from ..plugins.listeners import Listeners
+from ..plugins.replaced import refuse_replaced
 from ..records.files import FAILURE
 from ..records.record import Record
 from ..records.store import RecordStore
@@ -26,7 +27,7 @@ from ..results import Code, Environment, Failure, Result
 from .compute import Audience, Finished, captured, choose_device, compute, staying
 from .coverage import answer, coverage, stored_record
 from .interrupts import Deferred
-from .place import packages_of, raised_at
+from .place import packages_called, packages_of, raised_at
 from .publish import failure_of, publish, publish_answer
 
 Say = Callable[[str], None]
@@ -65,8 +66,10 @@ def execute(
     where that is known; recorded.
 
     Raises RequestError if the request cannot be met (with a record, once the data were opened), RunFailed (with a
-    record) if training fails, RecordError if the result cannot be stored; that error carries the result.
+    record) if training fails, RecordError if the result cannot be stored; that error carries the result. PluginError if
+    a plugin has replaced a function of another one: the hash of its code would be that of a function not called.
     """
+    refuse_replaced(packages_called(plan))
     store = RecordStore(plan.spec.execution.results)
     root = data_root(plan.spec.execution, say, progress=progress)
     seen = store.stamp(plan.run_id)

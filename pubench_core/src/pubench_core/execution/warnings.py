@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from ..engine.problem import Problem
+import numpy as np
+import numpy.typing as npt
+
 from ..engine.train import State
 from ..metric import FloatArray
 from ..request.plan import Plan
 from ..results import said_alike
-from ..specs import is_one_sample, unlabeled_prior
+from ..specs import Scheme, is_one_sample, unlabeled_prior
 
 #: Decisions are far from the prior where a class is decided this many times as often as the prior says, or as seldom.
 #: At 3 / 2 a third of the decisions for that class are wrong, or a third of its rows are missed, whoever is decided.
@@ -19,13 +21,19 @@ FAR = 1.5
 STANDARD_ERRORS = 3.0
 
 
-def warnings_of(plan: Plan, problem: Problem, state: State) -> tuple[str, ...]:
-    """Lines on the decisions (score above 0) of one state, on rows that are a draw from the population."""
+def warnings_of(
+    plan: Plan, state: State, *, prior: float | None, labeled: npt.NDArray[np.bool_] | None
+) -> tuple[str, ...]:
+    """Lines on the decisions (score above 0) of one state, on rows that are a draw from the population.
+
+    ``prior``: what the method was given. ``labeled``: of every row of a user's table; None for simulated labels.
+    """
     part = "unlabeled" if "unlabeled" in state.scores else "test"
     lines = list(_one_sided(state))
-    told = problem.prior if "prior" in plan.method.requires or plan.spec.prior != "true" else None
+    told = prior if "prior" in plan.method.granted or plan.spec.prior != "true" else None
     if part in state.scores and told is not None:
-        lines += _far_from_prior(part, state.scores[part], _expected_share(problem, part, told), told)
+        expected = _expected_share(plan.spec.data.scheme, labeled, part, told)
+        lines += _far_from_prior(part, state.scores[part], expected, told)
     return tuple(lines)
 
 
@@ -40,18 +48,18 @@ def _one_sided(state: State) -> Iterator[str]:
         begins = said_alike(part, positive=bool(positive.any()), rows=len(scores))
         yield (
             f"{begins} (scores from {scores.min():.4g} to {scores.max():.4g}, "
-            "decided at 0): the order of the scores may mean something, the decisions do not"
+            "decided at 0): the order of the scores may mean something, the decisions do not; take as many of the "
+            "highest scores as the prior says, or try another preset, prior or method"
         )
 
 
-def _expected_share(problem: Problem, part: str, told: float) -> float:
+def _expected_share(scheme: Scheme, labeled: npt.NDArray[np.bool_] | None, part: str, told: float) -> float:
     """The share of positives that the prior ``told`` implies for the rows of a part.
 
     A data set's test part is a draw from the population. So are the unlabeled rows of a user's table, or what the
     labeled positives left of one; a test file of the user's own may be anything and is not looked at.
     """
-    labeled = problem.data.labeled
-    if part == "unlabeled" and labeled is not None and is_one_sample(problem.scheme):
+    if part == "unlabeled" and labeled is not None and is_one_sample(scheme):
         return unlabeled_prior(told, int(labeled.sum()), len(labeled))
     return told
 

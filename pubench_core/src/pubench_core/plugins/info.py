@@ -192,11 +192,18 @@ class MetricInfo(Info):
 
 @dataclass(frozen=True, kw_only=True)
 class PriorInfo(Info):
-    """``inputs``: what the estimator reads, raw features or the scores of a held-out P-versus-U classifier."""
+    """``inputs``: what the estimator reads, raw features or the scores of a held-out P-versus-U classifier.
+
+    ``slow``: whether a few thousand rows take it longer than half a minute; then it runs only on request. ``error``:
+    mean absolute error of its share on data with known shares and SCAR labels, over estimates without a warning (over
+    all if it never gave one); None if not measured.
+    """
 
     kind: ClassVar[str] = "prior"
     deciding: ClassVar[tuple[str, ...]] = ("inputs",)
     inputs: Literal["scores", "features"]
+    slow: bool = False
+    error: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,8 +1,8 @@
 """Which code computes: hashes over the tokens of Python files, so that comments, docstrings and layout do not count.
 
-Two granularities. Whatever trains (methods, mechanisms, backbones, prior estimators) is hashed as a whole package, info
-modules left out, because what a class reaches at run time cannot be read off its text. A metric is a pure function: it
-is hashed with the definitions that it refers to, so that a new metric beside it changes nothing.
+Two granularities. Whatever trains (methods, mechanisms, backbones, prior estimators) is hashed as a whole package, what
+only describes left out, because what a class reaches at run time cannot be read off its text. A metric is a pure
+function: it is hashed with the definitions that it refers to, so that a new metric beside it changes nothing.
 
 What was made of a file is kept for the process. A file that changed is read again, unless Python has loaded it as a
 module and has not loaded that module again: what is in memory computes, so what is in memory is hashed.
@@ -16,7 +16,7 @@ import importlib.util
 import io
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -31,34 +31,55 @@ _NO_CODE = (".pyi", ".md", ".rst", "py.typed")
 #: Files of which something is kept.
 _MOST = 10_000
 T = TypeVar("T")
+#: (module, name in it); a module itself has no name.
+_Reference = tuple[str, str]
 
 
 def hash_package(name: str, info_module: str = "", *, others: Iterable[str] = ()) -> str:
     """16 digits over the code of a package: tokens of its Python files, bytes of whatever else lies there.
 
-    ``name``: import name of a package or of a single module. ``info_module``: holds descriptions only and is left out.
-    ``others``: packages of other plugins; those that the code imports are hashed with it, and so on from there.
+    ``name``: import name of a package or of a single module. ``info_module``: holds descriptions and is left out,
+    unless code that is hashed imports something of it; then all of it counts but its hooks. ``others``: packages of
+    other plugins; those that the code imports are hashed with it, and so on from there.
 
     Raises PluginError where there are no source files.
     """
     digest = hashlib.sha256()
     plugins = frozenset(others)
     pending, seen = [name], set()
+    modules: set[str] = set()
+    names: set[_Reference] = set()
+    describing: dict[str, str] = {}
     while pending:
         package = pending.pop()
-        if package in seen:
-            continue
         seen.add(package)
         imported: set[str] = set()
         for module, relative, file in _files(package):
+            modules.add(module)
             if module == info_module or (package != name and module == package and relative == "__init__.py"):
+                describing[module] = file
                 continue
             code = _code.of(module, file)
             digest.update(f"{package}/{relative}\0".encode())
             digest.update(code.digest)
             imported |= code.imports
-        pending += sorted((imported & plugins) - seen)
+            names |= code.names
+        pending = sorted({*pending, *(imported & plugins)} - seen)
+        while not pending and (read := [module for module in sorted(describing) if _reads(names, module, modules)]):
+            code = _beside_hooks.of(read[0], describing.pop(read[0]))
+            digest.update(f"{read[0]} beside its hooks\0".encode())
+            digest.update(code.digest)
+            names |= code.names
+            pending = sorted((code.imports & plugins) - seen)
     return digest.hexdigest()[:16]
+
+
+def _reads(names: Iterable[_Reference], module: str, modules: Container[str]) -> bool:
+    """Whether one of these imports is of the module itself, or of a name in it that is no module."""
+    return any(
+        f"{source}.{name}" == module or (source == module and f"{source}.{name}" not in modules)
+        for source, name in names
+    )
 
 
 def hash_function(load: str) -> str:
@@ -144,20 +165,47 @@ def _spec_in_memory(module: str) -> ModuleSpec | None:
 
 @dataclass(frozen=True)
 class _Code:
-    """``imports``: top-level names of the packages that it imports."""
+    """``imports``: top-level names of the packages that it imports; ``names``: (module, name) of what it imports, a
+    module itself without a name.
+    """
 
     digest: bytes
     imports: frozenset[str]
+    names: frozenset[_Reference] = frozenset()
 
 
 def _code_of(file: str, module: str) -> _Code:
     if not file.endswith(".py"):
         return _Code(hashlib.sha256(Path(file).read_bytes()).digest(), frozenset())
     text = source_text(Path(file))
-    return _Code(token_hash(text).encode(), frozenset(_imports(text)))
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:
+        return _Code(token_hash(text).encode(), frozenset())
+    return _Code(token_hash(text).encode(), frozenset(_imports(tree)), _names(tree, file, module))
+
+
+def _beside_hooks_of(file: str, module: str) -> _Code:
+    """A module that describes, without its hooks. Python has imported it, so it is Python."""
+    text = source_text(Path(file))
+    lines = [line.encode() for line in io.StringIO(text).readlines()]
+    body = [node for node in ast.parse(text).body if not _is_hook(node)]
+    rest = ast.Module(body=body, type_ignores=[])
+    written = "\n".join(_segment(lines, node) for node in body)
+    return _Code(token_hash(written).encode(), frozenset(_imports(rest)), _names(rest, file, module))
+
+
+def _is_hook(node: ast.stmt) -> bool:
+    return isinstance(node, ast.FunctionDef) and node.name.startswith("pubench_")
+
+
+def _names(tree: ast.Module, file: str, module: str) -> frozenset[_Reference]:
+    package = module if os.path.basename(file) == "__init__.py" else module.rpartition(".")[0]
+    return frozenset(place for _, place in _imported_names(tree, package))
 
 
 _code = _PerModule(_code_of)
+_beside_hooks = _PerModule(_beside_hooks_of)
 
 
 def _files(package: str) -> list[tuple[str, str, str]]:
@@ -196,12 +244,8 @@ def _origin(module: str) -> str:
     return found.origin
 
 
-def _imports(text: str) -> set[str]:
+def _imports(tree: ast.Module) -> set[str]:
     """Top-level names of the packages that source imports, anywhere in it."""
-    try:
-        tree = ast.parse(text)
-    except SyntaxError:
-        return set()
     found = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -213,7 +257,6 @@ def _imports(text: str) -> set[str]:
 
 # -------------------------------------------------------------------- functions
 
-_Reference = tuple[str, str]
 #: name -> (tokens, what it refers to) of each top-level statement of a module that binds the name.
 _Definitions = Mapping[str, list[tuple[str, frozenset[_Reference]]]]
 _NOTHING: _Definitions = {}

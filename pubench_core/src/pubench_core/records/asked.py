@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from os.path import lexists
 
 from ..results import CriterionResult, Result
 from ..specs import RunSpec
-from .files import MODEL, SAMPLES, SCORES, TRACE, TRAINING_SCORES
+from .files import MODEL, SAMPLES, SCORES, TRACE, TRAINING_SCORES, is_whole
 from .record import Record
 
 
@@ -32,7 +33,9 @@ def lacks(asked: Asked, record: Record) -> Iterator[str]:
             yield f"no criterion {name}"
         elif result.criteria[name].code != asked.criteria[name]:
             yield f"criterion {name} by other code"
-    has_scores = (record.folder / SCORES).exists()
+    has_scores = lexists(record.folder / SCORES)
+    if has_scores and not is_whole(record.folder / SCORES):
+        yield f"a damaged {SCORES}"
     if "scores" in spec.execution.artifacts and not has_scores:
         yield "no scores"
     if "trace" in spec.execution.artifacts and not (record.folder / TRACE).exists():

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
 import os
+import stat
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -64,7 +67,7 @@ def write_rows(target: Path | TextIO, rows: Iterable[Mapping[str, Any]]) -> None
 
 #: Columns of predictions; those of the table's own that name its rows stand behind the first.
 _PREDICTED = ("row", "score", "rank", "decision")
-_OF_THE_TABLE = " (of the table)"
+OF_THE_TABLE = " (of the table)"
 
 
 def predictions_of(
@@ -77,7 +80,7 @@ def predictions_of(
     """
     ranks = np.searchsorted(np.sort(-scores), -scores) + 1
     named = {
-        f"{name}{_OF_THE_TABLE}" if name in _PREDICTED else name: list(texts) for name, texts in (ids or {}).items()
+        f"{name}{OF_THE_TABLE}" if name in _PREDICTED else name: list(texts) for name, texts in (ids or {}).items()
     }
     of_scores = (scores.tolist(), ranks.tolist(), (scores > 0).astype(int).tolist())
     return {"row": rows.tolist(), **named, **dict(zip(_PREDICTED[1:], of_scores, strict=True))}
@@ -103,7 +106,7 @@ def ids_in(folder: Path) -> dict[str, list[str]]:
         lines = csv.reader(file)
         head, rows = next(lines, []), list(lines)
     return {
-        name.removesuffix(_OF_THE_TABLE): [row[k] for row in rows]
+        name.removesuffix(OF_THE_TABLE): [row[k] for row in rows]
         for k, name in enumerate(head)
         if name not in _PREDICTED
     }
@@ -130,20 +133,45 @@ def read_scores(folder: Path, name: str = SCORES) -> Arrays:
     return arrays
 
 
+def is_whole(path: Path) -> bool:
+    """Whether a file is an archive of arrays, all of which have the checksums that it lists."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            return False
+        with zipfile.ZipFile(path) as archive:
+            return archive.testzip() is None
+    except (OSError, ValueError, EOFError, NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error):
+        return False
+
+
 def _reason(error: Exception) -> str:
     """NumPy takes what is no archive for one of pickled objects, and says how to load it all the same."""
     return error.strerror or str(error) if isinstance(error, OSError) else "it is damaged"
 
 
+def refuse_no_file(path: Path) -> None:
+    """Raises OSError for a path that cannot be replaced by a file: a device, a pipe, a folder, or no name at all."""
+    if not path.name:
+        raise FileNotFoundError(errno.ENOENT, "it names no file", str(path))
+    with suppress(FileNotFoundError):
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise FileExistsError(errno.EEXIST, "it is there and no regular file", str(path))
+
+
 def replace_text(path: Path, text: str) -> None:
-    """Replaces a file as a whole: a reader finds the older text or the newer, never half of one."""
+    """Replaces a file as a whole: a reader finds the older text or the newer, never half of one.
+
+    Raises OSError for what is there and no regular file: a device is not to become one.
+    """
+    refuse_no_file(path)
     aside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         aside.write_text(text, encoding="utf-8")
         sync(aside)
         aside.replace(path)
     finally:
-        aside.unlink(missing_ok=True)
+        with suppress(OSError):  # it could not be made, which is raised
+            aside.unlink(missing_ok=True)
 
 
 def sync(path: Path) -> None:

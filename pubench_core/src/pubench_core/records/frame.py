@@ -122,10 +122,15 @@ def _facts(result: Result) -> dict[str, Any]:
 def write_frame(results: Path, registry: Registry) -> tuple[Path, tuple[RecordError, ...]]:
     """Brings ``results.parquet`` of a folder of records up to date; its path, and which records cannot be read.
 
-    Nothing is done where it has just these records already. Raises RecordError if it cannot be written.
+    Nothing is done where it has just these records already. Raises RecordError if it cannot be written, or the folder
+    not be read.
     """
     path = results / FRAME
-    if _stamp_in(path) == _stamp(map(Path, os.scandir(results))):
+    try:
+        folders = [Path(entry) for entry in os.scandir(results)]
+    except OSError as error:
+        raise RecordError(f"the folder of records {results} cannot be read: {error.strerror or error}") from error
+    if _stamp_in(path) == _stamp(folders):
         return path, ()
     records = RecordStore(results).all()
     content = frame_bytes(records.readable, registry)
@@ -136,7 +141,7 @@ def write_frame(results: Path, registry: Registry) -> tuple[Path, tuple[RecordEr
     except OSError as error:
         aside.unlink(missing_ok=True)
         reason = error.strerror or error
-        raise RecordError(f"{path} could not be written: {reason}; the records are all there") from error
+        raise RecordError(f"{path} could not be written: {reason}; the records stay as they are") from error
     return path, records.unreadable
 
 

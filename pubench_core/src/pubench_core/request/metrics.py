@@ -31,7 +31,11 @@ class Installed:
     def of(cls, registry: Registry) -> Installed:
         """All metrics of a registry."""
         usable: dict[str, MetricPlugin] = {}
-        broken: dict[str, PluginError] = {}
+        broken = {
+            entry.key: PluginError(f"metric '{entry.key}' of {entry.distribution} is broken: {entry.reason}")
+            for entry in registry.entries("metric")
+            if entry.status != "ok" and entry.info is not None
+        }
         for info in registry.infos(MetricInfo):
             try:
                 function = load(info)

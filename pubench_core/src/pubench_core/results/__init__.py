@@ -3,6 +3,7 @@
 from .failure import Failure
 from .plain import plain_data
 from .result import (
+    NEVER,
     RECORD_VERSION,
     Code,
     CriterionResult,
@@ -20,6 +21,7 @@ from .result import (
 )
 
 __all__ = [
+    "NEVER",
     "RECORD_VERSION",
     "Code",
     "CriterionResult",

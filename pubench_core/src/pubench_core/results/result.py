@@ -57,11 +57,13 @@ def said_alike(part: str, *, positive: bool, rows: int | None = None) -> str:
     return f"all {number}{part} rows are decided {'positive' if positive else 'negative'}"
 
 
+#: Why a criterion is undefined that has a value on constant scores.
+NEVER = "it had no value at any epoch"
 _ALIKE = re.compile(r"all (\d+ )?(test|unlabeled) rows are decided (positive|negative)\b")
 
 
 class CriterionResult(_Compact):
-    """What one selection criterion chose, and what was measured there."""
+    """What one selection criterion chose, and what was measured there; nothing if the criterion is undefined."""
 
     oracle: bool = Field(description="whether the criterion reads true labels")
     undefined: str = Field("", description="why the criterion has no value on this split")
@@ -76,10 +78,23 @@ class CriterionResult(_Compact):
         default_factory=dict, description="part (test, validation) -> metric -> measure"
     )
 
+    @model_validator(mode="after")
+    def _nothing_where_undefined(self) -> CriterionResult:
+        chosen = {"epoch", "value", "candidate", "stopped_at", "snapshot", "warnings", "measures"}
+        found = sorted(name for name in chosen if getattr(self, name) not in (None, "", (), {}))
+        if self.undefined and found:
+            raise ValueError(f"an undefined criterion must have no {found[0]}")
+        return self
+
+    @property
+    def alike_warning(self) -> str:
+        """Warning that all rows are decided positive, or all negative (:func:`said_alike`); empty if they are not."""
+        return next((text for text in self.warnings if _ALIKE.match(text)), "")
+
     @property
     def decided_alike(self) -> bool:
-        """Whether all rows are decided positive, or all negative; the warnings say so (:func:`said_alike`)."""
-        return any(_ALIKE.match(text) for text in self.warnings)
+        """Whether all rows are decided positive, or all negative."""
+        return bool(self.alike_warning)
 
 
 class Code(Stored):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from ..records.files import RESULT, replace_text
+from ..records.files import RESULT, SCORES, replace_text
 from ..results.result import Stored
 
 
@@ -35,10 +35,21 @@ class Answering(Stored):
 
 
 def stamp_of(folder: Path) -> str:
-    """Changes whenever a record's result or the list of its files does; empty where there is no record."""
+    """Changes whenever a record's result, its scores or the list of its files do; empty where there is no record."""
     place = str(folder)
     try:
-        state = os.stat(f"{place}/{RESULT}")
-        return f"{state.st_mtime_ns} {state.st_size} {state.st_ino} {','.join(sorted(os.listdir(place)))}"
+        return " ".join([_state(f"{place}/{RESULT}"), _scores_of(place), ",".join(sorted(os.listdir(place)))])
     except OSError:
         return ""
+
+
+def _scores_of(place: str) -> str:
+    try:
+        return _state(f"{place}/{SCORES}")
+    except OSError:
+        return ""
+
+
+def _state(path: str) -> str:
+    found = os.stat(path)
+    return f"{found.st_mtime_ns} {found.st_size} {found.st_ino}"

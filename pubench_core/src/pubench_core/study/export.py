@@ -5,14 +5,30 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import stat
 import tarfile
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import RecordError
 from ..plugins.registry import Registry
-from ..records.files import MODEL, PREDICTIONS, SAMPLES, SAMPLES_PICTURE, SCORES, TRAINING_SCORES
+from ..records.files import (
+    ENVIRONMENT,
+    FAILURE,
+    MODEL,
+    PREDICTIONS,
+    RESULT,
+    SAMPLES,
+    SAMPLES_PICTURE,
+    SCORES,
+    SPEC,
+    TRACE,
+    TRAINING_SCORES,
+    read_scores,
+    refuse_no_file,
+)
 from ..records.frame import FRAME, frame_bytes
 from ..records.record import Record
 from ..records.store import failures_in
@@ -22,6 +38,8 @@ from .plan import FrozenPlan
 SUMS = "SHA256SUMS"
 #: Files that ``with_scores=False`` leaves out.
 LARGE = frozenset({SCORES, TRAINING_SCORES, SAMPLES, PREDICTIONS, MODEL})
+#: Files of a record or a failure; others that somebody put there are left out.
+KNOWN = LARGE | {RESULT, SPEC, ENVIRONMENT, TRACE, FAILURE}
 
 
 @dataclass(frozen=True)
@@ -47,11 +65,13 @@ def export(
     ``SHA256SUMS`` has the checksum of every file. Without scores, nothing can be measured anew and a request for scores
     runs again; all that was measured is there.
 
-    Raises RecordError if a file cannot be read or the archive not be written; nothing of it is left then.
+    Files that no record has are left out. Raises RecordError if a file cannot be read, is a link or device or a damaged
+    archive, and if the target cannot be written or is there and no regular file; nothing is left of it then.
     """
-    aside = target.with_name(f".{target.name}-{os.getpid()}")
+    aside = target.parent / f".export-{os.getpid()}"  # not longer than a name may be
     sums: list[str] = []
     try:
+        refuse_no_file(target)
         with tarfile.open(aside, "w:gz", compresslevel=6) as archive:
 
             def add(inside: str, content: bytes) -> None:
@@ -67,17 +87,42 @@ def export(
     except OSError as error:
         raise RecordError(f"{target} could not be written: {error.filename or ''} {error.strerror or error}") from error
     finally:
-        aside.unlink(missing_ok=True)
+        with suppress(OSError):  # it could not be made, which is raised
+            aside.unlink(missing_ok=True)
 
 
 def _files(folder: StudyFolder, plan: FrozenPlan, records: Sequence[Record], *, with_scores: bool) -> Iterator[Path]:
-    yield from (folder.path / STUDY, folder.path / PLAN)
+    """Raises RecordError for links, devices and damaged scores."""
+    yield from map(_regular, (folder.path / STUDY, folder.path / PLAN))
     for record in records:
-        yield from (p for p in sorted(record.folder.iterdir()) if p.is_file() and (with_scores or not _is_large(p)))
+        for path in sorted(_folder(record.folder).iterdir()):
+            if not _is_known(path) or (_is_large(path) and not with_scores):
+                continue
+            if _regular(path).name in (SCORES, TRAINING_SCORES):
+                read_scores(record.folder, path.name)
+            yield path
     failures = failures_in(folder.results)
     for run in plan.runs:
         for failed in failures.get(run.run_id, ()):
-            yield from (p for p in sorted(failed.iterdir()) if p.is_file())
+            yield from (_regular(path) for path in sorted(_folder(failed).iterdir()) if _is_known(path))
+
+
+def _is_known(path: Path) -> bool:
+    return path.name in KNOWN or path.match(SAMPLES_PICTURE.format("*"))
+
+
+def _regular(path: Path) -> Path:
+    """A file. Raises RecordError for a link, which may lead to a file that is nobody's business, or a device."""
+    if not stat.S_ISREG(path.lstat().st_mode):
+        raise RecordError(f"{path} is no regular file but a link or a device; move it away")
+    return path
+
+
+def _folder(path: Path) -> Path:
+    """A folder. Raises RecordError for a link to one."""
+    if path.is_symlink():
+        raise RecordError(f"{path} is a link to a folder elsewhere; move it away")
+    return path
 
 
 def _is_large(path: Path) -> bool:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from ..errors import Hint, RecordError, RequestError, shortened
 from ..records.files import replace_text
 from ..results.result import Stored
 from ..specs import RunSpec
 from .files import StudyFile, StudyFolder
+from .spec import NAME
 
 #: Raised when the meaning of a field of ``plan.json`` changes.
 PLAN_VERSION = 1
@@ -20,13 +21,22 @@ PLAN_VERSION = 1
 class PlannedRun(Stored):
     """One run of a study."""
 
-    run_id: str = Field(description="name of its record's folder")
+    run_id: str = Field(description="name of its record's folder", pattern=r"^\w+$")
     row: str = Field(description="what its method is called in tables")
     facts: dict[str, Any] = Field(description="method, data, mechanism, c, scheme, prior, seed, preset as asked for")
     draw: int | None = Field(None, description="number of the hyper-parameter draw, from 0")
     resolved: dict[str, Any] = Field(
         description="the resolved spec; where and how it is carried out is not part of the plan"
     )
+
+    @model_validator(mode="after")
+    def _names_what_runs(self) -> PlannedRun:
+        data, method = (self.resolved.get(section) for section in ("data", "method"))
+        if not isinstance(data, dict) or not isinstance(method, dict):
+            raise ValueError("a resolved run must have the sections data and method")
+        if "preprocess" not in data or not all(isinstance(one.get("key"), str) for one in (data, method)):
+            raise ValueError("a resolved run must have data.key, data.preprocess and method.key")
+        return self
 
     @cached_property
     def spec(self) -> RunSpec:
@@ -85,7 +95,7 @@ class FrozenPlan(Stored):
     """The content of ``plan.json``."""
 
     plan_version: Literal[1] = Field(description="version of this format")
-    name: str = Field(description="the study's name")
+    name: str = Field(description="the study's name", pattern=NAME)
     sha256: str = Field(description="SHA-256 of the study file")
     made_at: str = Field(description="UTC, ISO 8601")
     versions: dict[str, str] = Field(description="distribution -> version, of what the runs were resolved with")
@@ -121,8 +131,18 @@ def write_plan(folder: StudyFolder, file: StudyFile, plan: FrozenPlan) -> None:
 def read_plan(folder: StudyFolder) -> FrozenPlan | None:
     """The frozen plan of a study; None where there is none.
 
-    Raises RecordError if it is damaged or of another version.
+    Raises RecordError if it is damaged, of another version, or of another study than its folder is called.
     """
+    plan = _read(folder)
+    if plan is not None and plan.name != folder.path.name:
+        raise RecordError(
+            f"{folder.plan} is the plan of study '{plan.name}', and its folder is called '{folder.path.name}'; "
+            "give the folder its name back"
+        )
+    return plan
+
+
+def _read(folder: StudyFolder) -> FrozenPlan | None:
     try:
         text = folder.plan.read_bytes()
     except (FileNotFoundError, NotADirectoryError):

@@ -195,6 +195,8 @@ class Axes(Strict):
         return self
 
 
+#: What a study may be called: its folder is.
+NAME = r"^[a-z0-9][a-z0-9._-]{0,63}$"
 #: What ``exclude`` may name: the facts of one run.
 CONDITIONS = ("method", "data", "mechanism", "c", "positive_rate", "scheme", "prior", "seed", "preset", "draw")
 
@@ -204,7 +206,7 @@ class StudySpec(Axes):
 
     name: str = Field(
         description="what it is called; name of its folder",
-        pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$",
+        pattern=NAME,
         accepts="lower-case letters, digits, hyphens and dots",
     )
     description: str = Field("", description="what it is for")

@@ -136,6 +136,18 @@ def pubench_methods() -> list[MethodInfo]:
                     "10 passes of pre-training within the 20,000 iterations, one optimizer for all of them, the sign "
                     "of the hardness of U, hardness by one of two logits",
                 ),
+                "table": Preset(
+                    values={
+                        "pre_training": 40,
+                        "pre_training_lr": 3e-4,
+                        "pre_training_selectable": True,
+                        "surrogate": "logistic",
+                        "patience": None,
+                    },
+                    note="the default on a table of your own: nnPU as in its preset table, whose epochs can be chosen "
+                    "too. If few rows are labeled, the episodes decide every row negative, in a poor order "
+                    "(benchmarks/results/own-tables.csv)",
+                ),
                 "quick": Preset(
                     values={
                         "pre_training": 10,

@@ -1,0 +1,145 @@
+"""Every single alteration of a record's files: one leaf of its JSON or YAML, one array of its scores."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from pydantic import BaseModel
+
+from pubench_core.results import Result
+from pubench_core.specs import RunSpec
+
+#: Field that is left out at its default -> another value of its type.
+_PUT: dict[str, Any] = {
+    "interval": [0.1, 0.2],
+    "stopped_at": 3,
+    "value": 0.5,
+    "at_once": 2,
+    "model": {"snapshot": "epoch-3"},
+    "estimate": {"estimator": "km2", "share": 0.4, "seconds": 1.0},
+    "encoding": [{"name": "x"}],
+    "labeled": 5,
+    "unlabeled": 5,
+    "positive": 5,
+    "negative": 5,
+    "unlabeled_positive": 5,
+    "unlabeled_negative": 5,
+}
+#: (file, path within it with dots) -> changes that file of a record in a folder.
+Alteration = tuple[str, str, Callable[[Path], None]]
+
+
+def alterations(folder: Path) -> Iterator[Alteration]:
+    """Of every leaf of ``result.json``, ``environment.json`` and ``spec.yaml``, and every array of ``scores.npz``.
+
+    Fields that are left out of ``result.json`` at their defaults are put there.
+    """
+    for name in ("result.json", "environment.json", "spec.yaml"):
+        content = yaml.safe_load((folder / name).read_text())  # JSON is YAML
+        for path in _leaves(content):
+            for kind, value in _others(_at(content, path)):
+                yield name, ".".join(map(str, path)) + kind, _putting(name, path, value)
+    for path, value in _left_out(Result.model_validate_json((folder / "result.json").read_bytes())):
+        yield "result.json", ".".join(path) + " put there", _putting("result.json", path, value)
+    with np.load(folder / "scores.npz") as stored:
+        arrays = dict(stored)
+    for array_name, array in arrays.items():
+        for kind, value in _other_arrays(array):
+            yield "scores.npz", f"{array_name}{kind}", _storing(array_name, value)
+    yield "scores.npz", "another array", _storing("secret", np.arange(3))
+
+
+def _leaves(content: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    if isinstance(content, dict) and content:
+        for name, value in content.items():
+            yield from _leaves(value, (*above, name))
+    elif isinstance(content, list) and content and isinstance(content[0], (dict, list)):
+        for number, value in enumerate(content):
+            yield from _leaves(value, (*above, number))
+    else:
+        yield above
+
+
+def _left_out(part: BaseModel, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Path and another value of every field at its default."""
+    written = part.model_dump()
+    for name in type(part).model_fields:
+        value = getattr(part, name)
+        if isinstance(value, RunSpec):
+            continue
+        if isinstance(value, BaseModel):
+            yield from _left_out(value, (*above, name))
+        elif isinstance(value, dict):
+            for key, inner in value.items():
+                yield from _in_dictionary(inner, (*above, name, key))
+        if name not in written:
+            yield (*above, name), _PUT.get(name, ["x"] if value == () else {"x": 1} if value == {} else "x")
+
+
+def _in_dictionary(inner: Any, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if isinstance(inner, BaseModel):
+        yield from _left_out(inner, above)
+    elif isinstance(inner, dict):
+        for key, value in inner.items():
+            yield from _in_dictionary(value, (*above, key))
+
+
+def _at(content: Any, path: tuple[Any, ...]) -> Any:
+    for name in path:
+        content = content[name]
+    return content
+
+
+def _others(value: Any) -> Iterator[tuple[str, Any]]:
+    """(what is otherwise, another value) of a leaf."""
+    if isinstance(value, bool):
+        yield "", not value
+    elif isinstance(value, int):
+        yield "", value + 1
+    elif isinstance(value, float):
+        yield "", value * 1.01 + 0.001
+    elif isinstance(value, str):
+        yield "", f"{value[:-1]}{'0' if value[-1:] != '0' else '1'}" if value else "x"
+    elif isinstance(value, list):
+        yield " longer", [*value, value[-1] + 1 if value and isinstance(value[-1], (int, float)) else "x"]
+        if value:
+            yield " shorter", value[:-1]
+    elif isinstance(value, dict):
+        yield " fuller", {"x": 1}
+    else:
+        yield "", 0.5
+
+
+def _other_arrays(array: Any) -> Iterator[tuple[str, Any]]:
+    changed = copy.deepcopy(array)
+    changed[0] = not changed[0] if array.dtype == bool else changed[0] + 1
+    yield "", changed
+    yield " shorter", array[:-1]
+    yield " as another type", array.astype(np.float32 if array.dtype != np.float32 else np.float64)
+    yield " gone", None
+
+
+def _putting(name: str, path: tuple[Any, ...], value: Any) -> Callable[[Path], None]:
+    def put(folder: Path) -> None:
+        content = yaml.safe_load((folder / name).read_text())
+        inner = _at(content, path[:-1])
+        inner[path[-1]] = value
+        text = yaml.safe_dump(content, sort_keys=False) if name.endswith(".yaml") else json.dumps(content)
+        (folder / name).write_text(text)
+
+    return put
+
+
+def _storing(name: str, value: Any) -> Callable[[Path], None]:
+    def store(folder: Path) -> None:
+        with np.load(folder / "scores.npz") as stored:
+            arrays = {**dict(stored), name: value}
+        np.savez(folder / "scores.npz", **{key: array for key, array in arrays.items() if array is not None})
+
+    return store

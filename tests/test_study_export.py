@@ -1,0 +1,134 @@
+"""``pubench study export`` of a folder that others made: nothing is written or packed that should not be."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+STUDY = {"name": "first", "methods": {"upu": {"preset": "quick"}}, "data": "digits", "mechanisms": "scar", "seeds": 1}
+
+
+@pytest.fixture(scope="module")
+def finished(pubench_in: Callable[[Path], Run], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a finished study of one run."""
+    folder = tmp_path_factory.mktemp("finished")
+    (folder / "first.yaml").write_text(yaml.safe_dump(STUDY))
+    done = pubench_in(folder)("study", "run", "first.yaml")
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture
+def study(finished: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copytree(finished, tmp_path / "copied"))
+
+
+@pytest.fixture
+def exported(study: Path, pubench_in: Callable[[Path], Run]) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """``exported(*options)``: ``pubench study export first`` there."""
+    return lambda *options: pubench_in(study)("study", "export", "first", *options)
+
+
+def record_in(study: Path) -> Path:
+    return next(path.parent for path in (study / "results").glob("*/result.json"))
+
+
+def files_in(study: Path) -> set[str]:
+    return {str(path.relative_to(study.parent)) for path in study.parent.rglob("*")}
+
+
+def refused(done: subprocess.CompletedProcess[str], words: str) -> bool:
+    return done.returncode in (1, 2) and done.stdout == "" and words in done.stderr and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["/elsewhere/abs", "../../evilx", "second", "", "a/b"])
+def test_a_plan_of_another_name_writes_nothing(study: Path, exported: Run, name: str) -> None:
+    plan = study / "results" / "studies" / "first" / "plan.json"
+    content = json.loads(plan.read_text())
+    plan.write_text(json.dumps(content | {"name": name}))
+    before = files_in(study)
+    assert refused(exported(), "plan.json is ")
+    assert files_in(study) == before
+
+
+def test_a_plan_names_no_record_outside_of_its_folder(study: Path, exported: Run) -> None:
+    plan = study / "results" / "studies" / "first" / "plan.json"
+    content = json.loads(plan.read_text())
+    content["runs"][0]["run_id"] = "../../elsewhere"
+    plan.write_text(json.dumps(content))
+    assert refused(exported(), "plan.json is damaged (runs.0.run_id")
+
+
+def test_files_that_no_record_has_are_left_out(study: Path, exported: Run) -> None:
+    record = record_in(study)
+    (record / "secret.txt").symlink_to("/etc/passwd")
+    (record / "notes\nx").write_text("a")
+    done = exported()
+    assert done.returncode == 0, done.stderr
+    with tarfile.open(study / "first.tar.gz") as archive:
+        names = {Path(name).name for name in archive.getnames()}
+    assert {"result.json", "scores.npz", "SHA256SUMS", "plan.json"} <= names
+    assert not names & {"secret.txt", "notes\nx"}
+
+
+@pytest.mark.parametrize("name", ["trace.csv", "environment.json", "model.safetensors"])
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_what_is_no_file_is_refused(study: Path, exported: Run, name: str, kind: str) -> None:
+    path = record_in(study) / name
+    path.unlink(missing_ok=True)
+    if kind == "link":
+        path.symlink_to("/etc/passwd")
+    else:
+        os.mkfifo(path)
+    assert refused(exported(), f"{name} is no regular file")
+    assert not list(study.glob("*.tar.gz"))
+
+
+def _cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-200])
+
+
+def _flipped(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 3] ^= 1
+    path.write_bytes(bytes(content))
+
+
+@pytest.mark.parametrize("damage", [_cut, _flipped], ids=["cut", "a bit flipped"])
+def test_damaged_scores_get_no_checksum(study: Path, exported: Run, damage: Callable[[Path], None]) -> None:
+    damage(record_in(study) / "scores.npz")
+    done = exported()
+    assert (done.returncode, "0 records" in done.stdout, "1 runs have none" in done.stdout) == (0, True, True)
+    with tarfile.open(study / "first.tar.gz") as archive:
+        assert "scores.npz" not in {Path(name).name for name in archive.getnames()}
+
+
+def test_what_is_there_and_no_file_is_not_replaced(study: Path, exported: Run) -> None:
+    os.mkfifo(study / "pipe")
+    assert refused(exported("--out", "pipe"), "--out pipe is no regular file")
+    assert stat.S_ISFIFO((study / "pipe").stat().st_mode)
+    (study / "link").symlink_to("/dev/null")
+    assert refused(exported("--out", "link"), "--out link is no regular file")
+    assert refused(exported("--out", ""), "--out . names no file")
+    assert refused(exported("--out", "x" * 300), "File name too long")
+    assert refused(exported("--out", "results"), "is a folder")
+
+
+@pytest.mark.parametrize("target", ["pipe", "null"])
+def test_a_search_replaces_no_device(tmp_path: Path, pubench: Run, target: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "null").symlink_to("/dev/null")
+    done = pubench("tune", "upu", "--data", "digits", "--trials", 1, "--out", target)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"--out {target} is no regular file" in done.stderr
