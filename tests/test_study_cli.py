@@ -97,13 +97,6 @@ def test_a_changed_file_is_refused_until_it_is_planned_again(done: tuple[Path, R
     assert run("study", "plan", "short.yaml", "--replan").returncode == 0
 
 
-def test_a_device_that_is_none_is_refused_before_a_run_starts(done: tuple[Path, Run]) -> None:
-    _, run = done
-    refused = run("study", "run", "short.yaml", "--device", "x")
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert refused.stderr == "error: --device must be auto, cpu or cuda, the last with a number if wanted (cuda:0), got 'x'\n"
-
-
 def test_protocols_are_listed(pubench: Run) -> None:
     said = pubench("study", "protocols", "--format", "json")
     assert {"quick", "conventional", "label-ratio", "selection-bias", "prior-misspecification"} <= set(
