@@ -3,9 +3,10 @@
     python benchmarks/bagging_cost.py --rows 45000 --features 20 --threads 2 --out benchmarks/results/bagging-cost.csv
 
 Data: ``make_classification`` (half of the features informative), 30 % positive, a tenth of them labeled, the rest
-unlabeled. ``fit`` is ``PUBagging.fit``: trees, scores of all rows out of bag, threshold. ``loop`` is what a balanced random
-forest does, by scikit-learn's ExtraTreeClassifier on the same number and size of draws with predictions for all rows, in
-one thread. ``processor_s`` counts the processor alone, which other work on the machine disturbs less than ``seconds``.
+unlabeled. ``fit`` is ``PUBagging.fit``: trees, scores of all rows out of bag, threshold. ``loop`` is what a balanced
+random forest does, by scikit-learn's ExtraTreeClassifier on the same number and size of draws with predictions for all
+rows, in one thread. ``processor_s`` counts the processor alone, which other work on the machine disturbs less than
+``seconds``.
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
     uv venv /tmp/pulearn && uv pip install --python /tmp/pulearn pulearn
     python benchmarks/pulearn_agreement.py --python /tmp/pulearn/bin/python --out benchmarks/results/pulearn.csv
 
-Single-training-set, SCAR, c = .3. Both get the same rows, labels and base. Bagging: 100 decision trees that look at the
-square root of the features, draws of |P| rows of U, decided at 1/2. Elkan-Noto: logistic regression on standardized
-features with the same penalty, decided at a posterior of 1/2 from e1; pulearn holds out a fifth of the rows for it, ours
-scores them out of fold. ``correlation`` is Spearman's, of the scores of test rows.
+Single-training-set, SCAR, c = .3. Both get the same rows, labels and base. Bagging: 100 decision trees that look at
+the square root of the features, draws of |P| rows of U, decided at 1/2. Elkan-Noto: logistic regression on standardized
+features with the same penalty, decided at a posterior of 1/2 from e1; pulearn holds out a fifth of the rows for it,
+ours scores them out of fold. ``correlation`` is Spearman's, of the scores of test rows.
 """
 
 from __future__ import annotations
