@@ -5,8 +5,10 @@ UV     := $(or $(shell command -v uv 2>/dev/null),.uv/bin/uv)
 BIN    := .venv/bin
 MANIFESTS := pyproject.toml $(wildcard pubench_*/pyproject.toml plugins/*/*/pyproject.toml)
 SOURCES   := $(wildcard pubench_*/src plugins/*/*/src) $(wildcard .ci/*.py)
+# on a terminal uv shows its progress; elsewhere it says nothing
+QUIET     := $(if $(MAKE_TERMERR),,--quiet)
 # --inexact: plugins that you installed beside ours stay
-SYNC      := sync --quiet --inexact --all-groups
+SYNC      := sync $(QUIET) --inexact --all-groups
 # a file's tests share what they set up; files are begun in the order that conftest.py gives them
 PYTEST    := python -m pytest -n $(or $(WORKERS),auto) --dist loadfile --no-loadscope-reorder
 # what `make oldest` runs: the tests of every package, and those across packages that start the command
@@ -34,6 +36,7 @@ help: ## this list
 setup: .venv/ready ## everything into .venv/, with the versions that pyproject.toml pins
 
 demo: .venv/ready ## run nnPU on an embedded real data set, print the result table
+	@echo "running nnPU on digits; the first import of PyTorch takes up to a minute"
 	$(BIN)/pubench run --method nnpu --data digits --mech scar --c 0.1
 
 test: .venv/ready style ## lint and all tests; mypy, which has one core, runs beside the tests
@@ -78,9 +81,11 @@ clean: ## remove what these targets made
 	rm -rf .venv .venv-oldest .uv dist docs/site .coverage*
 
 .venv/ready: $(MANIFESTS) | $(UV)
+	@echo "installing pubench and what it needs into .venv/; the first time this takes minutes"
 	$(UV) $(SYNC)
 	@touch $@
 
 # uv, where the machine has none: into the project's own folder, with pip
 .uv/bin/uv:
+	@echo "fetching uv, which installs the rest, into .uv/"
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --target .uv 'uv>=0.9'

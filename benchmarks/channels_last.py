@@ -112,11 +112,6 @@ def main() -> None:
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--backbones", nargs="+", default=sorted({case[0] for case in CASES}))
     options = parser.parse_args()
-    facts = {
-        "commit": raw_rows.commit(),
-        "machine": raw_rows.machine(),
-        "command": f"channels_last.py --rounds {options.rounds} --batches {options.batches}",
-    }
     for threads in options.threads:
         for case in CASES:
             if case[0] not in options.backbones:
@@ -124,7 +119,7 @@ def main() -> None:
             rows = measured(case, threads, options.rounds, options.batches)
             for row in rows:
                 if options.out is not None:
-                    raw_rows.append(options.out, {**row, **facts})
+                    raw_rows.append(options.out, row)
             for what in ("step", "score"):
                 contiguous, last = (
                     statistics.median(float(r["seconds"]) for r in rows if (r["what"], r["format"]) == (what, name))

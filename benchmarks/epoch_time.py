@@ -292,8 +292,6 @@ def record(out: Path, what: str, threads: int, seconds: float, command: str) -> 
         "epoch": len(measured(out, what, threads)) + 1,
         "seconds": round(seconds, 3),
         "threads": threads,
-        "commit": raw_rows.commit(),
-        "machine": raw_rows.machine(),
         "command": command,
     }
     raw_rows.append(out, row)

@@ -42,8 +42,6 @@ def main() -> None:
             "what": "pubench list methods",
             "seconds": round(value, 3),
             "heavy_imports": heavy,
-            "commit": raw_rows.commit(),
-            "machine": raw_rows.machine(),
         }
         raw_rows.append(options.out, row)
 

@@ -77,7 +77,7 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="*", default=[10**k for k in range(3, 8)])
     chosen = parser.parse_args()
     for row in measured(chosen.sizes):
-        raw_rows.append(chosen.out, row | {"commit": raw_rows.commit(), "machine": raw_rows.machine()})
+        raw_rows.append(chosen.out, row)
 
 
 if __name__ == "__main__":

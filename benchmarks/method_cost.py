@@ -63,8 +63,6 @@ def main() -> None:
                 "nnpu_seconds_per_epoch": beside["seconds_per_epoch"],
                 "ratio": round(here["seconds_per_epoch"] / beside["seconds_per_epoch"], 3),
                 "nnpu_peak_mib": beside["peak_mib"],
-                "commit": raw_rows.commit(),
-                "machine": raw_rows.machine(),
             }
             raw_rows.append(options.out, row)
             print(

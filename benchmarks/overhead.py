@@ -175,7 +175,6 @@ def main() -> None:
                     "seconds": f"{seconds.wall:.6f}",
                     "cpu_seconds": "" if seconds.cpu is None else f"{seconds.cpu:.6f}",
                     "commit": commits[source],
-                    "machine": raw_rows.machine(),
                     "command": f"overhead.py --rounds {options.rounds} --repeats {options.repeats}",
                 }
                 if options.out is not None:

@@ -87,7 +87,6 @@ def main() -> None:
             "forward": counts.forward,
             "trained": counts.trained,
             "cost": counts.forward + 3 * counts.trained,
-            "commit": raw_rows.commit(),
         }
         raw_rows.append(options.out, row)
         print(row, flush=True)

@@ -87,9 +87,7 @@ def main() -> None:
                         if (data, str(c), str(seed), scorer, key) in done:
                             continue
                         row = estimated(data, c, seed, key, scorer)
-                        raw_rows.append(
-                            options.out, {**row, "commit": raw_rows.commit(), "machine": raw_rows.machine()}
-                        )
+                        raw_rows.append(options.out, row)
                         print(*row.values(), flush=True)
     return None
 

@@ -95,7 +95,6 @@ def main() -> None:
         }
         row |= {"seconds": round(seconds, 3), "cpu_seconds": round(work, 3)}
         row["growth"] = round(math.log10(work / before), 2) if before else ""
-        row |= {"commit": raw_rows.commit(), "machine": raw_rows.machine()}
         raw_rows.append(options.out, row)
         print(*row.values(), flush=True)
 

@@ -111,15 +111,9 @@ def main() -> None:
     parser.add_argument("--growth", nargs="*", type=int, default=list(GROWTH), help="numbers of training rows")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    facts = {
-        "threads": 1,
-        "commit": raw_rows.commit(),
-        "machine": raw_rows.machine(),
-        "command": f"puet_speed.py --seeds {' '.join(map(str, options.seeds))}",
-    }
 
     def write(what: str, row: dict[str, Any]) -> None:
-        raw_rows.append(options.out, {"what": what, **row, **facts})
+        raw_rows.append(options.out, {"what": what, **row, "threads": 1})
         print(f"{what}: " + ", ".join(f"{name} {value}" for name, value in row.items()), flush=True)
 
     started = time.perf_counter()

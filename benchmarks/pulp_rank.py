@@ -2,14 +2,14 @@
 
     PUBENCH_DATA=... nice -n 19 python benchmarks/pulp_rank.py --out benchmarks/results/pulp-rank.csv
 
-A configuration is a data set and a classifier, trained on true labels; its scores are out of fold (8 folds, at most
-1,000 rows). Then a share of the positives stays labeled: at random, the most representative ones (scenario 1: the
-least representative are hidden) or the least representative ones (scenario 2). Representative is what is dense in a
-Gaussian mixture of all positives. A row is one scenario and share: Spearman's correlation, over configurations, of a
-measure on true labels and on these; and the mean of that over the classifiers of one data set, which is what a choice
-of a classifier needs: between data sets, a measure that reads the share of positives is right for that alone. The
-source has 260 configurations. ``--summary`` prints means over the shares beside the published ones, which average over
-the share of positives in U.
+A configuration is a data set and a classifier, trained on true labels; the source has SVMs trained on PU labels, with
+weights for unlabeled rows. Scores are out of fold (8 folds, at most 1,000 rows). Then a share of the positives stays
+labeled: at random, the most representative ones (scenario 1: the least representative are hidden) or the least
+representative ones (scenario 2). Representative is what is dense in a Gaussian mixture of all positives. A row is one
+scenario and share: Spearman's correlation, over configurations, of a measure on true labels and on these; and the
+mean of that over the classifiers of one data set, which is what a choice of a classifier needs: between data sets, a
+measure that reads the share of positives is right for that alone. The source has 260 configurations. ``--summary``
+prints means over the shares beside the published ones, which average over the share of positives in U.
 """
 
 from __future__ import annotations
@@ -114,7 +114,6 @@ def rows() -> list[dict[str, Any]]:
             "rank_correlation": round(float(spearmanr(truly[name], values).statistic), 4),
             "within_data_sets": round(_within(truly[name], values), 4),
             "mean_absolute_deviation": round(float(np.mean(np.abs(np.subtract(truly[name], values)))), 4),
-            "commit": raw_rows.commit(),
         }
         for (scenario, share, name), values in hidden.items()
     ]
@@ -158,8 +157,9 @@ def main() -> None:
         summary(options.out, "rank_correlation", options.published)
         summary(options.out, "within_data_sets", None)
         return
+    found = rows()
     options.out.unlink(missing_ok=True)
-    for row in rows():
+    for row in found:
         raw_rows.append(options.out, row)
 
 

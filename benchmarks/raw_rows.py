@@ -1,4 +1,4 @@
-"""Raw rows, as every script here keeps them: appended to a CSV file, each with the commit and the machine.
+"""Raw rows, as every script here keeps them: appended to a CSV file, each with the commit, the machine and the command.
 
 :func:`result_of` reads what ``pubench run --format json`` printed.
 """
@@ -8,14 +8,20 @@ from __future__ import annotations
 import csv
 import json
 import platform
+import shlex
 import subprocess
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # some scripts here measure something else and need no pubench
     from pubench_core.results import Result
+
+ROOT = Path(__file__).parents[1]
+#: Where rows are committed.
+RESULTS = ROOT / "benchmarks" / "results"
 
 
 def result_of(printed: str) -> Result:
@@ -28,21 +34,44 @@ def result_of(printed: str) -> Result:
 
 
 def append(path: Path, row: Mapping[str, Any]) -> None:
-    """Adds a row to a file; a new file gets the row's names as its header."""
+    """Adds a row to a file, with commit, machine and command unless the row has them.
+
+    A new file gets the row's names as its header. Exits if the file has other columns, or if the row would go into
+    ``results/`` and the checkout has uncommitted changes.
+    """
+    whole = dict(row) | {name: value() for name, value in ORIGIN.items() if name not in row}
+    if path.resolve().is_relative_to(RESULTS) and str(whole["commit"]).endswith("-dirty"):
+        sys.exit(f"{path}: the checkout has uncommitted changes: commit them first, or write to another folder")
+    columns = list(whole)
+    if path.exists():
+        with path.open(newline="") as file:
+            columns = next(csv.reader(file), [])
+        if set(columns) != set(whole):
+            sys.exit(f"{path} has the columns {', '.join(columns)}; the new row has {', '.join(whole)}")
     new = not path.exists()
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", newline="") as file:
-        writer = csv.DictWriter(file, list(row))
+        writer = csv.DictWriter(file, columns)
         if new:
             writer.writeheader()
-        writer.writerow(row)
+        writer.writerow(whole)
+
+
+def keys(path: Path, names: Sequence[str]) -> set[tuple[str, ...]]:
+    """The values of some columns of a file's rows, as texts; none if there is no file."""
+    if not path.exists():
+        return set()
+    with path.open(newline="") as file:
+        return {tuple(row[name] for name in names) for row in csv.DictReader(file)}
 
 
 @cache
 def commit() -> str:
-    """What the checkout in the current folder is at, ``-dirty`` where it was changed."""
-    words = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
-    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+    """Commit of this checkout, with ``-dirty`` if anything except the rows themselves is changed."""
+    here = ["git", "-C", str(ROOT)]
+    head = subprocess.run([*here, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
+    changed = subprocess.run([*here, "diff", "--quiet", "HEAD", "--", ".", ":(exclude)benchmarks/results"])
+    return f"{head.stdout.strip()}{'-dirty' if changed.returncode else ''}"
 
 
 @cache
@@ -52,3 +81,12 @@ def machine() -> str:
     lines = info.read_text().splitlines() if info.exists() else []
     model = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "?")
     return f"{platform.system()} {platform.machine()}, {model}"
+
+
+def command() -> str:
+    """The script and its arguments, as they were called."""
+    return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
+
+
+#: What every row says of where it is from.
+ORIGIN: Mapping[str, Callable[[], str]] = {"commit": commit, "machine": machine, "command": command}

@@ -4,18 +4,22 @@
     python benchmarks/readme_report.py --check    # exit code 1 where the README or its figure is of other rows
 
 The rows are those of ``benchmarks/results/study-*.csv`` under PU-Bench's main protocol; the code is the report's own.
+Rows of the present engine revision count first; a method with older ones is marked.
 """
 
 from __future__ import annotations
 
 import hashlib
+import statistics
 import sys
 import textwrap
 from dataclasses import replace
 from pathlib import Path
 
 from PIL import Image
+from summary import OLDER, OLDER_ROWS
 
+from pubench.running import RunResult
 from pubench_cli.report.figures import all_figures
 from pubench_cli.report.figures.style import DPI, plain_style
 from pubench_cli.report.gather import gathered_of
@@ -25,6 +29,7 @@ from pubench_cli.report.tables import Table, sections
 from pubench_cli.report.text import LEGEND, md_table
 from pubench_cli.report.write import compared
 from pubench_cli.site.rows import read_rows
+from pubench_core.request.identity import ENGINE_REVISION
 from pubench_core.specs import RunSpec
 
 ROOT = Path(__file__).parents[1]
@@ -43,17 +48,26 @@ STAMP = "Source"
 
 
 def report() -> tuple[Model, list[Comparison]]:
-    """Of the runs of all studies, each once, best method first."""
-    runs = {run.run_id: run for path in STUDIES for run in read_rows(path).runs}
-    kept = [run for run in runs.values() if _wanted(run.result.spec)]
+    """Of the runs of all studies, each method and seed once, best method first."""
+    found = [run for path in STUDIES for run in read_rows(path).runs if _wanted(run.result.spec)]
+    kept: dict[str, dict[int, RunResult]] = {}
+    for run in sorted(found, key=_current):
+        kept.setdefault(run.result.spec.method.key, {})[run.result.spec.seed] = run
 
     def accuracy(method: str) -> float:
-        values = [run.result.test["accuracy"] or 0.0 for run in kept if run.result.spec.method.key == method]
-        return sum(values) / len(values)
+        return statistics.fmean(run.result.test["accuracy"] or 0.0 for run in kept[method].values())
 
-    means = {method: accuracy(method) for method in {run.result.spec.method.key for run in kept}}
-    kept.sort(key=lambda run: (-means[run.result.spec.method.key], run.result.spec.method.key, run.result.spec.seed))
-    return compared(gathered_of([(run.result.spec.method.key, run) for run in kept], ROOT), "accuracy", None, None)
+    named = [
+        (method if all(map(_current, kept[method].values())) else f"{method} {OLDER}", run)
+        for method in sorted(kept, key=lambda method: (-accuracy(method), method))
+        for _, run in sorted(kept[method].items())
+    ]
+    return compared(gathered_of(named, ROOT), "accuracy", None, None)
+
+
+def _current(run: RunResult) -> bool:
+    """Whether a run is of a clean commit with the present engine revision: rows of uncommitted trees name none."""
+    return run.result.code.parts.get("engine") == f"revision {ENGINE_REVISION}"
 
 
 def _wanted(spec: RunSpec) -> bool:
@@ -68,18 +82,22 @@ def blocks(model: Model, tests: list[Comparison]) -> dict[str, str]:
     places = [whole.head.index(name) for name in COLUMNS]
     found = replace(whole, head=COLUMNS, rows=tuple(tuple(row[place] for place in places) for row in whole.rows))
     methods = len(model.rows)
+    older = any(row.endswith(OLDER) for row in model.rows)
+    legend = f"{LEGEND['md']}." + (f" {OLDER}: some or all of its runs are of an {OLDER_ROWS}." if older else "")
     figure = (
         f"![Test accuracy of {methods} methods on Spambase at the epoch that each selection criterion chose]"
         f"({FIGURE.relative_to(ROOT).as_posix()})"
     )
     lines = [
         *textwrap.wrap(
-            f"{methods} methods on Spambase ({model.settings[0].words}), PU-Bench's protocol: test measures at the "
-            f"epoch that {model.criterion_name(model.criterion)} chose, mean ± sample standard deviation over seeds. "
+            f"{methods} methods on Spambase ({model.settings[0].words}), PU-Bench's protocol as its code has "
+            "it ([its text](docs/pages/published.md#where-pu-benchs-text-and-code-differ) differs): test measures at "
+            f"the epoch that {model.criterion_name(model.criterion)} chose, mean ± sample standard deviation over "
+            "seeds. "
             "`benchmarks/readme_report.py` makes figure and table of [the rows of the studies](benchmarks/results), as "
             "`pubench study report` does of records; a row names its run and its commit, and `pubench run --method "
             "nnpu --data spambase --preset pubench --c 0.1 --set validation.fraction=0.01 --select f1` is one of them; "
-            f"a method that lacks seeds is never best or second. {LEGEND['md']}.",
+            f"a method that lacks seeds is never best or second. {legend}",
             118,
         ),
         "",

@@ -22,20 +22,24 @@ PRESETS = {"pubench", "wang"}
 
 
 def table() -> str:
-    """Markdown; a data set stands with the number of seeds that one protocol has on it."""
+    """Markdown: every data set with the number of seeds that one protocol has on it, marked if any row is older."""
     names = {info.key: info.name for info in registry().infos(DatasetInfo)}
-    seeds: dict[tuple[str, str, summary.Protocol], set[int]] = defaultdict(set)
+    seeds: dict[tuple[str, str, summary.Protocol], dict[int, bool]] = defaultdict(dict)
     for row in summary.read_accuracy(sorted((ROOT / "benchmarks" / "results").glob("*.csv"))):
         if row.protocol.preset in PRESETS:
-            seeds[row.method, row.data, row.protocol].add(row.seed)
-    most: dict[str, dict[str, int]] = defaultdict(dict)
+            seeds[row.method, row.data, row.protocol][row.seed] = row.older
+    most: dict[str, dict[str, dict[int, bool]]] = defaultdict(dict)
     for (method, data, _), found in seeds.items():
-        most[method][data] = max(most[method].get(data, 0), len(found))
+        most[method][data] = max(most[method].get(data, {}), found, key=len)
     lines = [summary.line(["method", "paper", "measured on (seeds)"]), summary.line(["---"] * 3)]
     for info in sorted(registry().infos(MethodInfo), key=lambda info: (info.family, info.key)):
         paper = f"{info.name}, {info.reference.venue} {info.reference.year}" if info.reference else info.name
-        data = ", ".join(f"{names.get(key, key)} ({n})" for key, n in sorted(most[info.key].items()))
+        measured = sorted(most[info.key].items())
+        data = ", ".join(
+            f"{names.get(key, key)} ({len(n)}{f' {summary.OLDER}' if any(n.values()) else ''})" for key, n in measured
+        )
         lines.append(summary.line([f"`{info.key}`", paper, data or "not yet"]))
+    lines += ["", f"{summary.OLDER}: some or all of its runs are of an {summary.OLDER_ROWS}."]
     return "\n".join(lines) + "\n"
 
 

@@ -5,10 +5,10 @@
     python benchmarks/released.py --method nnpu --root ../shared/data --data connect-4 --seeds 2 --trace [--standardize]
 
 Case-control, c = 0.1, validation 1 %; the prior of P and U together; the classifier's output bias at its logit; the
-recipes of :mod:`released_recipes`; the epoch of best validation F1. A model that decides every row alike is measured
-with the threshold moved to the prior's quantile. Spambase is standardized with all its rows, text vectors have unit
-length, Connect-4 is 0/1, values of images are from -1 to 1, as released. Images are for pn, nnpu, pusb, vpu, lbe,
-dist-pu and pulda. Prints accuracy and AUC on the test rows per seed, then the mean.
+recipes of :mod:`released_recipes`; the epoch of best validation F1, of the positive class. A model that decides every
+row alike is measured with the threshold moved to the prior's quantile. Spambase is standardized with all its rows, text
+vectors have unit length, Connect-4 is 0/1, values of images are from -1 to 1, as released. Images are for pn, nnpu,
+pusb, vpu, lbe, dist-pu and pulda. Prints accuracy and AUC on the test rows per seed, then the mean.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class Measured(NamedTuple):
         )
 
 
-def measure(net: nn.Module, part: Part, prior: float, average: str = "binary") -> Measured:
+def measure(net: nn.Module, part: Part, prior: float) -> Measured:
     """The released evaluation."""
     net.eval()
     with torch.no_grad():
@@ -129,19 +129,15 @@ def measure(net: nn.Module, part: Part, prior: float, average: str = "binary") -
     if alike:
         k, ordered = round(prior * len(z)), np.sort(z)
         decided = z >= (ordered[len(z) - k] + ordered[len(z) - k - 1]) / 2
-    accuracy, f1 = float(np.mean(decided == part.y)), float(f1_score(part.y, decided, average=average))
+    accuracy, f1 = float(np.mean(decided == part.y)), float(f1_score(part.y, decided))
     return Measured(accuracy, f1, float(roc_auc_score(part.y, z)), alike, float(z.min()), float(z.max()))
 
 
 class Recipe(NamedTuple):
-    """Epochs, how many of them may pass without a better one, and whose F1 chooses: of positives or of both classes.
-
-    ``patient_until``: the patience counts from this epoch on.
-    """
+    """Epochs, and how many of them may pass without a better one, counted from ``patient_until`` on."""
 
     epochs: Callable[[recipes.Table], Iterator[nn.Module]]
     patience: int
-    average: str = "binary"
     patient_until: int = 0
 
 
@@ -153,8 +149,8 @@ METHODS = {
     "lbe": Recipe(recipes.lbe, 5),
     "dist-pu": Recipe(recipes.dist_pu, 10, patient_until=20),
     "pulda": Recipe(recipes.pulda, 20, patient_until=60),
-    "p3mix-e": Recipe(recipes.p3mix_e, 10, "macro"),
-    "robust-pu": Recipe(recipes.robust_pu, 20, "macro"),
+    "p3mix-e": Recipe(recipes.p3mix_e, 10),
+    "robust-pu": Recipe(recipes.robust_pu, 20, patient_until=20),
     "pan": Recipe(recipes.pan, 25),
     "self-pu": Recipe(recipes.self_pu, 40),
     "holistic-pu": Recipe(recipes.holistic_pu, 20, patient_until=10),
@@ -167,7 +163,7 @@ def trained(method: str, data: Problem, trace: bool) -> tuple[int, Measured]:
     recipe, prior = METHODS[method], data.train.prior
     best, best_f1 = None, -1.0
     for epoch, net in enumerate(recipe.epochs(data.train), start=1):
-        f1 = measure(net, data.validation, prior, recipe.average).f1
+        f1 = measure(net, data.validation, prior).f1
         found = measure(net, data.test, prior)
         if trace:
             print(f"  epoch {epoch:2}: validation F1 {f1:.3f}; {found}", flush=True)
@@ -207,8 +203,6 @@ def main() -> None:
                 **found._asdict(),
                 "torch": torch.__version__,
                 "threads": torch.get_num_threads(),
-                "commit": raw_rows.commit(),
-                "machine": raw_rows.machine(),
                 "command": f"released.py --method {options.method} --data {options.data} --seeds {seed}"
                 + (" --standardize" if options.standardize else ""),
             }

@@ -279,19 +279,19 @@ def p3mix_e(data: Table) -> Iterator[nn.Module]:
     halving = torch.optim.lr_scheduler.MultiStepLR(optimizer, [20, 40], 0.5)
     rows_p, rows_u = data.labeled.nonzero().flatten(), (~data.labeled).nonzero().flatten()
     batches_p, batches_u = endless(rows_p, 256), endless(rows_u, 256)
-    for epoch in range(40):
+    for epoch in range(1, 41):
         net.train(), teacher.train()
         for _ in range(100):
             of_p, of_u = next(batches_p), next(batches_u)
             x = data.x[torch.cat([of_p, of_u])]
             positive = torch.arange(len(x)) < len(of_p)
             z = net(x)
-            with torch.no_grad():
-                p, belief = z.sigmoid(), teacher(x).sigmoid()
-            partner = torch.randint(len(x), (len(x),)) if epoch >= 4 else torch.randperm(len(x))
+            with torch.no_grad():  # each pass has dropout of its own
+                p, belief = net(x).sigmoid(), teacher(x).sigmoid()
+            partner = torch.randint(len(x), (len(x),)) if epoch >= 5 else torch.randperm(len(x))
             target, guide = positive.float(), belief
             other_target, other_guide = target[partner], guide[partner]
-            if epoch >= 4:  # a U row that the network is not sure of is mixed with a labeled one
+            if epoch >= 5:  # a U row that the network is not sure of is mixed with a labeled one
                 marginal = ~positive & (p > 1 - 0.85) & (p < 0.85)
                 other_target = torch.where(marginal, 1.0, other_target)
                 other_guide = torch.where(marginal, 1.0, other_guide)
@@ -315,10 +315,12 @@ def p3mix_e(data: Table) -> Iterator[nn.Module]:
 
 
 def robust_pu(data: Table) -> Iterator[nn.Module]:
-    """20 epochs of nnPU at 1e-4, then 5 episodes of 5 passes at 1e-2, weighted linearly by hardness."""
-    pretraining = nnpu(data, lr=1e-4)
-    for _ in range(20):
-        net = next(pretraining)
+    """20 epochs of nnPU at 1e-4, then 5 episodes of 5 passes at 1e-2, weighted linearly by hardness.
+
+    An epoch of either kind can be the one that is kept, as released.
+    """
+    for net in itertools.islice(nnpu(data, lr=1e-4), 20):
+        yield net
     for episode in range(5):
         net.eval()
         with torch.no_grad():
@@ -329,6 +331,8 @@ def robust_pu(data: Table) -> Iterator[nn.Module]:
         for _ in range(5):
             net.train()
             for rows in torch.randperm(len(data.x)).split(256):
+                if weight[rows].sum() < 1e-6:
+                    continue
                 loss = F.binary_cross_entropy_with_logits(
                     net(data.x[rows]), data.labeled[rows].float(), reduction="none"
                 )
@@ -349,18 +353,15 @@ def pan(data: Table) -> Iterator[nn.Module]:
         for of_p, of_u in zip(*shuffled, strict=False):  # ends with the shorter of the two, as released
             x_u = data.x[of_u]
             with torch.no_grad():
-                chosen = r(x_u) > 0
-            z = d(x_u)
-            loss = F.softplus(-z).mean()
-            if chosen.any():
-                loss = loss + F.softplus(z[chosen]).mean()
-            on_d.zero_grad()
-            loss.backward()
-            on_d.step()
+                chosen = x_u[r(x_u) > 0]
+            if len(chosen):
+                on_d.zero_grad()
+                (F.softplus(-d(x_u)).mean() + F.softplus(d(chosen)).mean()).backward()
+                on_d.step()
             with torch.no_grad():
-                trust = d(x_u).sigmoid().mean()
+                trust = d(x_u).sigmoid()
             on_r.zero_grad()
-            (F.softplus(-r(data.x[of_p])).mean() + 0.4 * trust * F.softplus(r(x_u)).mean()).backward()
+            (F.softplus(-r(data.x[of_p])).mean() + 0.4 * (trust * F.softplus(r(x_u))).mean()).backward()
             on_r.step()
         yield r
 

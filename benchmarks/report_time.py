@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 from overhead import SCRIPT, seconds_of
-from raw_rows import append, commit, machine
+from raw_rows import append
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "doubles"))
 from made_studies import made_study, stored
@@ -46,8 +46,6 @@ def main(out: Path) -> None:
                 "start_processor": round(start.cpu, 2),
                 "page_mb": round(page.stat().st_size / 1e6, 2),
                 "load": round(os.getloadavg()[0], 1),
-                "commit": commit(),
-                "machine": machine(),
             }
             print(row, flush=True)
             if turn:

@@ -1,6 +1,6 @@
 """What a study costs beside its runs: per run and worker, and to find a finished plan finished.
 
-    python benchmarks/study_overhead.py PART benchmarks/results/study-overhead-PART.csv
+    python benchmarks/study_overhead.py PART benchmarks/results/overhead-study-PART.csv
 
 ``trivial``: 200 runs of a method without a network on digits, two workers. ``mnist``: 50 runs of nnPU on MNIST, one
 epoch each, two workers. Overhead is what a worker's time has beside ``seconds.total`` of its runs, start-up apart.
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from raw_rows import append, commit, machine
+from raw_rows import append
 
 from pubench_core.data.roots import data_root
 from pubench_core.plugins.registry import registry
@@ -67,7 +67,7 @@ def main(part: str, out: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         rows = {"trivial": trivial, "mnist": mnist, "finished": finished, "threads": threads}[part](Path(folder))
         for row in rows:
-            append(out, {**row, "commit": commit(), "machine": machine()})
+            append(out, row)
             print(row)
 
 

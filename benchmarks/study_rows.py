@@ -6,7 +6,8 @@ Read from the run folders (what ``results.parquet`` is made of), so that a study
 too; nothing is written there. Measures are of the test part, in percent; a cell is empty where there is no value.
 ``settings`` is what was set beyond preset and data set (``validation.fraction=0.01``), as ``pubench run --set`` takes
 it. ``draw`` is the number of a hyper-parameter draw, empty where a study has none. ``seconds`` are a method's own only
-where ``at_once`` is 1.
+where ``at_once`` is 1. ``revision`` is the engine revision of the record. It is empty for a run of an uncommitted tree
+(``-dirty``), whose code nobody can look up; such rows are reported, and a test refuses new ones.
 
 With ``--add``, rows that stand in the file stay there where the folder has no record of the same run (the same
 configuration and seed, whatever code computed it): so a study may be measured on several machines.
@@ -28,7 +29,7 @@ from pubench_core.records.files import ENVIRONMENT
 from pubench_core.records.record import Record
 from pubench_core.records.store import RecordStore
 from pubench_core.request import Layer, resolve
-from pubench_core.results import CriterionResult, Environment
+from pubench_core.results import CriterionResult, Environment, Result
 from pubench_core.specs import RunSpec
 from pubench_core.study.files import folder_of
 from pubench_core.study.plan import read_plan
@@ -37,7 +38,7 @@ MEASURES = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc")
 COLUMNS = (
     "method", "data", "mechanism", "c", "positive_rate", "scheme", "prior", "told_prior", "seed", "preset", "settings",
     "draw", "criterion", "criterion_oracle", "criterion_value", "selected", "epoch", "epochs", *MEASURES, "seconds",
-    "peak_mib", "at_once", "threads", "run_id", "code", "commit", "machine", "study",
+    "peak_mib", "at_once", "threads", "run_id", "code", "revision", "commit", "machine", "study",
 )  # fmt: skip
 #: What decides which row stands before which.
 ORDER = (
@@ -62,6 +63,9 @@ def rows(results: Path, study: str | None) -> list[dict[str, Any]]:
     print(f"{plan.name}: {len(mine)} of {len(planned)} runs are recorded", file=sys.stderr)
     asked: dict[str, str] = {}
     found = [row for record in mine for row in _rows(record, plan.name, planned[record.result.run_id], asked)]
+    uncommitted = {row["run_id"] for row in found if row["commit"].endswith("-dirty")}
+    if uncommitted:
+        print(f"{len(uncommitted)} runs are of an uncommitted tree: commit, then run them again", file=sys.stderr)
     return sorted(found, key=_place)
 
 
@@ -115,6 +119,7 @@ def _rows(record: Record, study: str, draw: int | None, asked: dict[str, str]) -
             "threads": result.threads,
             "run_id": result.run_id,
             "code": result.code.hash,
+            "revision": "" if environment.git_dirty else revision_of(result),
             "commit": commit_of(environment),
             "machine": machine_of(environment),
             "study": study,
@@ -130,6 +135,11 @@ def commit_of(environment: Environment) -> str:
     """The commit of a run, marked where the checkout had changes."""
     dirty = "-dirty" if environment.git_dirty else ""
     return f"{environment.git_commit[:12]}{dirty}" if environment.git_commit else ""
+
+
+def revision_of(result: Result) -> str:
+    """Number of the engine revision that a record names (``revision 5``); empty if it names none."""
+    return result.code.parts.get("engine", "").removeprefix("revision ")
 
 
 def machine_of(environment: Environment) -> str:

@@ -6,8 +6,8 @@ A cell says how many seeds it has, and ``missing`` where it has none; after the 
 Rows of another protocol than PU-Bench's conventional one are left out. ``docs/method_pages.py`` and
 ``docs/results_page.py`` read the rows with the functions here.
 
-Rows are of studies (``study_rows.py``) or of their predecessor, one command per run; where a study has the same run,
-its row counts.
+Rows are of studies (``study_rows.py``) or of their predecessor, one command per run; if a study has the same run, its
+row counts. A row of the present engine revision counts before an older one; what has older ones is marked.
 """
 
 from __future__ import annotations
@@ -20,10 +20,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pubench_core.request.identity import ENGINE_REVISION
+
 #: What ``method_cost.py`` runs beside every method.
 REFERENCE = "nnpu"
 #: Columns that hold a test measure, beside ``accuracy_by_<criterion>``.
 MEASURES = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc")
+#: Mark of a mean over such rows, and what they are.
+OLDER, OLDER_ROWS = "†", f"older engine revision (now {ENGINE_REVISION}) or of an uncommitted tree (`-dirty`)"
 #: What PU-Bench prints: F1 in percent, mean and standard deviation.
 PUBLISHED = Path(__file__).parents[1] / "pubench_core" / "src" / "pubench" / "published" / "pubench2026.csv"
 
@@ -54,7 +58,8 @@ class AccuracyRow:
     """A run. ``measures``: of the test part, in percent.
 
     They are named ``f1`` by the criterion that names the result and ``f1_by_pa`` by any. ``undefined``: criteria that
-    have no value in this run.
+    have no value in this run. ``revision``: of the engine; empty if it is not known, as in rows of one command
+    per run and of uncommitted trees.
     """
 
     method: str
@@ -66,6 +71,12 @@ class AccuracyRow:
     file: str
     commit: str
     machine: str
+    revision: str = ""
+
+    @property
+    def older(self) -> bool:
+        """Whether the row is of another engine revision than the present one, or of an uncommitted tree."""
+        return self.revision != str(ENGINE_REVISION)
 
 
 @dataclass(frozen=True)
@@ -90,7 +101,7 @@ def read_accuracy(paths: Iterable[Path]) -> Iterator[AccuracyRow]:
     """The runs in these files, each method, data set, seed and protocol once; files of other scripts have none."""
     paths = list(paths)
     found: dict[tuple[str, str, int, Protocol], AccuracyRow] = {}
-    for row in (*_of_commands(paths), *_of_studies(paths)):
+    for row in sorted((*_of_commands(paths), *_of_studies(paths)), key=lambda row: not row.older):
         found[row.method, row.data, row.seed, row.protocol] = row
     yield from found.values()
 
@@ -146,6 +157,7 @@ def _of_studies(paths: Iterable[Path]) -> Iterator[AccuracyRow]:
             file=path.name,
             commit=named["commit"],
             machine=named["machine"],
+            revision=named.get("revision", ""),
         )
 
 

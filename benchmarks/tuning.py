@@ -65,8 +65,6 @@ def row_of(method: str, data: str, seed: int, trials: int, results: Path) -> dic
         "best_chosen": json.dumps(dict(best.chosen)),
         "space": json.dumps(dict(found.space)),
         "seconds": round(seconds, 1),
-        "commit": raw_rows.commit(),
-        "machine": raw_rows.machine(),
         "command": f"python benchmarks/tuning.py --trials {trials} --data {data} --methods {method} --seeds {seed}",
     }
 

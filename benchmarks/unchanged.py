@@ -134,10 +134,7 @@ def main() -> None:
         table, new_rows = write_tables(Path(scratch))
         for name in options.run:
             record = carry_out(name, Path(scratch), table)
-            facts = {"commit": raw_rows.commit(), "machine": raw_rows.machine()}
-            found = [
-                {"run": name, "what": what, "sha256": digest, **facts} for what, digest in checksums(record, new_rows)
-            ]
+            found = [{"run": name, "what": what, "sha256": digest} for what, digest in checksums(record, new_rows)]
             for row in found:
                 raw_rows.append(options.out, row)
             rows += found

@@ -1,4 +1,4 @@
-"""Draws the internal label shift (Wang et al., Figures 2 and 3) from the rows of the study ``label-shift``.
+"""Draws the internal label shift from the rows of the study ``label-shift``, as Wang et al. do in Figures 2 and 3.
 
 python docs/label_shift.py docs/pages/images/label-shift.png
 """

@@ -21,6 +21,7 @@ from page_parts import (
     citation,
     expand_navigation,
     markdown_of,
+    marked,
     origin,
     summary_script,
     table,
@@ -151,9 +152,11 @@ def _scores(rows: list[Any]) -> str:
     columns = ("data", "seeds", *(f"`{measure}` (oracle)" for measure in MEASURES))
     lines = []
     for data in sorted({row.data for row in rows}):
-        seeds = {row.seed for row in rows if row.data == data}
+        mine = [row for row in rows if row.data == data]
+        seeds = {row.seed for row in mine}
         values = (found[measure].get((method, data)) for measure in MEASURES)
-        lines.append((f"`{data}`", len(seeds), *(summary.spread(each) if each else "undefined" for each in values)))
+        cells = (summary.spread(each) if each else "undefined" for each in values)
+        lines.append((marked(f"`{data}`", mine), len(seeds), *cells))
     return table(columns, lines)
 
 

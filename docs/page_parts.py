@@ -64,12 +64,20 @@ def summary_script() -> Any:
     return module
 
 
+def marked(name: str, rows: Iterable[Any]) -> str:
+    """A name, with a mark if any of its rows of accuracy is older than the present engine."""
+    return f"{name} {summary_script().OLDER}" if any(row.older for row in rows) else name
+
+
 def origin(rows: Iterable[Any]) -> str:
-    """The files, commits and machines of raw rows."""
+    """The files, commits and machines of raw rows, and what the mark means if any of them has it."""
     rows = list(rows)
     files, commits = (sorted({getattr(row, name) for row in rows}) for name in ("file", "commit"))
     machines = "; ".join(sorted({row.machine for row in rows}))
-    return f"Raw rows: {listed(files)} in `benchmarks/results/`; commit {listed(commits)}; {machines}."
+    said = f"Raw rows: {listed(files)} in `benchmarks/results/`; commit {listed(commits)}; {machines}."
+    older = sum(getattr(row, "older", False) for row in rows)
+    script = summary_script()
+    return f"{said} {script.OLDER}: {older} of {len(rows)} runs are of an {script.OLDER_ROWS}." if older else said
 
 
 def listed(names: Iterable[str]) -> str:

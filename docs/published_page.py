@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from page_parts import BENCHMARKS, listed, origin, summary_script, table
+from page_parts import BENCHMARKS, listed, marked, origin, summary_script, table
 
-from pubench.published import STANDINGS, PublishedCell, Verdict, source, standing_of, verdict_of
+from pubench.published import STANDINGS, Figure, PublishedCell, Verdict, source, standard_error, standing_of, verdict_of
 from pubench_core.plugins.info import DatasetInfo
 from pubench_core.plugins.registry import registry
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mkdocs.structure.pages import Page
 
 MARKER = "<!-- here the site has Table 1 of PU-Bench beside benchmarks/results -->"
-COLUMNS = ("method", "seeds", "F1 here", "PU-Bench prints", "difference", "verdict")
+COLUMNS = ("method", "seeds", "F1 here", "PU-Bench prints", "difference ± SE", "verdict")
 #: What the printed figures might be: they are compared as the first.
 READINGS = {"f1": "F1", "accuracy": "accuracy"}
 
@@ -38,7 +38,7 @@ def table_1(results: Path = BENCHMARKS / "results") -> str:
             runs.setdefault((row.method, row.data), []).append(row)
     cells = source("pubench2026").cells
     lines = {cell: _compared(cell, runs[cell.method, cell.data]) for cell in cells if (cell.method, cell.data) in runs}
-    counts = Counter(standing for _, _, _, _, standing in lines.values())
+    counts = Counter(standing for _, _, standing in lines.values())
     said = ", ".join(f"{counts[name]} {name}" for name in STANDINGS if counts[name])
     parts = [
         f"Of the {len(cells)} cells of {source('pubench2026').tables}, {len(lines)} were run: {said or 'none'}. "
@@ -52,24 +52,31 @@ def table_1(results: Path = BENCHMARKS / "results") -> str:
 
 
 def _readings(cells: Iterable[PublishedCell], runs: dict[tuple[str, str], list[Any]]) -> str:
-    """How many of these cells would match under every measure that the publication might have printed."""
+    """Number of these cells that match under each measure that the publication might have printed."""
     cells = list(cells)
     of_data = {name: [cell for cell in cells if cell.data == data] for data, name in _names(cells).items()}
     lines = [_matched(name, mine, runs) for name, mine in of_data.items()]
-    return table(("data set", "cells run", *(f"matched as {name}" for name in READINGS.values())), lines)
+    return table(
+        ("data set", "cells run", "judged", *(f"matched as {name}" for name in READINGS.values()), "nearer as F1"),
+        lines,
+    )
 
 
 def _matched(name: str, cells: Sequence[PublishedCell], runs: dict[tuple[str, str], list[Any]]) -> tuple[str, ...]:
     counts = []
     for measure in READINGS:
-        means = [_mean(runs[cell.method, cell.data], measure) for cell in cells]
-        verdicts = [verdict_of(mean, cell.mean, cell.std) for mean, cell in zip(means, cells, strict=True)]
+        verdicts = [verdict_of(_figure(runs[cell.method, cell.data], measure), cell.figure) for cell in cells]
         counts.append(str(verdicts.count("matched")))
-    return (name, str(len(cells)), *counts)
+    of_cells = [(cell, [_figure(runs[cell.method, cell.data], measure).mean for measure in READINGS]) for cell in cells]
+    nearer = sum(abs(f1 - cell.mean) < abs(accuracy - cell.mean) for cell, (f1, accuracy) in of_cells)
+    judged = sum(len(runs[cell.method, cell.data]) > 1 for cell in cells)
+    return (name, str(len(cells)), str(judged), *counts, str(nearer))
 
 
-def _mean(rows: Sequence[Any], measure: str) -> float:
-    return statistics.fmean(row.measures[f"{measure}_by_f1"] for row in rows)
+def _figure(rows: Sequence[Any], measure: str) -> Figure:
+    values = [row.measures[f"{measure}_by_f1"] for row in rows]
+    std = statistics.stdev(values) if len(values) > 1 else None
+    return Figure(statistics.fmean(values), std, len(values), sum(map(_all_positive, rows)))
 
 
 def _names(cells: Iterable[PublishedCell]) -> dict[str, str]:
@@ -78,18 +85,14 @@ def _names(cells: Iterable[PublishedCell]) -> dict[str, str]:
     return {cell.data: names.get(cell.data, cell.data) for cell in cells}
 
 
-_Line = tuple[int, str, float, Verdict, str]
+_Line = tuple[Figure, Verdict | None, str]
 
 
 def _compared(cell: PublishedCell, rows: Sequence[Any]) -> _Line:
-    """(seeds, ours in words, difference, verdict, standing)."""
-    values = [row.measures[f"{cell.measure}_by_f1"] for row in rows]
-    alike = sum(map(_all_positive, rows))
-    mean = statistics.fmean(values)
-    verdict = verdict_of(mean, cell.mean, cell.std)
-    reason = source("pubench2026").reason_of(cell.method, cell.data, verdict)
-    ours = summary_script().spread(values) + (f" !{alike}" if alike else "")
-    return len(values), ours, mean - cell.mean, verdict, standing_of(verdict, reason)
+    """(ours, verdict, standing)."""
+    ours = _figure(rows, cell.measure)
+    verdict = verdict_of(ours, cell.figure)
+    return ours, verdict, standing_of(verdict, source("pubench2026").reason_of(cell.method, cell.data, verdict))
 
 
 def _all_positive(row: Any) -> bool:
@@ -106,7 +109,8 @@ def _section(
     if not run:
         yield "Missing: no method was run."
         return
-    yield table(COLUMNS, [_cells(cell, lines[cell]) for cell in run])
+    shown = [(cell, _cells(cell, lines[cell])) for cell in run]
+    yield table(COLUMNS, [(marked(name, runs[cell.method, cell.data]), *rest) for cell, (name, *rest) in shown])
     if reasons := [f"- `{cell.method}`: {why}" for cell in run if (why := _why(cell, lines[cell]))]:
         yield "\n".join(reasons)
     if missing := [cell.method for cell in cells if cell not in lines]:
@@ -115,12 +119,16 @@ def _section(
 
 
 def _cells(cell: PublishedCell, line: _Line) -> tuple[str, ...]:
-    seeds, ours, difference, verdict, standing = line
-    place = standing if verdict == "matched" else f"{verdict}, {standing}"
+    ours, verdict, standing = line
+    place = f"{verdict}, {standing}" if verdict in ("above", "below") else standing
+    error = standard_error(ours, cell.figure)
+    spread = "" if ours.std is None else f" ± {ours.std:.2f}"
+    here = f"{ours.mean:.2f}{spread}" + (f" !{ours.alike}" if ours.alike else "")
+    difference = f"{ours.mean - cell.mean:+.2f}" + ("" if error is None else f" ± {error:.2f}")
     printed = f"{cell.mean:.2f} ± {cell.printed:.2f}"
-    return (f"`{cell.method}`", str(seeds), ours, printed, f"{difference:+.2f}", place)
+    return (f"`{cell.method}`", str(ours.n), here, printed, difference, place)
 
 
 def _why(cell: PublishedCell, line: _Line) -> str:
-    reason = source("pubench2026").reason_of(cell.method, cell.data, line[3])
+    reason = source("pubench2026").reason_of(cell.method, cell.data, line[1])
     return "" if reason is None else f"{reason.reason} (*{reason.known}*: {reason.evidence})."

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from page_parts import BENCHMARKS, listed, origin, summary_script, table
+from page_parts import BENCHMARKS, listed, marked, origin, summary_script, table
 
 from pubench_core.plugins.info import DatasetInfo, MethodInfo
 from pubench_core.plugins.registry import registry
@@ -56,7 +56,8 @@ def _section(data: str, methods: list[str], rows: list[Any]) -> Iterator[str]:
     for method in methods:
         mine = [row for row in rows if row.method == method]
         cells = [_cell(mine, measure) for measure in COLUMNS]
-        lines.append((f"`{method}`", len(mine), *cells, *([paper.get((method, data), "-")] if printed else [])))
+        theirs = [paper.get((method, data), "-")] if printed else []
+        lines.append((marked(f"`{method}`", mine), len(mine), *cells, *theirs))
     yield table(("method", "seeds", *COLUMNS.values(), *(["PU-Bench prints (F1)"] if printed else [])), lines)
     yield origin(rows)
 

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from page_parts import BENCHMARKS, listed, table
+from page_parts import BENCHMARKS, listed, summary_script, table
 
-from pubench.published import PublishedCell, Source, Verdict, source
+from pubench.published import Figure, PublishedCell, Source, Verdict, source, standard_error, verdict_of
 from pubench_core.plugins.info import DatasetInfo
 from pubench_core.plugins.registry import registry
+from pubench_core.request.identity import ENGINE_REVISION
 
 if TYPE_CHECKING:
     from mkdocs.structure.pages import Page
@@ -23,8 +24,6 @@ RESULTS = BENCHMARKS / "results"
 CASES = ("study-wang-case1.csv", "study-wang-case2.csv")
 SHIFT = "study-label-shift.csv"
 CRITERIA = ("pa", "pauc", "oa")
-#: A difference is one to explain above both: printed standard errors, and points of accuracy.
-ERRORS, POINTS = 3.0, 2.0
 
 
 @dataclass(frozen=True)
@@ -43,6 +42,7 @@ class Run:
     accuracy: dict[str, float]
     epoch: dict[str, str]
     origin: str
+    older: bool
 
     @property
     def row(self) -> str:
@@ -89,6 +89,7 @@ def _run(rows: Sequence[dict[str, str]]) -> Run:
         accuracy={row["criterion"]: float(row["accuracy"]) for row in rows if row["accuracy"]},
         epoch={row["criterion"]: row["epoch"] for row in rows},
         origin=f"commit `{first['commit']}`; {first['machine']}",
+        older=first.get("revision", "") != str(ENGINE_REVISION),
     )
 
 
@@ -131,56 +132,70 @@ def _section(runs: Sequence[Run], cells: Sequence[PublishedCell], theirs: Source
             of_split = f"{len(more)} x {max(len(draws[seed]) for seed in more)}"
             drawn.append((f"`{row}`", of_split, *best_drawn.texts))
         if whole.far:
-            reasons.append(f"- `{row}` ({whole}): {_reason(whole, best_drawn, by_criterion['oa'], theirs)}.")
+            reasons.append(f"- `{row}`: {_reasons(whole, best_drawn, by_criterion['oa'], theirs, len(common))}.")
     columns = ["row", "splits x draws"]
     columns += [text for name in CRITERIA for text in (f"`{name}`", f"`{name}`, printed")]
-    parts = [table([*columns, "far from theirs"], lines)] if lines else ["Missing: nothing was run yet."]
+    parts = [table([*columns, "verdict"], lines)] if lines else ["Missing: nothing was run yet."]
     if drawn:
         parts += ["The best draw of each split that has more of them than every split has:"]
-        parts += [table([*columns, "far from theirs"], drawn)]
+        parts += [table([*columns, "verdict"], drawn)]
     parts += ["\n".join(reasons)] if reasons else []
     if missing and lines:
         parts.append(f"Missing, since not run yet: {listed(missing)}.")
     if runs:
-        parts.append(f"Runs of {', '.join(sorted({run.origin for run in runs}))}.")
+        parts.append(_origin(runs))
     return parts
+
+
+def _origin(runs: Sequence[Run]) -> str:
+    older = sum(run.older for run in runs)
+    said = f"Runs of {', '.join(sorted({run.origin for run in runs}))}."
+    return f"{said} {older} of {len(runs)} are of an {summary_script().OLDER_ROWS}." if older else said
 
 
 @dataclass(frozen=True)
 class _Beside:
-    """A row beside the printed one. ``texts``: cells of the table; ``far``: criterion -> difference in points."""
+    """A row next to the printed one. ``texts``: cells of the table; ``verdicts``: by criterion, if judged."""
 
     texts: tuple[str, ...]
-    far: dict[str, float]
+    verdicts: dict[str, Verdict]
 
-    def __str__(self) -> str:
-        return "; ".join(f"{name} {difference:+.1f}" for name, difference in self.far.items())
+    @property
+    def far(self) -> dict[str, Verdict]:
+        """The criteria by which the row is above or below."""
+        return {name: verdict for name, verdict in self.verdicts.items() if verdict != "matched"}
 
 
 def _beside(runs: Sequence[Run], printed: Mapping[str, PublishedCell]) -> _Beside:
-    """The best draw of every split under every criterion, beside the printed figures."""
-    texts, far = [], {}
+    """The best draw of every split under every criterion, next to the printed figures."""
+    texts, verdicts, said, errors = [], {}, [], []
     for criterion in CRITERIA:
         values, cell = best(runs, criterion), printed[criterion]
         texts += [_mean(values), f"{cell.mean:.2f} ± {cell.printed:.2f}"]
-        difference = statistics.fmean(values) - cell.mean if values else 0.0
-        if abs(difference) > max(ERRORS * cell.printed, POINTS):
-            far[criterion] = difference
-    found = _Beside((), far)
-    return _Beside((*texts, str(found) or "near"), far)
+        if len(values) < 2:
+            continue
+        ours = Figure(statistics.fmean(values), statistics.stdev(values), len(values))
+        verdict, error = verdict_of(ours, cell.figure), standard_error(ours, cell.figure)
+        if verdict is not None and error is not None:
+            verdicts[criterion] = verdict
+            errors.append(error)
+            if verdict != "matched":
+                said.append(f"{criterion} {ours.mean - cell.mean:+.1f} ± {error:.1f}")
+    matched = f"matched (SE up to {max(errors):.1f})" if errors else "not judged"
+    return _Beside((*texts, "; ".join(said) or matched), verdicts)
 
 
-def _reason(whole: _Beside, drawn: _Beside | None, cell: PublishedCell, theirs: Source) -> str:
-    """Why a row is far from theirs: draws, where the best of them is near, and for the rest what is known."""
-    near = [name for name in whole.far if drawn is not None and name not in drawn.far]
-    rest = [name for name in whole.far if name not in near]
-    side: Verdict = "below" if whole.far[next(iter(rest or near))] < 0 else "above"
-    reason = theirs.reason_of(cell.method, cell.data, side)
-    known = "unexplained" if reason is None else f"{reason.reason} (*{reason.known}*: {reason.evidence})"
-    if not near:
-        return known
-    by_draws = "theirs is the best of ten draws, and the best of ours is near"
-    return f"{', '.join(near)}: {by_draws}; {', '.join(rest)}: {known}" if rest else by_draws
+def _reasons(whole: _Beside, drawn: _Beside | None, cell: PublishedCell, theirs: Source, draws: int) -> str:
+    """Why a row is above or below theirs, by criterion. ``draws``: those that every split of ours has."""
+    names: dict[str, list[str]] = defaultdict(list)
+    for name, side in whole.far.items():
+        if drawn is not None and drawn.verdicts.get(name) == "matched":
+            names["theirs is the best of ten draws, and the best of ours matches"].append(name)
+            continue
+        reason = theirs.reason_of(cell.method, cell.data, side, draws)
+        known = "unexplained" if reason is None else f"{reason.reason} (*{reason.known}*: {reason.evidence})"
+        names[known].append(name)
+    return "; ".join(f"{', '.join(found)}: {known}" for known, found in names.items())
 
 
 def best(runs: Iterable[Run], criterion: str) -> list[float]:
@@ -237,9 +252,8 @@ def shift(results: Path) -> str:
         (*key[:2], key[2], *(_mean(by_rate[rate]) if rate in by_rate else "missing" for rate in rates))
         for key, by_rate in sorted(groups.items())
     ]
-    return table(("data", "method", "sampling", *(f"r = {rate:g}" for rate in rates)), lines) or (
-        "Missing: nothing was run yet."
-    )
+    made = table(("data", "method", "sampling", *(f"r = {rate:g}" for rate in rates)), lines)
+    return f"{made}\n\n{_origin(runs)}" if made else "Missing: nothing was run yet."
 
 
 def sampling(run: Run) -> str:

@@ -7,6 +7,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import pubench
@@ -54,7 +56,7 @@ def test_stored_runs_are_reused_and_the_figures_are_those_of_the_records(
 ) -> None:
     again = command(
         *("compare-methods", "vpu", "nnpu", "--data", "digits,breast-cancer", "--seeds", "2,25", *SHORT),
-        *("--baseline", "nnpu", "--test", "wilcoxon", "--measure", "auc", "--format", "json"),
+        *("--baseline", "nnpu", "--paired-test", "wilcoxon", "--measure", "auc", "--format", "json"),
     )
     assert again.returncode == 0, again.stderr
     found = json.loads(again.stdout)
@@ -78,8 +80,11 @@ def test_stored_runs_are_reused_and_the_figures_are_those_of_the_records(
         (("nnpu", "--data", "digits"), "two methods at least are compared"),
         (("nnpu", "nnpu", "--data", "digits"), "nnpu: nnpu is there twice"),
         (("nnpu", "vpu", "--data", "digits,digitz"), "unknown dataset 'digitz'; did you mean 'digits'?"),
-        (("nnpu", "vpu", "--data", "my.csv"), "--data my.csv: a data set is right"),
-        (("nnpu", "vpu", "--data", ","), "--data: keys of data sets are right"),
+        (("nnpu", "vpu", "--data", "my.csv", "--label-col", "s"), "cannot read my.csv: No such file or directory"),
+        (("nnpu", "vpu", "--data", "digits", "--label-col", "s"), "--label-col: digits is a data set; only a table"),
+        (("nnpu", "vpu", "--data", ","), "--data must name data sets, with commas between"),
+        (("nnpu", "vpu", "--data", "digits", "--figures", "f"), "--figures f needs --out FILE"),
+        (("nnpu", "vpu", "--data", "digits", "--out", "a.xyz"), "--out a.xyz: its ending says no format; .html"),
         (("nnpu", "vpu", "--data", "digits", "--seeds", "x"), "--seeds x: a number of seeds from 1 to 10"),
         (("nnpu", "vpu", "--data", "digits", "--baseline", "upu"), "--baseline upu: one of the methods is right"),
         (("nnpu", "vpu", "--data", "digits", "--measure", "acuracy"), "unknown measure 'acuracy'; did you mean"),
@@ -102,6 +107,69 @@ def test_a_wrong_request_is_refused_before_anything_is_trained(
     assert not (tmp_path / "results").exists()
 
 
+@pytest.fixture(scope="module")
+def own(home: Path) -> Path:
+    """A table with labels and true labels: 60 of 200 rows are positive, 30 of them labeled."""
+    rng = np.random.default_rng(0)
+    truth = np.arange(200) < 60
+    columns = {"a": rng.normal(size=200) + 2 * truth, "b": rng.normal(size=200), "labeled": np.arange(200) < 30}
+    frame = pd.DataFrame({**columns, "truth": truth.astype(int)})
+    frame.drop(columns="truth").to_csv(home / "own.csv", index=False)
+    frame.to_csv(home / "true.csv", index=False)
+    return home / "own.csv"
+
+
+OWN = ("--label-col", "labeled", "--prior", "0.3", "--seeds", "2", *SHORT)
+
+
+def test_methods_are_compared_on_a_table_of_ones_own_by_measures_that_need_no_true_labels(
+    command: Run, own: Path, home: Path
+) -> None:
+    done = command("compare-methods", "vpu", "nnpu", "--data", "own.csv", *OWN)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    titles = [line.partition(", mean")[0] for line in lines if "mean ± std over seeds" in line]
+    assert titles == ["pa (validation)", "pauc (validation)"]
+    assert len([line for line in lines if line.startswith(("vpu ", "nnpu "))]) == 4
+    assert "note: pauc is measured on validation rows, which chose the epochs, and assumes that labeled" in done.stdout
+    assert "nothing is decided over 2 seeds: more seeds (such as 10)" in done.stdout
+    found = json.loads(command("compare-methods", "vpu", "nnpu", "--data", "own.csv", *OWN, "--format", "json").stdout)
+    assert all(run["reused"] for run in found["runs"])
+    assert [(one["measure"], one["part"]) for one in (found, *found["more"])] == [
+        ("pa", "validation"),
+        ("pauc", "validation"),
+    ]
+    table = pubench.load_results(home / "results").where(data="own.csv").table("pa", part="validation")
+    assert found["cells"][0]["mean"] == pytest.approx(table.cells["vpu", "own.csv"].mean)
+
+
+def test_criteria_measures_and_reports_that_need_true_labels_are_refused_for_such_a_table(
+    command: Run, own: Path, home: Path
+) -> None:
+    for words, error in (
+        (("--select", "f1"), "criterion 'f1' needs true labels and own.csv has none; --truth-col COLUMN names them"),
+        (("--measure", "auc"), "--measure auc needs true labels and own.csv has none; --truth-col COLUMN names them"),
+        (("--out", "a.tex"), "--out a.tex: a report shows measures on test rows, and own.csv has no true labels"),
+    ):
+        refused = command("compare-methods", "vpu", "nnpu", "--data", "own.csv", *OWN, *words)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert error in refused.stderr
+
+
+def test_a_table_with_true_labels_is_measured_on_test_rows_next_to_a_data_set_and_in_a_report(
+    command: Run, own: Path, home: Path
+) -> None:
+    words = ("--data", "true.csv,digits", "--truth-col", "truth", *OWN, "--out", "report.tex", "--figures", "figures")
+    done = command("compare-methods", "vpu", "nnpu", *words)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("accuracy (test, percent), mean ± std over seeds")
+    assert "true.csv [scheme=one-sample, mechanism=given]" in lines[1]
+    assert "written: report.tex" in done.stderr
+    assert "\\begin{tabular}" in (home / "report.tex").read_text()
+    assert list((home / "figures").glob("*.svg"))
+
+
 def test_where_every_run_failed_the_exit_code_is_1(tmp_path: Path, pubench_in: Callable[[Path], Run]) -> None:
     words = ("compare-methods", "nnpu", "upu", "--data", "breast-cancer", "--c", "0.006", "--seeds", "1")
     done = pubench_in(tmp_path)(*words, "--no-tracking", "--select", "last")
@@ -120,7 +188,7 @@ def test_a_run_that_failed_is_said_and_makes_the_exit_code_1(
     both = pubench.Results([*finished, failed])
     monkeypatch.setattr(compare_methods, "compare", lambda *methods, **how: both)
     monkeypatch.setattr(machine, "_printed", False)
-    asked = compare_methods.Asked(("vpu", "nnpu"), "digits", "2", (), None, "accuracy", "t")
+    asked = compare_methods.Asked(("vpu", "nnpu"), "digits,breast-cancer", "2", (), None, None, "t")
     assert not compare_methods.compare_methods(asked, Given(), as_json=True)
     found = json.loads(capsys.readouterr().out)
     (line,) = found["failures"]

@@ -73,11 +73,11 @@ def read(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
 
 
 def test_a_card_is_printed_with_what_to_expect_first(command: Run) -> None:
-    done = command("evaluate", "scores.csv", *FAST, "--prior", "0.3..0.5", "--budget", "60")
+    done = command("evaluate", "scores.csv", *FAST, "--prior", "0.3..0.4", "--budget", "100")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0].startswith(f"scores.csv: {N} rows")
-    assert lines[2].startswith("Review the top 60 unlabeled rows: expect ")
+    assert lines[2].startswith("Review the top 100 of 262 unlabeled rows: expect ")
     for word in (
         "pauc",
         "recovered-auc",
@@ -100,6 +100,15 @@ def test_with_true_labels_oracle_measures_stand_beside_the_others(command: Run) 
     with_truth = read(command("evaluate", "scores.csv", *FAST, "--truth-col", "y", "--format", "json"))
     assert with_truth["measures"]["auc"]["oracle"]
     assert not with_truth["measures"]["pauc"]["oracle"]
+
+
+def test_labeled_rows_that_are_negative_by_the_truth_are_pointed_out(command: Run, home: Path) -> None:
+    table = pd.read_csv(home / "scores.csv")
+    table.loc[np.flatnonzero(table.labeled)[:2], "y"] = 0
+    table.to_csv(home / "doubtful.csv", index=False)
+    done = command("evaluate", "doubtful.csv", *FAST, "--truth-col", "y")
+    assert f"warning: 2 of {table.labeled.sum()} labeled rows are negative by the true labels" in done.stdout
+    assert "give --beta 0.9" in done.stdout
 
 
 def test_two_columns_are_compared_on_the_same_rows(command: Run) -> None:
@@ -126,6 +135,38 @@ def test_a_run_is_evaluated_on_rows_that_were_held_out_with_its_prior_and_scheme
     assert found["belief"]["prior"] == pytest.approx(0.5, abs=0.05)
 
 
+@pytest.fixture(scope="module")
+def own_run(home: Path, command: Run) -> str:
+    """Of a run on ``scores.csv``, whose rows are named by ``id``."""
+    made = command(
+        *("run", "--method", "nnpu", "--data", "scores.csv", *LABELS, "--drop", "said,y,other,score", "--prior", "0.4"),
+        *("--no-tracking", "--threads", "1", "--set", "epochs=2", "--format", "json"),
+    )
+    assert made.returncode == 0, made.stderr
+    found: str = json.loads(made.stdout)["run_id"]
+    return found
+
+
+def test_a_budget_of_a_run_counts_all_unlabeled_rows_of_its_table(command: Run, home: Path, own_run: str) -> None:
+    n = int((pd.read_csv(home / "scores.csv").labeled == 0).sum())
+    found = read(command("evaluate", own_run, *FAST[2:], "--budget", "60", "--format", "json"))
+    held_out = found["rows"]["unlabeled"]
+    assert found["rows"]["all_unlabeled"] == n
+    assert found["decision"]["all_rows"] == 60
+    assert found["decision"]["rows"] == round(60 * held_out / n)
+    says = f"Review the top 60 of {n} unlabeled rows (estimated from {found['decision']['rows']} of {held_out} that "
+    assert found["headline"].startswith(says)
+    over = command("evaluate", own_run, *FAST[2:], "--budget", str(n + 1))
+    assert (over.returncode, f"between 1 and {n} rows" in over.stderr) == (2, True)
+
+
+def test_a_card_that_contradicts_itself_prints_why_and_no_number(command: Run) -> None:
+    done = command("evaluate", "scores.csv", *FAST, "--prior", "0.8", "--budget", "60")
+    assert done.returncode == 0, done.stderr
+    assert ": no number of positives can be given. " in done.stdout.splitlines()[2]
+    assert "expect " not in done.stdout.splitlines()[2]
+
+
 def test_a_run_compared_with_itself_shows_no_difference(command: Run, run_id: str) -> None:
     found = read(command("evaluate", run_id, *FAST[2:], "--compare", run_id, "--format", "json"))
     assert {d["better"] for d in found["comparison"]["differences"]} == {""}
@@ -144,6 +185,7 @@ def test_a_run_compared_with_itself_shows_no_difference(command: Run, run_id: st
         (("scores.csv", *FAST, "--beta", "0"), "--beta 0.0: "),
         (("scores.csv", *FAST, "--recall", "2"), "--recall 2.0: "),
         (("scores.csv", *FAST, "--budget", "3", "--threshold", "1"), "--budget: threshold is given too"),
+        (("scores.csv", *LABELS, "--resamples", "999999999999"), "--resamples"),
         (("scores.csv", *FAST, "--compare", "short.csv"), "two models are compared on the same rows"),
         (("scores.csv", *FAST, "--html", "card.txt"), "--html card.txt: a page ends in .html"),
         (("absent.csv", *FAST), "cannot read absent.csv"),
@@ -201,10 +243,76 @@ def test_rows_of_a_run_are_audited(command: Run, run_id: str) -> None:
     assert len(found["rows"]) == 20
 
 
+def test_the_sheet_of_a_run_shows_its_ids_and_features_and_all_unlabeled_rows(
+    command: Run, home: Path, own_run: str
+) -> None:
+    table = pd.read_csv(home / "scores.csv", dtype=str)
+    n = int((table.labeled == "0").sum())
+    drawn = command("audit", own_run, "--n", str(n), "--budget", "60", "--out", "all.csv")
+    assert drawn.returncode == 0, drawn.stderr
+    sheet = pd.read_csv(home / "all.csv", dtype=str, keep_default_na=False)
+    assert list(sheet.columns) == ["audit", "row", "id", "x_1", "x_2", "answer"]
+    assert sorted(sheet.row.astype(int)) == np.flatnonzero(table.labeled == "0").tolist()
+    for name in ("id", "x_1", "x_2"):
+        assert sheet[name].tolist() == table[name][sheet.row.astype(int)].tolist()
+    sheet["answer"] = table.y[sheet.row.astype(int)].to_numpy()
+    sheet.to_csv(home / "all-filled.csv", index=False)
+    found = read(command("audit", "--answers", "all-filled.csv", "--format", "json"))
+    assert found["prior"]["value"] == pytest.approx((table.y == "1").mean())  # every row is checked
+    assert "validation part alone" in found["scar"]["undefined"]
+
+
+def test_the_sheet_of_a_run_shows_the_columns_that_are_named(command: Run, home: Path, own_run: str) -> None:
+    named = ("--ids", "said", "--part", "validation", "--n", "10", "--out", "named.csv")
+    drawn = command("audit", own_run, *named)
+    assert drawn.returncode == 0, drawn.stderr
+    sheet = pd.read_csv(home / "named.csv")
+    assert list(sheet.columns) == ["audit", "row", "said", "x_1", "x_2", "answer"]
+    for words, says in (
+        (("--ids", "labeled"), "--ids labeled: it holds labels"),
+        (("--ids", "nobody"), "column of scores.csv (--ids) 'nobody'"),
+        (("--label-col", "labeled"), "is a run, which has no columns to name"),
+    ):
+        refused = command("audit", own_run, *words, "--out", "none.csv")
+        assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+        assert says in refused.stderr
+
+
+def test_a_run_whose_table_was_edited_still_names_its_rows(command: Run, home: Path, tmp_path: Path) -> None:
+    table = pd.read_csv(home / "scores.csv", dtype=str)[["id", "labeled", "x_1", "x_2"]]
+    table.to_csv(home / "edited.csv", index=False)
+    made = command(
+        *("run", "--method", "nnpu", "--data", "edited.csv", *LABELS, "--prior", "0.4", "--no-tracking"),
+        *("--threads", "1", "--set", "epochs=1", "--format", "json"),
+    )
+    run = json.loads(made.stdout)["run_id"]
+    table.iloc[::-1].to_csv(home / "edited.csv", index=False)
+    drawn = command("audit", run, "--n", "10", "--out", "edited-sheet.csv")
+    assert drawn.returncode == 0, drawn.stderr
+    assert "edited.csv was edited since: the sheet has no features" in drawn.stderr
+    sheet = pd.read_csv(home / "edited-sheet.csv", dtype=str)
+    assert list(sheet.columns) == ["audit", "row", "id", "answer"]
+    assert (sheet.id == sheet.row.map(lambda row: f"{int(row):04d}")).all()
+    refused = command("audit", run, "--ids", "id", "--out", "none.csv")
+    assert refused.returncode == 2
+    assert "was edited since" in refused.stderr
+
+
+def test_a_row_that_is_no_whole_number_is_refused(command: Run, home: Path) -> None:
+    assert command("audit", "scores.csv", *LABELS, "--n", "10", "--out", "half.csv").returncode == 0
+    sheet = pd.read_csv(home / "half.csv").assign(answer=1)
+    sheet["row"] = sheet["row"] + np.where(sheet.index == 0, 0.5, 0)
+    sheet.to_csv(home / "half-filled.csv", index=False)
+    done = command("audit", "--answers", "half-filled.csv", "--design", "half.design.npz")
+    assert done.returncode == 2
+    assert "must name every row once, by its whole number" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
         ((), "takes a table or a run"),
+        (("scores.csv", *LABELS, "--part", "all", "--out", "b.csv"), "--part all: scores.csv is a table"),
         (("scores.csv", *LABELS, "--n", "1", "--out", "b.csv"), "--n 1: between 2 and"),
         (("scores.csv", *LABELS, "--out", "b.txt"), "--out b.txt: a sheet ends in .csv"),
         (("scores.csv", *LABELS, "--ids", "name", "--out", "b.csv"), "column of scores.csv (--ids) 'name'"),
@@ -227,16 +335,41 @@ def test_estimators_read_features_or_a_column_of_scores(command: Run, home: Path
     found = read(command("prior", "scores.csv", *LABELS, *features, "--html", "prior.html", "--format", "json"))
     assert [estimate["key"] for estimate in found["estimates"]] == ["bbe", "tice"]
     assert found["true"] == pytest.approx(pd.read_csv(home / "scores.csv").y.mean())
+    assert set(found["estimates"][0]) >= {"share", "prior", "prior_interval", "left_out", "warnings", "diagnostics"}
+    assert found["summary"].startswith(("class prior", "no range"))
     assert "<svg" in (home / "prior.html").read_text(encoding="utf-8")
     of_scores = command("prior", "scores.csv", *LABELS, "--score-col", "score", "--estimators", "bbe")
     assert of_scores.returncode == 0, of_scores.stderr
     assert "read: the scores as they are" in of_scores.stdout
 
 
+def test_priors_are_one_column_after_a_range_in_lines_of_a_page(command: Run, home: Path) -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.random(1000) < 0.4
+    x = rng.normal(2 * truth[:, None], size=(1000, 2))
+    labeled = (truth & (rng.random(1000) < 0.5)).astype(int)
+    pd.DataFrame({"x_1": x[:, 0], "x_2": x[:, 1], "labeled": labeled}).to_csv(home / "larger.csv", index=False)
+    done = command("prior", "larger.csv", *LABELS)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    summary = next(line for line in lines if line.startswith("class prior "))
+    assert "if labels are SCAR (95 % by " in summary
+    assert lines.index(summary) < next(k for k, line in enumerate(lines) if line.startswith("estimator "))
+    assert max(map(len, lines)) <= 120
+    assert "share in U" not in done.stdout
+    assert "prior: share of positives in the population." in done.stdout
+    assert "no: off by 0.17 on average on known shares" in done.stdout
+    assert "km1" not in done.stdout
+    stages = [line for line in done.stderr.splitlines() if line.startswith("estimating by ")]
+    assert stages[0] == "estimating by alphamax (1 of 6)"
+    assert len(stages) == 6
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
         (("scores.csv",), "--label-col is missing"),
+        (("scores.csv", *LABELS, "--drop", "said", "--thorough", "--estimators", "bbe"), "--thorough: --estimators"),
         (("scores.csv", *LABELS, "--drop", "said", "--estimators", "nobody"), "unknown prior estimator 'nobody'"),
         (
             ("scores.csv", *LABELS, "--score-col", "score", "--estimators", "tice"),

@@ -132,7 +132,7 @@ class TestInfo:
         assert fields["lr"]["values"] == "a number above 0"
         assert fields["surrogate"]["values"] == "one of sigmoid, logistic"
         assert all(field["meaning"] for field in fields.values())
-        assert set(described["presets"]) == {"official", "pubench", "wang", "quick"}
+        assert set(described["presets"]) == {"official", "pubench", "wang", "table", "quick"}
         assert described["presets"]["pubench"]["values"]["epochs"] == 40
         assert described["presets"]["official"]["per_data"]["cifar10"] == {"lr": 1e-5, "batch_size": 500}
 

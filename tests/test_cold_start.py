@@ -50,6 +50,18 @@ def test_a_run_and_its_stored_result_import_neither_a_compiler_nor_statistics(tm
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="there is no make here")
+def test_make_says_what_takes_long_before_it_begins() -> None:
+    """As a fresh clone has it: nothing is there yet, and nothing is carried out here."""
+    done = subprocess.run(
+        ["make", "-n", "-B", "demo"], cwd=Path(__file__).parents[1], capture_output=True, text=True, check=True
+    )
+    lines = done.stdout.splitlines()
+    for begins, what in (("installing", " sync "), ("running nnPU", "/pubench run ")):
+        said = next(k for k, line in enumerate(lines) if line.startswith(f'echo "{begins}'))
+        assert what in lines[said + 1]
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make here")
 def test_make_keeps_byte_code_where_the_environment_says_that_nobody_should() -> None:
     probe = ["make", "--no-print-directory", "--eval", "probe: ; @echo [$$PYTHONDONTWRITEBYTECODE]", "probe"]
     env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}

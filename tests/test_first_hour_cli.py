@@ -285,6 +285,65 @@ def test_a_failed_run_names_file_and_line_of_the_method_s_error(stone: Run) -> N
     assert "acme_stone_method.py, line 14)" in line or "acme_stone_method.py, line 15)" in line
 
 
+WRONG = """
+import torch
+
+from pubench.method import Method, TrainingConfig
+
+class Stone(Method[TrainingConfig]):
+    def fit(self, data, run):
+        for _ in run.epochs(1):
+            FIT
+
+    def decision_function(self, x):  # line 11
+        return SCORES
+"""
+
+
+@pytest.mark.parametrize(
+    ("fit", "scores", "words"),
+    [
+        ("pass", "x.flatten(1).sum(1, keepdim=True)", "must return scores of shape (288,) for 288 rows, got"),
+        ("pass", "0.0", "must return scores as a torch.Tensor, got float"),
+        ("pass", "x.flatten(1).sum(1) * float('nan')", "the score of row 0 is nan"),
+    ],
+)
+def test_wrong_scores_name_the_line_of_the_function_that_returned_them(
+    pubench: Run, tmp_path: Path, make_distribution: Make, fit: str, scores: str, words: str
+) -> None:
+    method = WRONG.replace("FIT", fit).replace("SCORES", scores)
+    site = make_distribution(tmp_path / "site", "acme-stone", {"acme_stone": STONE, "acme_stone_method": method})
+    done = pubench("run", "--method", "acme-stone", "--data", "digits", "--no-tracking", env={"PYTHONPATH": str(site)})
+    line = done.stderr.splitlines()[-1]
+    assert done.returncode == 1
+    assert words in line
+    assert "acme_stone_method.py, line 11, decision_function)" in line
+
+
+def test_a_method_that_reads_true_labels_is_told_that_they_are_hidden(
+    pubench: Run, tmp_path: Path, make_distribution: Make
+) -> None:
+    method = WRONG.replace("FIT", "data.y").replace("SCORES", "x.flatten(1).sum(1)")
+    site = make_distribution(tmp_path / "site", "acme-stone", {"acme_stone": STONE, "acme_stone_method": method})
+    words = ("run", "--method", "acme-stone", "--data", "digits", "--no-tracking", "--traceback")
+    done = pubench(*words, env={"PYTHONPATH": str(site)})
+    line = done.stderr.splitlines()[-1]
+    assert (
+        "AttributeError: PUData has no attribute 'y': true labels are hidden from methods. PUData.labeled says" in line
+    )
+    assert "docs/pages/hidden-labels.md" in line
+    assert "acme_stone_method.py, line 9)" in line
+    traced = done.stderr.partition("Traceback (most recent call last):")[2]
+    assert 'acme_stone_method.py", line 9, in fit' in traced
+    assert "Traceback" not in pubench(*words[:-1], env={"PYTHONPATH": str(site)}).stderr
+
+
+def test_a_wrong_request_has_no_traceback(here: Run) -> None:
+    done = here("run", "--method", "nnpu", "--data", "digits", "--c", "7", "--traceback")
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+
+
 def test_a_refused_run_names_no_line(here: Run) -> None:
     done = here(*ON_DIGITS, "--set", "validation.fraction=0.001", "--results", "refused")
     assert done.returncode == 2

@@ -16,6 +16,7 @@ import pytest
 
 from pubench_cli.describe import describe
 from pubench_core.plugins.registry import Entry, registry
+from pubench_core.request.identity import ENGINE_REVISION
 
 ROOT = Path(__file__).parents[1]
 HOOK = ROOT / "docs" / "method_pages.py"
@@ -95,6 +96,11 @@ def stored(method: str, column: str) -> list[dict[str, str]]:
     return [row for row in all_stored().get(method, []) if column in row]
 
 
+def is_current(row: dict[str, str]) -> bool:
+    """Whether a row is of the present engine revision, and of a clean commit."""
+    return row["revision"] == str(ENGINE_REVISION)
+
+
 def section(page: str) -> str:
     """What a page says was measured."""
     _, found, rest = page.partition("\n## Measured\n")
@@ -116,18 +122,23 @@ def test_a_page_has_mean_deviation_and_number_of_seeds_of_every_data_set(
     measured = section(page_of(entry))
     table = measured.split("\n\n")[1]  # after the protocol's words
     values: dict[str, dict[str, dict[str, float]]] = {}  # data -> measure -> seed -> value
+    current: dict[str, dict[str, bool]] = {}  # data -> seed -> whether the row is of the present engine revision
     for row in stored(entry.key, "accuracy_by_last"):
         words = row["command"]  # the page's first table is of the conventional setting
         if row["prior"] == "true" and "--preset pubench" in words and words.count("--set ") == 1:
+            current.setdefault(row["data"], {})[row["seed"]] = False
             for measure in ("accuracy", "f1", "auc"):
                 values.setdefault(row["data"], {}).setdefault(measure, {})[row["seed"]] = float(row[measure])
-    for row in stored(entry.key, "selected"):  # of studies: they count where both have a run
+    of_studies = sorted(stored(entry.key, "selected"), key=is_current)  # they count if both have a run, these last
+    for row in of_studies:
         if [row[name] for name in CONVENTIONAL] == list(CONVENTIONAL.values()):
+            current.setdefault(row["data"], {})[row["seed"]] = is_current(row)
             for measure in ("accuracy", "f1", "auc"):
                 values.setdefault(row["data"], {}).setdefault(measure, {})[row["seed"]] = float(row[measure])
     assert values
     lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
-    assert [line[0] for line in lines] == [f"`{data}`" for data in sorted(values)]
+    marks = {data: "" if all(current[data].values()) else " †" for data in values}
+    assert [line[0] for line in lines] == [f"`{data}`{marks[data]}" for data in sorted(values)]
     for (_, n, *cells), (_, measures) in zip(lines, sorted(values.items()), strict=True):
         assert int(n) == len(measures["accuracy"])
         for cell, seeds in zip(cells, measures.values(), strict=True):
@@ -148,6 +159,12 @@ def test_a_page_has_the_cost_of_an_epoch_where_it_was_measured(page_of: Callable
             f"{np.mean(seconds):.2f}{deviation} s per epoch, training and scoring together, "
             f"{np.mean(ratios):.2f} times that of `nnpu` beside it"
         ) in measured
+
+
+def older(runs: int) -> str:
+    """What a page says when all of these runs are of rows that name no engine revision."""
+    what = f"older engine revision (now {ENGINE_REVISION}) or of an uncommitted tree (`-dirty`)"
+    return f"†: {runs} of {runs} runs are of an {what}."
 
 
 ACCURACY = "method,data,seed,prior,selected_by,accuracy,f1,auc,run_id,commit,machine,command\n"
@@ -177,14 +194,14 @@ def test_the_words_of_a_protocol_are_those_of_its_rows(pages: ModuleType, tmp_pa
         "Test measures in percent, mean ± sample standard deviation over the seeds:",
         "| data | seeds | `accuracy` (oracle) | `f1` (oracle) | `auc` (oracle) |\n"
         "| --- | --- | --- | --- | --- |\n"
-        "| `digits` | 3 | 93.00 ± 3.61 | 50.00 ± 0.00 | undefined |",
-        "Raw rows: `some.csv` in `benchmarks/results/`; commit `abc`; a machine.",
+        "| `digits` † | 3 | 93.00 ± 3.61 | 50.00 ± 0.00 | undefined |",
+        "Raw rows: `some.csv` in `benchmarks/results/`; commit `abc`; a machine. " + older(3),
         "Single-training-set, SCAR, c = 0.1, preset `pubench`, epoch by validation `pa`, prior given as 0.4, `x=1`. "
         "Test measures in percent, mean ± sample standard deviation over the seeds:",
         "| data | seeds | `accuracy` (oracle) | `f1` (oracle) | `auc` (oracle) |\n"
         "| --- | --- | --- | --- | --- |\n"
-        "| `letter` | 1 | 80.00 | 50.00 | undefined |",
-        "Raw rows: `some.csv` in `benchmarks/results/`; commit `abc`; a machine.",
+        "| `letter` † | 1 | 80.00 | 50.00 | undefined |",
+        "Raw rows: `some.csv` in `benchmarks/results/`; commit `abc`; a machine. " + older(1),
         "Cost on `digits`, preset `pubench`, 2 CPU threads: 4.00 ± 1.41 s per epoch, training and scoring together, "
         "2.00 times that of `nnpu` beside it. An epoch is what the method calls one. "
         "Raw rows: `cost.csv` in `benchmarks/results/`; commit `abc`; a machine.",

@@ -104,6 +104,14 @@ def test_everything_that_run_takes_can_be_given() -> None:
     assert taken <= set(inspect.signature(compare).parameters)
 
 
+def test_select_is_another_name_of_the_criterion(small: Compare) -> None:
+    results = small(["nnpu", "upu"], data="digits", seeds=1, select="last")
+    assert {one.result.selected for one in results} == {"last"}
+    both = r"criterion='pa' and select='last' are two names of one argument; give one"
+    with pytest.raises(InvalidRequest, match=both):
+        small(["nnpu", "upu"], data="digits", seeds=1, criterion="pa", select="last")
+
+
 @pytest.mark.parametrize(
     ("argument", "value", "field"),
     [

@@ -48,8 +48,12 @@ def test_every_cell_that_was_run_has_its_verdict_and_the_others_are_missing(page
             {**spambase, "method": "lbe-pu", "seed": 2, "f1": 90.0},
             {**spambase, "method": "lbe-pu", "seed": 25, "f1": 92.0, "recall": 100.0, "precision": 50.0},
             {**spambase, "method": "puet", "seed": 2, "f1": 85.43},
+            {**spambase, "method": "puet", "seed": 25, "f1": 86.43},
             {**spambase, "method": "dist-pu", "seed": 2, "f1": 99.0},
+            {**spambase, "method": "dist-pu", "seed": 25, "f1": 98.0},
             {**spambase, "method": "vae-pu", "seed": 2, "f1": 90.0},
+            {**spambase, "method": "vae-pu", "seed": 25, "f1": 91.0},
+            {**spambase, "method": "nnpu", "seed": 2, "f1": 81.66},
             {**spambase, "method": "upu", "seed": 2, "f1": 90.0},
             {**spambase, "method": "vpu", "seed": 2, "f1": 90.0, "c": 0.3},
         ],
@@ -57,15 +61,16 @@ def test_every_cell_that_was_run_has_its_verdict_and_the_others_are_missing(page
     made = page.table_1(tmp_path)
     first = made.splitlines()[0]
     assert first.startswith(
-        "Of the 152 cells of Table 1, 4 were run: 1 matched, 1 explained, 1 known difference, 1 unexplained. "
-        "148 are missing"
+        "Of the 152 cells of Table 1, 5 were run: 1 matched, 1 explained, 1 known difference, 1 unexplained, "
+        "1 not judged. 147 are missing"
     )
-    assert "| Spambase | 4 | 1 | 0 |" in made
+    assert "| Spambase | 5 | 4 | 1 | 0 | 3 |" in made
     section = made.partition("### Spambase\n")[2].partition("\n### ")[0]
     lines = {line.split("`")[1]: line for line in section.splitlines() if line.startswith("| `")}
-    assert set(lines) == {"lbe-pu", "puet", "dist-pu", "vae-pu"}
-    assert "| 2 | 91.00 ± 1.41 !1 | 68.53 ± 3.71 | +22.47 | above, explained |" in lines["lbe-pu"]
-    assert "| 1 | 85.43 | 84.43 ± 4.23 | +1.00 | matched |" in lines["puet"]
+    assert set(lines) == {"lbe-pu", "puet", "dist-pu", "vae-pu", "nnpu"}
+    assert "| 2 | 91.00 ± 1.41 !1 | 68.53 ± 3.71 | +22.47 ± 1.54 | above, explained |" in lines["lbe-pu"]
+    assert "| 2 | 85.93 ± 0.71 | 84.43 ± 4.23 | +1.50 ± 1.43 | matched |" in lines["puet"]
+    assert "| 1 | 81.66 | 81.66 ± 2.73 | +0.00 | not judged |" in lines["nnpu"]
     assert "| above, unexplained |" in lines["dist-pu"]
     reasons = {line.split("`")[1]: line for line in section.splitlines() if line.startswith("- `")}
     assert set(reasons) == {"lbe-pu", "vae-pu"}

@@ -24,11 +24,12 @@ from pubench_cli.report.gather import gather
 from pubench_cli.report.model import model_of
 from pubench_cli.site import write
 from pubench_cli.site.protocols import Protocol
-from pubench_cli.site.rows import read_rows
+from pubench_cli.site.rows import has_rows, read_rows
 from pubench_core.data.roots import data_root
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
 from pubench_core.records.store import RecordStore
+from pubench_core.request.identity import ENGINE_REVISION
 from pubench_core.results import CriterionResult, Measure, Result
 from pubench_core.specs import ExecutionSpec, RunSpec
 from pubench_core.study.files import StudyFolder, read_study
@@ -342,6 +343,19 @@ def test_rows_that_name_a_positive_rate_are_read_with_it(tmp_path: Path) -> None
     assert {run.result.at_once for run in read.runs} == {None}  # which is not known
 
 
+def test_rows_of_another_engine_revision_are_counted(tmp_path: Path) -> None:
+    row = next(row for row in rows_of(ROWS) if row["criterion"] == "f1")
+    revisions = (str(ENGINE_REVISION), "1", "")  # empty: of an uncommitted tree
+    written = [row | {"revision": revision, "run_id": f"{k:016x}"} for k, revision in enumerate(revisions)]
+    read = read_rows(rows_in(tmp_path / "rows.csv", written))
+    said = f"rows.csv: 2 of 3 runs are of another engine revision than {ENGINE_REVISION}, or of an unknown one"
+    assert said in read.notes
+    engines = [run.result.code.parts.get("engine") for run in read.runs]
+    assert engines == [f"revision {ENGINE_REVISION}", "revision 1", None]
+    of_now = read_rows(rows_in(tmp_path / "new.csv", written[:1]))
+    assert not [note for note in of_now.notes if "engine revision" in note]
+
+
 @pytest.mark.parametrize(
     ("column", "value", "words"),
     [
@@ -454,6 +468,7 @@ def test_a_site_is_replaced_as_a_whole_or_not_at_all(
         (["nowhere"], "nowhere is not there; a folder of records or a file of rows (.csv) is right"),
         (["other.csv"], "other.csv is no file of rows: it lacks the column method"),
         (["empty"], "no finished run is in empty"),
+        (["rows"], "nothing to publish; files of rows must be named themselves: rows/study-one.csv and 1 more"),
         (["results", "--out", "taken"], "taken is there and is no site of pubench, so it is left alone"),
         (["results", "--measure", "acuracy"], "unknown measure on test rows 'acuracy'; did you mean 'accuracy'?"),
         (["results", "--criterion", "f2"], "unknown criterion 'f2'"),
@@ -469,10 +484,21 @@ def test_what_cannot_be_done_is_one_line_and_exit_code_2(
     (place / "taken").mkdir(exist_ok=True)
     (place / "taken" / "mine.txt").write_text("mine")
     (place / "other.csv").write_text("a,b\n1,2\n")
+    (place / "rows").mkdir(exist_ok=True)
+    for name in ("study-one.csv", "study-two.csv"):
+        shutil.copy(ROWS, place / "rows" / name)
+    shutil.copy(place / "other.csv", place / "rows")
     done = pubench_in(place)("site", *arguments, "--no-figures")
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done.stderr
     assert words in done.stderr
     assert (place / "taken" / "mine.txt").read_text() == "mine"
+
+
+def test_every_file_that_is_called_as_one_of_rows_is_one() -> None:
+    """``benchmarks/results/study-*.csv``, as the page on publishing names them."""
+    files = sorted(ROWS.parent.glob("study-*.csv"))
+    assert len(files) > 5
+    assert [file.name for file in files if not has_rows(file)] == []
 
 
 def test_the_command_needs_no_torch(results: Path, tmp_path: Path, pubench_in: Callable[[Path], Any]) -> None:

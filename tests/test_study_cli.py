@@ -97,13 +97,6 @@ def test_a_changed_file_is_refused_until_it_is_planned_again(done: tuple[Path, R
     assert run("study", "plan", "short.yaml", "--replan").returncode == 0
 
 
-def test_a_device_that_is_none_is_refused_before_a_run_starts(done: tuple[Path, Run]) -> None:
-    _, run = done
-    refused = run("study", "run", "short.yaml", "--device", "x")
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert refused.stderr == "error: --device must be auto, cpu or cuda:NUMBER, got x\n"
-
-
 def test_protocols_are_listed(pubench: Run) -> None:
     said = pubench("study", "protocols", "--format", "json")
     assert {"quick", "conventional", "label-ratio", "selection-bias", "prior-misspecification"} <= set(
@@ -191,6 +184,7 @@ def test_a_table_that_is_not_here_is_said_by_plan_and_run_alike(
         (["run", "short.yaml", "--gpus", "0", "-j", "2"], "leave out --jobs"),
         (["run", "short.yaml", "--gpus", "999"], "--gpus 999: "),
         (["run", "short.yaml", "--device", "cuda:999"], "--device cuda:999: "),
+        (["run", "short.yaml", "--device", "x"], "--device must be auto, cpu or cuda, the last with a number if"),
         (["run", "short.yaml", "--results", "short.yaml"], "cannot write records in short.yaml"),
         (["status"], "no study"),
         (["status", "nope"], "no study 'nope'"),

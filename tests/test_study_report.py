@@ -44,6 +44,29 @@ def test_every_format_is_written(folder: Path, pubench_in: Callable[[Path], Run]
         assert (folder / f"named.{suffix}").read_text().startswith(beginning)
 
 
+def test_a_trial_run_is_kept_out_of_a_report(tmp_path: Path, pubench_in: Callable[[Path], Run]) -> None:
+    """Runs of five epochs next to those of ten."""
+    runs = made_study(["nnpu", "vpu"], ["imdb"], [2, 25])
+    short = [
+        one.model_copy(
+            update={
+                "run_id": f"{k:016x}",
+                "spec": one.spec.model_copy(
+                    update={"method": one.spec.method.model_copy(update={"config": {"epochs": 5}})}
+                ),
+            }
+        )
+        for k, one in enumerate(runs)
+    ]
+    stored(tmp_path / "results", [*runs, *short])
+    every = pubench_in(tmp_path)("study", "report", "results").stdout
+    assert "nnpu [epochs=5]" in every
+    kept = pubench_in(tmp_path)("study", "report", "results", "--only", "config.epochs=5", "--only", "seed=2,25")
+    assert kept.returncode == 0, kept.stderr
+    assert "4 runs; 2 methods" in kept.stdout
+    assert "[epochs" not in kept.stdout
+
+
 def test_figures_and_page_are_written_where_asked(folder: Path, pubench_in: Callable[[Path], Run]) -> None:
     done = pubench_in(folder)("study", "report", "results", "--format", "html", "--figures", "figures")
     assert done.returncode == 0, done.stderr
@@ -59,6 +82,9 @@ def test_figures_and_page_are_written_where_asked(folder: Path, pubench_in: Call
         (["results", "--study", "short"], "short"),
         (["results", "--measure", "acuracy"], "unknown measure on test rows 'acuracy'; did you mean 'accuracy'?"),
         (["results", "--criterion", "f2"], "unknown criterion 'f2'"),
+        (["results", "--only", "sed=2"], "--only sed=2 must be NAME=VALUES, NAME one of method, data, mechanism, c,"),
+        (["results", "--only", "seed"], "--only seed must be NAME=VALUES"),
+        (["results", "--only", "seed=3"], "--only seed=3: no run has seed 3; there are 2, 25, 42"),
         (["results", "--baseline", "nnpuu"], "unknown baseline 'nnpuu'; did you mean 'nnpu'?"),
         (
             ["--format", "html", "--out", "a.csv"],

@@ -19,6 +19,7 @@ from pubench_core.execution.run import execute
 from pubench_core.plugins.registry import registry
 from pubench_core.records.store import RecordStore
 from pubench_core.request import Layer, resolve
+from pubench_core.request.identity import ENGINE_REVISION
 from pubench_core.specs import ExecutionSpec
 from pubench_core.study.files import StudyFolder, read_study
 from pubench_core.study.freeze import freeze
@@ -91,6 +92,14 @@ def test_rows_say_what_was_set_beyond_preset_and_data_set(script: object, record
     rows = script("study_rows").rows(recorded, "two-seeds")  # type: ignore[operator]
     assert {row["settings"] for row in rows} == {"epochs=2 validation.fraction=0.05"}
     assert {row["preset"] for row in rows} == {"pubench"}
+
+
+def test_rows_have_the_engine_revision_unless_their_tree_was_uncommitted(script: object, recorded: Path) -> None:
+    module: ModuleType = script("study_rows")  # type: ignore[operator]
+    for record in RecordStore(recorded).all().readable:
+        assert module.revision_of(record.result) == str(ENGINE_REVISION)
+    for row in module.rows(recorded, None):
+        assert row["revision"] == ("" if row["commit"].endswith("-dirty") else str(ENGINE_REVISION))
 
 
 def test_rows_are_in_the_same_order_whenever_they_are_made(script: object, recorded: Path, tmp_path: Path) -> None:
@@ -170,19 +179,37 @@ def test_the_row_of_a_study_counts_where_both_have_a_run(script: object, rows: P
     assert found[25].undefined == {"pa"}
 
 
+def test_a_row_of_the_present_engine_revision_counts_before_a_later_one(script: object, rows: Path) -> None:
+    """Files are read in the order of their names; what a page shows of older rows is marked."""
+    summary = script("summary")  # type: ignore[operator]
+    header, *lines = (rows / "a-study.csv").read_text().splitlines()
+    for name, revision, accuracy in (("z-study.csv", "1", "81"), ("a-study.csv", summary.ENGINE_REVISION, "80")):
+        text = [f"{header},revision", *(f"{line.replace(',80,', f',{accuracy},')},{revision}" for line in lines)]
+        (rows / name).write_text("\n".join(text) + "\n")
+    found = {row.seed: row for row in summary.read_accuracy(sorted(rows.glob("*.csv")))}
+    assert (found[2].measures["accuracy"], found[2].older) == (80.0, False)
+    assert found[42].older  # of the files with a command per run
+    page = script("results_page").conventional(rows)  # type: ignore[operator]
+    assert "| `upu` † | 3 |" in page
+    assert "†: 1 of 3 runs are of an older engine revision" in page
+
+
 def test_the_page_of_results_has_means_numbers_of_seeds_and_what_is_missing(script: object, rows: Path) -> None:
     page = script("results_page").conventional(rows)  # type: ignore[operator]
     section = page.partition("### Digits")[2]
     accuracy, f1, by_pa = [80, 90, 92], [70, 85, 60], [75, 40]
     expected = [
-        "`upu`",
+        "`upu` †",
         "3",
         *(f"{np.mean(v):.2f} ± {np.std(v, ddof=1):.2f}" for v in (accuracy, f1)),
         f"{np.mean(by_pa):.2f} ± {np.std(by_pa, ddof=1):.2f} (2)",
         "65.00 (1)",
     ]
     assert "| " + " | ".join(expected) + " |" in section
-    assert "Raw rows: `a-study.csv`, `older.csv` in `benchmarks/results/`; commit `abc`, `old`; a machine." in section
+    assert (
+        "Raw rows: `a-study.csv`, `older.csv` in `benchmarks/results/`; commit `abc`, `old`; a machine. †: 3 of 3 runs"
+        in section
+    )
     assert "### MNIST\n\nMissing: no method was run." in page
     assert "`nnpu`" in page.partition("Missing on every data set, since not run yet: ")[2]
 
@@ -192,7 +219,7 @@ def test_a_criterion_without_a_value_in_any_run_is_undefined(script: object, row
     text = (rows / "a-study.csv").read_text().replace(study_row(2, "pa", "75", "65"), study_row(2, "pa", "", "", ""))
     (rows / "a-study.csv").write_text(text)
     page = script("results_page").conventional(rows)  # type: ignore[operator]
-    assert "| `upu` | 2 | 85.00 ± 7.07 | 77.50 ± 10.61 | undefined | undefined |" in page
+    assert "| `upu` † | 2 | 85.00 ± 7.07 | 77.50 ± 10.61 | undefined | undefined |" in page
 
 
 def test_published_figures_are_of_methods_and_data_sets_by_their_keys(script: object) -> None:

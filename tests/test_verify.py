@@ -485,9 +485,10 @@ def test_unlabeled_rows_of_a_table_are_those_of_the_table(tmp_path: Path) -> Non
     edit_scores(made.folder, lambda a: a.update(unlabeled_rows=a["unlabeled_rows"][::-1]))
     assert said(made.folder) == ["scores.npz: unlabeled_rows are not those that its spec draws from own.csv"]
     (tmp_path / "own.csv").rename(tmp_path / "elsewhere.csv")
-    (problem,) = said(made.folder)
-    assert problem.startswith("its spec does not resolve here: ")
-    assert problem.endswith("; a table of one's own is looked for from the current folder")
+    found = pubench.verify(made.folder, rerun=1)
+    assert (found.ok, found.carried_out, found.notes) == (True, 0, ("no run is carried out again: data are not here",))
+    (missing,) = found.unchecked.values()
+    assert missing == f"{tmp_path / 'own.csv'} is not here (a relative path counts from the current folder)"
 
 
 def test_a_false_number_of_epochs_is_found_by_running_again(copied: Callable[[str], Path]) -> None:
@@ -562,6 +563,10 @@ def test_no_record_chooses_the_data_that_it_is_checked_with(tmp_path: Path, monk
             tracking=False,
         )  # fmt: skip
     assert pubench.verify(made.folder, rerun=1, data_root=tmp_path / "theirs").ok
+    found = pubench.verify(made.folder, rerun=1, data_root=tmp_path / "nowhere")
+    assert (found.ok, found.without_scores, found.carried_out) == (True, 0, 0)
+    assert found.unchecked == {made.run_id: "data set spambase is not here"}
+    assert pubench.verify(made.folder, rerun=1, data_root=tmp_path / "theirs").unchecked == {}
     monkeypatch.setenv("PUBENCH_DATA", str(tmp_path / "here"))
     found = pubench.verify(made.folder, rerun=1)
     assert [problem.what for problem in found.problems] == [

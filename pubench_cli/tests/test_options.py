@@ -262,8 +262,16 @@ def listed(*command: str) -> list[str]:
 
 
 def test_the_help_of_run_lists_every_option_once() -> None:
-    mine = ["--set", "--config", "--seeds", "--force", "--dry-run", "--format", "--help"]
+    mine = ["--set", "--config", "--seeds", "--force", "--traceback", "--dry-run", "--format", "--help"]
     assert sorted(listed("run")) == sorted([option.flag for option in OPTIONS] + mine)
+
+
+def test_the_help_of_run_marks_what_is_required_and_says_what_prior_a_table_has() -> None:
+    done = CliRunner().invoke(app, ["run", "--help"], env={"COLUMNS": "300", "TERM": "dumb"})
+    lines = {line.split()[1]: line for line in done.output.splitlines() if line.startswith("│ --")}
+    for flag in ("--method", "--data"):
+        assert "(required, unless a run file names it)" in lines[flag]
+    assert "own table without true labels: unknown, and a method that needs one asks for it" in lines["--prior"]
 
 
 def test_a_command_takes_the_options_that_it_names_and_no_other() -> None:

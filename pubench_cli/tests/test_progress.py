@@ -1,4 +1,4 @@
-"""Progress: a plain line per epoch where output is piped, one line redrawn per stage on a terminal."""
+"""Progress: a few plain lines where output is piped, one line redrawn per stage on a terminal."""
 
 from __future__ import annotations
 
@@ -61,6 +61,19 @@ def test_plain_lines_give_stage_epoch_criterion_seconds_and_what_is_left(capsys:
         "run abc on cpu: 57 labeled, 1149 unlabeled, prior 0.4000 (true 0.4961)",
         "warm-up 2/5  pa 0.5000  32.5 s/epoch  1:38 left",
     ]
+
+
+def test_after_the_first_epoch_of_a_stage_a_line_is_printed_every_30_seconds(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines, now = PlainLines(), 100.0
+    monkeypatch.setattr("pubench_cli.progress.time.monotonic", lambda: now)
+    for number in range(1, 11):  # an epoch every ten seconds
+        lines.pubench_epoch_finished(epoch("warm-up", number, 10))
+        now += 10.0
+    lines.pubench_epoch_finished(epoch("train", 1, 5))
+    printed = [line.split("  ")[0] for line in capsys.readouterr().err.splitlines()]
+    assert printed == ["warm-up 1/10", "warm-up 4/10", "warm-up 7/10", "warm-up 10/10", "train 1/5"]
 
 
 def test_a_true_prior_that_is_not_known_is_not_mentioned(capsys: pytest.CaptureFixture[str]) -> None:

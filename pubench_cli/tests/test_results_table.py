@@ -171,7 +171,7 @@ def test_a_folder_with_brackets_is_printed_as_it_is(capsys: pytest.CaptureFixtur
 
 @pytest.mark.parametrize("own", [False, True])
 def test_a_prior_that_the_rows_contradict_names_what_can_be_wrong(own: bool, tmp_path: Path) -> None:
-    """Of a table of one's own, a column that is filled in for labeled rows alone is the likeliest cause."""
+    """Biased labels come first; of a user's table, a column that is filled in for labeled rows alone is named last."""
     doubt = Measure(value=1.15, warnings=("infeasible: above 1; the prior or the purity is wrong",))
     chosen = RESULT.criteria["pauc"].model_copy(update={"measures": {"validation": {"recovered-auc": doubt}}})
     table = UserTableSpec(path=tmp_path / "own.csv", sha256="0" * 64, label_col="s") if own else None
@@ -180,4 +180,5 @@ def test_a_prior_that_the_rows_contradict_names_what_can_be_wrong(own: bool, tmp
     infos = {info.key: info for info in registry().infos(MetricInfo)}
     line = results.recovered_line(changed, infos)
     assert "contradicts the prior told: recovered AUC: infeasible: above 1" in line
-    assert ("a column tells who is labeled" in line) is own
+    assert line.index("prefer some positives (not SCAR)") < line.index("a wrong prior")
+    assert line.endswith("a column that tells who is labeled (filled in for them alone, say)") is own

@@ -104,6 +104,41 @@ def test_what_is_no_design_is_refused_in_one_line(tmp_path: Path) -> None:
             pubench.AuditSample.load(path)
 
 
+@pytest.mark.parametrize("change", [{"band": np.zeros(3, np.int64)}, {"band": np.full(40, 99)}, {"rows": np.arange(5)}])
+def test_a_design_whose_arrays_do_not_fit_is_refused_in_one_line(tmp_path: Path, change: dict[str, Any]) -> None:
+    scores, labeled, _ = table()
+    path = pubench.audit_sample(scores, labeled, n=40).save(tmp_path / "audit.design.npz")
+    with np.load(path) as stored:
+        arrays = {**stored, **change}
+    np.savez(path, **arrays)
+    with pytest.raises(pubench.InvalidRequest, match=r"^design=\S+: must be a file that pubench audit wrote[^\n]+$"):
+        pubench.AuditSample.load(path)
+
+
+def test_a_column_of_the_table_replaces_none_of_the_sheet() -> None:
+    scores, labeled, _ = table()
+    sample = pubench.audit_sample(scores, labeled, n=40)
+    sheet = sample.sheet({"row": np.arange(len(scores)) + 7})
+    assert list(sheet.columns) == ["audit", "row", "row (of the table)", "answer"]
+    assert (sheet["row (of the table)"] == sheet.row + 7).all()
+
+
+def test_labeled_rows_without_a_score_count_in_the_prior_and_scar_is_not_tested(tmp_path: Path) -> None:
+    """Unlabeled rows that were trained on, and the labeled rows that were held out."""
+    scores, labeled, truth = table()
+    held_out = ~labeled | (np.random.default_rng(0).random(len(scores)) < 0.3)
+    n_labeled = int(labeled.sum())
+    sample = pubench.audit_sample(scores[held_out], labeled[held_out], n=60, n_labeled=n_labeled)
+    sample = pubench.AuditSample.load(sample.save(tmp_path / "audit.design.npz"))
+    found = answered(sample, truth[held_out])
+    assert found.share.value is not None
+    n_unlabeled = int((~labeled).sum())
+    expected = (n_labeled + found.share.value * n_unlabeled) / (n_labeled + n_unlabeled)
+    assert found.prior.value == pytest.approx(expected)
+    assert found.scar.p_value is None
+    assert "validation part alone" in found.scar.undefined
+
+
 # -------------------------------------------------------------------- intervals
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -14,9 +15,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 
 import pubench
-from pubench.scored.cutting import Shares, cut_at, recall_of, threshold_of_budget, threshold_of_recall
+from pubench.scored.cutting import Cuts, Shares, cut_at, recall_of, threshold_of_budget, threshold_of_recall
+from pubench.scored.estimates import EstimatedPrior, asked, disagreement, infos_of, range_of, summary
 from pubench.scored.paired import Difference, _contradictions
 from pubench.scored.rows import ScoredRows, scored_rows
+from pubench_core.plugins.info import PriorInfo
+from pubench_core.plugins.registry import registry
 
 N, PRIOR, FREQUENCY = 1500, 0.3, 0.4
 
@@ -120,11 +124,33 @@ def test_the_recovered_auc_covers_the_true_one_and_the_raw_one_does_not(card: pu
     assert raw[1] < true
 
 
-def test_a_measure_says_what_it_assumes_and_whether_it_reads_the_truth(card: pubench.Evaluation) -> None:
-    assert card.measures["pauc"].assumes == ("SCAR",)
-    assert card.measures["pa"].assumes == ("SCAR", "prior")
-    assert card.measures["pulp"].assumes == ()
+#: What must hold for each measure to mean what it says.
+ASSUMED = {
+    ("SCAR",): {"pauc", "lee-liu", "pu-auc", "pu-ap"},
+    ("SCAR", "prior"): {
+        *("pa", "pa-published", "pseudo-f", "recovered-auc", "recovered-ap"),
+        *("recovered-precision", "recovered-recall", "recovered-fpr"),
+    },
+    (): {"pulp"},
+}
+
+
+def test_every_measure_lists_what_it_assumes_and_whether_it_reads_the_truth(card: pubench.Evaluation) -> None:
+    found = {key: measure.assumes for key, measure in card.measures.items() if not measure.oracle}
+    assert found == {key: assumes for assumes, keys in ASSUMED.items() for key in keys}
+    assert {measure.assumes for measure in card.measures.values() if measure.oracle} == {()}
     assert card.measures["auc"].oracle
+    assert card.comparison is not None
+    assert {d.key: d.assumes for d in card.comparison.differences if not d.oracle}.items() <= found.items()
+
+
+def test_a_card_lists_what_all_of_it_assumes(card: pubench.Evaluation) -> None:
+    assert [line.split(":")[0] for line in card.notes] == [
+        "the scores are of a model that was not trained on these rows",
+        "labeled and unlabeled rows together are a random draw from the population (one-sample)",
+        "labeled rows are a random draw of all positives (SCAR)",
+        "every labeled row is truly positive (purity 1)",
+    ]
 
 
 def test_without_a_prior_what_needs_one_is_left_out_and_the_rest_is_there() -> None:
@@ -215,6 +241,9 @@ def test_a_card_says_so_where_measures_that_need_scar_and_others_disagree() -> N
         ({"threshold": np.inf}, "threshold", "finite"),
         ({"compare": np.zeros(3)}, "compare", "of the same rows"),
         ({"truth": np.zeros(3)}, "truth", "one per score"),
+        ({"resamples": 10**12}, "resamples", "between 0 and 100,000"),
+        ({"n_unlabeled": 5}, "n_unlabeled", "must be at least"),
+        ({"n_unlabeled": 20_000, "budget": 3}, "budget", "is less than one of the"),
     ],
 )
 def test_a_wrong_argument_is_one_line_that_names_it(more: dict[str, Any], field: str, says: str) -> None:
@@ -260,15 +289,109 @@ def test_a_share_that_reaches_the_purity_leaves_measures_undefined_and_says_why(
     assert any("nothing can be recovered" in line for line in found.warnings)
 
 
-def test_a_prior_that_the_scores_contradict_is_warned_of() -> None:
+def test_a_prior_that_the_scores_contradict_leaves_no_number_to_expect() -> None:
     scores, labeled, truth = drawn(n=1000, separation=4.0)
     found = pubench.evaluate(scores, labeled, prior=0.8, threshold=2.0, estimators=(), resamples=0)
-    assert any("contradict each other" in line for line in found.warnings)
     assert found.decision.contradicted
-    assert found.decision.expected_interval is None
-    assert "contradict each other." in _Page(found.html()).said
-    right = pubench.evaluate(scores, labeled, prior=float(truth.mean()), threshold=2.0, estimators=(), resamples=0)
-    assert not any("contradict each other" in line for line in right.warnings)
+    assert "more than chance explains" in found.contradictions[0]
+    assert "or it is chance" not in found.headline
+    _gives_no_number(found)
+    right = pubench.evaluate(scores, labeled, prior=float(truth.mean()), threshold=1.0, estimators=(), resamples=0)
+    assert right.contradictions == ()
+    assert right.headline.endswith("if labels are SCAR and the prior is right.")
+
+
+def test_labels_that_prefer_high_scores_leave_no_number_to_expect() -> None:
+    """The trial's case: the prior is right, half of the positives score high and are labeled far more often."""
+    scores, labeled, truth = biased()
+    prior = float(truth.mean())
+    at_200 = pubench.evaluate(scores, labeled, prior=(0.8 * prior, 1.2 * prior), budget=200, estimators=(), resamples=0)
+    assert at_200.decision.infeasible
+    assert at_200.measures["recovered-precision"].infeasible
+    _gives_no_number(at_200)
+    at_600 = pubench.evaluate(scores, labeled, prior=(0.8 * prior, 1.2 * prior), budget=600, estimators=(), resamples=0)
+    assert not at_600.decision.infeasible
+    assert any(cut.contradicted for cut in at_600.budgets)
+    _gives_no_number(at_600)
+
+
+def biased() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Scores N(0, 1) of negatives, N(0.8, 1) of positives; labels: one in four of those above 1, one in 25 below."""
+    rng = np.random.default_rng(0)
+    truth = rng.random(3000) < 0.25
+    scores = rng.normal(0.8 * truth)
+    return scores, truth & (rng.random(3000) < np.where(scores > 1.0, 0.6, 0.05)), truth
+
+
+def _gives_no_number(found: pubench.Evaluation) -> None:
+    """Headline, JSON and page: why there is none, and what helps; no cut expects a number."""
+    page, plain = _Page(found.html()).said, found.to_dict()
+    assert ": no number of positives can be given. " in found.headline
+    assert "labels are not SCAR" in found.headline
+    assert found.headline.endswith("pubench audit.")
+    assert found.headline in page
+    assert plain["headline"] == found.headline
+    assert plain["contradictions"] == list(found.contradictions) != []
+    assert "expect " not in page
+    for cut in (found.decision, *found.budgets, *found.recalls):
+        assert (cut.expected, cut.expected_interval) == (None, None)
+
+
+def test_chance_contradicts_a_right_prior_under_scar_in_one_table_of_ten_at_most() -> None:
+    found = []
+    for seed in range(200):
+        scores, labeled, _ = drawn(seed)
+        rows = scored_rows(scores, labeled)
+        cuts = Cuts(rows, Shares(rows.share_in_u(PRIOR), prior=(PRIOR, PRIOR)), seed).budgets(None)
+        found.append(any(cut.contradicted for cut in cuts))
+    assert 0 < np.mean(found) <= 0.1
+
+
+def test_labeled_rows_that_are_negative_by_the_truth_contradict_a_purity_of_1() -> None:
+    scores, labeled, truth = drawn(n=300)
+    wrong = truth.copy()
+    wrong[np.flatnonzero(labeled)[:3]] = False
+    said = pubench.evaluate(scores, labeled, truth=wrong, estimators=(), resamples=0).warnings
+    n = int(labeled.sum())
+    assert any(line.startswith(f"3 of {n} labeled rows are negative by the true labels") for line in said)
+    for more in ({"truth": truth}, {"truth": wrong, "purity": 0.9, "prior": 0.4}):
+        clean = pubench.evaluate(scores, labeled, estimators=(), resamples=0, **more).warnings
+        assert not any("negative by the true labels" in line for line in clean)
+
+
+# -------------------------------------------------------------------- scores of a part of the rows
+
+
+def test_a_budget_of_all_rows_covers_in_19_of_20_tables_of_which_a_fifth_has_scores() -> None:
+    inside = []
+    for seed in range(200):
+        scores, labeled, truth = drawn(seed, n=3000)
+        part = np.random.default_rng(seed + 1000).random(3000) < 0.2
+        rows = scored_rows(scores[part], labeled[part])
+        shares = Shares(rows.share_in_u(PRIOR), prior=(PRIOR, PRIOR))
+        cut = Cuts(rows, shares, seed, int((~labeled).sum())).chosen(None, 300, None)
+        unlabeled = np.flatnonzero(~labeled)
+        top = unlabeled[np.argsort(-scores[unlabeled])[:300]]
+        assert cut.expected_interval is not None
+        inside.append(cut.expected_interval[0] <= truth[top].sum() <= cut.expected_interval[1])
+    assert np.mean(inside) >= 0.91  # 0.95 less three standard errors of 200 tables
+
+
+def test_a_budget_is_a_share_of_all_rows_and_the_headline_says_what_it_is_estimated_from() -> None:
+    scores, labeled, _ = drawn()
+    n = int((~labeled).sum())
+    found = pubench.evaluate(
+        scores, labeled, prior=PRIOR, budget=500, n_unlabeled=5 * n, estimators=(), resamples=0, threshold=None
+    )
+    assert (found.decision.rows, found.decision.all_rows) == (100, 500)
+    assert found.rows["all_unlabeled"] == 5 * n
+    says = (
+        f"Review the top 500 of {5 * n:,} unlabeled rows (estimated from 100 of {n:,} that were held out of training)"
+    )
+    assert found.headline.startswith(says)
+    assert any(f"a random part of all {5 * n:,}" in line for line in found.notes)
+    alone = pubench.evaluate(scores, labeled, prior=PRIOR, budget=100, estimators=(), resamples=0)
+    assert found.decision.implied == pytest.approx(5 * (alone.decision.implied or 0))
 
 
 # -------------------------------------------------------------------- reports
@@ -300,7 +423,8 @@ def test_the_page_is_one_file_that_loads_nothing_and_says_what_the_card_says(car
     assert "prefers-color-scheme: dark" in card.html()
     assert "a<script>.csv" in page.said
     assert page.tags.count("svg") == 3
-    assert "Review the top 200 unlabeled rows: expect " in page.said
+    assert f"Review the top 200 of {card.rows['unlabeled']:,} unlabeled rows: expect " in page.said
+    assert card.headline in page.said
     for measured in card.measures.values():
         assert measured.name in page.said
 
@@ -353,12 +477,49 @@ def test_an_estimator_without_an_answer_says_why_and_the_others_stand() -> None:
     assert found["bbe"].prior is not None
 
 
-def test_estimators_that_are_far_apart_are_said_to_disagree() -> None:
-    from pubench.scored.estimates import EstimatedPrior, disagreement
+def test_counted_estimators_that_are_far_apart_disagree() -> None:
+    near, far = EstimatedPrior("a", "A", prior=0.2), EstimatedPrior("b", "B", prior=0.5)
+    assert disagreement([near, EstimatedPrior("c", "C", prior=0.25)]) == ""
+    assert "the prior is 0.2 by a and 0.5 by b" in disagreement([near, far, EstimatedPrior("d", "D", left_out="no")])
+    assert disagreement([near, replace(far, left_out="it warns")]) == ""
 
-    near, far = EstimatedPrior("a", "A", share=0.2), EstimatedPrior("b", "B", share=0.5)
-    assert disagreement([near, EstimatedPrior("c", "C", share=0.25)]) == ""
-    assert "0.2 by a and 0.5 by b" in disagreement([near, far, EstimatedPrior("d", "D", undefined="no")])
+
+def test_the_range_of_priors_is_that_of_the_intervals_of_the_counted_estimators() -> None:
+    one = EstimatedPrior("a", "A", prior=0.2, prior_interval=(0.15, 0.3))
+    other = EstimatedPrior("b", "B", prior=0.25)
+    out = EstimatedPrior("c", "C", prior=0.9, left_out="it warns")
+    assert range_of([one, other, out]) == (0.15, 0.3)
+    assert summary([one, other, out]) == (
+        "class prior 0.150 to 0.300, if labels are SCAR (95 % by a, b; estimated 0.200 to 0.250)"
+    )
+    assert range_of([out]) is None
+    assert "every estimator is left out" in summary([out])
+
+
+@pytest.mark.parametrize(
+    ("error", "warns", "why"),
+    [
+        (0.05, False, ""),
+        (0.05, True, "it warns"),
+        (0.15, False, "off by 0.15 on average on known shares"),
+        (None, False, "its error on known shares is not measured"),
+    ],
+)
+def test_an_estimate_counts_if_its_estimator_errs_little_and_it_warns_of_nothing(
+    error: float | None, warns: bool, why: str
+) -> None:
+    info = replace(registry().find(PriorInfo, "bbe"), error=error)
+    scores, labeled, _ = drawn()
+    rows = scored_rows(np.random.default_rng(0).normal(size=N) if warns else scores, labeled)
+    found = asked(info, rows.of_labeled, rows.of_unlabeled, rows, 0)
+    assert bool(found.warnings) is warns
+    assert found.left_out == why
+
+
+def test_slow_estimators_are_asked_only_on_request() -> None:
+    fast = {info.key for info in infos_of("any", None)}
+    assert {info.key for info in infos_of("any", None, thorough=True)} - fast == {"km1", "km2"}
+    assert [info.key for info in infos_of("any", ["km2"])] == ["km2"]
 
 
 def test_scorers_choose_models_of_scikit_learn_by_pulp_and_by_the_recovered_auc() -> None:

@@ -90,6 +90,12 @@ def run(
     return RunResult(made_result(run_id, **{**base, **of_result}), Path("results") / run_id)
 
 
+def without(finished: RunResult, criterion: str) -> RunResult:
+    """The run as if it had not tracked a criterion."""
+    kept = {name: found for name, found in finished.result.criteria.items() if name != criterion}
+    return RunResult(finished.result.model_copy(update={"criteria": kept}), finished.folder)
+
+
 def failed(method: str = "nnpu", data: str = "digits", seed: int = 2) -> FailedRun:
     found = spec(method, data, seed)
     return FailedRun(method, short_hash(found.model_dump(mode="json")), found, "non-finite", "loss is nan")
@@ -325,6 +331,16 @@ def test_an_oracle_is_marked_and_does_not_compete() -> None:
     assert "* best of its column, oracle methods apart" in str(table)
 
 
+def test_a_baseline_is_marked_and_does_not_compete() -> None:
+    results = Results([run(0.6), run(0.5, "vpu"), run(0.9, "naive")])
+    table = results.table()
+    assert [row for row in table.rows if table.cells[row, "digits"].best] == ["nnpu"]
+    assert "naive (baseline)" in str(table)
+    assert "* best of its column, baselines apart" in str(table)
+    assert "naive" not in {pair.method for pair in results.significance().pairs}
+    assert {pair.method for pair in results.significance(reference="naive").pairs} == {"nnpu", "vpu"}
+
+
 def with_an_oracle() -> Results:
     values = {"nnpu": [0.6, 0.7, 0.65], "vpu": [0.7, 0.76, 0.8], "upu": [0.5, 0.55, 0.45], "pn": [0.9, 0.91, 0.95]}
     runs = [
@@ -519,13 +535,22 @@ def test_a_seed_that_is_there_twice_is_refused() -> None:
         Results([one, again]).table()
 
 
-def test_results_named_by_several_criteria_need_one_to_be_named() -> None:
-    results = Results([run(0.6), run(0.8, seed=3, selected="last")])
+def test_results_named_by_several_criteria_are_shown_by_the_one_of_most_runs() -> None:
+    results = Results([run(0.6), run(0.8, seed=3), run(0.7, seed=4, selected="last")])
+    table = results.table()
+    assert table.criterion == "pa"
+    assert table.cells["nnpu", "digits"].mean == pytest.approx(0.7)
+    assert table.notes[0] == ("results are named by several criteria, pa (2 runs), last (1 run); all are shown by pa")
+    assert results.table(criterion="pa").notes == ()
+
+
+def test_where_no_criterion_was_tracked_by_every_run_one_must_be_named() -> None:
+    results = Results([without(run(0.6), "last"), without(run(0.8, seed=3, selected="last"), "pa")])
     with pytest.raises(
-        InvalidRequest, match=r"several criteria, pa \(1 run\), last \(1 run\); name one: criterion='last'"
+        InvalidRequest,
+        match=r"several criteria, pa \(1 run\), last \(1 run\), and no one of them was tracked by every run; name",
     ):
         results.table()
-    assert results.table(criterion="pa").cells["nnpu", "digits"].mean == pytest.approx(0.7)
 
 
 def test_runs_that_read_other_arrays_are_refused() -> None:
@@ -628,6 +653,17 @@ def test_a_difference_is_decided_by_the_adjusted_p() -> None:
     pair = Results([*by_seed("nnpu", base), *runs]).significance().pairs[0]
     assert (pair.method, round(pair.p, 2), round(pair.adjusted, 2)) == ("vpu", 0.02, 0.08)
     assert pair.decision == "not decided"
+
+
+def test_where_nothing_is_decided_more_seeds_are_advised() -> None:
+    both = Results([*by_seed("nnpu", [0.5, 0.6, 0.7]), *by_seed("vpu", [0.6, 0.5, 0.9])])
+    advice = "nothing is decided over 3 seeds: more seeds (such as 10) tell smaller differences from chance"
+    found = both.significance()
+    assert found.advice == advice
+    assert str(found).splitlines()[3] == advice
+    assert advice in found._repr_html_()
+    base, noise = np.linspace(0.5, 0.6, 10), 0.001 * (np.arange(10) - 4.5)
+    assert Results([*by_seed("nnpu", base), *by_seed("vpu", base + noise + 0.1)]).significance().advice == ""
 
 
 def test_the_smallest_p_of_an_exact_test_counts_the_methods_that_are_compared() -> None:

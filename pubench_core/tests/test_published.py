@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pubench.published import Reason, names, source, standing_of, verdict_of
+from pubench.published import Figure, Reason, names, source, standard_error, standing_of, verdict_of
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import DatasetInfo, MethodInfo
 from pubench_core.plugins.registry import registry
@@ -79,7 +79,8 @@ def test_a_figure_of_a_released_recipe_is_the_mean_of_its_rows() -> None:
         assert reason.reason.endswith(f"{statistics.mean(values):.2f} ± {statistics.stdev(values):.2f}"), reason
         if "as well" in reason.reason:
             (cell,) = (c for c in source("pubench2026").cells if (c.method, c.data) == (*reason.methods, *reason.data))
-            assert verdict_of(statistics.mean(values), cell.mean, cell.std) == reason.side, reason
+            released = Figure(statistics.mean(values), statistics.stdev(values), len(values))
+            assert verdict_of(released, cell.figure) == reason.side, reason
 
 
 def test_what_scores_give_with_as_many_positive_is_the_mean_of_its_rows() -> None:
@@ -108,14 +109,50 @@ def test_a_reason_holds_for_its_methods_data_and_side_only() -> None:
 
 def test_what_can_be_said_of_a_cell() -> None:
     run, read = (Reason((), (), "", "why", "where", known) for known in ("run", "read"))
-    assert verdict_of(94.85, 94.67, 0.09) == "matched"  # exactly two
-    assert verdict_of(94.86, 94.67, 0.09) == "above"
-    assert verdict_of(94.67, 94.86, 0.09) == "below"
     assert standing_of("matched", None) == "matched"
     assert standing_of("above", None) == "unexplained"
     assert standing_of("above", run) == "explained"
     assert standing_of("below", read) == "known difference"
-    assert standing_of(None, None) == "unknown"
+    assert standing_of(None, None) == "not judged"
+
+
+def test_matched_is_a_difference_of_less_than_two_of_its_standard_errors() -> None:
+    """nnPU on Spambase: ten seeds of each side, 5.12 points apart; two deviations of theirs are 5.46."""
+    theirs = source("pubench2026").cells[7].figure
+    assert theirs == Figure(81.66, 2.73, 10)
+    error = standard_error(Figure(86.78, 1.43, 10), theirs)
+    assert error == pytest.approx(np.sqrt(1.43**2 / 10 + 2.73**2 / 10))
+    assert verdict_of(Figure(86.78, 1.43, 10), theirs) == "above"
+    assert verdict_of(Figure(76.54, 1.43, 10), theirs) == "below"
+    assert verdict_of(Figure(83.59, 1.43, 10), theirs) == "matched"  # 1.93 points; two standard errors are 1.95
+    assert verdict_of(Figure(83.61, 1.43, 10), theirs) == "above"
+    assert verdict_of(Figure(2.0, 1.0, 2), Figure(0.0, 1.0, 2)) == "above"  # exactly two are no match
+
+
+def test_one_run_and_no_spread_at_all_are_not_judged() -> None:
+    theirs = source("pubench2026").cells[7].figure
+    assert standard_error(Figure(81.66, None, 1), theirs) is verdict_of(Figure(81.66, None, 1), theirs) is None
+    assert verdict_of(Figure(65.83, 0.0, 3), Figure(65.83, 0.0, 3)) is None
+    assert verdict_of(Figure(79.39, 0.0, 3), theirs) == "below"  # ours does not vary, theirs does
+
+
+def test_a_figure_of_wang_and_others_has_the_standard_error_of_their_three_splits() -> None:
+    """Printed is the deviation that divides by n, over sqrt(3); sqrt(3 / 2) of it is the sample's."""
+    cell = source("wang2026").cells[0]
+    assert standard_error(Figure(0.0, 0.0, 3), cell.figure) == pytest.approx(np.sqrt(1.5) * cell.printed, rel=1e-4)
+
+
+def test_fewer_draws_than_theirs_are_a_known_difference_of_a_figure_below() -> None:
+    wang = source("wang2026")
+    reason = wang.reason_of("nnpu", "letter", "below", draws=1)
+    assert reason is not None
+    assert (reason.known, reason.reason) == (
+        "read",
+        "theirs is the best of 10 hyper-parameter draws on every split, ours is not",
+    )
+    assert wang.reason_of("nnpu", "letter", "below", draws=10) is None
+    assert wang.reason_of("nnpu", "letter", "above", draws=1) is None
+    assert source("pubench2026").reason_of("vpu", "spambase", "below", draws=1) is None
 
 
 def test_an_unknown_publication_is_refused_with_those_that_are_here() -> None:

@@ -82,7 +82,10 @@ def pubench_datasets() -> list[DatasetInfo]:
 @hookimpl
 def pubench_methods() -> list[MethodInfo]:
     fast = Preset(values={"lr": 0.01, "epochs": 7}, per_data={"pixels": {"lr": 0.5}})
-    return [MethodInfo(**about("tiny", "Tiny", "small"), presets={"fast": fast})]
+    return [
+        MethodInfo(**about("tiny", "Tiny", "small"), presets={"fast": fast}),
+        MethodInfo(**about("own", "Tiny"), presets={"fast": fast, "table": Preset(values={"loss": "logistic"})}),
+    ]
 
 
 @hookimpl
@@ -198,6 +201,26 @@ def test_a_preset_has_values_of_its_own_for_single_data_sets(ask: Ask) -> None:
     assert (on_pixels["lr"], on_pixels["epochs"]) == (0.5, 7)
     assert ask("data.key=pixels", "method.preset=fast", "lr=0.6").spec.method.config["lr"] == 0.6
     assert ask("method.preset=fast").spec.method.config["lr"] == 0.01
+
+
+@pytest.mark.parametrize(
+    ("method", "sets", "preset", "loss", "patience"),
+    [
+        ("tiny", (), None, "sigmoid", None),
+        ("own", (), "table", "logistic", None),
+        ("own", ("loss=sigmoid", "patience=3"), "table", "sigmoid", 3),
+        ("own", ("method.preset=fast",), "fast", "sigmoid", None),
+    ],
+)
+def test_on_a_users_table_patience_is_off_and_the_preset_table_is_used_if_none_is_named(
+    ask: Ask, tmp_path: Path, method: str, sets: tuple[str, ...], preset: str | None, loss: str, patience: int | None
+) -> None:
+    (tmp_path / "my.csv").write_text("a,s\n" + "1,1\n2,0\n3,0\n4,1\n" * 5)
+    table = f"data: {{own: {{path: {tmp_path / 'my.csv'}, label_col: s}}}}\nmethod: {method}\nprior: 0.3\n"
+    resolved = ask(*sets, file=table)
+    assert resolved.spec.method.preset == preset
+    assert (resolved.method.config.loss, resolved.method.config.patience) == (loss, patience)
+    assert ask(file=f"data: toy\nmethod: {method}\n").method.config.patience == 10
 
 
 def test_what_nobody_gave_comes_from_the_plugins(ask: Ask) -> None:

@@ -6,32 +6,44 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import Phase, assume, example, given, settings
 from hypothesis import strategies as st
 
 from pubench_core.data.dataset import PNDataset
 from pubench_core.data.generator import Split
-from pubench_core.engine.selection import Selection, refuse_undefined
+from pubench_core.engine.selection import HeldOut, Selection, refuse_undefined
 from pubench_core.engine.snapshot import Snapshot
 from pubench_core.errors import RequestError
+from pubench_core.metric import Knowledge, Scored
 
 Values = list[float | None]
+#: A state that decides both ways, of which no ranking is known.
+DECIDING = HeldOut()
 values = st.lists(st.one_of(st.none(), st.integers(0, 6).map(float)), min_size=1, max_size=25)
 patiences = st.one_of(st.none(), st.integers(1, 5))
 
 
-def select(by_name: dict[str, Values], patience: int | None = None, lower: tuple[str, ...] = ()) -> Selection:
+def select(
+    by_name: dict[str, Values],
+    patience: int | None = None,
+    lower: tuple[str, ...] = (),
+    *,
+    oracle: tuple[str, ...] = (),
+    states: list[HeldOut] | None = None,
+) -> Selection:
     """The selection after epochs 1, 2, ... in which the criteria had these values; a snapshot holds its epoch.
 
-    ``lower``: criteria of which the smallest value is the best.
+    ``lower``: criteria of which the smallest value is the best; ``states``: of the validation rows, one an epoch.
     """
-    selection = Selection(tuple(by_name), {}, lower)
+    selection = Selection(tuple(by_name), {}, lower, oracle)
     for epoch, row in enumerate(zip(*by_name.values(), strict=True), start=1):
         if selection.exhausted:
             break
         found = {name: {"": value} for name, value in zip(by_name, row, strict=True)}
-        selection.update(epoch, found, patience, lambda epoch=epoch: Snapshot({"epoch": epoch}))
+        held_out = {"": states[epoch - 1] if states else DECIDING}
+        selection.update(epoch, found, held_out, patience, lambda epoch=epoch: Snapshot({"epoch": epoch}))
     return selection
 
 
@@ -55,7 +67,9 @@ def test_of_a_criterion_that_is_better_when_lower_the_first_minimum_wins() -> No
 
 def test_of_several_candidates_the_lowest_counts_where_lower_is_better() -> None:
     selection = Selection(("error",), {}, ("error",))
-    selection.update(1, {"error": {"student": 0.5, "teacher": 0.3, "other": 0.3}}, None, lambda: Snapshot({}))
+    names = ("student", "teacher", "other")
+    values = dict(zip(names, (0.5, 0.3, 0.3), strict=True))
+    selection.update(1, {"error": values}, dict.fromkeys(names, DECIDING), None, lambda: Snapshot({}))
     track = selection.tracks["error"]
     assert (track.epoch, track.candidate, track.best) == (1, "teacher", 0.3)
 
@@ -70,9 +84,15 @@ def test_lower_is_better_chooses_what_the_negated_values_would_choose(series: Va
 
 
 def test_patience_ends_a_criterion_after_that_many_epochs_without_a_better_value() -> None:
-    series: Values = [0.5, 0.4, 0.6, 0.6, 0.5, 0.9]
+    series: Values = [0.5, 0.4, 0.6, 0.5, 0.5, 0.9]
     assert outcome(select({"pa": series}, patience=2), "pa") == (3, 0.6, 3, 5)
     assert outcome(select({"pa": series}, patience=3), "pa") == (6, 0.9, 6, None)
+
+
+def test_patience_does_not_run_while_a_criterion_ties_with_its_best_value() -> None:
+    series: Values = [0.5, 0.6, 0.6, 0.6, 0.5, 0.6, 0.9]
+    assert outcome(select({"pa": series}, patience=2), "pa") == (7, 0.9, 7, None)
+    assert outcome(select({"pa": [*series[:6], 0.5]}, patience=2), "pa") == (2, 0.6, 2, 7)
 
 
 def test_a_stopped_criterion_no_longer_changes_while_another_does() -> None:
@@ -91,6 +111,80 @@ def test_a_criterion_tracked_with_others_chooses_what_it_would_choose_alone(tabl
         assert outcome(together, name) == outcome(select({name: series}, patience), name)
 
 
+# ---------------------------------------------------------------- states that decide every row alike
+
+DEAD = HeldOut(alike=True, ranking=0.4)
+
+
+def test_a_state_that_decides_all_alike_is_not_chosen_if_one_that_decides_both_ways_ranks_better() -> None:
+    # PA of "all negative" is exactly 1: what nnPU gives on an unbalanced table
+    series, states = [1.0, 1.0, 0.9, 0.95], [DEAD, DEAD, HeldOut(False, 0.8), HeldOut(False, 0.7)]
+    assert outcome(select({"pa": series}, states=states), "pa")[:3] == (4, 0.95, 4)
+
+
+def test_patience_does_not_run_while_all_rows_are_decided_alike() -> None:
+    series: Values = [1.0] * 20 + [0.9, 0.95, 0.96]
+    states = [DEAD] * 20 + [HeldOut(False, 0.8)] * 3
+    assert outcome(select({"pa": series}, patience=3, states=states), "pa") == (23, 0.96, 23, None)
+
+
+def test_patience_counts_states_that_decide_both_ways_against_each_other() -> None:
+    series: Values = [1.0, 0.9, 0.8, 0.8, 0.95]
+    states = [DEAD, *[HeldOut(False, 0.8)] * 4]
+    assert outcome(select({"pa": series}, patience=2, states=states), "pa") == (2, 0.9, 2, 4)
+
+
+def test_of_states_that_decide_all_alike_the_best_ranking_one_is_chosen() -> None:
+    states = [HeldOut(True, ranking) for ranking in (0.3, 0.6, 0.9, 0.7)]
+    assert outcome(select({"pa": [1.0, 1.0, 1.0, 1.0]}, states=states), "pa")[0] == 3
+    assert outcome(select({"pa": [1.0, 1.0, 0.2, 1.0]}, states=states), "pa")[0] == 3
+
+
+def test_a_state_that_decides_all_alike_is_chosen_if_no_other_ranks_better() -> None:
+    states = [HeldOut(True, 0.9), HeldOut(False, 0.8), HeldOut(False, 0.9)]
+    assert outcome(select({"pa": [1.0, 0.9, 0.95]}, states=states), "pa")[0] == 1
+
+
+def test_the_rank_decides_if_the_best_valued_state_that_decides_both_ways_ranks_worse() -> None:
+    states = [HeldOut(True, 0.6), HeldOut(False, 0.5), HeldOut(False, 0.8)]
+    assert outcome(select({"pa": [1.0, 0.95, 0.9]}, states=states), "pa")[0] == 3
+
+
+def test_of_equal_values_the_better_ranking_one_wins_and_the_first_for_an_oracle() -> None:
+    states = [HeldOut(False, ranking) for ranking in (0.5, 0.9, 0.9)]
+    both = select({"pa": [0.7, 0.7, 0.7], "f1": [0.7, 0.7, 0.7]}, oracle=("f1",), states=states)
+    assert (outcome(both, "pa")[0], outcome(both, "f1")[0]) == (2, 1)
+
+
+def test_an_oracle_chooses_by_its_value_alone() -> None:
+    states = [DEAD, HeldOut(False, 0.9)]
+    assert outcome(select({"f1": [0.66, 0.5]}, oracle=("f1",), states=states), "f1")[0] == 1
+
+
+@settings(deadline=None)
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 4), st.booleans(), st.integers(0, 4)), min_size=1, max_size=20),
+)
+def test_a_chosen_state_that_decides_all_alike_ranks_best_of_all(rows: list[tuple[int, bool, int]]) -> None:
+    states = [HeldOut(alike, ranking / 4) for _, alike, ranking in rows]
+    epoch = outcome(select({"pa": [float(value) for value, _, _ in rows]}, states=states), "pa")[0]
+    chosen = states[epoch - 1]
+    if chosen.alike:
+        assert chosen.ranking == max(state.ranking for state in states)
+    elif rows[epoch - 1][0] < max(value for value, alike, _ in rows if not alike):
+        # a state with a higher value was passed over: one that decides all alike has the highest, and ranks as well
+        best = max(rows, key=lambda row: (row[0], row[2]))
+        assert best[1]
+        assert chosen.ranking > best[2] / 4
+
+
+def test_a_held_out_ranking_is_the_share_of_pairs_in_the_right_order() -> None:
+    known = Knowledge(labeled=np.array([0, 1]), unlabeled=np.array([2, 3, 4]))
+    found = HeldOut.of(Scored.of(np.array([0.5, -1.0, 0.5, -2.0, -3.0]), known))
+    assert found == HeldOut(alike=False, ranking=(2.5 + 2) / 6)
+    assert HeldOut.of(Scored.of(np.array([-1.0, -2.0]), Knowledge())) == HeldOut(alike=True, ranking=-1.0)
+
+
 @settings(deadline=None)
 @given(series=values, patience=patiences)
 def test_the_chosen_epoch_is_the_first_maximum_up_to_where_the_criterion_stopped(
@@ -102,29 +196,31 @@ def test_the_chosen_epoch_is_the_first_maximum_up_to_where_the_criterion_stopped
     assert (best, -epoch) == max(seen)
     assert kept == epoch
     if stopped_at is not None:
-        assert stopped_at - epoch == patience
+        waited = [value for value in series[epoch:stopped_at] if value is None or value < best]
+        assert len(waited) == patience
 
 
 def test_a_new_stage_forgets_what_was_waited_but_not_the_best_so_far() -> None:
     selection = select({"pa": [0.5, 0.4]}, patience=2)
     selection.start_stage()
-    selection.update(3, {"pa": {"": 0.4}}, 2, lambda: Snapshot({"epoch": 3}))
+    selection.update(3, {"pa": {"": 0.4}}, {"": DECIDING}, 2, lambda: Snapshot({"epoch": 3}))
     assert outcome(selection, "pa") == (1, 0.5, 1, None)
-    selection.update(4, {"pa": {"": 0.5}}, 2, lambda: Snapshot({"epoch": 4}))
+    selection.update(4, {"pa": {"": 0.3}}, {"": DECIDING}, 2, lambda: Snapshot({"epoch": 4}))
     assert outcome(selection, "pa") == (1, 0.5, 1, 4)
 
 
 def test_a_criterion_that_stopped_stays_stopped_in_a_new_stage() -> None:
     selection = select({"pa": [0.5, 0.4, 0.3]}, patience=2)
     selection.start_stage()
-    selection.update(4, {"pa": {"": 0.9}}, 2, lambda: Snapshot({"epoch": 4}))
+    selection.update(4, {"pa": {"": 0.9}}, {"": DECIDING}, 2, lambda: Snapshot({"epoch": 4}))
     assert outcome(selection, "pa") == (1, 0.5, 1, 3)
 
 
 def test_the_best_of_several_candidates_counts_and_is_named() -> None:
     selection = Selection(("pa",), {})
-    selection.update(1, {"pa": {"student": 0.5, "teacher": 0.7, "other": 0.7}}, None, lambda: Snapshot({}))
-    selection.update(2, {"pa": {"student": 0.6, "teacher": None}}, None, lambda: Snapshot({}))
+    states = dict.fromkeys(("student", "teacher", "other"), DECIDING)
+    selection.update(1, {"pa": {"student": 0.5, "teacher": 0.7, "other": 0.7}}, states, None, lambda: Snapshot({}))
+    selection.update(2, {"pa": {"student": 0.6, "teacher": None}}, states, None, lambda: Snapshot({}))
     assert (selection.tracks["pa"].epoch, selection.tracks["pa"].candidate) == (1, "teacher")
 
 
@@ -136,7 +232,7 @@ def test_one_snapshot_is_taken_in_every_epoch_so_that_its_taking_says_nothing_of
         return Snapshot({})
 
     for epoch, value in enumerate((0.5, 0.6, 0.6, 0.1), start=1):
-        selection.update(epoch, {"pa": {"": value}, "auc": {"": value}}, None, take)
+        selection.update(epoch, {"pa": {"": value}, "auc": {"": value}}, {"": DECIDING}, None, take)
     assert len(taken) == 4
     assert selection.tracks["pa"].snapshot is selection.tracks["auc"].snapshot
 
@@ -147,7 +243,7 @@ def test_one_snapshot_is_taken_in_every_epoch_so_that_its_taking_says_nothing_of
 def test_last_is_the_final_state_whatever_the_values_were() -> None:
     selection = Selection(("pa", "last"), {})
     for epoch in (1, 2, 3):
-        selection.update(epoch, {"pa": {"": -epoch}}, 1, lambda: Snapshot({"epoch": 0}))
+        selection.update(epoch, {"pa": {"": -epoch}}, {"": DECIDING}, 1, lambda: Snapshot({"epoch": 0}))
     selection.close(3, Snapshot({"epoch": 3}), "")
     assert outcome(selection, "last")[0] == 3
     assert outcome(selection, "last")[2] == 3
@@ -171,7 +267,7 @@ def test_training_may_end_when_every_criterion_has_stopped_and_not_before() -> N
 def test_a_run_that_tracks_last_is_never_exhausted() -> None:
     selection = Selection(("pa", "last"), {})
     for epoch in range(1, 6):
-        selection.update(epoch, {"pa": {"": 0.0}}, 1, lambda: Snapshot({}))
+        selection.update(epoch, {"pa": {"": -float(epoch)}}, {"": DECIDING}, 1, lambda: Snapshot({}))
     assert selection.tracks["pa"].stopped_at == 2
     assert not selection.exhausted
 
@@ -179,7 +275,7 @@ def test_a_run_that_tracks_last_is_never_exhausted() -> None:
 def test_an_undefined_criterion_keeps_nothing_alive_and_chooses_nothing() -> None:
     selection = Selection(("pa", "f1"), {"pa": "no labeled validation positive"})
     for epoch, value in enumerate((0.5, 0.4), start=1):
-        selection.update(epoch, {"pa": {"": 0.9}, "f1": {"": value}}, 1, lambda: Snapshot({}))
+        selection.update(epoch, {"pa": {"": 0.9}, "f1": {"": value}}, {"": DECIDING}, 1, lambda: Snapshot({}))
     assert selection.tracks["pa"].snapshot is None
     assert selection.exhausted
     assert Selection(("pa",), {"pa": "no labeled validation positive"}).exhausted

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +10,22 @@ from pubench.scored.audit import AuditResult, AuditSample, audit_answers, audit_
 from pubench.scored.audit.statistics import Estimate, ScarTest
 from pubench_core.data.tables import read_table
 from pubench_core.errors import RequestError, nearest
+from pubench_core.records.store import RecordStore
 
 from .columns import Column, print_table
 from .console import err, out
 from .machine import print_json
-from .scored import Columns, flags_for_arguments, subject_of
+from .run_columns import columns_of_run
+from .scored import (
+    Columns,
+    Subject,
+    all_unlabeled_of_run,
+    flags_for_arguments,
+    is_table,
+    refuse_columns_of_run,
+    subject_of,
+    subject_of_run,
+)
 
 #: What the design of a sheet is called, beside it.
 _DESIGN = ".design.npz"
@@ -31,6 +42,7 @@ class Asked:
     scheme: str | None = None
     beta: float = 1.0
     seed: int = 0
+    part: str | None = None
 
 
 def draw(given: str, columns: Columns, asked: Asked, *, target: Path, results: Path, as_json: bool) -> None:
@@ -41,7 +53,7 @@ def draw(given: str, columns: Columns, asked: Asked, *, target: Path, results: P
     for path in (target, design):
         if path.exists():
             raise RequestError(f"{path} is there already, perhaps with answers; name another sheet with --out")
-    subject = subject_of(given, columns, results)
+    subject = _subject(given, columns, asked, results)
     with flags_for_arguments():
         sample = audit_sample(
             subject.scores,
@@ -53,6 +65,7 @@ def draw(given: str, columns: Columns, asked: Asked, *, target: Path, results: P
             scheme=asked.scheme or subject.scheme or "one-sample",
             purity=asked.beta,
             rows=subject.rows,
+            n_labeled=subject.n_labeled,
             name=subject.name,
             seed=asked.seed,
         )
@@ -65,6 +78,18 @@ def draw(given: str, columns: Columns, asked: Asked, *, target: Path, results: P
         print_json(_plain(sample, target, design))
         return
     _print_drawn(sample, target, design, named=bool(subject.ids))
+
+
+def _subject(given: str, columns: Columns, asked: Asked, results: Path) -> Subject:
+    """Rows of a table, or of a run with what the table says of them."""
+    if is_table(given):
+        if asked.part is not None:
+            raise RequestError(f"--part {asked.part}: {given} is a table, which has no parts")
+        return subject_of(given, columns, results)
+    refuse_columns_of_run(given, replace(columns, ids=()))
+    folder = RecordStore(results).locate(given)
+    subject = subject_of_run(folder) if asked.part == "validation" else all_unlabeled_of_run(folder)
+    return replace(subject, ids=columns_of_run(folder, subject.rows, columns.ids))
 
 
 def _plain(sample: AuditSample, target: Path, design: Path) -> dict[str, Any]:
@@ -113,8 +138,9 @@ def read(answers: Path, design: Path | None, *, as_json: bool) -> None:
     keys = sorted(set(frame["audit"].dropna().astype(str)))
     if len(keys) != 1:
         raise RequestError(f"--answers {answers}: column 'audit' has {len(keys)} values; a sheet is of one audit")
-    if frame["row"].isna().any() or frame["row"].dtype.kind not in "iuf" or frame["row"].duplicated().any():
-        raise RequestError(f"--answers {answers}: column 'row' must name every row once, by its number")
+    row = frame["row"]
+    if row.dtype.kind not in "iuf" or row.isna().any() or (row % 1 != 0).any() or row.duplicated().any():
+        raise RequestError(f"--answers {answers}: column 'row' must name every row once, by its whole number")
     with flags_for_arguments():
         sample = AuditSample.load(design) if design is not None else _design_beside(answers, keys[0])
         if sample.key != keys[0]:

@@ -30,6 +30,7 @@ from .out_file import form_of, refuse_unwritable
 from .report.gather import folder_and_study, why_none
 from .report.write import write_text
 from .site.rows import WHOLE_RUNS, read_rows
+from .site.sources import files_of_rows
 from .visible import rows_out
 
 #: Format by the end of the file's name, where none is named.
@@ -103,7 +104,9 @@ def _loaded(given: str | None, results: Path, study: str | None) -> Results:
             err().print(said(str(one.message)), markup=False)
     if not len(found):
         what = f"study {named}" if named else shortened(str(folder))
-        raise RequestError(f"{what} has no finished run to compare{'' if named else f': {why_none(folder)}'}")
+        raise RequestError(
+            f"{what} has no finished run to compare{'' if named else f': {why_none(folder)}{files_of_rows([folder])}'}"
+        )
     return found
 
 

@@ -66,7 +66,7 @@ def _cells(top: TopRows, held_out: int) -> list[str]:
 
 
 def _what_else(plan: Plan, found: Decisions) -> str:
-    if "prior" not in plan.method.requires:
+    if "prior" not in plan.method.granted:
         return f"{plan.method.info.key} does not use the prior: these are its own scores, cut at other places"
     others = " and ".join(f"--prior {top.prior:.4g}" for top in found.top if top.factor != 1)
     return (

@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pubench.scored.card import assumed, belief_line, between, count_of, headline
+from pubench.scored.card import assumed, belief_line, between, count_of
+from pubench.scored.estimates import RULE, summary
 from pubench.scored.evaluation import Evaluation, evaluate
 from pubench_core.errors import RequestError
 
 from .columns import Column, print_table
 from .console import err, out
 from .machine import print_json
-from .messages import in_flags
-from .scored import Columns, Subject, flags_for_arguments, is_table, subject_of
+from .scored import Columns, Subject, flags_for_arguments, flags_in, is_table, subject_of
+
+#: Columns of printed sentences.
+PAGE = 120
 
 if TYPE_CHECKING:
     from pubench.scored.cutting import Cut
@@ -73,6 +76,7 @@ def _card_of(subject: Subject, other: Subject | None, asked: Asked) -> Evaluatio
             names=(subject.name, "" if other is None else other.name),
             estimators=asked.estimators,
             resamples=asked.resamples,
+            n_unlabeled=subject.n_unlabeled,
             seed=asked.seed,
         )
 
@@ -124,9 +128,9 @@ def print_evaluation(card: Evaluation) -> None:
     facts = f"{rows['rows']} rows, {rows['labeled']} labeled, {rows['unlabeled']} unlabeled; {card.scheme}"
     console.print(f"{card.name}: {facts}", style="bold", markup=False)
     console.print(belief_line(card), markup=False)
-    console.print(headline(card), markup=False)
+    console.print(card.headline, markup=False)
     for line in card.warnings:
-        console.print(f"warning: {in_flags(line)}", markup=False)
+        console.print(f"warning: {flags_in(line)}", markup=False)
     _print_cuts((*card.budgets, *card.recalls))
     _print_measures(card)
     print_estimates(card.estimates)
@@ -141,14 +145,14 @@ def _print_cuts(cuts: Sequence[Cut]) -> None:
     columns = (
         Column("review"),
         Column("rows", right=True),
-        Column("positives to expect", right=True),
-        Column("of all positives", right=True, rank=1),
+        Column("positives, if SCAR", right=True),
+        Column("of all positives, if SCAR", right=True, rank=1),
         Column("threshold", right=True, rank=2),
     )
     cells = [
         [
             f"the top {cut.budget}" if cut.budget else f"for {100 * (cut.target or 0):g} % recall",
-            str(cut.rows),
+            str(cut.all_rows),
             count_of(cut),
             between(cut.recall_interval, percent=True),
             f"{cut.threshold:.4g}",
@@ -178,30 +182,38 @@ def _print_measures(card: Evaluation) -> None:
 
 
 def print_estimates(estimates: Sequence[EstimatedPrior]) -> None:
-    """What each estimator of the class prior says."""
+    """The range of class priors, each estimator's in the population, and why some are left out."""
     if not estimates:
         return
     columns = (
         Column("estimator"),
         Column("prior", right=True),
         Column("95 % interval", right=True),
-        Column("share in U", right=True, rank=1),
-        Column("seconds", right=True, rank=2),
-        Column("note", wraps=True),
+        Column("seconds", right=True, rank=1),
+        Column("in the range", wraps=True),
     )
     cells = [
         [
             found.key,
             "" if found.prior is None else f"{found.prior:.3f}",
             between(found.prior_interval),
-            "" if found.share is None else f"{found.share:.3f}",
             f"{found.seconds:.1f}",
-            found.note,
+            f"no: {found.left_out}" if found.left_out else "yes",
         ]
         for found in estimates
     ]
     out().print()
+    _print_text(summary(estimates))
     print_table(out(), columns, cells, surplus="below")
+    _print_text(f"prior: share of positives in the population. {RULE}")
+    for found in estimates:
+        if found.note:
+            _print_text(f"{found.key}: {found.note}")
+
+
+def _print_text(text: str) -> None:
+    """Wrapped at the width of a page where the console is wider: piped text is for people, too."""
+    out().print(text, markup=False, width=min(out().width, PAGE))
 
 
 def _print_comparison(comparison: Comparison) -> None:

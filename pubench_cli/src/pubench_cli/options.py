@@ -75,11 +75,14 @@ def _artifacts(text: str) -> list[str]:
 
 
 OPTIONS: tuple[SpecOption, ...] = (
-    SpecOption("--method", ("method", "key"), "Method key.", RUN, completes="method"),
+    SpecOption(
+        "--method", ("method", "key"), "Method key. (required, unless a run file names it)", RUN, completes="method"
+    ),
     SpecOption(
         "--data",
         ("data", "key"),
-        "Data set key, or a table of your own (.csv, .tsv, .xlsx, .parquet, .npz).",
+        "Data set key, or a table of your own: .csv, .tsv, .xlsx, .parquet or .npz. "
+        "(required, unless a run file names it)",
         LABELS,
         completes="dataset",
     ),
@@ -122,6 +125,8 @@ OPTIONS: tuple[SpecOption, ...] = (
         ("prior",),
         "Class prior given to the method: true, 0.4, scaled:1.2, estimated:KEY or unknown. (default: true)",
         LABELS,
+        own_help="Class prior given to the method: true, 0.4, scaled:1.2, estimated:KEY or unknown. "
+        "(default: true; own table without true labels: unknown, and a method that needs one asks for it)",
     ),
     SpecOption(
         "--label-col",
@@ -238,8 +243,9 @@ def takes(*flags: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
             taken = ((option, named.pop(option.name)) for option in options)
             command(*positional, given=Given(tuple(_read(taken))), **named)
 
-        flags_taken = {option.flag for option in options}
-        added = [option.parameter({"--data", *TABLE_FLAGS} <= flags_taken) for option in options]
+        names = {*(option.name for option in options), *(p.name for p in mine)}
+        with_tables = names >= {"data", *(option(flag).name for flag in TABLE_FLAGS)}
+        added = [one.parameter(with_tables) for one in options]
         run.__signature__ = inspect.Signature([*added, *_keyword_only(mine)])  # type: ignore[attr-defined]
         run.__annotations__ = {p.name: p.annotation for p in (*added, *mine)}
         run.__name__, run.__doc__ = command.__name__, command.__doc__

@@ -16,10 +16,8 @@ from .evaluate import print_estimates
 from .machine import print_json
 from .messages import in_flags
 from .options import Given
+from .progress import stage_progress
 from .scored import Columns, flags_for_arguments, subject_of_table
-
-#: Beyond so many rows an answer can take minutes, and it is said who is asked.
-_MANY = 5_000
 
 
 def print_priors(
@@ -28,13 +26,14 @@ def print_priors(
     *,
     score_col: str | None,
     estimators: tuple[str, ...] | None,
+    thorough: bool,
     scheme: str,
     purity: float,
     seed: int,
     html: Path | None,
     as_json: bool,
 ) -> None:
-    """Asks the estimators about the features of a table, or about a column of scores, and prints what they say."""
+    """Estimates the class prior from the features of a table, or from a column of scores, and prints the estimates."""
     if html is not None and html.suffix.lower() not in (".html", ".htm"):
         raise RequestError(f"--html {html}: a page ends in .html")
     if given.get("--label-col") is None:
@@ -42,17 +41,20 @@ def print_priors(
             "--label-col is missing: it names the column that says who is labeled", field="data.own.label_col"
         )
     x, labeled, truth = _of_features(path, given) if score_col is None else _of_scores(path, given, score_col)
-    with flags_for_arguments():
+    if thorough and estimators is not None:
+        raise RequestError("--thorough: --estimators names all that run; leave one of the two out")
+    with flags_for_arguments(), stage_progress() as progress:
         found = estimate_prior(
             x,
             labeled,
             estimators=estimators,
+            thorough=thorough,
             scheme=scheme,
             purity=purity,
             truth=truth,
             name=path.name,
             seed=seed,
-            progress=(lambda line: err().print(line, markup=False)) if len(x) > _MANY else None,
+            progress=progress,
         )
     if html is not None:
         _write(html, found)

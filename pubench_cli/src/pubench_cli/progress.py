@@ -7,18 +7,31 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from pubench_core.plugins.events import EpochFinished, RunStarted
 
 from .console import err
 
+#: Seconds between two lines about the epochs of a stage.
+BETWEEN_LINES = 30.0
 #: Room for stage, epochs, criterion and time beside the bar of a narrow terminal.
 BESIDE_THE_BAR = 48
 
 
 class PlainLines:
-    """One line when training starts and one per epoch."""
+    """A line when training starts, one for the first epoch of each stage, and one every 30 seconds after it."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, float] = {}  # stage -> when its last line was printed
 
     def pubench_run_started(self, event: RunStarted) -> None:
         assert event.data is not None  # a display gets everything
@@ -33,6 +46,10 @@ class PlainLines:
         )
 
     def pubench_epoch_finished(self, event: EpochFinished) -> None:
+        now = time.monotonic()
+        if event.stage in self._said and now - self._said[event.stage] < BETWEEN_LINES:
+            return
+        self._said[event.stage] = now
         print(
             f"{event.stage} {event.in_stage}/{event.stage_epochs}  {_criterion(event)}  "
             f"{event.seconds + event.evaluation_seconds:.1f} s/epoch  {_remaining(event)} left",
@@ -45,6 +62,7 @@ class LiveLine(PlainLines):
     """Stage, epoch, criterion and remaining time, redrawn in place."""
 
     def __init__(self, progress: Progress) -> None:
+        super().__init__()
         self._progress = progress
         self._tasks: dict[str, TaskID] = {}
 
@@ -81,6 +99,17 @@ def data_progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
             err().print(f"{label}: {done} of {total}, {rate:.0f}/s, {left // 60}:{left % 60:02d} left", markup=False)
 
     yield advance
+
+
+@contextmanager
+def stage_progress() -> Iterator[Callable[[str], None]]:
+    """What runs now: one line on a terminal, redrawn in place and gone at the end; elsewhere a line per stage."""
+    if not sys.stderr.isatty():
+        yield lambda line: err().print(line, markup=False)
+        return
+    with Progress(TextColumn("{task.description}"), TimeElapsedColumn(), console=err(), transient=True) as progress:
+        task = progress.add_task("", total=None)
+        yield lambda line: progress.update(task, description=line, refresh=True)
 
 
 @contextmanager

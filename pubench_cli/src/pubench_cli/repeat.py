@@ -104,6 +104,12 @@ def _print(found: Sequence[Done], *, as_json: bool) -> None:
         print_json({"runs": runs, "summary": summary, "agreement": asdict(agreement) if agreement else None})
         return
     console, first = out(), found[0].result
+    if alike := [done.result.chosen.alike_warning for done in found if done.result.chosen.decided_alike]:
+        console.print(
+            f"warning: {len(alike)} of {len(found)} runs decide every row alike; the first: {alike[0]}",
+            style="bold yellow",
+            markup=False,
+        )
     seeds = ", ".join(str(done.seed) for done in found)
     console.print(f"{first.spec.method.key} on {first.spec.data.key}, seeds {seeds}", style="bold", markup=False)
     columns = [

@@ -23,9 +23,12 @@ def print_result(
 ) -> None:
     """Test measures in percent under each criterion, the chosen one marked; costs; where the record is.
 
-    ``more``: prints what there is to say before the record is named.
+    The first line warns if the selected state decides every row alike. ``more``: prints what comes before the record's
+    name.
     """
     console = out()
+    if alike := result.chosen.alike_warning:
+        console.print(f"warning: {alike}", style="bold yellow", markup=False)
     console.print(_title(result), style="bold", markup=False)
     infos = {m.key: m for m in registry.infos(MetricInfo)}
     _print_criteria(result, infos)
@@ -90,8 +93,12 @@ def recovered_line(result: Result, infos: dict[str, MetricInfo]) -> str:
         return ""
     if doubts:
         own = result.spec.data.own is not None
-        leak = "; or a column tells who is labeled (filled in for them alone, say)" if own else ""
-        return f"what the held-out rows imply of the true labels contradicts the prior told: {'; '.join(doubts)}{leak}"
+        causes = "labels that prefer some positives (not SCAR), which 60 rows checked by a person show (pubench audit)"
+        leak = ", or a column that tells who is labeled (filled in for them alone, say)" if own else ""
+        return (
+            f"what the held-out rows imply of the true labels contradicts the prior told: {'; '.join(doubts)}. "
+            f"Likely causes: {causes}, a wrong prior{leak}"
+        )
     return (
         f"from {result.data.validation.labeled} held-out labeled rows, if they are a random draw of all positives and "
         f"the prior holds: {', '.join(parts)}"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from contextlib import ExitStack, redirect_stdout
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from pathlib import Path
 
 import yaml
 
-from pubench_core.errors import RecordError, RequestError
+from pubench_core.errors import PubenchError, RecordError, RequestError, visible
 from pubench_core.execution.run import Outcome, execute
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, Plan, read_yaml, resolve
@@ -27,6 +28,17 @@ from .results import print_result
 def say(text: str) -> None:
     """A line on stderr."""
     err().print(said(text), markup=False)
+
+
+@contextmanager
+def shown_traceback() -> Iterator[None]:
+    """Prints the traceback of an error that is no wrong request, on stderr, before the line that every error has."""
+    try:
+        yield
+    except PubenchError as error:
+        if not isinstance(error, RequestError):
+            print(visible("".join(traceback.format_exception(error.__cause__ or error))), end="", file=sys.stderr)
+        raise
 
 
 def run_once(
@@ -121,7 +133,8 @@ def plan_of(given: Given, sets: list[str], config: Path | None, say: Callable[[s
 
 def _show(plan: Plan, result: Result, folder: Path | None, *, reused: bool, as_json: bool) -> None:
     for text in (*result.warnings, *result.chosen.warnings):
-        err().print(f"warning: {text}", markup=False)
+        if as_json or text != result.chosen.alike_warning:  # the first line of the table
+            err().print(f"warning: {text}", markup=False)
     decisions = decisions_in(plan, result, folder)
     if as_json:
         record = str(folder) if folder is not None else None

@@ -15,11 +15,17 @@ import numpy.typing as npt
 from pubench_core.data.labels import LABEL, TRUTH, two_valued
 from pubench_core.data.tables import SUFFIXES, as_written, read_table
 from pubench_core.errors import RecordError, RequestError, unknown
+from pubench_core.records.files import read_scores
+from pubench_core.records.record import read_record
+from pubench_core.records.scores import scores_of
+from pubench_core.records.store import RecordStore
 
 from .console import err
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+    from pubench_core.results import Result
 
 #: Argument of the Python functions -> flag.
 _FLAGS = {
@@ -30,6 +36,7 @@ _FLAGS = {
     "estimators": "--estimators",
     "labeled": "--label-col",
     "n": "--n",
+    "resamples": "--resamples",
     "prior": "--prior",
     "purity": "--beta",
     "recall": "--recall",
@@ -71,8 +78,8 @@ class Columns:
 class Subject:
     """What is evaluated. ``name``: as reports call it; ``rows``: (n,) numbers of the rows, counted from 0.
 
-    ``ids``: name of a column -> (n,) texts that name the rows. ``prior``, ``scheme``: what a run says; None where
-    a table is meant.
+    ``ids``: name of a column -> (n,) texts that a reader sees of the rows. ``prior``, ``scheme``: those of a run; None
+    for a table. ``n_unlabeled``, ``n_labeled``: how many such rows the table of a run has, if only some have a score.
     """
 
     name: str
@@ -83,6 +90,8 @@ class Subject:
     ids: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     prior: float | None = None
     scheme: str | None = None
+    n_unlabeled: int | None = None
+    n_labeled: int | None = None
 
 
 @contextmanager
@@ -91,9 +100,14 @@ def flags_for_arguments() -> Iterator[None]:
     try:
         yield
     except RequestError as error:
-        text = _GIVEN.sub(lambda found: f"{_FLAGS[found['argument']]} ", str(error))
+        text = flags_in(str(error))
         text = _NAMED.sub(lambda found: _FLAGS[found["argument"]], text, count=1) if _NAMED.match(text) else text
         raise RequestError(text, field=error.field, value=error.value, hint=error.hint) from None
+
+
+def flags_in(text: str) -> str:
+    """A line of the Python functions with flags for arguments: ``purity=0.9`` becomes ``--beta 0.9``."""
+    return _GIVEN.sub(lambda found: f"{_FLAGS[found['argument']]} ", text)
 
 
 def is_table(given: str) -> bool:
@@ -102,13 +116,18 @@ def is_table(given: str) -> bool:
 
 
 def subject_of(given: str, columns: Columns, results: Path) -> Subject:
-    """Scores of a table or of a run. Raises RequestError, RecordError."""
+    """Scores of a table or of the validation part of a run. Raises RequestError, RecordError."""
     if is_table(given):
         return subject_of_table(Path(given), columns)
+    refuse_columns_of_run(given, columns)
+    return subject_of_run(RecordStore(results).locate(given))
+
+
+def refuse_columns_of_run(given: str, columns: Columns) -> None:
+    """RequestError if columns of scores or labels are named, which a run does not have."""
     if columns.given:
         flag = next(iter(columns.given))
         raise RequestError(f"{flag}: {given} is a run, which has no columns to name (a table ends in .csv or .parquet)")
-    return _subject_of_run(given, results)
 
 
 def subject_of_table(path: Path, columns: Columns) -> Subject:
@@ -157,30 +176,53 @@ def _numbers(frame: DataFrame, column: str, path: Path, flag: str) -> npt.NDArra
     return np.asarray(values, dtype=np.float64)
 
 
-def _subject_of_run(run: str, results: Path) -> Subject:
-    """The validation part of a run, in the state that names its result: rows that it was not trained on."""
-    from pubench_core.records.files import read_scores
-    from pubench_core.records.record import read_record
-    from pubench_core.records.scores import scores_of
-    from pubench_core.records.store import RecordStore
+def subject_of_run(folder: Path) -> Subject:
+    """The validation part of a run, in the state that names its result: rows that it was not trained on.
 
-    folder = RecordStore(results).locate(run)
+    ``n_unlabeled`` counts all unlabeled rows of a user's table, of which those held out are a random part.
+    """
     result, arrays = read_record(folder).result, read_scores(folder)
-    scores = scores_of(arrays, result.chosen.snapshot).get("validation")
-    labeled = arrays["validation_labeled"].astype(bool)
+    found = scores_of(arrays, result.chosen.snapshot)
+    scores, labeled = found.get("validation"), arrays["validation_labeled"].astype(bool)
     if scores is None or not labeled.any():
         raise RecordError(
             f"run {result.run_id} has no labeled row that was held out of training; one with a validation part has "
             "(validation.fraction)"
         )
     truth = arrays.get("validation_labels")
-    spec = result.spec
     return Subject(
-        name=f"{spec.method.key} on {spec.data.key}, run {result.run_id}, validation part",
+        name=f"{_named(result)}, validation part",
         scores=scores,
         labeled=labeled,
         truth=None if truth is None else truth == 1,
         rows=arrays["validation_rows"].astype(np.int64),
         prior=result.data.prior.given,
-        scheme=spec.data.scheme,
+        scheme=result.spec.data.scheme,
+        n_unlabeled=len(found["unlabeled"]) if "unlabeled" in found else None,
     )
+
+
+def all_unlabeled_of_run(folder: Path) -> Subject:
+    """All unlabeled rows of the table of a run, most of which it was trained on, and the held-out labeled rows.
+
+    The validation part, if the run is not on a user's table.
+    """
+    held_out = subject_of_run(folder)
+    result, arrays = read_record(folder).result, read_scores(folder)
+    scores = scores_of(arrays, result.chosen.snapshot).get("unlabeled")
+    if scores is None:
+        return held_out
+    kept = held_out.labeled
+    return Subject(
+        name=f"{_named(result)}, all unlabeled rows",
+        scores=np.concatenate([held_out.scores[kept], scores]),
+        labeled=np.repeat([True, False], [int(kept.sum()), len(scores)]),
+        truth=None,
+        rows=np.concatenate([held_out.rows[kept], arrays["unlabeled_rows"].astype(np.int64)]),
+        scheme=held_out.scheme,
+        n_labeled=(result.data.train.labeled or 0) + (result.data.validation.labeled or 0),
+    )
+
+
+def _named(result: Result) -> str:
+    return f"{result.spec.method.key} on {result.spec.data.key}, run {result.run_id}"

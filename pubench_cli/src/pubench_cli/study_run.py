@@ -12,12 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from pubench_core.errors import RequestError, counted, shortened
+from pubench_core.errors import RequestError, counted
 from pubench_core.plugins.registry import registry
 from pubench_core.records.frame import FRAME, write_frame
 from pubench_core.records.store import RecordStore
+from pubench_core.specs import ExecutionSpec
 from pubench_core.study.conduct import Pool, Stop, Study, Summary, conduct
 from pubench_core.study.plan import PlannedRun
 from pubench_core.study.state import Expected, states_of
@@ -147,10 +149,16 @@ def _track(results: Path) -> None:
 
 
 def _devices(how: How) -> list[str]:
-    """Where each run that is in work at once computes."""
-    if not re.fullmatch(r"auto|cpu|cuda(:\d{1,3})?", how.device):
-        raise RequestError(f"--device must be auto, cpu or cuda:NUMBER, got {shortened(how.device)}")
+    """Where each run that is in work at once computes. Raises RequestError for what names no device."""
     if how.gpus is None:
+        try:
+            ExecutionSpec(device=how.device)
+        except ValidationError:
+            raise RequestError(
+                f"--device must be auto, cpu or cuda, the last with a number if wanted (cuda:0), got {how.device!r}",
+                field="execution.device",
+                value=how.device,
+            ) from None
         return [how.device] * how.jobs
     if not re.fullmatch(r"\d{1,3}(,\d{1,3})*", how.gpus):
         raise RequestError(f"--gpus {how.gpus}: numbers joined by commas are right (--gpus 0,1)")

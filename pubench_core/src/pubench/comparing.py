@@ -62,6 +62,7 @@ def compare(
     backbone: str | None = None,
     validation: float | None = None,
     criterion: str | None = None,
+    select: str | None = None,
     device: str | None = None,
     threads: int | None = None,
     results: str | Path | None = None,
@@ -129,8 +130,8 @@ def compare(
 SAME = (
     "mechanism", "c", "scheme", "positive_rate", "total",
     "positive", "negative", "binarization", "prior", "preset", "calibrate", "backbone",
-    "validation", "criterion", "device", "threads", "results", "data_root", "offline", "save_model", "artifacts",
-    "tracking",
+    "validation", "criterion", "select", "device", "threads", "results", "data_root", "offline", "save_model",
+    "artifacts", "tracking",
 )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ def best_of_draws(named: Iterable[NamedRun], criterion: str) -> tuple[list[Named
     """
     groups: dict[tuple[str, str], list[NamedRun]] = {}
     for name, run in named:
-        groups.setdefault((name, _but_for_config(run)), []).append((name, run))
+        groups.setdefault((name, but_for_config(run)), []).append((name, run))
     info = next((one for one in registry().infos(MetricInfo) if one.key == criterion), None)
     sign = 1.0 if info is None or info.higher_is_better else -1.0
 
@@ -44,6 +44,14 @@ def left_out(named: Iterable[NamedRun], chosen: Iterable[NamedRun]) -> tuple[Run
     return tuple(run for _, run in named if isinstance(run, RunResult) and run.run_id not in ids)
 
 
+def but_for_config(run: RunResult | FailedRun) -> str:
+    """Equal for runs that differ in hyper-parameters alone."""
+    spec = spec_of(run)
+    identity = spec.identity()
+    identity["method"] = {name: value for name, value in identity["method"].items() if name != "config"}
+    return json.dumps({**identity, "preset": spec.method.preset}, sort_keys=True)
+
+
 def _note(groups: Iterable[Sequence[NamedRun]], criterion: str) -> str:
     """How many runs the chosen ones were chosen from; nothing where there was no choice."""
     finished = [sum(isinstance(run, RunResult) for _, run in group) for group in groups]
@@ -52,10 +60,3 @@ def _note(groups: Iterable[Sequence[NamedRun]], criterion: str) -> str:
         return ""
     number = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     return f"{DRAWS} {number} finished draws by {criterion}, on each split"
-
-
-def _but_for_config(run: RunResult | FailedRun) -> str:
-    spec = spec_of(run)
-    identity = spec.identity()
-    identity["method"] = {name: value for name, value in identity["method"].items() if name != "config"}
-    return json.dumps({**identity, "preset": spec.method.preset}, sort_keys=True)

@@ -185,6 +185,7 @@ def run(
     backbone: str | None = None,
     validation: float | None = None,
     criterion: str | None = None,
+    select: str | None = None,
     seed: int | None = None,
     device: str | None = None,
     threads: int | None = None,
@@ -205,7 +206,8 @@ def run(
 
     ``data``: the key of a data set, or a table of your own (:func:`pubench.data`). ``scheme``: ``case-control`` or
     ``single-training-set``, whose labels ``c`` counts; or ``one-sample`` or ``two-sample``, which draw ``total`` rows
-    class-balanced, a share ``positive_rate`` of them (.3) labeled. ``config``: hyper-parameters of the
+    class-balanced, a share ``positive_rate`` of them (.3) labeled. ``select``: another name of ``criterion``, that of
+    the command line. ``config``: hyper-parameters of the
     method. ``settings``: any other field of the spec by its dotted path. ``force``: run although a result is stored.
     ``progress``: called with a line about each thing worth saying (``print`` shows them).
 
@@ -225,6 +227,7 @@ def run(
 
 #: Argument -> field, for those that set one field each.
 _FIELDS = {argument: field for field, argument in ARGUMENTS.items() if argument not in ("method", "data", "config")}
+_FIELDS["select"] = "selection.criterion"
 
 
 def of_config(config: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -251,6 +254,9 @@ def layer_of(method: str, data: str | PUTable, given: Mapping[str, Any], setting
     """What arguments say, as :func:`plan_of` takes them. Raises RequestError for data that are none."""
     from pubench_core.request import Layer
 
+    if {"criterion", "select"} <= given.keys():
+        both = f"criterion={shown(given['criterion'])} and select={shown(given['select'])}"
+        raise RequestError(f"{both} are two names of one argument; give one", field="selection.criterion")
     layer = Layer()
     layer.put(("method", "key"), method, f"method={shown(method)}")
     _put_data(layer, data)

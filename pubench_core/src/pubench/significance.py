@@ -252,16 +252,28 @@ class Significance:
 
         return pandas.DataFrame([vars(pair) for pair in self.pairs], columns=list(Pair.__dataclass_fields__))
 
+    @property
+    def advice(self) -> str:
+        """What to do if no pair is decided; empty if one is, and without pairs."""
+        if not self.pairs or any(pair.decision in ("better", "worse") for pair in self.pairs):
+            return ""
+        most = max(pair.n for pair in self.pairs)
+        return (
+            f"nothing is decided over {counted(most, 'seed')}: more seeds (such as {max(10, 2 * most)}) tell smaller "
+            "differences from chance"
+        )
+
     def __str__(self) -> str:
         table = aligned(self._head(), self._rows(), left=(0, 1, 6)) if self.pairs else ["no pairs to test"]
-        lines = [self._title(), *table]
+        lines = [self._title(), *table, *([self.advice] if self.advice else [])]
         lines += ["", *self._ranks_lines(), *(f"note: {note}" for note in self.notes)]
         return "\n".join(lines)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        below = "".join(f"<p>{html.escape(line)}</p>" for line in [*self._ranks_lines(), *self.notes])
+        advice = [self.advice] if self.advice else []
+        below = "".join(f"<p>{html.escape(line)}</p>" for line in [*advice, *self._ranks_lines(), *self.notes])
         return html_table(self._title(), self._head(), self._rows()) + below
 
     def _title(self) -> str:

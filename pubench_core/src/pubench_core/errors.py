@@ -9,7 +9,7 @@ keeps its traceback.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Literal
@@ -50,10 +50,12 @@ class Hint:
 class PubenchError(Exception):
     """Base of every error whose message is written for the user: what was given, what is right, what to do.
 
-    ``field``: path of the field of the spec that is wrong, where it is one; ``value``: what it was given.
+    ``field``: path of the field of the spec that is wrong, where it is one; ``value``: what it was given. ``about``:
+    the function of a plugin that returned what it must not, if one did.
     """
 
     exit_code = 1
+    about: Callable[..., Any] | None = None
 
     def __init__(self, message: str, *, field: str = "", value: Any = None, hint: Hint | None = None) -> None:
         super().__init__(visible(message))

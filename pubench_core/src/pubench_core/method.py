@@ -52,11 +52,22 @@ class Method(ABC, Generic[ConfigT]):
         """What ``fit`` reads beside features and labels: a subset of {"prior", "truth"}."""
         return frozenset()
 
+    @classmethod
+    def uses(cls, config: ConfigT) -> frozenset[str]:
+        """What else ``fit`` reads if it is known, and does without otherwise: {"prior"} or nothing."""
+        return frozenset()
+
+    @classmethod
+    def takes_gaps(cls, config: ConfigT) -> bool:
+        """Whether ``fit`` and ``decision_function`` take missing values (NaN). If not, medians stand for them."""
+        return False
+
     def assemble(self, build: NetworkBuilder) -> None:
         """Sets the attributes that ``scored_by`` names, untrained, before a saved model is put back.
 
-        Only for modules that are more than a backbone; ``build(outputs)`` makes a backbone for rows of ``build.shape``.
-        Backbones, tensors, arrays, numbers and the package's own objects come back by themselves.
+        Only for modules that are more than a backbone, and for objects of another package; ``build(outputs)`` makes a
+        backbone for rows of ``build.shape``. Backbones, tensors, arrays, numbers and the package's own objects come
+        back by themselves.
         """
         return
 

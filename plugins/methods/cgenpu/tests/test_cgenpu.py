@@ -76,7 +76,7 @@ def test_pu_benchs_term_needs_one() -> None:
     assert not np.array_equal(one, two)
 
 
-def test_the_weight_of_the_divergences_leaves_pu_benchs_term_alone() -> None:
+def test_the_weight_of_the_divergences_is_also_that_of_pu_benchs_term() -> None:
     problem = build_problem(planned("prior=0.3"))
     rows = [torch.rand(4, 64, generator=torch.Generator().manual_seed(i)) for i in range(3)]
 
@@ -86,8 +86,8 @@ def test_the_weight_of_the_divergences_leaves_pu_benchs_term_alone() -> None:
         return float(method._classifier_loss(*rows, problem.view(frozenset({"prior"}))))
 
     term = prior_divergence(0.3, (4 * rows[2].mean(dim=1) - 2).sigmoid())
-    assert loss(0, 2) == pytest.approx(2 * float(term))
-    assert loss(0.5, 2) == pytest.approx(0.5 * loss(1, 0) + loss(0, 2))
+    assert loss(0, 2) == 0
+    assert loss(0.5, 3) == pytest.approx(0.5 * (loss(1, 0) + 3 * float(term)))
 
 
 # -------------------------------------------------------------------- batches and steps

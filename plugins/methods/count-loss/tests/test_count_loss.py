@@ -144,5 +144,7 @@ def test_the_presets_ask_for_different_counts() -> None:
     assert (official["form"], official["weight_positive"], official["weight_unlabeled"]) == ("distribution", 10, 10)
     assert (wang["rounding"], wang["batch_size"], wang["epochs"] * wang["steps_per_epoch"]) == ("floor", 64, 20_000)
     assert info.presets["wang"].resolve("usps")["batch_size"] == 128
+    for preset in ("pubench", "wang"):  # their notes say so
+        assert CountLoss.Config(**info.presets[preset].resolve("cifar10")).form == "exact"
     plain = CountLoss.Config()
     assert (plain.form, plain.rounding, plain.weight_positive, plain.weight_unlabeled) == ("exact", "nearest", 1, 1)

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 import torch
-from pubench_glws.method import GLWS, Posterior, glws_loss, posteriors
+from pubench_glws.method import GLWS, Posterior, glws_loss, parameter_groups, posteriors
 from torch.optim import Optimizer
 
 from pubench.method import Run, count_log_probabilities, posterior_given_count
@@ -115,7 +115,9 @@ def with_options(*sets: str) -> np.ndarray:
     return last(*sets)
 
 
-@pytest.mark.parametrize("setting", ["posterior=released", "augment=true", "final_lr=1e-6", "batch_size=999"])
+@pytest.mark.parametrize(
+    "setting", ["posterior=released", "decay_biases=false", "augment=true", "final_lr=1e-6", "batch_size=999"]
+)
 def test_options_have_results_and_make_a_difference(setting: str) -> None:
     plain, other = with_options(), with_options(setting)
     assert np.isfinite(other).all()
@@ -153,6 +155,41 @@ def test_the_same_seed_gives_the_same_scores_and_another_seed_others() -> None:
 @pytest.mark.parametrize("prior", [0.01, 0.99])
 def test_an_extreme_prior_has_a_result(prior: float, kind: str) -> None:
     assert np.isfinite(last(f"prior={prior}", f"posterior={kind}")).all()
+
+
+@pytest.mark.parametrize(
+    ("data", "lr", "weight_decay"),
+    [("mnist", 5e-4, 1e-4), ("fashion-mnist", 5e-4, 1e-4), ("cifar10", 1e-3, 1e-3), ("spambase", 1e-3, 1e-3)],
+)
+def test_official_has_the_rate_and_decay_of_each_released_configuration(
+    data: str, lr: float, weight_decay: float
+) -> None:
+    (info,) = [info for info in registry().infos(MethodInfo) if info.key == "glws"]
+    values = info.presets["official"].resolve(data)
+    assert (values["lr"], values["weight_decay"], values["decay_biases"]) == (lr, weight_decay, False)
+
+
+@pytest.mark.parametrize(("decay_biases", "of_vectors"), [("true", 0.1), ("false", 0.0)])
+def test_biases_and_normalization_are_spared_from_decay_on_request(
+    decay_biases: str, of_vectors: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decays: set[tuple[bool, float]] = set()
+    step = Run.step
+
+    def watched(self: Run[GLWS.Config], loss: torch.Tensor, optimizer: Optimizer) -> None:
+        decays.update((p.dim() > 1, group["weight_decay"]) for group in optimizer.param_groups for p in group["params"])
+        step(self, loss, optimizer)
+
+    monkeypatch.setattr(Run, "step", watched)
+    last("weight_decay=0.1", f"decay_biases={decay_biases}")
+    assert decays == {(True, 0.1), (False, of_vectors)}
+
+
+def test_every_parameter_is_trained_once() -> None:
+    net = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.BatchNorm2d(4), torch.nn.Linear(4, 1, bias=False))
+    matrices, vectors = (group["params"] for group in parameter_groups(net, decay_biases=False))
+    assert [tuple(p.shape) for p in matrices] == [(4, 3, 3, 3), (1, 4)]
+    assert [tuple(p.shape) for p in vectors] == [(4,), (4,), (4,)]
 
 
 @pytest.mark.parametrize("preset", ["official", "pubench", "wang", "quick"])

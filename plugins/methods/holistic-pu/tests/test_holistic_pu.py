@@ -14,6 +14,8 @@ from pubench_holistic_pu import method as holistic
 from pubench_holistic_pu.method import (
     Config,
     HolisticPU,
+    Views,
+    lr_factor,
     natural_break,
     ordinary_trends,
     pseudo_label_losses,
@@ -223,17 +225,42 @@ def test_pseudo_labels_count_from_nothing_upwards_by_epoch(monkeypatch: pytest.M
     assert shares == [1.0] * 20
 
 
-def test_the_learning_rate_starts_anew_with_the_second_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[int, int]] = []
-    factor = holistic.lr_factor
+def rates(monkeypatch: pytest.MonkeyPatch, **options: Any) -> list[float]:
+    """Factor of the learning rate in each step of a short training."""
+    found: list[float] = []
+    step = Run.step
 
-    def noted(step: int, steps: int) -> float:
-        asked.append((step, steps))
-        return factor(step, steps)
+    def noted(run: Run[Config], loss: Tensor, optimizer: Any, **more: Any) -> None:
+        found.append(optimizer.param_groups[0]["lr"] / Config().lr)
+        step(run, loss, optimizer, **more)
 
-    monkeypatch.setattr(holistic, "lr_factor", noted)
-    fitted()
-    assert asked == [(step, 20) for stage in (12, 20) for step in range(stage + 1) for _ in ("weights", "rest")]
+    monkeypatch.setattr(Run, "step", noted)
+    fitted(**options)
+    return found
+
+
+def test_each_stage_has_a_schedule_of_its_own_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first: 25/15 of its steps, as officially. A second stage of 2 steps once set its rate to 0 after 3."""
+    found = rates(monkeypatch, epochs=1, steps_per_epoch=2)
+    np.testing.assert_allclose(found[:12], np.cos(7 * np.pi / 16 * np.arange(12) / (12 * 25 / 15)))
+    np.testing.assert_allclose(found[12:], np.cos(7 * np.pi / 16 * np.arange(2) / 2))
+
+
+def test_the_rate_of_the_first_stage_may_rise_instead(monkeypatch: pytest.MonkeyPatch) -> None:
+    for schedule in (1, 25 / 15):
+        rising = rates(monkeypatch, trend_warm_up=1, trend_schedule=schedule)[:12]
+        np.testing.assert_allclose(rising, np.arange(12) / 12)
+    falling = np.cos(7 * np.pi / 16 * np.arange(9) / (12 * 25 / 15 - 3))
+    np.testing.assert_allclose(rates(monkeypatch, trend_warm_up=0.25)[:12], [0, 1 / 3, 2 / 3, *falling])
+
+
+@given(st.integers(1, 20_000), st.floats(1, 10), st.floats(0, 1))
+def test_the_rate_is_above_0_within_the_first_stage(steps: int, schedule: float, warm_up: float) -> None:
+    """But for the first step of one that rises: so the bound of trend_schedule is 1."""
+    Config(trend_schedule=schedule, trend_warm_up=warm_up)
+    places = {1, steps // 2, steps - 1} - {0}
+    assert all(lr_factor(step, schedule * steps, warm_up * steps) > 0 for step in places if step < steps)
+    assert lr_factor(0, schedule * steps, warm_up * steps) == (warm_up == 0)
 
 
 def test_only_weights_decay(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -279,7 +306,7 @@ def views_of(x: Tensor, **options: Any) -> list[tuple[str, dict[str, Any]]]:
     """Which views a batch of these rows gets, and with what."""
     run = ViewsAsked()
     views = HolisticPU(Config(**options))._views(x, x, run)  # type: ignore[arg-type]
-    assert len(views) == (4 if run.asked else 2)
+    assert sum(view is not None for view in views) == (4 if run.asked else 2)
     return run.asked
 
 
@@ -295,12 +322,17 @@ def test_each_loss_gets_the_views_of_its_own_rows(monkeypatch: pytest.MonkeyPatc
 
     p, u = torch.full((2, 5), 100.0), torch.full((2, 5), 200.0)
     views = HolisticPU(Config())._views(p, u, Marking())  # type: ignore[arg-type]
-    assert [float(view[0, 0]) for view in views] == [101, 201, 210, 110]
-    passed: list[list[Tensor]] = []
+    assert {name: float(view[0, 0]) for name, view in views._asdict().items()} == {
+        "p": 101,
+        "u": 201,
+        "u_strong": 210,
+        "p_strong": 110,
+    }
+    passed: list[Views] = []
     seen: list[list[Tensor]] = []
     logits, loss = HolisticPU._logits, holistic.trend_loss
 
-    def noted(method: HolisticPU, views: list[Tensor]) -> list[Tensor]:
+    def noted(method: HolisticPU, views: Views) -> Views:
         passed.append(logits(method, views))
         return passed[-1]
 
@@ -311,8 +343,8 @@ def test_each_loss_gets_the_views_of_its_own_rows(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(HolisticPU, "_logits", noted)
     monkeypatch.setattr(holistic, "trend_loss", noted_loss)
     fitted()
-    for (p_weak, u_weak, _, p_strong), of_loss in zip(passed, seen, strict=False):
-        assert all(one is other for one, other in zip((p_weak, p_strong, u_weak), of_loss, strict=True))
+    for z, of_loss in zip(passed, seen, strict=False):  # the second stage has other losses
+        assert all(one is other for one, other in zip((z.p, z.p_strong, z.u), of_loss, strict=True))
 
 
 def test_three_deviations_are_of_all_rows() -> None:
@@ -350,6 +382,8 @@ OPTIONS = (
     "augment=false",
     "trend_epochs=2",
     "trend_steps=3",
+    "trend_schedule=1",
+    "trend_warm_up=0.5",
     "steps_per_epoch=null",
 )
 

@@ -171,6 +171,20 @@ def test_the_networks_of_the_stages_are_two_and_the_optimizer_is_amsgrad(monkeyp
     assert not torch.equal(*starts)
 
 
+def test_the_rate_of_either_stage_is_divided_by_ten_after_each_milestone(monkeypatch: pytest.MonkeyPatch) -> None:
+    rates: list[float] = []
+    step = Run.step
+
+    def watched(self, loss, optimizer, **options):  # type: ignore[no-untyped-def]
+        rates.append(optimizer.param_groups[0]["lr"])
+        step(self, loss, optimizer, **options)
+
+    monkeypatch.setattr(Run, "step", watched)
+    trained("epochs=4", "first_epochs=3", "lr=0.2", "first_lr=0.3", "milestones=[1,3]", "steps_per_epoch=2")
+    expected = [0.3, 0.03, 0.03, 0.2, 0.02, 0.02, 0.002]
+    assert rates == pytest.approx([rate for rate in expected for _ in range(2)])
+
+
 @pytest.mark.parametrize(("given", "p_size"), [("10", 10), ("null", 64)])
 def test_batches_have_their_own_number_of_rows_of_p_and_an_epoch_is_a_pass_over_u(
     given: str, p_size: int, monkeypatch: pytest.MonkeyPatch

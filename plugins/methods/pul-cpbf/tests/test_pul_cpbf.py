@@ -321,6 +321,35 @@ def test_the_fence_has_an_optimizer_of_its_own(monkeypatch: pytest.MonkeyPatch) 
     assert final.param_groups[0]["lr"] == pytest.approx(0, abs=1e-12)  # the cosine has ended
 
 
+@pytest.mark.parametrize("fence", [1, 4, 5])
+def test_the_final_network_is_fresh_or_the_weak_classifier_nearest_to_one_half(
+    monkeypatch: pytest.MonkeyPatch, fence: int
+) -> None:
+    made: list[Backbone] = []
+    trained: list[dict[str, Tensor]] = []
+    backbone, label = Run.backbone, cpbf.fence_labels
+
+    def noted(run: Run[Config], outputs: int = 1) -> Backbone:
+        made.append(backbone(run, outputs))
+        return made[-1]
+
+    def after_the_fence(*args: Any) -> Tensor:
+        trained[:] = [{name: value.clone() for name, value in net.state_dict().items()} for net in made]
+        return label(*args)
+
+    monkeypatch.setattr(Run, "backbone", noted)
+    monkeypatch.setattr(cpbf, "fence_labels", after_the_fence)
+    fresh, _ = fitted(fence=fence)
+    assert fresh.net is made[fence]
+    made.clear()
+    warm, _ = fitted(fence=fence, start="weak", lr=1e-12)
+    assert len(made) == fence
+    (place,) = [k for k, net in enumerate(made) if net is warm.net]
+    assert abs(boundaries(fence)[place] - 0.5) == min(abs(alpha - 0.5) for alpha in boundaries(fence))
+    for name, parameter in warm.net.named_parameters():
+        torch.testing.assert_close(parameter.detach(), trained[place][name], rtol=0, atol=1e-6)
+
+
 @pytest.mark.parametrize(("size", "rows"), [("equal", 8), ("proportional", 2)])
 def test_batches_of_p_are_as_large_as_those_of_u_or_in_proportion(
     monkeypatch: pytest.MonkeyPatch, size: str, rows: int
@@ -344,6 +373,7 @@ OPTIONS = (
     "fence_optimizer=sgd",
     "surrogate=sigmoid",
     "labels=rounded",
+    "start=weak",
     "schedule=cosine",
     "labeled_batch=proportional",
     "trust=0.5",
@@ -379,6 +409,7 @@ def test_the_revisions_values_are_the_defaults_but_for_a_trust_that_rises() -> N
     assert Config(**preset("revision")) == Config(trust=0.5)
     assert PULCPBF.requires(Config()) == {"prior"}
     assert {name for name, value in preset("pubench").items() if value != getattr(Config(), name)} == {
+        "start",
         "optimizer",
         "schedule",
         "labeled_batch",

@@ -120,6 +120,30 @@ def test_weights_are_those_of_the_rows_before_the_episode(monkeypatch: pytest.Mo
         assert (torch.bincount(shown, minlength=len(weights[0])) == 2).all()  # both inner epochs are whole passes
 
 
+def test_in_pairs_of_batches_the_means_of_p_and_u_are_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected: list[torch.Tensor] = []
+    losses: list[torch.Tensor] = []
+    cross_entropy, step = robust.weighted_cross_entropy, Run.step
+
+    def noted(scores: torch.Tensor, labeled: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+        assert int(labeled.sum()) == 16
+        assert len(labeled) == 32
+        each = weights * torch.nn.functional.softplus(torch.where(labeled, -scores, scores))
+        expected.append((each[labeled].mean() + each[~labeled].mean()).detach())
+        return cross_entropy(scores, labeled, weights)
+
+    def stepped(run: Run[Config], loss: torch.Tensor, *rest: Any, report: Any, **more: Any) -> None:
+        if "weight" in report:
+            losses.append(loss.detach())
+        step(run, loss, *rest, report=report, **more)
+
+    monkeypatch.setattr(robust, "weighted_cross_entropy", noted)
+    monkeypatch.setattr(Run, "step", stepped)
+    trained(*SHORT, "batching=paired", "batch_size=16", "steps_per_epoch=3", "mechanism.c=0.3")
+    assert len(losses) == 3 * 2 * 3  # episodes, passes, steps
+    torch.testing.assert_close(torch.stack(losses), torch.stack(expected))
+
+
 def test_the_pre_trainings_state_is_the_one_of_least_validation_risk(monkeypatch: pytest.MonkeyPatch) -> None:
     offered: list[float] = []
     states: list[dict[str, torch.Tensor]] = []
@@ -161,6 +185,16 @@ def test_without_a_labeled_validation_positive_the_pre_trainings_last_state_is_k
     assert np.isfinite(result.scores["last"]["test"]).all()
 
 
+@pytest.mark.parametrize(("selectable", "stage"), [("false", "self-paced"), ("true", "pre-training")])
+def test_epochs_of_the_pre_training_are_candidates_on_request(selectable: str, stage: str) -> None:
+    """The episodes' rate of 100 ruins the network."""
+    sets = (*SHORT, "pre_training_lr=1e-2", "lr=100", "selection.criterion=oa", "selection.criteria=[oa]")
+    result = trained(*sets, f"pre_training_selectable={selectable}")
+    chosen = result.selection.tracks["oa"].epoch
+    assert chosen is not None
+    assert result.epochs[chosen - 1].stage == stage
+
+
 def test_without_pre_training_weights_come_from_the_first_network() -> None:
     result = trained(*SHORT, "pre_training=0", "threshold_positive=2", "threshold_unlabeled=2")
     assert {event.stage for event in result.epochs} == {"self-paced"}
@@ -169,6 +203,7 @@ def test_without_pre_training_weights_come_from_the_first_network() -> None:
 
 OPTIONS = (
     "surrogate=logistic",
+    "batching=paired",
     "pacing=concave",
     "hardness=brier",
     "weighting=cauchy",
@@ -178,6 +213,11 @@ OPTIONS = (
     "inner_epochs=3",
     "steps_per_epoch=2",
 )
+
+
+def test_the_correction_of_the_pre_training_matters_when_its_negative_part_falls_below_0() -> None:
+    long = ("pre_training=15", "pre_training_lr=3e-2")
+    assert not np.allclose(last(*long), last(*long, "correction=clamp"))
 
 
 @cache
@@ -201,8 +241,8 @@ def preset(name: str, data: str = "digits") -> dict[str, Any]:
     return dict(info.presets[name].resolve(data))
 
 
-def test_pu_benchs_values_are_the_defaults_but_for_the_official_patience() -> None:
-    assert Config(**preset("pubench")) == Config(patience=None)
+def test_pu_benchs_values_are_the_defaults_but_for_patience_and_candidates() -> None:
+    assert Config(**preset("pubench")) == Config(patience=None, pre_training_selectable=True)
     assert preset("official")["patience"] == Config().patience
     assert RobustPU.requires(Config()) == {"prior"}
 
@@ -228,6 +268,13 @@ def test_wang_et_als_passes_over_u_are_episodes_of_100_steps(data: str, rows: in
     # 10 growing steps, one every 5 passes
     assert values["growing_steps"] == round(10 * 5 * steps / 100)
     Config(**values)
+
+
+def test_wang_et_al_have_the_loss_and_the_batches_of_their_nnpu() -> None:
+    (nnpu,) = [info for info in registry().infos(MethodInfo) if info.key == "nnpu"]
+    for values in (nnpu.presets["wang"].resolve("letter"), preset("wang", "letter")):
+        found = (values["surrogate"], values["correction"], values["batching"])
+        assert found == ("logistic", "clamp", "paired")
 
 
 @pytest.mark.parametrize("name", ["pubench", "official", "wang", "quick"])

@@ -16,7 +16,7 @@ from pubench_self_pu.method import Config, SelfPU, interleaved, weighted_nnpu
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from pubench.method import Run, averaging, binary_entropy
+from pubench.method import Run, Surrogate, averaging, binary_entropy
 from pubench_core.engine.building import build_problem
 from pubench_core.engine.train import Trained, train
 from pubench_core.plugins.info import MethodInfo
@@ -107,6 +107,23 @@ def test_clean_rows_are_unlabeled_and_noisy_rows_are_the_others(monkeypatch: pyt
         assert not torch.isin(of_other, of_one).any()
         assert set(data.labeled_rows.tolist()) <= set(of_other.tolist())
         assert len(of_other.unique()) == len(of_other)
+
+
+def test_teachers_choose_clean_rows_once_they_teach(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are chosen after each of the last three epochs; in the last two there are teachers."""
+    judges: list[Any] = []
+    scores = Run.scores
+
+    def noted(run: Run[Config], net: Any, *rest: Any, **options: Any) -> Tensor:
+        judges.append(net)
+        return scores(run, net, *rest, **options)
+
+    monkeypatch.setattr(Run, "scores", noted)
+    method = trained(*SHORT, *LAST).method
+    assert isinstance(method, SelfPU)
+    expected = [*method.students, *method.teachers, *method.teachers]
+    assert len(judges) == len(expected)
+    assert all(judge is net for judge, net in zip(judges, expected, strict=True))
 
 
 def test_chosen_rows_are_learned_on_their_side(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,7 +219,8 @@ def test_without_a_validation_part_the_meta_batch_is_of_training_rows() -> None:
     assert np.isfinite(result.scores["last"]["test"]).all()
 
 
-def test_weights_are_those_of_a_derivative_through_the_virtual_step() -> None:
+@pytest.mark.parametrize("surrogate", ["sigmoid", "logistic"])
+def test_weights_are_those_of_a_derivative_through_the_virtual_step(surrogate: Surrogate) -> None:
     """With batch norm, by which every row's logit depends on all rows."""
     torch.manual_seed(0)
     layers = (nn.Linear(5, 8), nn.BatchNorm1d(8, track_running_stats=False), nn.ReLU(), nn.Linear(8, 1), nn.Flatten(0))
@@ -211,12 +229,15 @@ def test_weights_are_those_of_a_derivative_through_the_virtual_step() -> None:
     labeled, prior, rate = torch.arange(24) % 5 == 0, 0.4, 1e-3
     weights = torch.zeros(24, 2, dtype=torch.float64, requires_grad=True)
     z, parameters = net(x), dict(net.named_parameters())
-    inner = weighted_nnpu(z, labeled, prior, weights[:, 0]).value - (weights[:, 1] * binary_entropy(z)).mean()
+    inner = (
+        weighted_nnpu(z, labeled, prior, weights[:, 0], surrogate).value - (weights[:, 1] * binary_entropy(z)).mean()
+    )
     steps = torch.autograd.grad(inner, list(parameters.values()), create_graph=True)
     virtual = {name: p - rate * step for (name, p), step in zip(parameters.items(), steps, strict=True)}
     (slope,) = torch.autograd.grad(meta_loss(functional_call(net, virtual, (meta,))), weights)
     z = net(x)
-    ours = weight_slopes(z.detach(), labeled, movements(net, z, meta), prior, rate=rate, entropy_sign=-1.0)
+    moved = movements(net, z, meta)
+    ours = weight_slopes(z.detach(), labeled, moved, prior, rate=rate, entropy_sign=-1.0, surrogate=surrogate)
     torch.testing.assert_close(ours, slope, rtol=1e-8, atol=1e-16)
     z.sum().backward()  # the graph is still there
 

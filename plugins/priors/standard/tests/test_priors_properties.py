@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -279,3 +281,20 @@ def test_the_estimator_takes_the_same_function_as_mpe_pu() -> None:
     found = BestBin().estimate(p, u, np.random.default_rng(0))
     assert found.diagnostics["raw"] == best_bin(p, u, inclusive=True).share
     assert found.diagnostics["released"] == best_bin(p, u).share
+
+
+def test_each_info_has_the_error_that_the_benchmark_measured() -> None:
+    """Mean absolute error over estimates without a warning, or over all where there is none."""
+    path = Path(__file__).parents[4] / "benchmarks" / "results" / "prior-error.csv"
+    errors: dict[str, dict[bool, list[float]]] = {}
+    with path.open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            if row["error"]:
+                kinds = errors.setdefault(row["estimator"], {True: [], False: []})
+                kinds[int(row["warnings"]) > 0].append(abs(float(row["error"])))
+    measured = {key: round(float(np.mean(kinds[False] or kinds[True])), 3) for key, kinds in errors.items()}
+    assert {info.key: info.error for info in pubench_priors() if info.error is not None} == measured
+
+
+def test_the_kernel_estimators_alone_are_slow() -> None:
+    assert {info.key for info in pubench_priors() if info.slow} == {"km1", "km2"}

@@ -127,17 +127,37 @@ def test_two_sided_shares_give_prior_and_purity() -> None:
 
 
 @pytest.mark.parametrize("case", cases("km", "mixture"))
-def test_km(case: Case) -> None:
-    """The thresholds' tolerance is that of the released solver, which leaves up to 1e-4 of a distance that is 0."""
+def test_km_given_the_released_thresholds(case: Case) -> None:
     embedding = kernel_means.embed(case["mixture"], case["component"])
     assert embedding.distance == pytest.approx(column("km", case, "rkhs_distance"), abs=1e-9)
     assert embedding.width == pytest.approx(column("km", case, "kernel_width"), abs=1e-9)
+    for name in ("KM1", "KM2"):
+        found = kernel_means.share(embedding, column("km", case, f"nu_{name}_rel"))
+        assert found == pytest.approx(column("km", case, name), abs=1e-12)
+
+
+@pytest.mark.parametrize("case", cases("km", "mixture"))
+def test_the_thresholds_of_km(case: Case) -> None:
+    """KM2's is off by what the released solver leaves of the distance at λ = 1, which is 0: less than 2e-4."""
+    embedding = kernel_means.embed(case["mixture"], case["component"])
     km1, both = kernel_means.km(embedding, "km1")
     km2, _ = kernel_means.km(embedding, "km2")
-    assert km1 == pytest.approx(column("km", case, "KM1"), abs=0.01)
-    assert km2 == pytest.approx(column("km", case, "KM2"), abs=0.01)
     assert both.km1 == pytest.approx(column("km", case, "nu_KM1_rel"), abs=1e-9)
-    assert both.km2 == pytest.approx(column("km", case, "nu_KM2_rel"), abs=0.012)
+    distance = kernel_means.FIRST_STEP * embedding.distance / (1 - kernel_means.WEIGHT)
+    assert 0 <= (both.km2 - column("km", case, "nu_KM2_rel")) * distance < 2e-4
+    assert km1 == pytest.approx(column("km", case, "KM1"), abs=1e-12)
+    assert km2 == pytest.approx(column("km", case, "KM2"), abs=0.005)
+
+
+@pytest.mark.parametrize(
+    ("name", "exact"),
+    [("k40", 4.24e-6), ("k10", 5.591279e-4), ("k80", 5.0484e-5), ("overlap", 4.1365e-5), ("d5", 5.748077e-4)],
+)
+def test_the_distance_that_km2s_threshold_is_of(name: str, exact: float) -> None:
+    """The released quadratic program solved to gaps of 1e-12 in place of its 1e-7."""
+    case = dict(_merged("km"))[name]
+    embedding = kernel_means.embed(case["mixture"], case["component"])
+    assert kernel_means.hull_distance(embedding, 1 + kernel_means.FIRST_STEP) == pytest.approx(exact, abs=1e-7)
 
 
 @pytest.mark.parametrize("case", cases("tice", "X"))

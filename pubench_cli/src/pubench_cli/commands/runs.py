@@ -6,15 +6,16 @@ What they do is in the modules of their names. A search of hyper-parameters is i
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ..choices import Format, PairedTest, PredictFormat, any_key, criteria
-from ..options import MACHINE, RUN, Given, takes
+from ..options import MACHINE, RUN, TABLE_FLAGS, Given, takes
 from ..process import Over
-from .shared import PrintFormat, RecordedRun, Results, TestMeasure
+from .shared import PrintFormat, RecordedRun, Results
 
 
 @takes()
@@ -47,6 +48,12 @@ def run(
             "--force", help="Run although a result is stored; the older record is kept.", rich_help_panel=MACHINE
         ),
     ] = False,
+    traceback: Annotated[
+        bool,
+        typer.Option(
+            "--traceback", help="Print the traceback if the run fails; its record has it too.", rich_help_panel=MACHINE
+        ),
+    ] = False,
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -61,42 +68,63 @@ def run(
 
     With --format json, an error is an object on stdout as well: {"error": ..., "field": ..., "exit_code": ...}.
     """
-    from ..run import run_once
+    from ..run import run_once, shown_traceback
 
     as_json = format is Format.json
-    run_once(given, sets=set_ or [], config=config, force=force, dry_run=dry_run, as_json=as_json, seeds=seeds)
+    with shown_traceback() if traceback else nullcontext():
+        run_once(given, sets=set_ or [], config=config, force=force, dry_run=dry_run, as_json=as_json, seeds=seeds)
 
 
 @takes(
-    *("--mech", "--c", "--scheme", "--positive-rate", "--total"),
+    *("--mech", "--c", "--scheme", "--positive-rate", "--total", *TABLE_FLAGS),
     *("--prior", "--preset", "--select", "--device", "--threads", "--results"),
     *("--data-root", "--offline", "--no-tracking"),
 )
 def compare_methods(
     given: Given,
     methods: Annotated[list[str], typer.Argument(help="Keys of two methods or more.", autocompletion=any_key)],
-    data: Annotated[str, typer.Option(metavar="KEYS", help="Data sets, with commas between.", autocompletion=any_key)],
+    data: Annotated[
+        str,
+        typer.Option(
+            metavar="KEYS|FILES",
+            help="Data sets, or tables of your own (.csv, .tsv, .xlsx, .parquet, .npz), with commas between.",
+            autocompletion=any_key,
+        ),
+    ],
     seeds: Annotated[str, typer.Option(metavar="NUMBER|LIST", help="How many seeds, or which: 3 or 2,25,42.")] = "3",
     baseline: Annotated[
         str | None,
         typer.Option(help="Method that the others are tested against. (default: the first, oracles apart)"),
     ] = None,
-    measure: TestMeasure = "accuracy",
-    test: Annotated[PairedTest, typer.Option(help="Paired test over seeds.")] = PairedTest.t,
+    measure: Annotated[
+        str | None,
+        typer.Option(help="Measure. (default: accuracy on test rows; tables without true labels: pa and pauc)"),
+    ] = None,
+    paired_test: Annotated[PairedTest, typer.Option(help="Test of differences over seeds.")] = PairedTest.t,
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="As for pubench run, for every method. Repeatable."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Also write a report of these runs: .html, .md, .csv, .tex or .txt.", dir_okay=False),
+    ] = None,
+    figures: Annotated[
+        Path | None,
+        typer.Option(help="Folder that gets every figure of the report as PNG and SVG.", file_okay=False),
     ] = None,
     format: PrintFormat = Format.table,
 ) -> None:
     """Run several methods on several data sets and seeds, and say which differences are more than chance.
 
-    Stored runs are reused. Exit codes: 0 done, 1 a run failed, 2 a wrong request.
+    Stored runs are reused, and runs that were not asked for are left out.
+
+    Exit codes: 0 done, 1 a run failed, 2 a wrong request.
     """
     from ..compare_methods import Asked
     from ..compare_methods import compare_methods as run_all
 
-    asked = Asked(tuple(methods), data, seeds, tuple(set_ or ()), baseline, measure, test.value)
+    asked = Asked(tuple(methods), data, seeds, tuple(set_ or ()), baseline, measure, paired_test.value, out, figures)
     if not run_all(asked, given, as_json=format is Format.json):
         raise Over(1)
 

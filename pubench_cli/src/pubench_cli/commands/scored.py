@@ -6,6 +6,7 @@ What they do is in :mod:`pubench_cli.evaluate`, :mod:`pubench_cli.audit` and :mo
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -39,6 +40,15 @@ SchemeOf = Annotated[
 ]
 Threshold = Annotated[float | None, typer.Option(help="Rows with a higher score are decided positive. (default: 0)")]
 Budget = Annotated[int | None, typer.Option(help="Instead: so many of the highest unlabeled rows are.")]
+
+
+class Part(StrEnum):
+    """Which rows of a run are audited."""
+
+    all = "all"
+    validation = "validation"
+
+
 Recall = Annotated[float | None, typer.Option(help="Instead: the fewest rows that hold this share of the positives.")]
 
 
@@ -70,7 +80,10 @@ def evaluate(
     html: Annotated[Path | None, typer.Option(help="Write the report card there, as one HTML file.")] = None,
     results: Results = Path("results"),
     resamples: Annotated[
-        int | None, typer.Option(help="Of the comparison, and of pa and pauc. (default: by the number of rows)", min=0)
+        int | None,
+        typer.Option(
+            help="Of the comparison, and of pa and pauc. (default: by the number of rows)", min=0, max=100_000
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the resampling behind intervals.", min=0)] = 0,
     format: PrintFormat = Format.table,
@@ -114,7 +127,14 @@ def audit(
     score_col: ScoreCol = None,
     label_col: LabelCol = None,
     positive_value: PositiveValue = None,
-    ids: Annotated[str | None, typer.Option(help="Columns that tell the reader which row is meant: id,name.")] = None,
+    ids: Annotated[
+        str | None,
+        typer.Option(help="Columns that tell the reader which row is meant: id,name. (default of a run: its own)"),
+    ] = None,
+    part: Annotated[
+        Part | None,
+        typer.Option(help="Of a run: all unlabeled rows, or those held out of training (validation). (default: all)"),
+    ] = None,
     beta: Beta = 1.0,
     scheme: SchemeOf = None,
     threshold: Threshold = None,
@@ -140,7 +160,7 @@ def audit(
         read(answers, design, as_json=as_json)
         return
     columns = Columns(score_col, label_col, None, _words(positive_value), _words(ids))
-    asked = Asked(n, threshold, budget, recall, scheme, beta, seed)
+    asked = Asked(n, threshold, budget, recall, scheme, beta, seed, None if part is None else part.value)
     draw(scored or "", columns, asked, target=out, results=results, as_json=as_json)
 
 
@@ -152,8 +172,12 @@ def prior(
         str | None, typer.Option("--score-col", help="Column of held-out scores to read instead of features.")
     ] = None,
     estimators: Annotated[
-        str | None, typer.Option(help="Estimators to ask, by key: bbe,dedpul. (default: all that can read it)")
+        str | None,
+        typer.Option(help="Estimators to ask, by key: bbe,dedpul. (default: all fast ones that can read it)"),
     ] = None,
+    thorough: Annotated[bool, typer.Option("--thorough", help="Run the slow estimators, too (km1, km2: minutes).")] = (
+        False
+    ),
     beta: Beta = 1.0,
     scheme: Annotated[str, typer.Option(help="one-sample: all rows are one draw; two-sample: the unlabeled ones.")] = (
         "one-sample"
@@ -164,7 +188,7 @@ def prior(
     seed: Annotated[int, typer.Option(help="Of folds and resampling.", min=0)] = 0,
     format: PrintFormat = Format.table,
 ) -> None:
-    """Estimate the class prior of a table by every installed estimator, side by side."""
+    """Estimate the class prior of a table: a range by the trusted estimators, and each estimator's, side by side."""
     from ..prior import print_priors
 
     print_priors(
@@ -172,6 +196,7 @@ def prior(
         given,
         score_col=score_col,
         estimators=None if estimators is None else _words(estimators),
+        thorough=thorough,
         scheme=scheme,
         purity=beta,
         seed=seed,

@@ -188,6 +188,14 @@ def report(
     study: Annotated[
         str | None, typer.Option(help="A study of the folder. (default: all its records)", autocompletion=studies)
     ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUES",
+            help="Only runs with these values: data=digits,imdb, seed=2, config.epochs=40 (any hyper-parameter). "
+            "Repeatable.",
+        ),
+    ] = None,
     results: Results = Path("results"),
     measure: TestMeasure = "accuracy",
     criterion: NamingCriterion = None,
@@ -218,6 +226,7 @@ def report(
             baseline=baseline,
             criterion=criterion,
             measure=measure,
+            only=tuple(only or ()),
         )
     )
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from os.path import isdir
 from pathlib import Path
 
-from pubench.draws import best_of_draws, left_out
+from pubench.draws import NamedRun, best_of_draws, left_out
 from pubench.grouping import FailedRun, Grid, grid_of, spec_of
 from pubench.results import load_results
+from pubench.results.facts import FACTS, known_of
 from pubench.running import RunResult
 from pubench.suspicion import lines_on
 from pubench.words import PubenchWarning
@@ -24,6 +25,8 @@ from pubench_core.study.plan import FrozenPlan, read_plan
 
 #: Cause of a planned run that has neither a result nor a failure.
 MISSING = "missing"
+#: What ``--only`` is about, hyper-parameters apart.
+_CONDITIONS = ("method", "data", "mechanism", "c", "positive_rate", "scheme", "prior_from", "seed", "preset", "epochs")
 _RUN_ID = re.compile(r"[0-9a-f]{16}")
 
 
@@ -63,12 +66,14 @@ class Gathered:
         return [run for _, run in self.runs if isinstance(run, FailedRun) and run.cause != MISSING]
 
 
-def gather(given: str | None, results: Path, study: str | None, criterion: str | None = None) -> Gathered:
+def gather(
+    given: str | None, results: Path, study: str | None, criterion: str | None = None, only: Sequence[str] = ()
+) -> Gathered:
     """The runs that a command names. Of a study's hyper-parameter draws, on each split the one that ``criterion``
     prefers (None means the one that names the results).
 
     ``given``: a folder of records, a study's own folder in it, or the name of a study in ``results``; None means the
-    folder ``results``. ``study``: one of a folder's studies.
+    folder ``results``. ``study``: one of a folder's studies. ``only``: conditions, as :func:`fitting` takes them.
 
     Raises RequestError (InvalidRequest) if there is no such folder or study, or nothing in it has a result.
     """
@@ -81,6 +86,7 @@ def gather(given: str | None, results: Path, study: str | None, criterion: str |
         misnamed = [why for _, why in looked_at if why]
         done = [run for run, why in looked_at if not why]
         runs = _planned(plan, loaded.failures, done) if plan is not None else _in_order([*done, *loaded.failures])
+        runs = fitting(runs, only)
         drawn, note = plan is not None and any(run.draw is not None for run in plan.runs), ""
         unchosen: tuple[RunResult, ...] = ()
         if drawn:  # the runs of a study share the criterion that names their results
@@ -99,6 +105,31 @@ def gather(given: str | None, results: Path, study: str | None, criterion: str |
         )
         raise RequestError(f"{what} has no finished run to report: {why}")
     return found
+
+
+def fitting(runs: Sequence[NamedRun], only: Sequence[str]) -> list[NamedRun]:
+    """The runs that fit every condition ``NAME=VALUE,VALUE`` on a column of :meth:`pubench.Results.to_frame`, or on a
+    hyper-parameter (``config.epochs=40``).
+
+    Raises RequestError for what is no condition, an unknown name, and a condition that no run fits.
+    """
+    kept = list(runs)
+    for text in only:
+        name, _, values = text.partition("=")
+        facts = [known_of(row, run).get(name) for row, run in kept]
+        there = sorted({_text(value) for value in facts if value is not None})
+        if not values or not (there or name in FACTS):
+            raise RequestError(
+                f"--only {shortened(text)} must be NAME=VALUES, NAME one of {', '.join(_CONDITIONS)} or config.NAME"
+            )
+        kept = [one for one, value in zip(kept, facts, strict=True) if _text(value) in values.split(",")]
+        if not kept:
+            raise RequestError(f"--only {shortened(text)}: no run has {name} {values}; there are {', '.join(there)}")
+    return kept
+
+
+def _text(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def why_misnamed(run: RunResult) -> str:

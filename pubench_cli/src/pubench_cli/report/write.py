@@ -31,7 +31,7 @@ BY_SUFFIX = {".html": "html", ".htm": "html", ".md": "md", ".csv": "csv", ".tex"
 class Asked:
     """What the command was given. ``form``: table, md, csv, latex or html; None means what ``out`` ends in, or table.
 
-    ``figures``: folder for them.
+    ``figures``: folder for them. ``only``: conditions on runs, as :func:`.gather.fitting` takes them.
     """
 
     given: str | None
@@ -43,12 +43,13 @@ class Asked:
     baseline: str | None
     criterion: str | None
     measure: str
+    only: tuple[str, ...] = ()
 
 
 def write_report(asked: Asked) -> None:
     """Raises RequestError for what is not there or cannot be written."""
     form = form_of(asked.out, asked.form, BY_SUFFIX)
-    gathered = gather(asked.given, asked.results, asked.study, asked.criterion)
+    gathered = gather(asked.given, asked.results, asked.study, asked.criterion, asked.only)
     for note in gathered.notes:
         err().print(said(note), markup=False)
     with collection_off():

@@ -15,6 +15,7 @@ from typing import Any
 from pubench.running import RunResult
 from pubench_core.errors import PluginError, RequestError, shortened
 from pubench_core.plugins.registry import registry
+from pubench_core.request.identity import ENGINE_REVISION
 from pubench_core.results import (
     Code,
     CriterionResult,
@@ -74,6 +75,15 @@ class Rows:
         return sorted({name for names in self.studies.values() for name in names})
 
 
+def has_rows(path: Path) -> bool:
+    """Whether a file that can be read has the columns of a file of rows."""
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            return set(_NEEDED) <= set(next(csv.reader(file), []))
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return False
+
+
 def read_rows(path: Path) -> Rows:
     """The runs of a file of rows. Their specs are what the installed plugins make of method, preset and settings.
 
@@ -95,6 +105,12 @@ def read_rows(path: Path) -> Rows:
         except (ValueError, IndexError) as error:
             raise RequestError(f"{path}: the rows of run {run_id} cannot be read: {shortened(str(error))}") from error
     notes.append(WHOLE_RUNS)
+    older = sum(mine[0].get("revision") != str(ENGINE_REVISION) for mine in by_run.values())
+    if older:
+        notes.append(
+            f"{path.name}: {older} of {len(by_run)} runs are of another engine revision than {ENGINE_REVISION}, or of "
+            "an unknown one"
+        )
     if specs.other:
         notes.append(
             f"{path.name}: what is installed reads {len(specs.other)} of {len(by_run)} runs under another id; the "
@@ -205,7 +221,7 @@ def _result(run_id: str, rows: Sequence[Row], spec: RunSpec, share: float | None
     selection = spec.selection.model_copy(update={"criterion": selected, "criteria": tuple(criteria)})
     known: dict[str, Any] = {
         "run_id": run_id,
-        "code": Code(hash=first["code"], parts={}, versions={}),
+        "code": Code(hash=first["code"], parts=_parts(first), versions={}),
         "spec": spec.model_copy(update={"selection": selection}),
         "oracle": _is_oracle(spec),
         "selected": selected,
@@ -221,6 +237,11 @@ def _result(run_id: str, rows: Sequence[Row], spec: RunSpec, share: float | None
         "finished_at": "",
     }
     return _partial(Result, **known)
+
+
+def _parts(row: Row) -> dict[str, str]:
+    """The part of a run's code that rows name: the engine; files from before ``revision`` name none."""
+    return {"engine": f"revision {row['revision']}"} if row.get("revision") else {}
 
 
 def _partial(kind: type[Stored], **known: Any) -> Any:

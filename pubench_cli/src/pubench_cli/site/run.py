@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -65,6 +66,8 @@ def _print(found: Verification) -> None:
         err().print(said(note), markup=False, soft_wrap=True)
     for problem in found.problems:
         console.print(said(str(problem)), markup=False, soft_wrap=True)
+    for what, count in Counter(found.unchecked.values()).items():
+        console.print(f"not checked as a whole: {counted(count, 'run')}: {what}", markup=False, soft_wrap=True)
     for one in found.again:
         same = "the same scores to the last bit" if one.identical else f"test measures within {one.largest:.4g}"
         if one.other_epochs:
@@ -73,9 +76,10 @@ def _print(found: Verification) -> None:
     for tried in found.fresh:
         console.print(said(f"{tried.run_id}: {tried}"), markup=False, soft_wrap=True)
     derived = found.records - found.without_scores
+    unchecked = f", {len(found.unchecked)} not checked as a whole" if found.unchecked else ""
     console.print(
-        f"{counted(found.records, 'record')}, {counted(len(found.problems), 'problem')}; measures derived again from "
-        f"the scores of {derived}; {counted(found.checksums, 'checksum')} compared; "
+        f"{counted(found.records, 'record')}, {counted(len(found.problems), 'problem')}{unchecked}; measures derived "
+        f"again from the scores of {derived}; {counted(found.checksums, 'checksum')} compared; "
         f"{counted(found.carried_out, 'run')} carried out again",
         markup=False,
         soft_wrap=True,

@@ -18,7 +18,7 @@ from pubench_core.errors import RequestError, shortened, unknown
 from pubench_core.study.files import studies_in
 
 from ..report.gather import MISSING, gather, why_misnamed
-from .rows import ROUNDED, read_rows
+from .rows import ROUNDED, has_rows, read_rows
 
 Run = RunResult | FailedRun
 
@@ -94,8 +94,15 @@ def collect(given: Sequence[Path], study: str | None = None, criterion: str | No
     found.notes = list(dict.fromkeys([*found.notes, *lines_on(run.result for run in found.done)]))
     if not found.done:
         places = ", ".join(shortened(str(path)) for path in given)
-        raise RequestError(f"no finished run is in {places}, so there is nothing to publish")
+        raise RequestError(f"no finished run is in {places}, so there is nothing to publish{files_of_rows(given)}")
     return found
+
+
+def files_of_rows(given: Sequence[Path]) -> str:
+    """What to say of folders in which files of rows lie."""
+    found = [file for path in given if isdir(path) for file in sorted(path.glob("*.csv")) if has_rows(file)]
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    return f"; files of rows must be named themselves: {shortened(str(found[0]))}{more}" if found else ""
 
 
 def _records(found: Collected, folder: Path, study: str | None, criterion: str | None) -> tuple[str, ...]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..published import names
+from ..published import Figure, names
 from ..results import Results, load_results
 from ..words import InvalidRequest, in_words
 from .cells import beside_published, beside_results
-from .found import FIELDS, HEAD, ComparedCell, Figure, LeftOut, SideBySide
+from .found import FIELDS, HEAD, ComparedCell, LeftOut, SideBySide
 
 __all__ = [
     "FIELDS",
@@ -30,7 +30,10 @@ __all__ = [
 def compare_with(
     results: Results, other: str | Path | Results, *, criterion: str | None = None, measure: str | None = None
 ) -> SideBySide:
-    """Results beside those of others, cell by cell: what ``pubench study compare`` prints.
+    """Results and those of others, cell by cell: what ``pubench study compare`` prints.
+
+    A cell is matched if the means differ by less than two standard errors of their difference, sqrt(s1^2 / n1 +
+    s2^2 / n2). A side with one run has no deviation, so its cell is not judged.
 
     ``other``: a publication (``"pubench2026"``, ``"wang2026"``), a folder of records, or results. Only runs of the same
     protocol (with a publication), or of the same spec but for their seeds (with results), are compared; the rest is

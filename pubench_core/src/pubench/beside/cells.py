@@ -4,36 +4,39 @@ from __future__ import annotations
 
 import json
 import statistics
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from pubench_core.errors import RequestError, counted, unknown
 
+from ..draws import but_for_config
 from ..grouping import Cell, Grid, grid_of
-from ..published import PublishedCell, Source, source, verdict_of
+from ..published import Figure, PublishedCell, Source, read_as, source, verdict_of
 from ..results import Results
 from ..running import RunResult
-from .found import ComparedCell, Figure, LeftOut, SideBySide
+from .found import ComparedCell, LeftOut, SideBySide
 from .protocol import fitting, why_not
 
 
 def beside_published(
     results: Results, name: str, *, criterion: str | None = None, measure: str | None = None
 ) -> SideBySide:
-    """Results beside the tables of a publication, in percent.
+    """Results and the tables of a publication, cell by cell, in percent.
 
-    ``criterion``, ``measure``: of which the publication has figures; None means its main one. Within two standard
-    deviations means two of the publication's.
+    ``criterion``, ``measure``: of which the publication has figures; None means its main one.
 
     Raises RequestError for an unknown publication, and a criterion or measure of which it has no figures.
     """
     theirs = source(name)
     criterion = _one_of("criterion", criterion, theirs.criteria, theirs.name)
     measure = _one_of("measure", measure, theirs.measures, theirs.name)
+    theirs = read_as(theirs, criterion, measure)
     wanted = [cell for cell in theirs.cells if (cell.criterion, cell.measure) == (criterion, measure)]
     compared, left_out, met = [], [], set()
-    several = theirs.protocol.draws and criterion in results.criteria
+    several = theirs.protocol.draws > 1 and criterion in results.criteria
     chosen = results.best_of_draws(criterion) if several else results
-    grid = _grid(chosen, drawn=theirs.protocol.draws)
+    draws = Counter(map(but_for_config, results))
+    grid = _grid(chosen, drawn=theirs.protocol.draws > 1)
     for row, column, cell in _cells(grid):
         spec = _first(cell).result.spec
         found = [one for one in wanted if (one.method, one.data) == (spec.method.key, spec.data.key)]
@@ -47,7 +50,8 @@ def beside_published(
             continue
         printed = fitting(spec, found)[0]
         met.add(printed)
-        compared.append(_compared(row in grid.oracles, figure, printed, theirs))
+        fewest = min(draws[but_for_config(run)] for run in cell.runs.values())
+        compared.append(_compared(row in grid.oracles, figure, printed, theirs, fewest))
     return SideBySide(
         theirs=theirs.name,
         citation=theirs.citation,
@@ -65,10 +69,9 @@ def beside_published(
 def beside_results(
     results: Results, others: Results, title: str, *, criterion: str | None = None, measure: str | None = None
 ) -> SideBySide:
-    """Results beside those of another folder. Cells are compared whose runs have the same spec but for their seeds.
+    """Results and those of another folder. Cells are compared whose runs have the same spec but for their seeds.
 
-    ``criterion``: None means the one that names the results; ``measure``: None means accuracy. Within two standard
-    deviations means two of theirs, or of ours where theirs do not vary: where they have one run, or equal ones.
+    ``criterion``: None means the one that names the results; ``measure``: None means accuracy.
 
     Raises RequestError (InvalidRequest) where :meth:`Results.table` does.
     """
@@ -91,9 +94,7 @@ def beside_results(
             left_out.append(LeftOut(row, column, f"no run has a value of {measure} by {criterion}"))
             continue
         shared, runs = shared + len(cell.runs.keys() & other.runs.keys()), runs + len(cell.runs)
-        std = second.std or first.std  # no spread at all, as of one run, is no measure of differences
-        verdict = None if std is None else verdict_of(first.mean, second.mean, std)
-        compared.append(ComparedCell(row, column, row in grid.oracles, first, second, verdict))
+        compared.append(ComparedCell(row, column, row in grid.oracles, first, second))
     both = f"{shared} of {counted(runs, 'run')} compared have the same seed and spec on both sides"
     return SideBySide(
         theirs=title,
@@ -151,12 +152,11 @@ def _figure(cell: Cell, criterion: str, measure: str, scale: float) -> Figure | 
     return Figure(statistics.fmean(values), std, len(values), alike)
 
 
-def _compared(oracle: bool, ours: Figure, printed: PublishedCell, theirs: Source) -> ComparedCell:
+def _compared(oracle: bool, ours: Figure, printed: PublishedCell, theirs: Source, draws: int) -> ComparedCell:
+    """``draws``: the fewest hyper-parameter draws that a split of ours was chosen from."""
     method, data = _name_of(printed)
-    verdict = verdict_of(ours.mean, printed.mean, printed.std)
-    reason = theirs.reason_of(printed.method, printed.data, verdict)
-    their_figure = Figure(printed.mean, printed.std, theirs.seeds)
-    return ComparedCell(method, data, oracle, ours, their_figure, verdict, reason)
+    reason = theirs.reason_of(printed.method, printed.data, verdict_of(ours, printed.figure), draws)
+    return ComparedCell(method, data, oracle, ours, printed.figure, reason)
 
 
 def _name_of(printed: PublishedCell) -> tuple[str, str]:

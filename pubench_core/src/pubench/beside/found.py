@@ -1,4 +1,4 @@
-"""What a comparison with others' figures found: its cells, what is left out, what is missing. Prints as text."""
+"""Result of a comparison with others' figures: its cells, what is left out, what is missing. Prints as text."""
 
 from __future__ import annotations
 
@@ -10,51 +10,33 @@ from typing import TYPE_CHECKING, Any
 
 from pubench_core.errors import shortened
 
-from ..published import STANDINGS, Reason, Verdict, standing_of
+from ..published import STANDINGS, Figure, Reason, Verdict, standard_error, standing_of, verdict_of
 from ..text import aligned, html_table
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 #: Columns of the printed table.
-HEAD = ("method", "data", "ours", "theirs", "difference", "within 2 sd", "reason")
+HEAD = ("method", "data", "ours", "theirs", "difference ± SE", "within 2 SE", "reason")
 #: Fields of a row of :meth:`SideBySide.to_rows`.
 FIELDS = (
     "theirs", "method", "data", "oracle", "measure", "criterion", "ours_mean", "ours_std", "ours_n", "ours_alike",
-    "theirs_mean", "theirs_std", "theirs_n", "theirs_alike", "difference", "verdict", "standing", "reason", "evidence",
+    "theirs_mean", "theirs_std", "theirs_n", "theirs_alike", "difference", "standard_error",
+    "verdict", "standing", "reason", "evidence",
 )  # fmt: skip
 #: Characters of a list of cells that are printed.
 _LISTED = 400
 
 
 @dataclass(frozen=True)
-class Figure:
-    """Mean and sample standard deviation over ``n`` runs; the deviation is None for one.
-
-    ``alike``: runs among them that decide every test row alike, as far as that is known.
-    """
-
-    mean: float
-    std: float | None
-    n: int
-    alike: int = 0
-
-    def __str__(self) -> str:
-        spread = "" if self.std is None else f" ± {self.std:.2f}"
-        alike = f", {self.alike} alike" if self.alike else ""
-        return f"{self.mean:.2f}{spread} ({self.n}{alike})"
-
-
-@dataclass(frozen=True)
 class ComparedCell:
-    """One method on one data set. ``verdict``: None where no deviation of theirs, nor of ours, is known."""
+    """One method on one data set. ``reason``: why ours is above or below, if that is known."""
 
     method: str
     data: str
     oracle: bool
     ours: Figure
     theirs: Figure
-    verdict: Verdict | None
     reason: Reason | None = None
 
     @property
@@ -63,10 +45,18 @@ class ComparedCell:
         return self.ours.mean - self.theirs.mean
 
     @property
+    def standard_error(self) -> float | None:
+        """Of the difference; None if a side has one run, and if neither side varies."""
+        return standard_error(self.ours, self.theirs)
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """matched if the difference is less than two standard errors, else above or below; None without that error."""
+        return verdict_of(self.ours, self.theirs)
+
+    @property
     def standing(self) -> str:
-        """matched; explained, where the reason was run; known difference, where it was read in code and nobody has
-        measured what it makes; unexplained; unknown, where no deviation is.
-        """
+        """matched, explained (its reason was run), known difference (was read), unexplained or not judged."""
         return standing_of(self.verdict, self.reason)
 
     def texts(self) -> list[str]:
@@ -75,8 +65,11 @@ class ComparedCell:
         if self.reason is not None:
             reason = f"{self.standing}: {self.reason.reason} ({self.reason.known}; {self.reason.evidence})"
         method = f"{self.method} (oracle)" if self.oracle else self.method
-        within = {"matched": "yes", None: "unknown"}.get(self.verdict, f"no, {self.verdict}")
-        return [method, self.data, str(self.ours), str(self.theirs), f"{self.difference:+.2f}", within, reason]
+        within = {"matched": "yes", None: "not judged"}.get(self.verdict, f"no, {self.verdict}")
+        difference = f"{self.difference:+.2f}"
+        if self.standard_error is not None:
+            difference += f" ± {self.standard_error:.2f}"
+        return [method, self.data, str(self.ours), str(self.theirs), difference, within, reason]
 
 
 @dataclass(frozen=True)
@@ -108,7 +101,7 @@ class SideBySide:
     notes: tuple[str, ...] = ()
 
     def counts(self) -> dict[str, int]:
-        """How many cells are matched, explained and so on, left out and missing."""
+        """Number of cells that are matched, explained and so on, left out and missing."""
         standings = [cell.standing for cell in self.cells]
         known = {name: standings.count(name) for name in STANDINGS}
         return {**known, "left out": len(self.left_out), "missing": len(self.missing)}
@@ -142,6 +135,8 @@ class SideBySide:
         if self.missing:
             listed = ", ".join(f"{method} on {data}" for method, data in self.missing)
             lines.append(f"missing ({len(self.missing)}), theirs and not run here alike: {shortened(listed, _LISTED)}")
+        if any(cell.verdict is None for cell in self.cells):
+            lines.append("not judged: one run on a side, or no spread on both, gives no standard error (SE)")
         if any(cell.ours.alike or cell.theirs.alike for cell in self.cells):
             lines.append("alike: runs that decide every test row alike")
         return [*lines, *(f"note: {note}" for note in self.notes)]
@@ -174,6 +169,7 @@ class SideBySide:
             "criterion": self.criterion,
             **{name: round(value, 6) if isinstance(value, float) else value for name, value in figures.items()},
             "difference": round(cell.difference, 6),
+            "standard_error": None if cell.standard_error is None else round(cell.standard_error, 6),
             "verdict": cell.verdict,
             "standing": cell.standing,
             "reason": cell.reason.reason if cell.reason else None,

@@ -69,7 +69,7 @@ def _changed(spec: RunSpec, protocol: Protocol) -> str:
         if mine != theirs.get(field, own):
             whose = f"theirs {theirs[field]}" if field in theirs else f"by itself {own}"
             return f"other protocol: {field} {mine}, {whose}"
-    return _changed_config(spec, drawn=protocol.draws)
+    return _changed_config(spec, drawn=protocol.draws > 1)
 
 
 def _changed_config(spec: RunSpec, *, drawn: bool) -> str:

@@ -6,21 +6,40 @@ The tables are data of this package; ``README.md`` beside this file says where t
 from __future__ import annotations
 
 import csv
+import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
 from pubench_core.errors import unknown
 
-#: Where ours lies: within two standard deviations of theirs, or outside.
+#: Whether the difference of two means is less than two of its standard errors, or ours is above or below.
 Verdict = Literal["matched", "above", "below"]
-#: So many standard deviations away is still matched.
+#: Standard errors of the difference below which two means match.
 WITHIN = 2.0
-#: What can be said of a cell, in the order of counts.
-STANDINGS = ("matched", "explained", "known difference", "unexplained", "unknown")
+#: What a comparison can find for a cell, in the order of counts.
+STANDINGS = ("matched", "explained", "known difference", "unexplained", "not judged")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Mean and sample standard deviation over ``n`` runs; the deviation is None for one run.
+
+    ``alike``: the number of these runs that decide all test rows the same way, as far as the records tell.
+    """
+
+    mean: float
+    std: float | None
+    n: int
+    alike: int = 0
+
+    def __str__(self) -> str:
+        spread = "" if self.std is None else f" ± {self.std:.2f}"
+        alike = f", {self.alike} alike" if self.alike else ""
+        return f"{self.mean:.2f}{spread} ({self.n}{alike})"
 
 
 @dataclass(frozen=True)
@@ -29,7 +48,7 @@ class Protocol:
 
     ``amount``: name and value of what says how many rows are labeled, ``c`` or ``positive_rate``. ``prior``: told to
     every method; None means the true one. ``data``: data set -> field -> value, where the publication has another than
-    the data set by itself. ``draws``: each figure is of the best of several hyper-parameter draws.
+    the data set by itself. ``draws``: each figure is of the best of so many hyper-parameter draws.
     """
 
     scheme: str
@@ -39,7 +58,7 @@ class Protocol:
     preset: str
     prior: float | None = None
     data: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    draws: bool = False
+    draws: int = 1
 
     def __str__(self) -> str:
         name, value = self.amount
@@ -51,9 +70,9 @@ class Protocol:
 
 @dataclass(frozen=True)
 class PublishedCell:
-    """A figure in percent. ``printed``: what stands after ±; ``std``: the sample standard deviation that this means.
+    """A figure in percent. ``printed``: the number after ±; ``std``: the sample standard deviation that this means.
 
-    ``binarization``, ``calibrate``: where the publication has several; else empty.
+    ``n``: runs behind the figure. ``binarization``, ``calibrate``: empty unless the publication has several.
     """
 
     method: str
@@ -67,6 +86,12 @@ class PublishedCell:
     mean: float
     printed: float
     std: float
+    n: int
+
+    @property
+    def figure(self) -> Figure:
+        """Mean, sample standard deviation and number of runs."""
+        return Figure(self.mean, self.std, self.n)
 
 
 @dataclass(frozen=True)
@@ -93,8 +118,8 @@ class Reason:
 @dataclass(frozen=True)
 class Source:
     """A publication. ``seeds``: runs behind each figure; ``deviation``: times the printed ± is the sample standard
-    deviation. ``criteria``, ``measures``: of which there are figures, the first is the main one. ``note``: what else a
-    reader of a comparison must know.
+    deviation. ``criteria``, ``measures``: by which the figures can be read, the first is the main one. ``note``: what
+    else a reader of a comparison must know.
     """
 
     key: str
@@ -110,33 +135,63 @@ class Source:
     cells: tuple[PublishedCell, ...]
     reasons: tuple[Reason, ...]
 
-    def reason_of(self, method: str, data: str, verdict: Verdict) -> Reason | None:
-        """The known reason of a cell; None where there is none, and where the figures agree."""
-        if verdict == "matched":
+    def reason_of(self, method: str, data: str, verdict: Verdict | None, draws: int = 1) -> Reason | None:
+        """The first known reason of a cell; None if there is none, and unless ours is above or below.
+
+        ``draws``: hyper-parameter draws that ours was chosen from. Fewer than theirs is a reason to be below.
+        """
+        if verdict is None or verdict == "matched":
             return None
-        return next((reason for reason in self.reasons if reason.fits(method, data, verdict)), None)
+        known = next((reason for reason in self.reasons if reason.fits(method, data, verdict)), None)
+        theirs = self.protocol.draws
+        if known is not None or verdict == "above" or draws >= theirs:
+            return known
+        return Reason(
+            methods=(),
+            data=(),
+            side="below",
+            reason=f"theirs is the best of {theirs} hyper-parameter draws on every split, ours is not",
+            evidence=f"the protocol of {self.name}",
+            known="read",
+        )
 
 
-def verdict_of(ours: float, theirs: float, std: float) -> Verdict:
-    """Whether ours is within two of their standard deviations of theirs.
+def standard_error(ours: Figure, theirs: Figure) -> float | None:
+    """Standard error of the difference of two means of independent runs, sqrt(s1^2 / n1 + s2^2 / n2).
 
-    >>> verdict_of(90.0, 85.0, 2.5), verdict_of(90.0, 85.0, 2.4), verdict_of(80.0, 85.0, 2.0)
-    ('matched', 'above', 'below')
+    None if a side has one run, since one run has no deviation, and if neither side varies.
+
+    >>> round(standard_error(Figure(86.78, 1.43, 10), Figure(81.66, 2.73, 10)), 2)
+    0.97
     """
-    difference = ours - theirs
-    if abs(difference) <= WITHIN * std + 1e-9:  # figures with two decimals: a rounding error decides nothing
+    if ours.std is None or theirs.std is None:
+        return None
+    return math.sqrt(ours.std**2 / ours.n + theirs.std**2 / theirs.n) or None
+
+
+def verdict_of(ours: Figure, theirs: Figure) -> Verdict | None:
+    """Whether two means differ by less than two standard errors of their difference; None without that error.
+
+    >>> verdict_of(Figure(86.78, 1.43, 10), Figure(81.66, 2.73, 10))
+    'above'
+    """
+    error = standard_error(ours, theirs)
+    if error is None:
+        return None
+    difference = ours.mean - theirs.mean
+    if abs(difference) < WITHIN * error:
         return "matched"
     return "above" if difference > 0 else "below"
 
 
 def standing_of(verdict: Verdict | None, reason: Reason | None) -> str:
-    """What can be said of a cell.
+    """Standing of a cell: one of :data:`STANDINGS`.
 
-    matched; explained, where something was executed that shows the reason; known difference, where it was read in code
-    and nobody has measured how much it makes; unexplained; unknown, where there is no standard deviation.
+    ``explained``: something was executed that shows the reason. ``known difference``: it was read in code or text, and
+    nobody has measured its effect. ``not judged``: the difference has no standard error.
     """
     if verdict is None:
-        return "unknown"
+        return "not judged"
     if verdict == "matched":
         return "matched"
     if reason is None:
@@ -147,6 +202,24 @@ def standing_of(verdict: Verdict | None, reason: Reason | None) -> str:
 def names() -> tuple[str, ...]:
     """The publications of which there are tables."""
     return tuple(_toml("sources.toml"))
+
+
+def read_as(theirs: Source, criterion: str, measure: str) -> Source:
+    """The publication with its figures taken for this measure by this criterion.
+
+    A publication that has figures of them is returned as it is. Otherwise text and figures disagree on what its one
+    table shows: the cells get both names, and reasons, which are about the main reading, are left out.
+
+    >>> tables = read_as(source("pubench2026"), "macro-f1", "accuracy")
+    >>> tables.cells[0].measure, tables.cells[0].mean, tables.reasons
+    ('accuracy', 77.37, ())
+    """
+    if any((cell.criterion, cell.measure) == (criterion, measure) for cell in theirs.cells):
+        return theirs
+    main = theirs.cells[0]
+    note = f"here they are read as {measure} by {criterion}; known reasons are about {main.measure} by {main.criterion}"
+    cells = tuple(replace(cell, criterion=criterion, measure=measure) for cell in theirs.cells)
+    return replace(theirs, cells=cells, reasons=(), note=f"{theirs.note}; {note}, and are left out")
 
 
 @cache
@@ -165,7 +238,7 @@ def source(name: str) -> Source:
         amount=next((name, facts[name]) for name in ("c", "positive_rate") if name in facts),
         prior=facts.get("prior"),
         data=facts.get("data", {}),
-        draws=facts.get("draws", False),
+        draws=facts.get("draws", 1),
     )
     return Source(
         key=name,
@@ -178,12 +251,12 @@ def source(name: str) -> Source:
         measures=tuple(facts["measures"]),
         note=facts.get("note", ""),
         protocol=protocol,
-        cells=tuple(_cells(name, facts["deviation"])),
+        cells=tuple(_cells(name, facts["deviation"], facts["seeds"])),
         reasons=tuple(_reason(given) for given in _toml("reasons.toml").get(name, ())),
     )
 
 
-def _cells(name: str, deviation: float) -> list[PublishedCell]:
+def _cells(name: str, deviation: float, seeds: int) -> list[PublishedCell]:
     with (files(__name__) / f"{name}.csv").open(encoding="utf-8") as file:
         return [
             PublishedCell(
@@ -191,6 +264,7 @@ def _cells(name: str, deviation: float) -> list[PublishedCell]:
                 mean=float(row["mean"]),
                 printed=float(row["printed"]),
                 std=deviation * float(row["printed"]),
+                n=seeds,
             )
             for row in csv.DictReader(file)
         ]

@@ -34,7 +34,7 @@ def table_of(
 
     Raises RequestError as that does.
     """
-    shown = _compared_by(named, metric, criterion, part)
+    criterion, shown, chosen = _compared_by(named, metric, criterion, part)
     grid = grid_of(named, drawn={run.run_id for _, run in named} if drawn else ())
     info = _info(metric)
     higher, percent = (info.higher_is_better, info.headline) if info else (None, False)
@@ -48,8 +48,9 @@ def table_of(
         rows=grid.rows,
         columns=grid.columns,
         oracles=grid.oracles,
+        baselines=grid.baselines,
         cells=cells,
-        notes=tuple(note for note in (*grid.notes, *of_cells, *notes) if note),
+        notes=tuple(note for note in (chosen, *grid.notes, *of_cells, *notes) if note),
         repeated=grid.repeated,
     )
 
@@ -63,7 +64,7 @@ def tested(table: MeasureTable, reference: str | None, test: Test, alpha: float)
         raise InvalidRequest(f"alpha: a number in (0, 1) is right, given {alpha!r}")
     if len(table.rows) < 2:
         raise InvalidRequest(f"two methods are needed for a test, there is {', '.join(table.rows) or 'none'}")
-    competing = [row for row in table.rows if row not in table.oracles]
+    competing = [row for row in table.rows if row not in {*table.oracles, *table.baselines}]
     against = (competing or table.rows)[0] if reference is None else reference
     if against not in table.rows:
         raise unknown("reference", against, table.rows)
@@ -80,9 +81,8 @@ def tested(table: MeasureTable, reference: str | None, test: Test, alpha: float)
             "each other; where(...) keeps one setting"
         )
     without = [f"no tests on {data}: {against} has no value there" for data in values if against not in values[data]]
-    if table.oracles:
-        apart = ", ".join(row for row in table.rows if row in table.oracles)
-        without.append(f"oracle methods are not ranked, and tested only as the reference: {apart}")
+    for kind, apart in table.apart.items():
+        without.append(f"{kind} are not ranked, and tested only as the reference: {', '.join(apart)}")
     return Significance(
         metric=table.metric,
         criterion=table.criterion,
@@ -96,8 +96,11 @@ def tested(table: MeasureTable, reference: str | None, test: Test, alpha: float)
     )
 
 
-def _compared_by(named: Sequence[NamedRun], metric: str, criterion: str | None, part: str) -> str:
-    """How epochs were chosen, in words. Raises RequestError if runs cannot be compared so."""
+def _compared_by(named: Sequence[NamedRun], metric: str, criterion: str | None, part: str) -> tuple[str, str, str]:
+    """The criterion that chose the epochs, as the title has it, and a note if it had to be picked among several.
+
+    Raises RequestError if the runs cannot be compared so.
+    """
     runs = [run for _, run in named if isinstance(run, RunResult)]
     if not runs:
         failures = [run for _, run in named if isinstance(run, FailedRun)]
@@ -110,18 +113,23 @@ def _compared_by(named: Sequence[NamedRun], metric: str, criterion: str | None, 
                 f"nothing is measured on the {part} part of these runs: no true labels are known{there}"
             )
         raise unknown(f"metric on the {part} part", metric, known)
+    chosen = ""
     if criterion is None:
         naming = Counter(run.result.selected for run in runs)
-        if len(naming) > 1:
-            counts = ", ".join(f"{name} ({counted(n, 'run')})" for name, n in naming.items())
+        everywhere = [name for name, _ in naming.most_common() if all(name in run.result.criteria for run in runs)]
+        counts = ", ".join(f"{name} ({counted(n, 'run')})" for name, n in naming.items())
+        if not everywhere:
             raise InvalidRequest(
-                f"these results are named by several criteria, {counts}; name one: criterion={min(naming)!r}"
+                f"these results are named by several criteria, {counts}, and no one of them was tracked by every run; "
+                f"name one: criterion={min(naming)!r}"
             )
-        criterion = next(iter(naming))
+        criterion = everywhere[0]
+        if len(naming) > 1:
+            chosen = f"results are named by several criteria, {counts}; all are shown by {criterion}"
     elif criterion not in (tracked := criteria_of(runs)):
         raise unknown("criterion", criterion, tracked)
     oracle = any(run.result.criteria[criterion].oracle for run in runs if criterion in run.result.criteria)
-    return f"{criterion} (oracle)" if oracle else criterion
+    return criterion, f"{criterion} (oracle)" if oracle else criterion, chosen
 
 
 def _info(metric: str) -> MetricInfo | None:

@@ -216,11 +216,11 @@ class Results(Sequence[RunResult]):
         Only runs that differ in nothing but their seed are averaged. What differs otherwise gets rows of its own
         (``nnpu [lr=0.001]``, ``nnpu [prior=0.4]``) or columns of its own (``digits [c=0.1]``).
 
-        ``criterion``: under which epoch was chosen; None means the one that names the results, which must be the same
-        for all. ``part``: where it was measured.
+        ``criterion``: under which epoch was chosen; None means the one that names the results. If several name them,
+        that of most runs which every run tracked, with a note. ``part``: where it was measured.
 
-        Raises InvalidRequest for a metric or a criterion that no run has, for results named by several criteria, for
-        a seed that is there twice, and where the data changed between runs.
+        Raises InvalidRequest for a metric or a criterion that no run has, for results named by several criteria of
+        which every run lacks one, for a seed that is there twice, and where the data changed between runs.
 
         >>> import pubench
         >>> results = pubench.compare(["upu", "nnpu"], data="digits", seeds=2, config={"epochs": 1}, tracking=False)

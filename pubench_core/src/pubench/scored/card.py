@@ -7,7 +7,7 @@ from html import escape
 
 from .card_figures import curves_svg, estimates_svg
 from .cutting import DRAWS, Cut
-from .estimates import EstimatedPrior
+from .estimates import RULE, EstimatedPrior, summary
 from .facts import CardFacts, PriorFacts
 from .measuring import Measured
 from .paired import Comparison
@@ -76,7 +76,7 @@ def page_of_priors(found: PriorFacts) -> str:
         f"{escape(found.read)}</p>",
         _warned(found.warnings),
         f'<figure class="one">{figure}<figcaption>{_FIGURE}</figcaption></figure>',
-        estimates_table(found.estimates),
+        estimates_section(found.estimates),
     ]
     return _page(f"{found.name}: class prior", iter(sections))
 
@@ -134,33 +134,50 @@ def belief_line(card: CardFacts) -> str:
 
 
 def headline(card: CardFacts) -> str:
-    """What somebody who reviews the rows above the threshold will find."""
-    cut = card.decision
-    if cut.budget is not None:
-        what = f"Review the top {cut.budget} unlabeled rows"
-        what += "" if cut.rows == cut.budget else f" (equal scores leave {cut.rows})"
-    elif cut.target is not None:
-        what = f"To find {100 * cut.target:g} % of the positives, review the {cut.rows:,} unlabeled rows "
-        what += f"above {cut.threshold:.4g}"
-    else:
-        what = f"Review the {cut.rows:,} unlabeled rows above the threshold {cut.threshold:.4g}"
+    """What somebody who reviews the rows above the threshold will find, or why nobody can say and what helps."""
+    cut, what = card.decision, _reviewed(card)
+    if card.contradictions:
+        beyond = any(one.contradicted for one in (cut, *card.budgets, *card.recalls))
+        chance = ", or nearly all of them are positive and it is chance" if cut.infeasible else ", or it is chance"
+        return (
+            f"{what}: no number of positives can be given. {card.contradictions[0]}. Labeled rows score higher than "
+            f"other positives (labels are not SCAR), or the prior is too large{'' if beyond else chance}. "
+            "Sixty rows that a person checks settle it: pubench audit."
+        )
     if cut.expected is not None and cut.expected_interval is not None:
         low, high = cut.expected_interval
         count = f"expect {low:,.0f} to {high:,.0f} positives (about {cut.expected:,.0f})"
-        return f"{what}: {count}, {found_of(cut)}."
-    if cut.contradicted:
-        return (
-            f"{what}: {found_of(cut)}. On how many positives are there, the prior and the scores contradict each other."
-        )
+        return f"{what}: {count}, {found_of(cut)}, if labels are SCAR and the prior is right."
     if cut.recall is not None:
-        return f"{what}: {found_of(cut)}. How many positives to expect there needs a prior."
+        return f"{what}: {found_of(cut)}, if labels are SCAR. How many positives to expect there needs a prior."
     return f"{what}. What to expect there needs a prior."
 
 
+def _reviewed(card: CardFacts) -> str:
+    """Which rows the headline is about, of how many, and from which ones that is known."""
+    cut, n_all = card.decision, card.rows.get("all_unlabeled", card.rows["unlabeled"])
+    if cut.budget is not None:
+        what = f"Review the top {cut.budget:,} of {n_all:,} unlabeled rows"
+        what += "" if cut.all_rows == cut.budget else f" (equal scores leave {cut.all_rows:,})"
+    elif cut.target is not None:
+        what = f"To find {100 * cut.target:g} % of the positives, review the {cut.all_rows:,} of {n_all:,} unlabeled "
+        what += f"rows above {cut.threshold:.4g}"
+    else:
+        what = f"Review the {cut.all_rows:,} of {n_all:,} unlabeled rows above the threshold {cut.threshold:.4g}"
+    if n_all == card.rows["unlabeled"]:
+        return what
+    return f"{what} (estimated from {cut.rows:,} of {card.rows['unlabeled']:,} that were held out of training)"
+
+
 def count_of(cut: Cut) -> str:
-    """How many positives to expect above a threshold; empty where the prior is not known."""
+    """How many positives to expect above a threshold; a word if there cannot be as many as the prior implies.
+
+    Empty if the prior is unknown, or contradicted by another part of the card.
+    """
+    if cut.contradicted or cut.infeasible:
+        return "contradicted" if cut.contradicted else "infeasible"
     if cut.expected_interval is None:
-        return "contradicted" if cut.contradicted else ""
+        return ""
     low, high = cut.expected_interval
     return f"{low:,.0f} to {high:,.0f}"
 
@@ -210,11 +227,13 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence
 
 
 def _reviews(card: CardFacts) -> str:
-    head = ("review", "positives to expect", "of all positives", "threshold")
+    head = ("review", "positives, if SCAR", "of all positives, if SCAR", "threshold")
     rows = [
         [
-            f"the top {cut.budget:,}" if cut.budget else f"for {100 * (cut.target or 0):g} % recall: {cut.rows:,} rows",
-            count_of(cut) or "needs a prior",
+            f"the top {cut.budget:,}"
+            if cut.budget
+            else f"for {100 * (cut.target or 0):g} % recall: {cut.all_rows:,} rows",
+            count_of(cut) or ("" if card.contradictions else "needs a prior"),
             between(cut.recall_interval, percent=True) or "needs a prior",
             f"{cut.threshold:.4g}",
         ]
@@ -225,7 +244,8 @@ def _reviews(card: CardFacts) -> str:
     how = (
         f"95 % intervals: percentiles of {DRAWS:,} draws. The share of positives above the threshold comes from the "
         "labeled rows there (Jeffreys posterior), the prior from its interval; the number of positives there "
-        "is binomial. They hold under SCAR, and if the prior is right."
+        "is binomial. They hold under SCAR, and if the prior is right. Infeasible: the prior and the labeled rows "
+        "imply more positives than there are rows. Contradicted: chance does not explain that."
     )
     return f'<h2>What a review would find</h2>{_table(head, rows, (1, 2, 3))}<p class="soft">{escape(how)}</p>'
 
@@ -277,26 +297,26 @@ def _priors(card: CardFacts) -> str:
     believed = None if card.belief.prior is None else (card.belief.prior, card.belief.interval)
     drawn = estimates_svg(card.estimates, believed, "used here")
     figure = f'<figure class="one">{drawn}<figcaption>{_FIGURE}</figcaption></figure>'
-    return f"<h2>Class prior</h2>{figure}{estimates_table(card.estimates)}"
+    return f"<h2>Class prior</h2>{figure}{estimates_section(card.estimates)}"
 
 
-def estimates_table(estimates: Sequence[EstimatedPrior]) -> str:
-    """What each estimator says."""
+def estimates_section(estimates: Sequence[EstimatedPrior]) -> str:
+    """The range of priors, each estimator's, and why some are left out."""
     if not estimates:
         return ""
-    head = ("estimator", "prior", "95 % interval", "share in U", "seconds", "note")
+    head = ("estimator", "prior", "95 % interval", "in the range", "note")
     rows = [
         [
             escape(found.name),
             "" if found.prior is None else f"{found.prior:.3f}",
             between(found.prior_interval),
-            "" if found.share is None else f"{found.share:.3f}",
-            f"{found.seconds:.1f}",
+            escape(f"no: {found.left_out}" if found.left_out else "yes"),
             escape(found.note),
         ]
         for found in estimates
     ]
-    return _table(head, rows, (1, 2, 3, 4))
+    said = f"<p>{escape(summary(estimates))}</p>"
+    return f'{said}{_table(head, rows, (1, 2))}<p class="soft">{escape(RULE)}</p>'
 
 
 def _two_models(comparison: Comparison | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -37,15 +37,24 @@ class Shares:
         """Whether rates can be recovered: β is 1, or α is known and below β."""
         return self.purity == 1 or (self.value is not None and self.value < self.purity)
 
+    @property
+    def at_value(self) -> Shares:
+        """The same with the prior in the middle of its interval, as if it were known."""
+        middle = None if self.prior is None else sum(self.prior) / 2
+        return replace(self, interval=None, prior=None if middle is None else (middle, middle))
+
 
 @dataclass(frozen=True)
 class Cut:
     """What lies above one threshold.
 
-    ``rows``: rows of U there, ``share``: of U. ``labeled``: labeled rows there, ``recall``: the share of positives
-    found, as the labeled rows say it, with ``recall_interval``. ``expected``: positives among ``rows``, with
-    ``expected_interval`` (None where the prior is not known, or ``contradicted``: by the whole interval, there would be
-    more positives than rows). ``budget``, ``target``: what the threshold was made for.
+    ``rows``: rows of U there, ``share``: of U; ``all_rows``: unlabeled rows there, of all that the card is about (equal
+    to ``rows`` unless the scores are those of a part). ``labeled``: labeled rows there, ``recall``: the share of
+    positives found, as the labeled rows say it, with ``recall_interval``. ``implied``: positives among ``all_rows`` by
+    the prior and the labeled rows, which may be more than there are rows. ``expected``, ``expected_interval``: the
+    same, at most ``all_rows``; None if the prior is unknown or nothing can be expected. ``contradicted``: at the prior
+    used, more than 95 % of the draws have more positives than rows. ``budget``, ``target``: what the threshold
+    was made for.
     """
 
     threshold: float
@@ -59,6 +68,13 @@ class Cut:
     contradicted: bool = False
     budget: int | None = None
     target: float | None = None
+    all_rows: int = 0
+    implied: float | None = None
+
+    @property
+    def infeasible(self) -> bool:
+        """Whether the prior and the labeled rows imply more positives than there are rows."""
+        return self.implied is not None and self.implied > self.all_rows * (1 + 1e-9)
 
 
 def threshold_of_budget(rows: ScoredRows, budget: int) -> float:
@@ -107,19 +123,25 @@ def cut_at(
     *,
     budget: int | None = None,
     target: float | None = None,
+    all_rows: int | None = None,
+    n_all: int | None = None,
 ) -> Cut:
     """What lies above a threshold.
 
     Intervals are percentiles of :data:`DRAWS` draws: the share of labeled rows above from its Jeffreys posterior, the
     prior uniform on its interval, the share of labeled rows from its Jeffreys posterior, too, where α follows from it
-    and the prior, and the number of positives above binomial among all of U, at most all rows above.
+    and the prior, and the number of positives above binomial among all of U, at most all rows above. ``n_all``: how
+    many unlabeled rows U is a random part of; then the share of U above is drawn from its Jeffreys posterior as well.
+    ``all_rows``: how many of them are above; by default as large a share as of U.
     """
     n_labeled, n_unlabeled = rows.n_labeled, len(rows.unlabeled)
     labeled, above = int((rows.of_labeled > threshold).sum()), int((rows.of_unlabeled > threshold).sum())
+    of_all = n_unlabeled if n_all is None else n_all
+    all_rows = round(above * of_all / n_unlabeled) if all_rows is None else all_rows
     of_unlabeled = np.full(DRAWS, above / n_unlabeled)
     drawn = rng.beta(labeled + 0.5, n_labeled - labeled + 0.5, DRAWS)
     alpha = _drawn(shares, n_labeled, len(rows.scores), rng)
-    recall = expected = None
+    recall = implied = expected = None
     recalls = counts = None
     contradicted = False
     if shares.identified:
@@ -127,11 +149,14 @@ def cut_at(
         recall = float(_unit(recall_of(point, of_unlabeled[:1], shares.value or 0.0, shares.purity))[0])
         recalls = _unit(_recalls(drawn, of_unlabeled, alpha, shares))
         if shares.value is not None:
-            drawn_counts = rng.binomial(n_unlabeled, alpha * recalls).astype(np.float64)
-            contradicted = float(np.percentile(drawn_counts, 50 * (1 - _LEVEL))) > above
-            if not contradicted:
-                expected = min(shares.value * recall * n_unlabeled, float(above))
-                counts = np.minimum(drawn_counts, above)
+            eta = rng.beta(above + 0.5, n_unlabeled - above + 0.5, DRAWS) if of_all > n_unlabeled else of_unlabeled
+            scale = all_rows / (of_all * eta) if above else np.zeros(DRAWS)
+            counts = np.minimum(rng.binomial(of_all, alpha * recalls) * scale, all_rows)
+            at_value = _drawn(shares.at_value, n_labeled, len(rows.scores), rng)
+            least = rng.binomial(of_all, at_value * _unit(_recalls(drawn, of_unlabeled, at_value, shares))) * scale
+            contradicted = float((least > all_rows).mean()) > _LEVEL
+            implied = shares.value * recall * all_rows * n_unlabeled / above if above else 0.0
+            expected = min(implied, float(all_rows))
     return Cut(
         threshold=threshold,
         rows=above,
@@ -144,20 +169,26 @@ def cut_at(
         contradicted=contradicted,
         budget=budget,
         target=target,
+        all_rows=all_rows,
+        implied=implied,
     )
 
 
 @dataclass(frozen=True)
 class Cuts:
-    """Thresholds of one table, each with a stream of its own."""
+    """Thresholds of one table, each with a stream of its own.
+
+    ``n_all``: how many unlabeled rows there are, if U is a random part of them; budgets and counts are of all.
+    """
 
     rows: ScoredRows
     shares: Shares
     seed: int
+    n_all: int | None = None
 
     def _at(self, threshold: float, **made_for: Any) -> Cut:
         rng = stream(self.seed, "evaluation cut")
-        return cut_at(self.rows, threshold, self.shares, rng, **made_for)
+        return cut_at(self.rows, threshold, self.shares, rng, n_all=self.n_all, **made_for)
 
     def chosen(self, threshold: float | None, budget: int | None, recall: float | None) -> Cut:
         """The cut that was asked for. Raises RequestError for more than one, or for one that cannot be."""
@@ -178,14 +209,29 @@ class Cuts:
         return self._at(float(value))
 
     def _budget(self, budget: int) -> Cut:
-        n = len(self.rows.unlabeled)
+        n = self.n_all or len(self.rows.unlabeled)
         if not 1 <= budget <= n:
             raise RequestError(
                 f"budget={shown(budget)}: between 1 and {n} rows, which are all unlabeled ones",
                 field="budget",
                 value=budget,
             )
-        return self._at(threshold_of_budget(self.rows, budget), budget=int(budget))
+        if not (of_part := self._of_part(budget)):
+            n_part = len(self.rows.unlabeled)
+            raise RequestError(
+                f"budget={budget} of {n} unlabeled rows is less than one of the {n_part} with a score; give at least "
+                f"{n // (2 * n_part) + 1}",
+                field="budget",
+                value=budget,
+            )
+        threshold = threshold_of_budget(self.rows, of_part)
+        torn = int((self.rows.of_unlabeled > threshold).sum()) < of_part  # by equal scores
+        return self._at(threshold, budget=int(budget), all_rows=None if torn else int(budget))
+
+    def _of_part(self, budget: int) -> int:
+        """The share of all rows that a budget is, in rows of U."""
+        n_part = len(self.rows.unlabeled)
+        return budget if self.n_all is None else round(budget * n_part / self.n_all)
 
     def _recall(self, target: float) -> Cut:
         if not 0 < target <= 1:
@@ -199,7 +245,8 @@ class Cuts:
     def budgets(self, asked_for: int | None) -> tuple[Cut, ...]:
         """What lies above the usual budgets, and the one that was asked for."""
         wanted = sorted({*BUDGETS, *([asked_for] if asked_for else [])})
-        cuts = [self._budget(budget) for budget in wanted if budget <= len(self.rows.unlabeled)]
+        n = self.n_all or len(self.rows.unlabeled)
+        cuts = [self._budget(budget) for budget in wanted if budget <= n and self._of_part(budget)]
         return tuple(cut for cut in cuts if cut.rows)
 
     def recalls(self, asked_for: float | None) -> tuple[Cut, ...]:

@@ -20,16 +20,24 @@ from pubench_core.results import plain_data
 
 from .rows import ScoredRows
 
-#: Estimators are said to disagree where their shares lie further apart than this.
+#: Estimators are said to disagree if their priors lie further apart than this; one that errs more is left out.
 APART = 0.1
+#: Which estimates are part of the range of priors.
+RULE = (
+    f"In the range: estimators that are off by at most {APART:g} on average on known shares and warn of nothing. "
+    "Labels that prefer some positives (not SCAR) bias all of them; sixty checked rows need no SCAR (pubench audit)."
+)
+#: Why an estimator without an estimate is left out.
+NONE = "no estimate"
 
 
 @dataclass(frozen=True)
 class EstimatedPrior:
-    """What one estimator says.
+    """Estimate of one estimator.
 
     ``share``: of positives in U (α); ``interval``: of the share. ``prior``, ``prior_interval``: what that means for π
-    of the population. ``undefined``: why there is no estimate.
+    of the population. ``undefined``: why there is no estimate. ``left_out``: why the estimate is not part of the range
+    of priors; empty if it is.
     """
 
     key: str
@@ -39,6 +47,7 @@ class EstimatedPrior:
     interval: tuple[float, float] | None = None
     prior_interval: tuple[float, float] | None = None
     undefined: str = ""
+    left_out: str = ""
     warnings: tuple[str, ...] = ()
     seconds: float = 0.0
     diagnostics: dict[str, Any] = field(default_factory=dict)
@@ -49,15 +58,17 @@ class EstimatedPrior:
         return self.undefined or "; ".join(self.warnings)
 
 
-def infos_of(inputs: str, keys: Sequence[str] | None) -> list[PriorInfo]:
+def infos_of(inputs: str, keys: Sequence[str] | None, *, thorough: bool = False) -> list[PriorInfo]:
     """The installed estimators that read ``inputs`` (scores, features or ``any``), or those that are named.
+
+    ``thorough``: whether the slow ones are among them.
 
     Raises RequestError for a key that is not installed, or that reads something else.
     """
     known = {info.key: info for info in registry().infos(PriorInfo)}
     fitting = [info for info in known.values() if inputs in ("any", info.inputs)]
     if keys is None:
-        return fitting
+        return [info for info in fitting if thorough or not info.slow]
     found = []
     for key in keys:
         if key not in known:
@@ -84,10 +95,10 @@ def asked(
     except (PubenchError, Undefined, ValueError, ArithmeticError) as error:
         reason = str(error) if isinstance(error, (PubenchError, Undefined)) else said_by(error)
         reason = reason.removeprefix(f"prior estimated:{info.key}: ").removesuffix("; give a number (prior=0.4)")
-        return EstimatedPrior(info.key, info.name, undefined=reason, seconds=_since(started))
+        return EstimatedPrior(info.key, info.name, undefined=reason, left_out=NONE, seconds=_since(started))
     if not math.isfinite(found.share):
         reason = f"it returned {found.share}"
-        return EstimatedPrior(info.key, info.name, undefined=reason, seconds=_since(started))
+        return EstimatedPrior(info.key, info.name, undefined=reason, left_out=NONE, seconds=_since(started))
     interval = None if found.interval is None else (float(found.interval[0]), float(found.interval[1]))
     return EstimatedPrior(
         info.key,
@@ -96,10 +107,20 @@ def asked(
         prior=rows.prior_of(float(found.share)),
         interval=interval,
         prior_interval=None if interval is None else (rows.prior_of(interval[0]), rows.prior_of(interval[1])),
+        left_out=_why_left_out(info, _warnings_in(found)),
         warnings=_warnings_in(found),
         seconds=_since(started),
         diagnostics=plain_data(found.diagnostics),
     )
+
+
+def _why_left_out(info: PriorInfo, warnings: Sequence[str]) -> str:
+    """Why an estimate is not part of the range: a measured error above :data:`APART`, no measured one, or a warning."""
+    if info.error is None:
+        return "its error on known shares is not measured"
+    if info.error > APART:
+        return f"off by {info.error:.2f} on average on known shares"
+    return "it warns" if warnings else ""
 
 
 def _warnings_in(found: PriorEstimate) -> tuple[str, ...]:
@@ -119,17 +140,39 @@ def _since(started: float) -> float:
     return round(time.perf_counter() - started, 4)
 
 
+def counted(estimates: Sequence[EstimatedPrior]) -> list[EstimatedPrior]:
+    """Those that are part of the range of priors."""
+    return [found for found in estimates if not found.left_out]
+
+
+def range_of(estimates: Sequence[EstimatedPrior]) -> tuple[float, float] | None:
+    """π from the lowest to the highest end of the intervals of the counted estimators; None if there is none."""
+    ends = [end for one in counted(estimates) for end in (one.prior, *(one.prior_interval or ())) if end is not None]
+    return (min(ends), max(ends)) if ends else None
+
+
+def summary(estimates: Sequence[EstimatedPrior]) -> str:
+    """The range of priors, by which estimators, and what it assumes."""
+    taken, ends = counted(estimates), range_of(estimates)
+    if ends is None:
+        return "no range of class priors: every estimator is left out; sixty checked rows give one (pubench audit)"
+    points = sorted(found.prior for found in taken if found.prior is not None)
+    names, several = ", ".join(found.key for found in taken), points[0] != points[-1]
+    estimated = f"{points[0]:.3f}{f' to {points[-1]:.3f}' if several else ''}"
+    return f"class prior {ends[0]:.3f} to {ends[1]:.3f}, if labels are SCAR (95 % by {names}; estimated {estimated})"
+
+
 def disagreement(estimates: Sequence[EstimatedPrior]) -> str:
-    """A line where the estimators' shares are further apart than :data:`APART`; empty where they are not."""
-    shares = [(found.share, found.key) for found in estimates if found.share is not None]
-    if len(shares) < 2:
+    """A line if the counted estimators' priors are further apart than :data:`APART`; else empty."""
+    priors = [(found.prior, found.key) for found in counted(estimates) if found.prior is not None]
+    if len(priors) < 2:
         return ""
-    (low, lowest), (high, highest) = min(shares), max(shares)
+    (low, lowest), (high, highest) = min(priors), max(priors)
     if high - low <= APART:
         return ""
     return (
-        f"the estimators disagree: the share of positives among the unlabeled rows is {low:.3g} by {lowest} and "
-        f"{high:.3g} by {highest}; none of them can be checked without true labels, sixty audited rows can"
+        f"the estimators disagree: the prior is {low:.3g} by {lowest} and {high:.3g} by {highest}; without true labels "
+        "none of them can be checked, by sixty audited rows they can"
     )
 
 

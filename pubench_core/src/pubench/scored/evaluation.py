@@ -5,10 +5,11 @@ Measures come from the installed metrics, class priors from the installed estima
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from pubench_core.errors import RequestError, shown
 from pubench_core.plugins.info import PriorInfo
 from pubench_core.results import plain_data
 from pubench_core.specs import is_one_sample
@@ -16,13 +17,13 @@ from pubench_core.specs import is_one_sample
 from ..labels import refuse_other_rows
 from ..words import in_words
 from .beliefs import Belief, belief_in, shares_of, wanted_estimator
-from .card import framed, page_of
+from .card import framed, headline, page_of
 from .cutting import Cut, Cuts
 from .estimates import EstimatedPrior, asked, disagreement, infos_of
 from .facts import CardFacts
 from .measuring import Curve, Measured, curves_of, installed_metrics, knowledge_of, measured
 from .paired import Comparison, compared, other_model
-from .resampling import Resampling, resamples_for
+from .resampling import MOST_RESAMPLES, Resampling, resamples_for
 from .rows import ScoredRows, scored_rows
 
 #: Details of measures that are under ``curves`` and ``band``.
@@ -35,13 +36,20 @@ FEW = 30
 class Evaluation(CardFacts):
     """A report card. ``rows``: counts; ``measures`` by key; ``curves``: raw and recovered, those that there are.
 
-    ``decision``: what lies above the threshold; ``budgets``, ``recalls``: what would lie above others. ``warnings``:
-    what a reader must know, in words. ``notes``: what every number here assumes.
+    ``decision``: what lies above the threshold; ``budgets``, ``recalls``: what would lie above others.
+    ``contradictions``: in words, which parts cannot be if the prior is right and labels are SCAR; if there is one, no
+    cut has an ``expected`` number of positives. ``warnings``: what a reader must know, in words. ``notes``: what every
+    number here assumes.
     """
 
     def __getitem__(self, key: str) -> float | None:
         """The value of a measure; None where it is undefined. Raises KeyError for one that was not measured."""
         return self.measures[key].value
+
+    @property
+    def headline(self) -> str:
+        """What to expect of the decision, in a sentence or, if nothing can be expected, why and what helps."""
+        return headline(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON holds it."""
@@ -50,6 +58,8 @@ class Evaluation(CardFacts):
         }
         return {
             "name": self.name,
+            "headline": self.headline,
+            "contradictions": list(self.contradictions),
             "rows": dict(self.rows),
             "scheme": self.scheme,
             "purity": self.purity,
@@ -108,6 +118,7 @@ def evaluate(
     names: tuple[str, str] = ("scores", "the other scores"),
     pos_label: Any = None,
     resamples: int | None = None,
+    n_unlabeled: int | None = None,
     seed: int = 0,
 ) -> Evaluation:
     """A report card of scores, from labeled positives and unlabeled rows alone.
@@ -122,8 +133,9 @@ def evaluate(
     unlabeled rows, or where that finds the share ``recall`` of the positives: at most one of the three.
     ``compare``: (n,) scores of another model for the same rows. ``estimators``: keys of prior estimators to ask;
     by default all that read scores. ``names``: what the two models are called. ``resamples``: of the paired
-    comparison and of the intervals of PA and PAUC; by default 1000 for at most 2,000 rows, 400 for 20,000, 100 for
-    100,000 and none beyond.
+    comparison and of the intervals of PA and PAUC, at most 100,000; by default 1000 for at most 2,000 rows, 400 for
+    20,000, 100 for 100,000 and none beyond. ``n_unlabeled``: how many unlabeled rows there are in all, if those with a
+    score are a random part of them (held out of training, say); budgets and numbers of positives are then of all.
 
     Raises InvalidRequest (a ValueError) for what contradicts itself.
 
@@ -141,12 +153,29 @@ def evaluate(
         first = _asked([info for info in infos if info.key == wanted], rows, seed)
         belief = belief_in(prior, rows, first)
         refuse_other_rows(scores, compare, ("scores", "compare"))
-        cuts = Cuts(rows, shares_of(belief, rows), seed)
+        _check_counts(rows, resamples, n_unlabeled)
+        cuts = Cuts(rows, shares_of(belief, rows), seed, n_unlabeled)
         decision = cuts.chosen(threshold, budget, recall)
         other = None if compare is None else other_model(rows, compare)  # nothing slow before all is known to be right
         rest = _asked([info for info in infos if info.key != wanted], rows, seed)
         drawn = Resampling(resamples_for(len(rows.scores)) if resamples is None else resamples, seed)
         return _card(names, rows, (*first, *rest), belief, decision, cuts, other, drawn, given=threshold is not None)
+
+
+def _check_counts(rows: ScoredRows, resamples: int | None, n_unlabeled: int | None) -> None:
+    """Raises RequestError for more resamples than anybody waits for, or fewer unlabeled rows than have a score."""
+    if resamples is not None and not 0 <= resamples <= MOST_RESAMPLES:
+        raise RequestError(
+            f"resamples={shown(resamples)}: must be between 0 and {MOST_RESAMPLES:,}",
+            field="resamples",
+            value=resamples,
+        )
+    if n_unlabeled is not None and n_unlabeled < len(rows.unlabeled):
+        raise RequestError(
+            f"n_unlabeled={shown(n_unlabeled)}: must be at least {len(rows.unlabeled)}, which have a score",
+            field="n_unlabeled",
+            value=n_unlabeled,
+        )
 
 
 def _card(
@@ -166,22 +195,29 @@ def _card(
     measures = measured(rows, known, metrics, drawn)
     curves, band = curves_of(rows, measures)
     comparison = None if other is None else compared(names, rows, other, known, metrics, cuts, decision, drawn)
+    budgets, recalls = cuts.budgets(decision.budget), cuts.recalls(decision.target)
+    contradictions = tuple(_contradictions(decision, (*budgets, *recalls), measures))
+    if contradictions:
+        decision, *others = (replace(c, expected=None, expected_interval=None) for c in (decision, *budgets, *recalls))
+        budgets, recalls = tuple(others[: len(budgets)]), tuple(others[len(budgets) :])
+    counts = {"rows": len(rows.scores), "labeled": rows.n_labeled, "unlabeled": len(rows.unlabeled)}
     return Evaluation(
         name=names[0],
-        rows={"rows": len(rows.scores), "labeled": rows.n_labeled, "unlabeled": len(rows.unlabeled)},
+        rows=counts if cuts.n_all is None else {**counts, "all_unlabeled": cuts.n_all},
         scheme=rows.scheme,
         purity=rows.purity,
         belief=belief,
         estimates=estimates,
         measures=measures,
         decision=decision,
-        budgets=cuts.budgets(decision.budget),
-        recalls=cuts.recalls(decision.target),
+        budgets=budgets,
+        recalls=recalls,
         curves=curves,
         band=band,
         comparison=comparison,
-        warnings=tuple(_warnings(rows, belief, estimates, decision, comparison, given=given)),
-        notes=tuple(_notes(rows, belief)),
+        contradictions=contradictions,
+        warnings=tuple(_warnings(rows, belief, estimates, decision, comparison, contradictions, given=given)),
+        notes=tuple(_notes(rows, belief, cuts.n_all)),
     )
 
 
@@ -204,10 +240,11 @@ def _warnings(
     estimates: Sequence[EstimatedPrior],
     decision: Cut,
     comparison: Comparison | None,
+    contradictions: Sequence[str],
     *,
     given: bool,
 ) -> list[str]:
-    said = []
+    said = list(contradictions[1:])  # the headline has the first
     if rows.scores.min() == rows.scores.max():
         said.append("every row has the same score: nothing is ranked")
     elif decision.rows in (0, len(rows.unlabeled)):
@@ -222,11 +259,10 @@ def _warnings(
             f"the share of positives among the unlabeled rows ({belief.share:.3g}) is not below that among the labeled "
             f"ones ({rows.purity:.3g}): nothing can be recovered"
         )
-    if decision.contradicted:
+    if rows.truth is not None and rows.purity == 1 and (wrong := int((rows.labeled & ~rows.truth).sum())):
         said.append(
-            "the prior and the scores contradict each other: by both, more positives would be among the "
-            f"{decision.rows} unlabeled rows above the threshold than there are rows; the prior is too large, "
-            "or labeled rows score higher than other positives (no SCAR, or a model that was trained on them)"
+            f"{wrong} of {rows.n_labeled} labeled rows are negative by the true labels, and purity=1 says that "
+            f"all are positive; give purity={1 - wrong / rows.n_labeled:.3g}, or check the two columns"
         )
     if line := disagreement(estimates):
         said.append(line)
@@ -235,13 +271,36 @@ def _warnings(
     return said
 
 
-def _notes(rows: ScoredRows, belief: Belief) -> list[str]:
+def _contradictions(decision: Cut, others: Sequence[Cut], measures: Mapping[str, Measured]) -> list[str]:
+    """What cannot be if the prior is right and labeled rows are a random draw of all positives."""
+    said, both = [], "The prior and the labeled rows imply"
+    if decision.infeasible:
+        chance = ", more than chance explains" if decision.contradicted else ""
+        said.append(f"{both} {decision.implied:,.0f} positives among these {decision.all_rows:,} rows{chance}")
+    for cut in others:
+        if cut.contradicted and cut.all_rows != decision.all_rows:
+            said.append(
+                f"{both} {cut.implied:,.0f} positives among the top {cut.all_rows:,} rows, more than chance explains"
+            )
+    if infeasible := [found.name for found in measures.values() if found.infeasible]:
+        said.append(f"What is recovered cannot be: {', '.join(infeasible)} outside of [0, 1]")
+    return said
+
+
+def _notes(rows: ScoredRows, belief: Belief, n_all: int | None) -> list[str]:
     which = "labeled and unlabeled rows together are" if is_one_sample(rows.scheme) else "the unlabeled rows are"
     said = [
         "the scores are of a model that was not trained on these rows: on its own training rows "
         "every number here is too good",
         f"{which} a random draw from the population ({rows.scheme})",
+        "labeled rows are a random draw of all positives (SCAR): all measures that say so, every estimate of the "
+        "prior, every share of the positives and every number of positives to expect",
     ]
+    if n_all is not None:
+        said.append(
+            f"the {len(rows.unlabeled):,} unlabeled rows here are a random part of all {n_all:,}, and the others are "
+            "ranked as well as they are; a model's own training rows may not be"
+        )
     if rows.purity == 1:
         said.append("every labeled row is truly positive (purity 1)")
     if belief.prior is None:

@@ -29,6 +29,7 @@ class CardFacts:
     curves: Mapping[str, Curve] = field(default_factory=dict)
     band: Mapping[str, tuple[float, ...]] | None = None
     comparison: Comparison | None = None
+    contradictions: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -44,5 +45,6 @@ class PriorFacts:
     purity: float
     read: str
     estimates: tuple[EstimatedPrior, ...]
+    interval: tuple[float, float] | None = None
     true: float | None = None
     warnings: tuple[str, ...] = ()

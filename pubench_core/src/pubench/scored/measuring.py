@@ -47,6 +47,11 @@ class Measured:
         """The value; None where it is undefined."""
         return self.measure.value
 
+    @property
+    def infeasible(self) -> bool:
+        """Whether the metric says that its value cannot be: prior, purity or SCAR are wrong, or rows are few."""
+        return any(line.startswith("infeasible") for line in self.measure.warnings)
+
 
 @dataclass(frozen=True)
 class Curve:

@@ -17,7 +17,7 @@ from ..labels import refuse_other_rows
 from ..tables import frame_of
 from ..words import in_words
 from .card import framed, page_of_priors
-from .estimates import EstimatedPrior, asked, disagreement, infos_of
+from .estimates import EstimatedPrior, asked, disagreement, infos_of, range_of, summary
 from .facts import PriorFacts
 from .rows import BoolArray, FloatArray, ScoredRows, scored_rows
 
@@ -27,18 +27,25 @@ FOLDS = 5
 
 @dataclass(frozen=True)
 class PriorEstimates(PriorFacts):
-    """What the estimators say of one table. ``read``: what they were given, in words; ``true``: π, where it is known.
+    """Estimates of the class prior of one table. ``read``: what the estimators were given, in words.
 
-    ``warnings``: where they disagree.
+    ``interval``: π from the lowest to the highest end of the 95 % intervals of the counted estimators; None if none is
+    counted. An estimator is counted if its mean absolute error on known shares is at most .1 and it warns of nothing;
+    ``left_out`` of an estimate says why one is not. ``true``: π, if it is known. ``warnings``: where they disagree.
     """
 
     def __getitem__(self, key: str) -> EstimatedPrior:
         """What one estimator says. Raises KeyError for one that was not asked."""
         return {found.key: found for found in self.estimates}[key]
 
+    @property
+    def summary(self) -> str:
+        """The range of priors, by which estimators, and what it assumes, in a sentence."""
+        return summary(self.estimates)
+
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON holds it."""
-        return dict(plain_data(asdict(self)))
+        return {"summary": self.summary, **plain_data(asdict(self))}
 
     def html(self) -> str:
         """A page of its own, with a figure."""
@@ -48,8 +55,7 @@ class PriorEstimates(PriorFacts):
         return framed(self.html())
 
     def __repr__(self) -> str:
-        said = [f"{found.key} {found.prior:.3f}" for found in self.estimates if found.prior is not None]
-        return f"<class prior of {self.name}: {', '.join(said) or 'no estimate'}>"
+        return f"<class prior of {self.name}: {self.summary}>"
 
 
 def estimate_prior(
@@ -57,6 +63,7 @@ def estimate_prior(
     labeled: Any,
     *,
     estimators: Sequence[str] | None = None,
+    thorough: bool = False,
     scheme: str = "one-sample",
     purity: float = 1.0,
     truth: Any = None,
@@ -65,13 +72,13 @@ def estimate_prior(
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> PriorEstimates:
-    """The class prior of a table of labeled positives and unlabeled rows, by every installed estimator.
+    """The class prior of a table of labeled positives and unlabeled rows, by the installed estimators.
 
     ``x``: (n, d) features, as an array or a frame of numbers, or (n,) scores of a model that was not trained on these
     rows. Estimators that read scores are given, of features, the held-out probabilities of a logistic regression of
     labeled against unlabeled rows, in five folds that keep equal rows together. ``labeled``, ``scheme``, ``purity``,
-    ``truth``: as :func:`pubench.evaluate` has them. ``estimators``: their keys; by default all that can read ``x``
-    (minutes, where km1 and km2 are among them). ``progress``: called with a line before each is asked.
+    ``truth``: as :func:`pubench.evaluate` has them. ``estimators``: their keys; by default all fast ones that can read
+    ``x``, with ``thorough`` the slow ones (km1, km2: minutes) as well. ``progress``: called with a line before each.
 
     Raises InvalidRequest (a ValueError).
 
@@ -88,9 +95,9 @@ def estimate_prior(
         is_scores = values.ndim == 1
         scores = values if is_scores else np.zeros(len(values))
         rows = scored_rows(scores, labeled, truth=truth, scheme=scheme, purity=purity, pos_label=pos_label)
-        infos = infos_of("scores" if is_scores else "any", estimators)
+        infos = infos_of("scores" if is_scores else "any", estimators, thorough=thorough)
         features = None if is_scores else _features(values)
-        found = tuple(_answers(infos, rows, features, seed, progress))
+        found = tuple(_answers(infos, rows, features, seed, progress or _silent))
         said = disagreement(found)
         return PriorEstimates(
             name=name,
@@ -100,9 +107,14 @@ def estimate_prior(
             purity=rows.purity,
             read="the scores as they are" if is_scores else "features, and a logistic regression's held-out scores",
             estimates=found,
+            interval=range_of(found),
             true=_true(rows),
             warnings=(said,) if said else (),
         )
+
+
+def _silent(_: str) -> None:
+    pass
 
 
 def _answers(
@@ -110,18 +122,18 @@ def _answers(
     rows: ScoredRows,
     features: FloatArray | None,
     seed: int,
-    progress: Callable[[str], None] | None,
+    say: Callable[[str], None],
 ) -> list[EstimatedPrior]:
     scores: npt.NDArray[np.float64] | None = rows.scores if features is None else None
     found = []
     for number, info in enumerate(infos, 1):
-        if progress is not None:
-            progress(f"asking {info.key} ({number} of {len(infos)})")
         if info.inputs == "scores" and scores is None:
             assert features is not None
+            say(f"scoring the rows by logistic regression in {FOLDS} folds")
             scores = held_out_scores(features, rows.labeled, seed)
         read = scores if info.inputs == "scores" else features
         assert read is not None
+        say(f"estimating by {info.key} ({number} of {len(infos)})")
         found.append(asked(info, read[rows.labeled], read[rows.unlabeled], rows, seed))
     return found
 

@@ -17,6 +17,8 @@ from .rows import FloatArray, IntArray, ScoredRows
 COMPARED = ("pauc", "pa", "pulp", "lee-liu", "pseudo-f", "pu-ap")
 #: So many rows at most -> resamples: one of PULP takes time that grows with the rows.
 RESAMPLES = ((2_000, 1000), (20_000, 400), (100_000, 100))
+#: The most resamples that can be asked for.
+MOST_RESAMPLES = 100_000
 _LEVEL = 0.95
 
 

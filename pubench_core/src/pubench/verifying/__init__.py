@@ -64,6 +64,8 @@ def verify(
     ``data_root``: folder of data files, by default ``PUBENCH_DATA``, else that in the
     user's cache, never one that a record names. ``progress``: called with a line about each thing worth saying.
 
+    A run whose data are not here is no problem: it is in ``unchecked``, with what is missing.
+
     Raises InvalidRequest (a ValueError) for a folder without records, or numbers out of bounds.
 
     >>> import pubench
@@ -96,7 +98,7 @@ def verify(
             readable.append((record.result.run_id, path))
             tested.append(None if wrong else Scored.of(record.result))
     bad = {problem.of for problem in problems}
-    sound = [path for run_id, path in readable if run_id not in bad]
+    sound = [path for run_id, path in readable if run_id not in bad | look.missing.keys()]
     drawn = random.SystemRandom() if seed is None else random.Random(seed)  # nobody can foresee the first
     again = []
     for path in drawn.sample(sound, min(rerun, len(sound))):
@@ -115,7 +117,8 @@ def verify(
         if chance < SIGNIFICANT:
             problems.append(Problem(place.name, f"{words}: that is no rounding"))
     if rerun and not sound:
-        notes.append("no run is carried out again: every record has a problem already")
+        why = "data are not here" if look.missing.keys() - bad else "every record has a problem already"
+        notes.append(f"no run is carried out again: {why}")
     return Verification(
         folder=place,
         records=len(readable),
@@ -124,6 +127,7 @@ def verify(
         problems=tuple(problems),
         notes=tuple(notes),
         again=tuple(again),
+        unchecked=look.missing,
         fresh=tuple(one for one in tried if isinstance(one, Fresh)),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,7 +43,8 @@ class Again:
 @dataclass(frozen=True)
 class Verification:
     """``records``: how many were looked at; ``without_scores``: of them, those whose measures could not be derived
-    again; ``checksums``: how many files were compared with a list of checksums; ``fresh``: methods that were tried on
+    again; ``checksums``: how many files were compared with a list of checksums; ``unchecked``: run id -> data that are
+    not here, so that its rows were not compared and it was not carried out again; ``fresh``: methods that were tried on
     problems that nobody could know.
     """
 
@@ -53,6 +55,7 @@ class Verification:
     problems: tuple[Problem, ...]
     notes: tuple[str, ...]
     again: tuple[Again, ...]
+    unchecked: Mapping[str, str]
     fresh: tuple[Fresh, ...] = ()
 
     @property
@@ -62,7 +65,7 @@ class Verification:
 
     @property
     def ok(self) -> bool:
-        """Whether no problem was found."""
+        """Whether no problem was found in what was checked."""
         return not self.problems
 
     def to_dict(self) -> dict[str, Any]:

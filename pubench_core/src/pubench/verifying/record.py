@@ -29,7 +29,7 @@ class Look:
     there is a list.
 
     ``derived``: of how many records the measures were derived again so far; ``notes``: what a reader must know beside
-    the problems, each once.
+    the problems, each once; ``missing``: run id -> data of it that are not here, so that it is not checked as a whole.
     """
 
     data_root: Path
@@ -37,6 +37,7 @@ class Look:
     say: Callable[[str], None]
     derived: int = 0
     notes: dict[str, None] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
     _digests: Digests = field(default_factory=Digests)
     _draws: Draws = field(default_factory=Draws)
     _own_functions: set[frozenset[str]] = field(default_factory=set)
@@ -60,13 +61,16 @@ class Look:
             self._refuse_replaced(plan)
         except (RequestError, PluginError) as error:
             own = result.spec.data.own
-            gone = own is not None and not isfile(own.path)
-            remedy = "; a table of one's own is looked for from the current folder" if gone else ""
-            yield f"its spec does not resolve here: {error}{remedy}"
+            if own is not None and not isfile(own.path):
+                self.missing[result.run_id] = f"{own.path} is not here (a relative path counts from the current folder)"
+            else:
+                yield f"its spec does not resolve here: {error}"
             return
         if plan.run_id != result.run_id:
             yield f"its spec is that of run {plan.run_id}"
         digest = self._digests.of(plan, self.say, self._note)
+        if digest is None:
+            self.missing[result.run_id] = f"data set {plan.data.info.key} is not here"
         changed = list(other_code(plan, result, digest))
         yield from changed
         yield from granted(plan, result)

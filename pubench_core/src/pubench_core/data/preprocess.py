@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -72,6 +72,10 @@ class Preprocessing:
         deviation[deviation == 0] = 1.0
         scale = (mean.reshape(x.shape[1:]), deviation.reshape(x.shape[1:])) if standardize else (None, None)
         return cls(kind, fill if may_miss else None, *scale)
+
+    def keeping_gaps(self) -> Preprocessing:
+        """The same, with missing values left as NaN."""
+        return replace(self, fill=None)
 
     def apply(self, x: npt.NDArray[Any], *, in_place: bool = False) -> npt.NDArray[Any]:
         """(n, *shape) from rows after :func:`row_wise`; the same array where nothing is to be done, else float32.

@@ -35,9 +35,12 @@ def open_data(plan: Plan, root: DataRoot) -> OpenedData:
     """The arrays of a plan as a binary problem. Raises RequestError for files that are missing or damaged."""
     table, spec = plan.data.table, plan.spec
     if table is not None:
-        for note in table.notes:
+        notes = table.notes
+        if plan.method.takes_gaps and np.isnan(table.x).any():
+            notes = (*notes, f"but {plan.method.info.key} takes missing numbers as missing")
+        for note in notes:
             root.say(note)
-        return OpenedData(_dataset_of(spec, table), columns=table.columns, notes=table.notes, ids=table.ids)
+        return OpenedData(_dataset_of(spec, table), columns=table.columns, notes=notes, ids=table.ids)
     assert plan.data.source is not None
     opened = open_dataset(plan.data.source, root, preprocess=spec.data.preprocess)
     data = binarize(plan.data.info, opened.data, spec.data)
@@ -73,11 +76,14 @@ def build_problem(
     split, truth, preprocessing = draw_split(plan, opened, root)
     # A copy in the split's random order: what a method holds has neither the order of the file nor the test rows.
     pool = data.x[np.concatenate([split.train.rows, split.validation.rows])]
-    pool = preprocessing.apply(pool, in_place=True)
+    takes_gaps = plan.method.takes_gaps
+    filled = preprocessing.apply(pool, in_place=not takes_gaps)  # estimators of the prior take no gaps
+    preprocessing = preprocessing.keeping_gaps() if takes_gaps else preprocessing
+    pool = preprocessing.apply(pool) if takes_gaps else filled
     test = preprocessing.apply(_gathered(data.x if data.x_test is None else data.x_test, split.test_rows))
     prior_true = true_prior(spec, split, truth.train)
     scorer = plan.backbone.builder(data) if spec.prior_scorer == "backbone" else spec.prior_scorer
-    prior, estimate = _prior(plan, split, pool, prior_true, scorer, root.cache / "estimates")
+    prior, estimate = _prior(plan, split, filled, prior_true, scorer, root.cache / "estimates")
     calibration = calibration_of(plan)
     return Problem(
         opened=opened,
@@ -176,7 +182,7 @@ def _prior(
         scorer=scorer,
         kept=Kept(cache, _code_of(plan.estimator, plan)) if plan.estimator is not None else None,
     )
-    if "prior" in plan.method.requires and found[0] is not None:
+    if "prior" in plan.method.granted and found[0] is not None:
         _refuse_contradiction(plan, found[0], split)
     return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -61,9 +61,10 @@ class Evaluator:
         method = self.method
 
         def every_output(x: Tensor) -> dict[str, Tensor]:
-            found = {f"score {name}": scorer(x) for name, scorer in scorers.items()}
+            found = {f"score {name}": self._checked(scorer(x), len(x), scorer) for name, scorer in scorers.items()}
             if auxiliary:
-                found |= {f"auxiliary {name}": values for name, values in method.auxiliary_scores(x).items()}
+                more = method.auxiliary_scores(x).items()
+                found |= {f"auxiliary {name}": self._checked(v, len(x), method.auxiliary_scores) for name, v in more}
             return found
 
         order = self._order(len(rows), in_order=in_order).to(rows.device)
@@ -71,22 +72,29 @@ class Evaluator:
             shown = score_outputs(every_output, features, rows[order])
         found: dict[str, dict[str, FloatArray]] = {"score": {}, "auxiliary": {}}
         for name, values in shown.items():
-            if type(values) not in KINDS:
-                raise PluginError(
-                    f"{type(method).__name__} returned scores as {type(values).__name__}; a torch.Tensor is right"
-                )
-            if values.shape != (len(rows),):
-                raise PluginError(
-                    f"{type(method).__name__} returned scores of shape {tuple(values.shape)} for {len(rows)} rows; "
-                    f"({len(rows)},) is right"
-                )
             kind, _, own = name.partition(" ")
             found[kind][own] = torch.empty_like(values).index_copy_(0, order, values).double().cpu().numpy()
-        for scores in found["score"].values():
+        for name, scores in found["score"].items():
             if not np.isfinite(scores).all():
                 bad = int(np.flatnonzero(~np.isfinite(scores))[0])
-                raise RunFailed(f"the score of row {bad} is {scores[bad]}", cause="non-finite", **place)
+                failed = RunFailed(f"the score of row {bad} is {scores[bad]}", cause="non-finite", **place)
+                failed.about = scorers[name]
+                raise failed
         return found["score"], found["auxiliary"]
+
+    def _checked(self, values: Tensor, n: int, fn: Callable[..., Any]) -> Tensor:
+        """What ``fn`` returned for n rows. Raises PluginError unless it is a tensor of shape (n,)."""
+        name = type(self.method).__name__
+        wrong = ""
+        if type(values) not in KINDS:
+            wrong = f"{name} must return scores as a torch.Tensor, got {type(values).__name__}"
+        elif values.shape != (n,):
+            wrong = f"{name} must return scores of shape ({n},) for {n} rows, got shape {tuple(values.shape)}"
+        if wrong:
+            error = PluginError(wrong)
+            error.about = fn
+            raise error
+        return values
 
     def _order(self, n: int, *, in_order: bool) -> Tensor:
         if in_order:

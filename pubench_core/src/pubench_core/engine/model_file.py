@@ -278,7 +278,7 @@ def _rebuild(
         case {"value": True}:
             setattr(method, name, tensors[name] if name in tensors else numbers[name])
         case {"object": str(where)}:
-            made = _object_of(where, method)
+            made = getattr(method, name) if hasattr(method, name) else _object_of(where, method)
             made.load_state_dict({k: v.numpy() if isinstance(v, Tensor) else v for k, v in state.items()})
             setattr(method, name, made)
         case {"backbone": int(outputs)}:

@@ -23,7 +23,7 @@ from ..training.memory import remembering_outputs
 from ..training.run import Run
 from ..training.views import PUPart
 from .evaluation import Evaluator
-from .selection import Selection
+from .selection import HeldOut, Selection
 from .snapshot import Snapshot
 
 
@@ -86,9 +86,9 @@ class Monitor:
         with remembering_outputs():
             self.refresh()  # whether or not anybody scores: what is traced must not change what is trained
             if selectable:
-                by_criterion = self._criteria(place)
+                by_criterion, held_out = self._criteria(place)
                 if by_criterion:
-                    self.selection.update(number, by_criterion, patience, lambda: Snapshot.take(method))
+                    self.selection.update(number, by_criterion, held_out, patience, lambda: Snapshot.take(method))
                 criteria = {
                     name: self.selection.tracks[name].best_of(by_candidate)[1]
                     for name, by_candidate in by_criterion.items()
@@ -123,26 +123,31 @@ class Monitor:
         with isolated(torch_seed(self.evaluator.problem.seed, "finalize"), run.device):
             self.evaluator.method.finalize(data, run)
 
-    def _criteria(self, place: dict[str, Any]) -> dict[str, dict[str, float | None]]:
-        """criterion -> candidate -> value, of all criteria, as long as one that needs scores is still active."""
+    def _criteria(self, place: dict[str, Any]) -> tuple[dict[str, dict[str, float | None]], dict[str, HeldOut]]:
+        """criterion -> candidate -> value, and candidate -> its state on the validation rows.
+
+        Of all criteria, as long as one that needs scores is still active.
+        """
         assert self._context is not None
         evaluator, (_, run) = self.evaluator, self._context
         scored_ones = [t for t in self.selection.tracks.values() if not t.undefined and t.name != "last"]
         wanted = [t.name for t in scored_ones] if any(t.active for t in scored_ones) else []
         values: dict[str, dict[str, float | None]] = {name: {} for name in wanted}
+        held_out: dict[str, HeldOut] = {}
         if not wanted:
-            return values
+            return values, held_out
         features, rows, _ = evaluator.problem.part("validation")
         candidates = evaluator.method.candidates()
         scores, _ = evaluator.outputs(candidates, features, rows, place)
         for candidate, fn in candidates.items():
             scored = evaluator.validation(scores[candidate])
+            held_out[candidate] = HeldOut.of(scored)
             for name in wanted:
                 values[name][candidate] = (
                     self._native(fn, run, place) if name == "native" else evaluator.value(name, scored)
                 )
         self._validation_scores = next(iter(scores.values()))
-        return values
+        return values, held_out
 
     def _native(self, fn: Scorer, run: Run[Any], place: dict[str, Any]) -> float:
         """The method's own criterion."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypedDict
 
@@ -138,6 +138,7 @@ class Problem:
             prior=self.prior,
             unlabeled_prior=self.unlabeled_prior,
             truth=truth if "truth" in granted else None,
+            categories=tuple(_categories(self.opened.columns or ())),
         )
 
     def _table(self, part: Part, start: int, truth: Truth | None) -> tuple[Tensor, Tensor, Tensor | None]:
@@ -190,6 +191,15 @@ def share_to_believe(prior: float | None, scheme: Scheme, n_labeled: int, n: int
     if prior is None or whole or not is_one_sample(scheme):
         return prior
     return unlabeled_prior(prior, n_labeled, n)
+
+
+def _categories(columns: Sequence[Column]) -> Iterator[tuple[int, int]]:
+    """(first, stop) of the features of each categorical column."""
+    stop = 0
+    for column in columns:
+        start, stop = stop, stop + len(column.features)
+        if column.kind == "category":
+            yield start, stop
 
 
 class Parts(TypedDict):

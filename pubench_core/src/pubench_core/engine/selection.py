@@ -5,54 +5,168 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..data.generator import fraction_that_labels
 from ..errors import RequestError
+from ..metric import Scored
 from .snapshot import Snapshot
 
 
-@dataclass
-class Track:
-    """One criterion: its best epoch so far (the first of equal ones), and how long it has waited for a better one."""
+@dataclass(frozen=True)
+class HeldOut:
+    """How one state decides and ranks the validation rows, without a true label.
 
-    name: str
-    undefined: str = ""
-    higher_is_better: bool = True
-    best: float | None = None
-    epoch: int | None = None
-    candidate: str = ""
-    snapshot: Snapshot | None = None
-    waited: int = 0
-    stopped_at: int | None = None
+    ``alike``: it decides all of them positive, or all negative. ``ranking``: share of pairs (labeled positive,
+    unlabeled row) in the right order, ties counted half; -1 if there is no such pair.
+    """
+
+    alike: bool = False
+    ranking: float = -1.0
+
+    @classmethod
+    def of(cls, scored: Scored) -> HeldOut:
+        """From scores of the validation rows and what is known of them."""
+        scores, known = scored.scores, scored.knowledge
+        positive = scored.decisions
+        alike = bool(len(scores)) and bool(positive.all() or not positive.any())
+        if known.labeled is None or known.unlabeled is None or not len(known.labeled) or not len(known.unlabeled):
+            return cls(alike)
+        labeled, unlabeled = scores[known.labeled], np.sort(scores[known.unlabeled])
+        below = np.searchsorted(unlabeled, labeled, "left") + np.searchsorted(unlabeled, labeled, "right")
+        return cls(alike, float(below.mean() / (2 * len(unlabeled))))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One state that a criterion may choose. ``value``: of the criterion; none for ``last``."""
+
+    value: float | None
+    epoch: int
+    candidate: str
+    snapshot: Snapshot
+    held_out: HeldOut = HeldOut()
+
+
+class Track:
+    """One criterion: the state that it chooses, and how long it has waited for a better one.
+
+    The best value wins, the first of equal ones. A criterion that reads no true label (not ``oracle``) has two more
+    rules, because PA is the same for all states that decide every row alike:
+
+    - Of equal values, the state with the better held-out ranking wins.
+    - A state that decides every validation row alike is chosen only if no other state ranks the held-out positives
+      better. If one does, the best-valued of those that decide both ways is chosen, else the best-ranking one.
+
+    Patience counts epochs that decide both ways and are strictly worse than the best of them so far.
+    """
+
+    def __init__(self, name: str, undefined: str = "", *, higher_is_better: bool = True, oracle: bool = False) -> None:
+        self.name, self.undefined = name, undefined
+        self.stopped_at: int | None = None
+        self._sign = 1 if higher_is_better else -1
+        self._oracle = oracle
+        self._waited = 0
+        self._best: Choice | None = None
+        self._deciding: Choice | None = None
+        self._ranking: Choice | None = None
 
     @property
     def active(self) -> bool:
         """Whether it can still change."""
         return not self.undefined and self.stopped_at is None
 
-    def better(self, value: float, than: float | None) -> bool:
-        """Whether a value is strictly better than another; than none, any is."""
-        if than is None:
-            return True
-        return value > than if self.higher_is_better else value < than
+    @property
+    def chosen(self) -> Choice | None:
+        """The state that it chooses, of those it was offered."""
+        best = self._best
+        if best is None or self._oracle or not best.held_out.alike:
+            return best
+        others = (other for other in (self._deciding, self._ranking) if other is not None)
+        return next((other for other in others if other.held_out.ranking > best.held_out.ranking), best)
+
+    @property
+    def best(self) -> float | None:
+        """Value of the criterion at the chosen state."""
+        return self.chosen.value if self.chosen else None
+
+    @property
+    def epoch(self) -> int | None:
+        """Chosen epoch, from 1 over all stages."""
+        return self.chosen.epoch if self.chosen else None
+
+    @property
+    def candidate(self) -> str:
+        """Chosen candidate."""
+        return self.chosen.candidate if self.chosen else ""
+
+    @property
+    def snapshot(self) -> Snapshot | None:
+        """Chosen state."""
+        return self.chosen.snapshot if self.chosen else None
+
+    def start_stage(self) -> None:
+        """Forgets how long it has waited."""
+        self._waited = 0
 
     def best_of(self, by_candidate: Mapping[str, float | None]) -> tuple[str, float | None]:
         """(candidate, value) of the best one, the first of equal ones; ("", None) if none has a value."""
-        found: tuple[str, float | None] = ("", None)
-        for candidate, value in by_candidate.items():
-            if value is not None and self.better(value, found[1]):
-                found = candidate, value
-        return found
+        values = {candidate: value for candidate, value in by_candidate.items() if value is not None}
+        if not values:
+            return "", None
+        best = max(values, key=lambda candidate: self._sign * values[candidate])
+        return best, values[best]
+
+    def offer(self, choices: list[Choice], epoch: int, patience: int | None) -> None:
+        """The states of one epoch, one for each candidate that has a value."""
+        before = self._deciding
+        for choice in choices:
+            self._best = self._better(choice, self._best)
+            if not choice.held_out.alike:
+                self._deciding = self._better(choice, self._deciding)
+            if self._ranking is None or choice.held_out.ranking > self._ranking.held_out.ranking:
+                self._ranking = choice
+        deciding = [self._worth(choice) for choice in choices if not choice.held_out.alike]
+        if deciding and (before is None or max(deciding) > self._worth(before)):
+            self._waited = 0
+        elif not choices or (deciding and before is not None and max(deciding) < self._worth(before)):
+            self._waited += 1
+            if patience is not None and self._waited >= patience:
+                self.stopped_at = epoch
+
+    def close(self, choice: Choice) -> None:
+        """Fixes the state, whatever was offered."""
+        self._best, self._deciding, self._ranking = choice, None, None
+
+    def _worth(self, choice: Choice) -> float:
+        assert choice.value is not None
+        return self._sign * choice.value
+
+    def _better(self, new: Choice, old: Choice | None) -> Choice:
+        if old is None or self._worth(new) > self._worth(old):
+            return new
+        tied = not self._oracle and self._worth(new) == self._worth(old)
+        return new if tied and new.held_out.ranking > old.held_out.ranking else old
 
 
 class Selection:
     """All criteria of a run. ``last`` has no value: it is the state after every planned epoch."""
 
     def __init__(
-        self, names: tuple[str, ...], undefined: Mapping[str, str], lower_is_better: Collection[str] = ()
+        self,
+        names: tuple[str, ...],
+        undefined: Mapping[str, str],
+        lower_is_better: Collection[str] = (),
+        oracle: Collection[str] = (),
     ) -> None:
-        #: Why training ended before its plan; empty where it did not.
+        #: Why training ended before its plan; empty if it did not.
         self.ended = ""
-        self.tracks = {name: Track(name, undefined.get(name, ""), name not in lower_is_better) for name in names}
+        self.tracks = {
+            name: Track(
+                name, undefined.get(name, ""), higher_is_better=name not in lower_is_better, oracle=name in oracle
+            )
+            for name in names
+        }
 
     @property
     def exhausted(self) -> bool:
@@ -62,37 +176,34 @@ class Selection:
     def start_stage(self) -> None:
         """Patience counts within a stage: what a criterion waited for in an earlier one is forgotten."""
         for track in self.tracks.values():
-            track.waited = 0
+            track.start_stage()
 
     def update(
         self,
         epoch: int,
         values: Mapping[str, Mapping[str, float | None]],
+        held_out: Mapping[str, HeldOut],
         patience: int | None,
         take: Callable[[], Snapshot],
     ) -> None:
-        """``values``: criterion -> candidate -> value (None where undefined).
+        """``values``: criterion -> candidate -> value (None if undefined); ``held_out``: candidate -> its state.
 
-        ``take`` runs code of the method, which it would tell that a criterion, perhaps one of true labels, has
+        ``take`` runs code of the method, which could learn from it that a criterion, perhaps one of true labels, has
         improved: it is called once, whether or not one has.
         """
         snapshot = take()
         for name, by_candidate in values.items():
-            track = self.tracks[name]
-            if not track.active:
-                continue
-            candidate, value = track.best_of(by_candidate)
-            if value is not None and track.better(value, track.best):
-                track.best, track.epoch, track.candidate = value, epoch, candidate
-                track.snapshot, track.waited = snapshot, 0
-            else:
-                track.waited += 1
-                if patience is not None and track.waited >= patience:
-                    track.stopped_at = epoch
+            if self.tracks[name].active:
+                choices = [
+                    Choice(value, epoch, candidate, snapshot, held_out[candidate])
+                    for candidate, value in by_candidate.items()
+                    if value is not None
+                ]
+                self.tracks[name].offer(choices, epoch, patience)
 
     def chosen(self, name: str) -> bool:
         """Whether a criterion has chosen an epoch so far."""
-        return self.tracks[name].snapshot is not None
+        return self.tracks[name].chosen is not None
 
     def close_without_last(self, why: str) -> None:
         """Training ended before its plan, and its state is of no use: ``last`` has none, the others what they chose."""
@@ -103,8 +214,7 @@ class Selection:
     def close(self, epoch: int, snapshot: Snapshot, candidate: str) -> None:
         """Training is over: ``last`` becomes the final state."""
         if "last" in self.tracks:
-            track = self.tracks["last"]
-            track.epoch, track.snapshot, track.candidate = epoch, snapshot, candidate
+            self.tracks["last"].close(Choice(None, epoch, candidate, snapshot))
 
 
 def refuse_undefined(

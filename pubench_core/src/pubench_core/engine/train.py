@@ -56,7 +56,8 @@ class Trained:
     """What training left behind: the method in its chosen state, per criterion its epoch and state, the costs.
 
     ``samples``: rows that a generative method drew, (n, *shape) by name; empty where none are kept.
-    ``training``: state -> scores of the training part; empty where they are not kept.
+    ``training``: state -> scores of the training part; empty where they are not kept. ``warnings``: what the method
+    said of its training.
     """
 
     method: AnyMethod
@@ -69,6 +70,7 @@ class Trained:
     memory: PeakMemory
     samples: dict[str, npt.NDArray[np.float32]]
     training: dict[str, FloatArray]
+    warnings: tuple[str, ...] = ()
 
     @property
     def scores(self) -> dict[str, dict[str, FloatArray]]:
@@ -95,16 +97,16 @@ def train(
     """
     spec, device = plan.spec, problem.device
     memory = memory or PeakMemoryMeter(device)
-    started_at = time.perf_counter()
     method = plan.method.new()
     evaluator = Evaluator(problem, method, plan.metrics, criterion=spec.selection.criterion, seed=spec.seed)
     selection = _selection(plan, evaluator)
     build = plan.backbone.builder(problem.data)
     with isolated(0, torch.device("cpu")):
         build(1)  # a network that does not fit the data is refused before the run is announced
-    data = problem.view(plan.method.requires)
+    data = problem.view(plan.method.granted)
     with isolated(torch_seed(spec.seed, "check"), device):
         method.check(data)
+    started_at = time.perf_counter()
     started()
     epochs, run = _fit(plan, evaluator, selection, build, data, report, ended)
     drawn = "samples" in spec.execution.artifacts and not selection.ended
@@ -124,6 +126,7 @@ def train(
         memory=memory.read(),
         samples=samples,
         training=training,
+        warnings=tuple(run.warnings),
     )
 
 
@@ -204,8 +207,9 @@ def _selection(plan: Plan, evaluator: Evaluator) -> Selection:
         c=plan.spec.mechanism.c,
         known=chosen.criteria,
     )
-    lower = {name for name in chosen.criteria if name in plan.metrics and not plan.metrics[name].info.higher_is_better}
-    return Selection(chosen.criteria, undefined, lower)
+    infos = {name: plan.metrics[name].info for name in chosen.criteria if name in plan.metrics}
+    lower = {name for name, info in infos.items() if not info.higher_is_better}
+    return Selection(chosen.criteria, undefined, lower, {name for name, info in infos.items() if info.oracle})
 
 
 def _before_validation(problem: Problem) -> tuple[int, int] | None:

@@ -184,7 +184,11 @@ def _result(
         seconds=trained.seconds,
         peak_memory=trained.memory,
         model=SavedModelFacts(snapshot=chosen) if with_model else None,
-        warnings=(*measurer.failed.values(), *(line for line in (trained.selection.ended, why_not) if line)),
+        warnings=(
+            *measurer.failed.values(),
+            *(line for line in (trained.selection.ended, why_not) if line),
+            *trained.warnings,
+        ),
         device=environment.device,
         threads=environment.threads,
         finished_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),

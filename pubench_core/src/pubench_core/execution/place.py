@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
+from types import CodeType, TracebackType
 
+from ..errors import PubenchError
 from ..request.plan import Plan
 
 _SOURCES = ("src", "site-packages")
@@ -23,19 +24,32 @@ def packages_called(plan: Plan) -> frozenset[str]:
 
 
 def raised_at(error: BaseException, packages: Collection[str]) -> str:
-    """``pubench_nnpu/method.py, line 57``: the innermost line of these packages; empty where none is on the way."""
+    """``pubench_nnpu/method.py, line 57``: the function that an error is about, else the innermost line of these
+    packages; empty if there is neither.
+    """
+    chain = [error]
+    while (cause := chain[-1].__cause__) is not None and cause not in chain:
+        chain.append(cause)
+    for one in chain:
+        if isinstance(one, PubenchError) and (place := _defined(one.about)):
+            return place
     found = ""
-    for frame, line in _lines(error):
+    for frame, line in _lines(chain):
         if str(frame.get("__name__")).partition(".")[0] in packages:
             found = f"{_short(str(frame.get('__file__')))}, line {line}"
     return found
 
 
-def _lines(error: BaseException) -> Iterator[tuple[dict[str, object], int]]:
+def _defined(function: object) -> str:
+    """``pubench_nnpu/method.py, line 80, decision_function``: where a function of Python begins; empty for another."""
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    if not isinstance(code, CodeType):
+        return ""
+    return f"{_short(code.co_filename)}, line {code.co_firstlineno}, {code.co_name}"
+
+
+def _lines(chain: Sequence[BaseException]) -> Iterator[tuple[dict[str, object], int]]:
     """(globals, line) of every frame, outermost first; of what was raised first before what was made of it, last."""
-    chain = [error]
-    while (cause := chain[-1].__cause__) is not None and cause not in chain:
-        chain.append(cause)
     for one in chain:
         trace: TracebackType | None = one.__traceback__
         while trace is not None:

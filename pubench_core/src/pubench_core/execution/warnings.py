@@ -30,7 +30,7 @@ def warnings_of(
     """
     part = "unlabeled" if "unlabeled" in state.scores else "test"
     lines = list(_one_sided(state))
-    told = prior if "prior" in plan.method.requires or plan.spec.prior != "true" else None
+    told = prior if "prior" in plan.method.granted or plan.spec.prior != "true" else None
     if part in state.scores and told is not None:
         expected = _expected_share(plan.spec.data.scheme, labeled, part, told)
         lines += _far_from_prior(part, state.scores[part], expected, told)
@@ -48,7 +48,8 @@ def _one_sided(state: State) -> Iterator[str]:
         begins = said_alike(part, positive=bool(positive.any()), rows=len(scores))
         yield (
             f"{begins} (scores from {scores.min():.4g} to {scores.max():.4g}, "
-            "decided at 0): the order of the scores may mean something, the decisions do not"
+            "decided at 0): the order of the scores may mean something, the decisions do not; take as many of the "
+            "highest scores as the prior says, or try another preset, prior or method"
         )
 
 

@@ -97,12 +97,14 @@ class Info:
 class MethodInfo(Info):
     """``needs``: what the default configuration requires (prior, truth); ``devices``: what its tensors may live on.
 
+    ``role``: a ``baseline`` is what methods have to beat. Tables show it as such, and never as best or ranked.
     ``declared_failures``: conformance checks that the method fails by its nature, with the reason.
     """
 
     kind: ClassVar[str] = "method"
     deciding: ClassVar[tuple[str, ...]] = ("setting",)
     needs: frozenset[str] = frozenset()
+    role: Literal["method", "baseline"] = "method"
     setting: Setting = "either"
     devices: tuple[str, ...] = ("cpu", "cuda")
     declared_failures: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -192,11 +194,18 @@ class MetricInfo(Info):
 
 @dataclass(frozen=True, kw_only=True)
 class PriorInfo(Info):
-    """``inputs``: what the estimator reads, raw features or the scores of a held-out P-versus-U classifier."""
+    """``inputs``: what the estimator reads, raw features or the scores of a held-out P-versus-U classifier.
+
+    ``slow``: whether a few thousand rows take it longer than half a minute; then it runs only on request. ``error``:
+    mean absolute error of its share on data with known shares and SCAR labels, over estimates without a warning (over
+    all if it never gave one); None if not measured.
+    """
 
     kind: ClassVar[str] = "prior"
     deciding: ClassVar[tuple[str, ...]] = ("inputs",)
     inputs: Literal["scores", "features"]
+    slow: bool = False
+    error: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

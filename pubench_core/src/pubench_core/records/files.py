@@ -75,7 +75,7 @@ def write_rows(target: Path | TextIO, rows: Iterable[Mapping[str, Any]]) -> None
 
 #: Columns of predictions; those of the table's own that name its rows stand behind the first.
 _PREDICTED = ("row", "score", "rank", "decision")
-_OF_THE_TABLE = " (of the table)"
+OF_THE_TABLE = " (of the table)"
 
 
 def predictions_of(
@@ -88,7 +88,7 @@ def predictions_of(
     """
     ranks = np.searchsorted(np.sort(-scores), -scores) + 1
     named = {
-        f"{name}{_OF_THE_TABLE}" if name in _PREDICTED else name: list(texts) for name, texts in (ids or {}).items()
+        f"{name}{OF_THE_TABLE}" if name in _PREDICTED else name: list(texts) for name, texts in (ids or {}).items()
     }
     of_scores = (scores.tolist(), ranks.tolist(), (scores > 0).astype(int).tolist())
     return {"row": rows.tolist(), **named, **dict(zip(_PREDICTED[1:], of_scores, strict=True))}
@@ -114,7 +114,7 @@ def ids_in(folder: Path) -> dict[str, list[str]]:
         lines = csv.reader(file)
         head, rows = next(lines, []), list(lines)
     return {
-        name.removesuffix(_OF_THE_TABLE): [row[k] for row in rows]
+        name.removesuffix(OF_THE_TABLE): [row[k] for row in rows]
         for k, name in enumerate(head)
         if name not in _PREDICTED
     }

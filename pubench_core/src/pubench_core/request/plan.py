@@ -25,12 +25,25 @@ BackboneFactory = Callable[[tuple[int, ...], int], Backbone]
 
 @dataclass(frozen=True)
 class MethodChoice:
-    """``config``: validated; ``requires``: what the method, so configured, is granted beside features and labels."""
+    """``config``: validated; ``requires``: what the method, so configured, cannot do without beside features and
+    labels; ``uses``: what else it reads if it is known.
+    """
 
     info: MethodInfo
     implementation: type[AnyMethod]
     config: MethodConfig
     requires: frozenset[str]
+    uses: frozenset[str] = frozenset()
+
+    @property
+    def granted(self) -> frozenset[str]:
+        """What the method is given, if it is known."""
+        return self.requires | self.uses
+
+    @property
+    def takes_gaps(self) -> bool:
+        """Whether the method is given missing values as they are."""
+        return self.implementation.takes_gaps(self.config)
 
     def new(self) -> AnyMethod:
         """An untrained method."""

@@ -1,6 +1,7 @@
 """From what a user said to a :class:`~pubench_core.request.plan.Plan`, in one place.
 
 Hyper-parameters resolve in this order: Config defaults < preset < layers in the order given (a run file, then flags).
+On a user's table, patience is off by default, and a method's preset ``table`` is used if no preset is named.
 Every error names where the value came from, what was given and what would be right. The registry is read here and
 nowhere behind it.
 """
@@ -19,6 +20,7 @@ from ..plugins.info import BackboneInfo, Info, MethodInfo, PriorInfo
 from ..plugins.registry import Registry, load
 from ..prior import PriorEstimator
 from ..specs import RunSpec, is_one_sample
+from ..specs.config import TrainingConfig
 from ..specs.run import UNKNOWN, run_id
 from .data import DataSections, choose_data
 from .explain import explain
@@ -26,7 +28,10 @@ from .identity import code_of
 from .layers import Layer
 from .merged import Request
 from .metrics import Installed, choose_evaluation, choose_selection
-from .plan import BackboneChoice, EstimatorChoice, MethodChoice, Plan
+from .plan import BackboneChoice, DataChoice, EstimatorChoice, MethodChoice, Plan
+
+#: Preset for a user's own table: it must work for any prior, without a negative to choose by.
+OWN_TABLE = "table"
 
 
 def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], None] = lambda text: None) -> Plan:
@@ -39,7 +44,7 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
     """
     request = Request.of(layers)
     data = choose_data(request, registry)
-    method = _method(request, registry, data.choice.info.key)
+    method, preset = _method(request, registry, data.choice)
     _refuse_missing_truth(method, data)
     backbone = _backbone(request, registry, data.choice.info.backbone)
     installed = Installed.of(registry)
@@ -52,6 +57,7 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
         "method": {
             **request.sections["method"],
             "key": method.info.key,
+            "preset": preset,
             "config": method.config.model_dump(mode="json"),
         },
         "backbone": {**request.sections["backbone"], "key": backbone.info.key},
@@ -108,16 +114,26 @@ def _computing(
 # -------------------------------------------------------------------- method and backbone
 
 
-def _method(request: Request, registry: Registry, data_key: str) -> MethodChoice:
+def _method(request: Request, registry: Registry, data: DataChoice) -> tuple[MethodChoice, str | None]:
+    """The method with its configuration, and the preset that this started from.
+
+    On a user's table, patience is off unless it is set, and the preset :data:`OWN_TABLE` is used if the method has it
+    and none is named.
+    """
     info = request.find(registry, MethodInfo, "method", request.key(MethodInfo, "method"))
     implementation = method_class(info)
     section = request.sections["method"]
     preset, given = section.get("preset"), section.get("config") or {}
-    values: Mapping[str, Any] = {}
+    values: dict[str, Any] = {}
+    if data.table is not None:
+        if issubclass(implementation.Config, TrainingConfig):
+            values["patience"] = None
+        if preset is None and OWN_TABLE in info.presets:
+            preset = OWN_TABLE
     if preset is not None:
         if str(preset) not in info.presets:
             raise unknown(f"preset of {info.key}", str(preset), info.presets, field="method.preset")
-        values = info.presets[str(preset)].resolve(data_key)
+        values |= info.presets[str(preset)].resolve(data.info.key)
     if not isinstance(given, Mapping):
         raise RequestError(
             f"method.config must be a mapping of {info.key}'s fields, given {shown(given)}", field="method.config"
@@ -127,7 +143,8 @@ def _method(request: Request, registry: Registry, data_key: str) -> MethodChoice
     except ValidationError as error:
         prefix, hint = ("method", "config"), Hint("describe", info.key)
         raise explain(error, implementation.Config, prefix, request.origins, info.key, hint) from None
-    return MethodChoice(info, implementation, config, implementation.requires(config))
+    method = MethodChoice(info, implementation, config, implementation.requires(config), implementation.uses(config))
+    return method, preset
 
 
 def method_class(info: MethodInfo) -> type[AnyMethod]:

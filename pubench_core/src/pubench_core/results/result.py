@@ -87,9 +87,14 @@ class CriterionResult(_Compact):
         return self
 
     @property
+    def alike_warning(self) -> str:
+        """Warning that all rows are decided positive, or all negative (:func:`said_alike`); empty if they are not."""
+        return next((text for text in self.warnings if _ALIKE.match(text)), "")
+
+    @property
     def decided_alike(self) -> bool:
-        """Whether all rows are decided positive, or all negative; the warnings say so (:func:`said_alike`)."""
-        return any(_ALIKE.match(text) for text in self.warnings)
+        """Whether all rows are decided positive, or all negative."""
+        return bool(self.alike_warning)
 
 
 class Code(Stored):

@@ -75,7 +75,7 @@ def new_optimizer(
     chosen = {name: value for name, value in options.items() if name in family}
     rate, decay = config.lr if lr is None else lr, config.weight_decay
     if kind == "sgd":
-        return SGD(groups, lr=rate, momentum=config.momentum, weight_decay=decay, **chosen)
+        return SGD(groups, lr=rate, momentum=config.momentum, weight_decay=decay, fused=True, **chosen)
     adam = Adam if kind == "adam" else AdamW
     return adam(groups, lr=rate, weight_decay=decay, fused=True, **chosen)
 

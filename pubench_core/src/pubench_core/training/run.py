@@ -70,6 +70,12 @@ class Run(Generic[ConfigT]):
         self._made = {"initialisation": 0, "module": 0}
         self._watch = LossWatch()
         self._total = 0
+        self.warnings: list[str] = []
+
+    def warn(self, text: str) -> None:
+        """Tells the user something about this training, once: it becomes a warning of the result."""
+        if text not in self.warnings:
+            self.warnings.append(text)
 
     def _generator_of(self, purpose: str) -> torch.Generator:
         """A generator on the device, in the stream of this purpose."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -13,6 +13,8 @@ from ..data.generator import exact
 from ..errors import PluginError
 from ..specs import Scheme
 
+#: What authors of methods call true labels.
+_TRUE_LABELS = frozenset({"y", "Y", "y_true", "labels", "targets", "target"})
 Value = TypeVar("Value")
 Module = TypeVar("Module", bound=nn.Module)
 
@@ -60,6 +62,18 @@ class PUPart:
 
     def __len__(self) -> int:
         return len(self.instance)
+
+    if not TYPE_CHECKING:  # a checker of types knows what is there
+
+        def __getattr__(self, name):
+            """Raises AttributeError, which explains why true labels are not here."""
+            missing = f"{type(self).__name__} has no attribute {name!r}"
+            if name in _TRUE_LABELS:
+                missing += (
+                    ": true labels are hidden from methods. PUData.labeled says who is labeled; the page 'What a "
+                    "method cannot see' (docs/pages/hidden-labels.md) says why"
+                )
+            raise AttributeError(missing, name=name, obj=self)
 
     @cached_property
     def n_labeled(self) -> int:
@@ -127,14 +141,22 @@ class PUData(PUPart):
         prior: float | None,
         unlabeled_prior: float | None = None,
         truth: Tensor | None,
+        categories: tuple[tuple[int, int], ...] = (),
     ) -> None:
         """``granted``: what of {"prior", "truth"} is kept here at all. ``unlabeled_prior``: by default ``prior``."""
         super().__init__(features, instance, labeled, scheme)
+        #: (first, stop) of each run of features that are the one-hot values of one category: above 0 is the row's.
+        self.categories = categories
         self.validation = validation
         believed = prior if unlabeled_prior is None else unlabeled_prior
         self._prior = prior if "prior" in granted else None
         self._unlabeled_prior = believed if "prior" in granted else None
         self._truth = truth if "truth" in granted else None
+
+    @property
+    def knows_prior(self) -> bool:
+        """Whether ``prior`` and ``unlabeled_prior`` can be read."""
+        return self._prior is not None
 
     @property
     def prior(self) -> float:

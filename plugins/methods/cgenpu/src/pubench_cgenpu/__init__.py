@@ -64,8 +64,8 @@ def pubench_methods() -> list[MethodInfo]:
                         "weight_auxiliary": 0.5,
                     },
                     note="values of PU-Bench's paper code, all data sets, for the official objective; without its "
-                    "term with the prior (weight 3 there), which its later revision sets to 0. Its patience is of "
-                    "the validation F1",
+                    "term with the prior (weight_prior is 3 there), which its later revision sets to 0. Its patience "
+                    "is of the validation F1",
                 ),
                 "quick": Preset(
                     values={

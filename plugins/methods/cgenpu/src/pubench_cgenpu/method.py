@@ -68,7 +68,9 @@ class Config(TrainingConfig):
     )
     latent: int = Field(100, ge=1, description="numbers of noise per generated row")
     noise: Literal["uniform", "normal"] = Field("uniform", description="law of the noise: on [-1, 1), or standard")
-    weight_auxiliary: float = Field(1.0, ge=0, description="weight of the divergences in both losses that have them")
+    weight_auxiliary: float = Field(
+        1.0, ge=0, description="weight of the divergences in both losses that have them, that of the prior included"
+    )
     reduction: Reduction = Field("mean", description="divergences of a batch as mean or sum over its rows")
     weight_prior: float = Field(
         0.0, ge=0, description="weight of PU-Bench's divergence of the prior from the mean of generated negatives"
@@ -147,8 +149,10 @@ class CGenPU(Method[Config]):
     def _classifier_loss(self, p: Tensor, g_p: Tensor, g_n: Tensor, data: PUData) -> Tensor:
         c = self.config
         a_p, a_gp, a_gn = (self.net(x).sigmoid() for x in (p, g_p, g_n))
-        loss = c.weight_auxiliary * classifier_loss(a_p, a_gp, a_gn, c.reduction)
-        return loss + c.weight_prior * prior_divergence(data.unlabeled_prior, a_gn) if c.weight_prior else loss
+        loss = classifier_loss(a_p, a_gp, a_gn, c.reduction)
+        if c.weight_prior:
+            loss = loss + c.weight_prior * prior_divergence(data.unlabeled_prior, a_gn)
+        return c.weight_auxiliary * loss
 
     def _generator_loss(self, p: Tensor, g_p: Tensor, g_n: Tensor) -> Tensor:
         c = self.config

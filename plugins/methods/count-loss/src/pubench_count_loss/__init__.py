@@ -43,8 +43,10 @@ def pubench_methods() -> list[MethodInfo]:
                         "epochs": 1000,
                         "patience": 100,
                     },
-                    note="the official defaults: method Count, patience 100; 1,000 epochs are the shorter of its two "
-                    "lengths (the other is 5,000). Its epoch is a pass over the shorter of P and U, ours one over U",
+                    note="the method that the official README names first, Count: the law of the number (form = "
+                    "distribution). Its second, Count_EV, has an exact number, as every other preset here. Values are "
+                    "the official defaults, patience 100 included; 1,000 epochs are the README's (the default is "
+                    "5,000). Its epoch is a pass over the shorter of P and U, ours one over U",
                 ),
                 "pubench": Preset(
                     values={
@@ -54,8 +56,9 @@ def pubench_methods() -> list[MethodInfo]:
                         "epochs": 40,
                         "patience": None,
                     },
-                    note="PU-Bench does not run Count Loss; these are the values of its nnPU, but for its patience of "
-                    "10: official code waits for 100 epochs, and F1 can stand still for the first eleven",
+                    note="PU-Bench does not run Count Loss; these are the values of its nnPU, except its patience of "
+                    "10: official code waits for 100 epochs, and F1 can stand still for the first eleven. The number "
+                    "is exact (form = exact, as in the official Count_EV); the official Count is form = distribution",
                 ),
                 "wang": Preset(
                     values={

@@ -36,13 +36,19 @@ def pubench_methods() -> list[MethodInfo]:
                         "lr": 1e-3,
                         "final_lr": 1e-6,
                         "weight_decay": 1e-3,
+                        "decay_biases": False,
                         "batch_size": 64,
                         "epochs": 50,
                         "steps_per_epoch": 1000,
                         "patience": None,
                     },
-                    per_data={"cifar10": {"augment": True}},
-                    note="the released configuration: 50,000 steps along a cosine, evaluated every 1,000 here; with "
+                    per_data={
+                        "cifar10": {"augment": True},
+                        "mnist": {"lr": 5e-4, "weight_decay": 1e-4},
+                        "fashion-mnist": {"lr": 5e-4, "weight_decay": 1e-4},
+                    },
+                    note="the released configurations of CIFAR-10, MNIST and Fashion-MNIST; other data sets have "
+                    "CIFAR-10's values. 50,000 steps along a cosine, evaluated every 1,000 here; no decay of biases; "
                     "the released posterior (posterior=exact has the paper's)",
                 ),
                 "pubench": Preset(

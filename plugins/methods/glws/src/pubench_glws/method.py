@@ -14,10 +14,10 @@ With one view, the gradient in U is that of -log P(C = k) / n: Count Loss, with 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.optim.lr_scheduler import CosineAnnealingLR
 
@@ -46,6 +46,9 @@ class Config(TrainingConfig):
         None, ge=0, description="learning rate at the end, along half a cosine over all steps; none: lr stays"
     )
     weight_decay: float = Field(1e-4, ge=0, description="L2 penalty added to the gradient (adamw: decoupled)")
+    decay_biases: bool = Field(
+        True, description="weight_decay also shrinks parameters with one axis: biases and those of normalization"
+    )
     batch_size: int = Field(256, ge=1, description="rows of P and of U per batch", search=PowerOfTwo(5, 8))
     posterior: Posterior = Field("exact", description="of a row given the number; released: with the official error")
     rounding: Rounding = Field("nearest", description="how n π becomes the number of positives in a batch of U")
@@ -62,6 +65,12 @@ def glws_loss(z_p: Tensor, z_u: Tensor, targets: Tensor) -> Tensor:
     return logistic_loss(z_p).mean() + F.binary_cross_entropy_with_logits(z_u, targets)
 
 
+def parameter_groups(net: nn.Module, decay_biases: bool) -> list[dict[str, Any]]:
+    """Groups of an optimizer: parameters with two axes or more, and the others, spared from decay on request."""
+    matrices, vectors = ([p for p in net.parameters() if (p.dim() > 1) == matrix] for matrix in (True, False))
+    return [{"params": matrices}, {"params": vectors} if decay_biases else {"params": vectors, "weight_decay": 0.0}]
+
+
 class GLWS(Method[Config]):
     @classmethod
     def requires(cls, config: Config) -> frozenset[str]:
@@ -70,7 +79,7 @@ class GLWS(Method[Config]):
     def fit(self, data: PUData, run: Run[Config]) -> None:
         c, share = self.config, data.unlabeled_prior
         self.net = run.backbone()
-        optimizer = run.optimizer(self.net.parameters())
+        optimizer = run.optimizer(parameter_groups(self.net, c.decay_biases))
         steps = c.epochs * (c.steps_per_epoch or max(1, data.n_unlabeled // c.batch_size))
         schedule = CosineAnnealingLR(optimizer, steps, eta_min=c.lr if c.final_lr is None else c.final_lr)
         for _ in run.epochs(c.epochs):

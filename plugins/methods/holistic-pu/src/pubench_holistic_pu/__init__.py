@@ -10,6 +10,8 @@ OFFICIAL = {
     "batch_size": 64,
     "trend_epochs": 15,
     "trend_steps": 512,
+    "trend_schedule": 25 / 15,
+    "trend_warm_up": 0.0,
     "epochs": 25,
     "steps_per_epoch": 512,
     "patience": None,
@@ -42,13 +44,15 @@ def pubench_methods() -> list[MethodInfo]:
             setting="either",
             follows="wxr99/HolisticPU: both stages, their losses, trends, breaks, schedule and views of color images; "
             "strong views of U are forwarded in the first stage as well, for batch norm, and have no loss. Adapted: "
-            "all of U is scored, as it is, where the official loader drops the last rows and augments; pseudo-labels "
-            "go by row; the network stays in training mode after the first evaluation; strong views of MRI images have "
+            "strong views of P, which have none in the second stage, are not forwarded there; the first stage's "
+            "schedule is as long in proportion to its steps as the official one, whatever the second stage has; all of "
+            "U is scored, as it is, where the official loader drops the last rows and augments; pseudo-labels go by "
+            "row; the network stays in training mode after the first evaluation; strong views of MRI images have "
             "core's brightness, contrast and rotation, where the official ones have torchvision's; crops move by an "
             "eighth of the side, of Fashion-MNIST by 3 pixels for 4; the epoch is chosen by the run's criterion, "
-            "officially by true labels. PU-Bench's schedule, which ends at 0.04 of the learning rate, its epochs that "
-            "count from 1 and its class index are not kept, nor is Wang et al.'s prediction by an average that starts "
-            "in the first stage",
+            "officially by true labels. PU-Bench's schedule, which ends at 0.04 of the learning rate in each stage, "
+            "its epochs that count from 1 and its class index are not kept, nor is Wang et al.'s prediction by an "
+            "average that starts in the first stage",
             presets={
                 "official": Preset(
                     values=OFFICIAL,
@@ -61,14 +65,17 @@ def pubench_methods() -> list[MethodInfo]:
                             "batch_size": 16,
                             "trend_epochs": 10,
                             "trend_steps": 100,
+                            "trend_schedule": 2.0,
                             "epochs": 20,
                             "steps_per_epoch": 100,
                         },
                         **NOT_MIRRORED,
                     },
                     note="the official run script, whose values are the defaults; CIFAR-10, Fashion-MNIST and MRI have "
-                    "their own. On tables it has no views, no smoothing, plain pseudo-labels, 10 and 30 epochs of 500 "
-                    "steps, batches of 50 and lr 1e-3: augment=false, smoothing=0, growth=0 and these numbers",
+                    "their own. On tables it has no views, no smoothing, plain pseudo-labels, no average, no weight "
+                    "decay, 10 and 30 epochs of 500 steps, batches of 50 and lr 1e-3: augment=false, smoothing=0, "
+                    "growth=0, teacher_decay=0, weight_decay=0 and these numbers. Its constant rate and its single "
+                    "break are no settings here",
                 ),
                 "pubench": Preset(
                     values={
@@ -83,7 +90,10 @@ def pubench_methods() -> list[MethodInfo]:
                     },
                     per_data={"fashion-mnist": {"operations": "gray"}, "adni": {"operations": "mri"}, **NOT_MIRRORED},
                     note="PU-Bench's paper code, all data sets: 10 epochs of 512 steps, then 100 passes over U with "
-                    "patience 20, with the official schedule and interpolation",
+                    "patience 20, with the official interpolation and the official schedule in proportion to each "
+                    "stage. Its candidates are the epochs of both stages, here those of the second. With fewer than "
+                    "256 labeled rows, batches of its second stage have half their number: 71 rows on Spambase and "
+                    "about 5,000 steps, here 256 and 1,500",
                 ),
                 "wang": Preset(
                     values={
@@ -93,14 +103,16 @@ def pubench_methods() -> list[MethodInfo]:
                         "trend_epochs": None,
                         "trend_total": 2000,
                         "trend_steps": None,
+                        "trend_warm_up": 1.0,
                         "epochs": 200,
                         "steps_per_epoch": 100,
                     },
                     per_data={"cifar10": {"batch_size": 64}, "imagenette": {"batch_size": 64}, **NOT_MIRRORED},
                     note="Wang et al., Table 4: 2,000 iterations of warm-up, whose trends they follow pass by pass, "
-                    "then 20,000, evaluated every 100; batches of 128, of 64 for images in "
-                    "color. Smoothing, threshold and filter are from "
-                    "their code, which interpolates per step and keeps the initial weights for the second stage",
+                    "then 20,000, evaluated every 100; batches of 128, of 64 for images in color. Smoothing, "
+                    "threshold, filter and the rise of the rate over the first stage are from their code, which "
+                    "interpolates per step, keeps the initial weights for the second stage and has candidates in both "
+                    "stages",
                 ),
                 "quick": Preset(
                     values={"trend_epochs": 5, "trend_steps": None, "epochs": 10, "steps_per_epoch": None},

@@ -7,9 +7,12 @@ and the natural break between two classes of trends gives pseudo-labels. A fresh
 is negative, then the pseudo-labels count more from epoch to epoch, and confident predictions of weak views are the
 labels of strong ones. No class prior is needed.
 Follows the official code: consecutive differences, where the paper has all ordered pairs; one repetition of the break,
-without the steepest rows, where it is above 0; the schedule of the learning rate, 7/16 of a cosine over the second
-stage in both stages. Differs in that class 1 is the positive one, and in that the average scores all of U as it is,
-where the official loader drops the last rows and augments. Fewer than two distinct trends make all of U negative.
+without the steepest rows, if it is above 0; the schedule of the learning rate, 7/16 of a cosine over the second stage.
+Officially the first stage, which has 15/25 of the second's steps, is on the same cosine and ends at .68 of the rate.
+Here its cosine has that length in proportion to its own steps. Wang et al. raise its rate from 0 instead
+(``trend_warm_up = 1``). Differs in that class 1 is the positive one, and in that the average scores all of U as it is,
+while the official loader drops the last rows and augments. Strong views of P, which have no loss in the second stage,
+are left out of its batches. Fewer than two distinct trends make all of U negative.
 """
 
 from __future__ import annotations
@@ -56,6 +59,10 @@ class Config(TrainingConfig):
     )
     trend_steps: int | None = Field(512, ge=1, description="steps per epoch of these; none: one pass over U")
     trend_total: int = Field(15 * 512, ge=1, description="steps in all that make these epochs, rounded, two at least")
+    trend_schedule: float = Field(
+        25 / 15, ge=1, description="length of these steps' 7/16 of a cosine, in units of the steps themselves"
+    )
+    trend_warm_up: float = Field(0.0, ge=0, le=1, description="share of these steps in which the learning rate rises")
     epochs: int = Field(25, ge=1, description="epochs of the second stage, which learns the pseudo-labels")
     steps_per_epoch: int | None = Field(512, ge=1, description="steps per epoch of the second stage; none: one pass")
     patience: int | None = Field(
@@ -75,6 +82,15 @@ class Config(TrainingConfig):
     operations: Literal["randaugment", "gray", "mri"] = Field(
         "randaugment", description="what strong views of images get; mri: images are not cropped either"
     )
+
+
+class Views(NamedTuple):
+    """Weak and strong views of P and U in one batch, or their logits; strong ones are None without augmentation."""
+
+    p: Tensor
+    u: Tensor
+    u_strong: Tensor | None = None
+    p_strong: Tensor | None = None
 
 
 class Losses(NamedTuple):
@@ -157,9 +173,14 @@ def pseudo_label_losses(
     return Losses(towards(1, p), on_u, on_strong.mean())
 
 
-def lr_factor(step: int, steps: int) -> float:
-    """Factor of the learning rate: 7/16 of a cosine over ``steps`` steps, and on from there, never below 0."""
-    return max(0.0, math.cos(7 * math.pi * step / (16 * steps)))
+def lr_factor(step: int, steps: float, rising: float = 0.0) -> float:
+    """Factor of the learning rate: step / rising before step ``rising``, then 7/16 of a cosine that ends at ``steps``.
+
+    It goes on from there, to 0 at 8/7 of the cosine's length, and stays at 0.
+    """
+    if step < rising:
+        return step / rising
+    return max(0.0, math.cos(7 * math.pi * (step - rising) / (16 * max(1, steps - rising))))
 
 
 class HolisticPU(Method[Config]):
@@ -168,7 +189,7 @@ class HolisticPU(Method[Config]):
         one_pass = math.ceil(data.n_unlabeled / c.batch_size)
         steps = c.steps_per_epoch or one_pass
         pseudo = torch.zeros(len(data), dtype=torch.bool, device=run.device)
-        history = self._followed(data, run, c.trend_steps or one_pass, c.epochs * steps)
+        history = self._followed(data, run, c.trend_steps or one_pass)
         pseudo[data.unlabeled_rows] = pseudo_labels(trend(history), c.ordinary)
 
         self.net = run.backbone(outputs=2)
@@ -176,54 +197,56 @@ class HolisticPU(Method[Config]):
         for epoch in run.epochs(c.epochs, stage="pseudo-labels"):
             share = (epoch.in_stage / c.epochs) ** c.growth
             for p, u in run.paired_batches(steps=steps):
-                p_weak, u_weak, *strong = self._logits(self._views(p.x, u.x, run)[: 3 if c.augment else 2])
-                u_strong = strong[0] if strong else None
-                losses = pseudo_label_losses(p_weak, u_weak, u_strong, pseudo[u.row], share, c.threshold)
+                z = self._logits(self._views(p.x, u.x, run)._replace(p_strong=None))
+                losses = pseudo_label_losses(z.p, z.u, z.u_strong, pseudo[u.row], share, c.threshold)
                 run.step(torch.stack(losses).sum(), optimizer, report=losses._asdict())
                 schedule.step()
 
-    def _followed(self, data: PUData, run: Run[Config], steps: int, schedule_steps: int) -> Tensor:
+    def _followed(self, data: PUData, run: Run[Config], steps: int) -> Tensor:
         """The first stage: (T, n_U) probabilities of the unlabeled rows, of the average network after each epoch."""
         c, history = self.config, []
         self.net = run.backbone(outputs=2)
         teacher = AveragedModel(self.net, multi_avg_fn=get_ema_multi_avg_fn(c.teacher_decay))  # buffers are copied
         teacher.update_parameters(self.net)  # the first call copies: the average starts from the initial parameters
-        optimizer, schedule = self._optimizer(run, schedule_steps)
         epochs = c.trend_epochs or max(2, round(c.trend_total / steps))
+        optimizer, schedule = self._optimizer(
+            run, c.trend_schedule * epochs * steps, rising=c.trend_warm_up * epochs * steps
+        )
         for _ in run.epochs(epochs, stage="trends", selectable=False, patience=None):
             for p, u in run.paired_batches(steps=steps):
-                p_weak, u_weak, *strong = self._logits(self._views(p.x, u.x, run))
-                run.step(trend_loss([p_weak, *strong[1:]], u_weak, c.smoothing), optimizer)
+                z = self._logits(self._views(p.x, u.x, run))
+                run.step(trend_loss([z.p] if z.p_strong is None else [z.p, z.p_strong], z.u, c.smoothing), optimizer)
                 schedule.step()
                 teacher.update_parameters(self.net)
             history.append(run.scores(lambda x: teacher(x).softmax(dim=1)[:, 1], data.unlabeled_rows))
         return torch.stack(history)
 
-    def _optimizer(self, run: Run[Config], steps: int) -> tuple[Optimizer, LambdaLR]:
-        """The optimizer of a stage and its schedule; biases and batch norm have no weight decay."""
+    def _optimizer(self, run: Run[Config], steps: float, rising: float = 0.0) -> tuple[Optimizer, LambdaLR]:
+        """The optimizer of a stage and its schedule over ``steps``; biases and batch norm have no weight decay."""
         weights, rest = ([p for p in self.net.parameters() if (p.dim() > 1) == many] for many in (True, False))
         optimizer = run.optimizer([{"params": weights}, {"params": rest, "weight_decay": 0.0}], nesterov=True)
-        return optimizer, LambdaLR(optimizer, lambda step: lr_factor(step, steps))
+        return optimizer, LambdaLR(optimizer, lambda step: lr_factor(step, steps, rising))
 
-    def _views(self, p: Tensor, u: Tensor, run: Run[Config]) -> list[Tensor]:
-        """Weak views of P and U, strong views of U and P; P and U as they are where nothing is augmented."""
+    def _views(self, p: Tensor, u: Tensor, run: Run[Config]) -> Views:
         c = self.config
         if not c.augment:
-            return [p, u]
+            return Views(p, u)
         if p.dim() != 4:
             weak = [run.weak(x, **WEAK_VECTOR) for x in (p, u)]
-            return [*weak, *(run.strong(x, **STRONG_VECTOR) for x in (u, p))]
+            return Views(*weak, *(run.strong(x, **STRONG_VECTOR) for x in (u, p)))
         moved: dict[str, Any] = {**({} if c.flip else {"flip": False}), **({"pad": 0} if c.operations == "mri" else {})}
         first, *others = OPERATIONS[c.operations]
         weak = [run.weak(x, **moved) for x in (p, u)]
         changed = [run.strong(x, **moved, **first) for x in (u, p)]
         for change in others:
             changed = [run.strong(x, flip=False, pad=0, **change) for x in changed]
-        return [*weak, *changed]
+        return Views(*weak, *changed)
 
-    def _logits(self, views: list[Tensor]) -> list[Tensor]:
+    def _logits(self, views: Views) -> Views:
         """(n, 2) logits of each view, from one forward pass: batch norm sees P and U together."""
-        return list(self.net(torch.cat(views)).split([len(view) for view in views]))
+        shown = [view for view in views if view is not None]
+        logits = iter(self.net(torch.cat(shown)).split([len(view) for view in shown]))
+        return Views._make(None if view is None else next(logits) for view in views)
 
     def decision_function(self, x: Tensor) -> Tensor:
         negative, positive = self.net(x).unbind(dim=1)

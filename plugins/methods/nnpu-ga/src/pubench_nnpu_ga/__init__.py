@@ -27,18 +27,19 @@ def pubench_methods() -> list[MethodInfo]:
             summary="unbiased PU risk whose whole gradient changes sign where the risk of a batch is negative",
             family="risk minimization",
             reference=Reference(
-                authors="Wang et al.",
-                title="Accessible, Realistic, and Fair Evaluation of Positive-Unlabeled Learning Algorithms",
-                venue="ICLR",
-                year=2026,
+                authors="Kiryo, Niu, du Plessis, Sugiyama",
+                title="Positive-Unlabeled Learning with Non-Negative Risk Estimator",
+                venue="NeurIPS",
+                year=2017,
+                url="https://arxiv.org/abs/1703.00593",
             ),
             load="pubench_nnpu_ga.method:NNPUGA",
             needs=frozenset({"prior"}),
             setting="two-sample",
-            follows="wu-dd/PUBench (its nnPU_GA): the sign rule, the prior of U; loss, batches, optimizer values and "
-            "backbones are those of nnpu here unless a preset says otherwise, so that the two differ in their rule "
-            "only; the gradient ascent of Kiryo et al. is method nnpu; PU-Bench's output bias of logit(π) at the start "
-            "and its margin of 1e-4 in early stopping are not kept",
+            follows="wu-dd/PUBench (its nnPU_GA; Wang et al., ICLR 2026, who credit Kiryo et al.): the sign rule, the "
+            "prior of U; loss, batches, optimizer values and backbones are those of nnpu here unless a preset says "
+            "otherwise, so that the two differ in their rule only; the gradient ascent of Kiryo et al. is method nnpu; "
+            "PU-Bench's output bias of logit(π) at the start and its margin of 1e-4 in early stopping are not kept",
             presets={
                 "official": Preset(
                     values=WANG,
@@ -53,7 +54,8 @@ def pubench_methods() -> list[MethodInfo]:
                         "epochs": 40,
                         "patience": 10,
                     },
-                    note="PU-Bench's values for nnPU, all data sets; its tables have no row with this rule",
+                    note="PU-Bench's values for nnPU, all data sets; its tables have no row with this rule; its "
+                    "sigmoid loss can fail at priors far from 1/2: every row is decided alike, in a poor order",
                 ),
                 "wang": Preset(
                     values=WANG,
@@ -61,7 +63,15 @@ def pubench_methods() -> list[MethodInfo]:
                     note="Wang et al., Table 4: 20,000 iterations, evaluated every 100; correction and batching are "
                     "from their code (wu-dd/PUBench); no augmentation",
                 ),
-                "quick": Preset(values={"epochs": 5, "patience": None}, note="short, for a first try"),
+                "table": Preset(
+                    values={"surrogate": "logistic", "patience": None},
+                    note="the default on a table of your own: far from a prior of 1/2 the sigmoid loss can decide all "
+                    "rows alike, the logistic one did not (benchmarks/results/own-tables.csv and own-priors.csv)",
+                ),
+                "quick": Preset(
+                    values={"epochs": 5, "patience": None},
+                    note="short, for a first try; the sigmoid loss, as in pubench",
+                ),
             },
         )
     ]

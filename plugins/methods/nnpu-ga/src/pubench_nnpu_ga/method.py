@@ -1,15 +1,15 @@
 """nnPU-GA: the unbiased PU risk, descended where it is positive and ascended where it is negative.
 
-Paper: Wang et al., ICLR 2026, a row of whose tables has this name; their text does not describe the rule. Official
-code: wu-dd/PUBench, class nnPU_GA.
+Paper: Wang et al., ICLR 2026, has this name in its tables, credits Kiryo et al. (NeurIPS 2017) and leaves its
+description empty (Appendix B.2). Official code: wu-dd/PUBench, class nnPU_GA.
 Follows that code's rule: where the *total* risk of a mini-batch is negative, every part of its gradient changes sign,
 that of the labeled positives included. Not Algorithm 1 of Kiryo et al. (NeurIPS 2017), which tests the negative part
 alone and then leaves the positive part out of the step: that is method ``nnpu``. The two differ wherever the negative
 part is below zero and the total is not. Loss, batches and optimizer values default to those of ``nnpu``, so that only
 the rule differs; preset ``wang`` has the logistic loss and equal batches of P and of U.
 
-With the sigmoid loss and a prior above one half, training may end at a network that decides positive for every row, as
-it does on Connect-4.
+With the sigmoid loss and a prior far from one half, training may end at a network that decides the larger class for
+every row, as it does on Connect-4. Preset ``table``, for users' tables, has the logistic loss.
 """
 
 from __future__ import annotations

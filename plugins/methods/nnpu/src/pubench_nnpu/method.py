@@ -5,8 +5,9 @@ Follows Algorithm 1, which the official code runs: where the estimated risk on n
 mini-batch, that step ascends it and leaves the rest of the risk alone. ``correction = clamp`` minimizes Eq. 6 as it
 stands. Differs from the official script in optimizer values and networks, which are PU-Bench's.
 
-The sigmoid risk has bad local optima: with some seeds, training ends in one. With a prior above one half, it may end at
-a network that decides positive for every row, as it does on Connect-4.
+The sigmoid risk has bad local optima: with some seeds, training ends in one. With a prior far from one half, it may end
+at a network that decides the larger class for every row, as it does on Connect-4. The logistic loss, which preset
+``table`` has for users' tables, does not.
 """
 
 from __future__ import annotations

@@ -8,10 +8,11 @@ OFFICIAL = {
     "lr": 1e-3,
     "first_lr": 1e-3,
     "weight_decay": 1e-4,
-    "batch_size": 120,
+    "batch_size": 100,
     "p_batch_size": 10,
     "first_epochs": 200,
     "epochs": 200,
+    "milestones": (80, 120),
     "steps_per_epoch": None,
     "patience": None,
     "negative_share": 0.9,
@@ -38,19 +39,37 @@ def pubench_methods() -> list[MethodInfo]:
             needs=frozenset({"prior"}),
             setting="two-sample",
             follows="cyber-meow/PUbiasedN, its form without biased negatives (ρ = 0): both stages, AMSGrad, the "
-            "percentile cut to an integer, means over whole batches, logistic losses; adapted: the first stage ends "
-            "with the state of least squared error of the posterior on held-out rows of the training part, where the "
-            "official script has the smoothed PU risk of a validation set, an epoch is a pass over U (the same as one "
-            "over P where batches have the proportion of the sets, as theirs), P and U pass through a network "
-            "together, σ is at least 0.001; backbones of PU-Bench, which does not run PUbN. Wang et al.'s loss, of "
-            "one stage, is variant = single-stage; it reads π, which is .5 in their code and in their protocols",
+            "percentile cut to an integer, means over whole batches, logistic losses, and a first stage that ends with "
+            "the state of least squared error of the posterior; adapted: that error is of held-out rows of the "
+            "training part, where the official script has a validation set; the run's criterion chooses the epoch of "
+            "the second stage, where the official script has the smoothed PU risk of that set; an epoch is a pass "
+            "over U (the same as one over P if batches have the proportion of the sets, as theirs); σ is at least "
+            "0.001; backbones of PU-Bench, which does not run PUbN. Wang et al.'s loss, of one stage, is variant = "
+            "single-stage; it reads π, which is .5 in their code and in their protocols",
             presets={
                 "official": Preset(
                     values=OFFICIAL,
                     per_data={
-                        "mnist": {"batch_size": 100, "first_epochs": 100, "epochs": 100, "negative_share": 0.7},
+                        "mnist": {
+                            "lr": 1e-2,
+                            "first_lr": 1e-2,
+                            "batch_size": 120,
+                            "first_epochs": 100,
+                            "epochs": 100,
+                            "milestones": (),
+                        },
+                        "20news": {
+                            "lr": 5e-4,
+                            "first_lr": 5e-3,
+                            "batch_size": 120,
+                            "first_epochs": 50,
+                            "epochs": 50,
+                            "milestones": (),
+                        },
                     },
-                    note="the official script for CIFAR-10 without negatives; MNIST's values are of its file with them",
+                    note="the official files without negatives (PUbN-N.yml) of CIFAR-10 (vehicles positive), MNIST and "
+                    "20 Newsgroups; milestones and the epochs of 20 Newsgroups are from the scripts that read them. "
+                    "Other data sets have CIFAR-10's values. With mammals positive, τ is .7 (negative_share)",
                 ),
                 "pubench": Preset(
                     values={
@@ -61,6 +80,7 @@ def pubench_methods() -> list[MethodInfo]:
                         "p_batch_size": None,
                         "first_epochs": 40,
                         "epochs": 40,
+                        "milestones": (),
                         "patience": 10,
                     },
                     note="PU-Bench does not run PUbN; these are its optimizer values for nnPU, in both stages, with as "
@@ -77,6 +97,7 @@ def pubench_methods() -> list[MethodInfo]:
                         "batch_size": 128,
                         "p_batch_size": None,
                         "epochs": 200,
+                        "milestones": (),
                         "steps_per_epoch": 100,
                         "negative_share": 0.5,
                     },

@@ -4,10 +4,11 @@ Paper: Hsieh, Niu, Sugiyama, ICML 2019. Official code: cyber-meow/PUbiasedN.
 A first network estimates σ(x) = p(y = 1 | x) by the non-negative PU risk with the logistic loss. A threshold η is a
 percentile of σ over U. A second, fresh network then takes rows of U with σ up to η as negatives, with weight 1 - σ;
 the negatives above η are made up for by P, with weight (1 - σ) / σ. No term is negative, so none has to be corrected.
-Follows the official code in both stages with no negatives given (ρ = 0). Differs in the state that ends the first
-stage: the one with the least mean_U σ² - 2 π mean_P σ on held-out rows of the training part, which is the squared error
-of σ up to a constant (the official script has a PU risk on a validation set, which here may have one labeled row); in
-an epoch, which is a pass over U; in a floor of σ; and in networks, which are PU-Bench's.
+The first stage ends in the state with the least mean_U σ² - 2 π mean_P σ, the squared error of σ up to a constant.
+Follows the official code in both stages with no negatives given (ρ = 0). Differs in the rows of that error, which are
+held out of the training part (the official script has a validation set, which here may have one labeled row); in the
+epoch of the second stage, which the run's criterion chooses (there: the sigmoid PU risk of the validation set); in an
+epoch, which is a pass over U; in a floor of σ; and in networks, which are PU-Bench's.
 ``variant = single-stage`` is the loss that Wang et al. run under this name, for their table: σ is the network's own,
 the term of P has a minus sign, means are over the chosen rows, and η is the largest σ of the batch unless U is small.
 """
@@ -20,6 +21,7 @@ from typing import Literal
 
 import torch
 from torch import Tensor
+from torch.optim.lr_scheduler import MultiStepLR
 
 from pubench.method import (
     SURROGATES,
@@ -57,6 +59,7 @@ class Config(TrainingConfig):
     p_batch_size: int | None = Field(10, ge=1, description="rows of P per batch; none: as many as of U")
     first_epochs: int = Field(100, ge=1, description="passes over U of the first stage; not in epochs")
     epochs: int = Field(100, ge=1, description="passes over U of the second stage (of the single one)")
+    milestones: tuple[int, ...] = Field((), description="epochs of each stage after which its rate is divided by ten")
     patience: int | None = Field(
         None, ge=1, description="epochs without improvement after which a criterion stops; none: never"
     )
@@ -132,6 +135,7 @@ class PUbN(Method[Config]):
             eta = threshold(sigma[data.unlabeled_rows], prior, c.negative_share)
         self.net = run.backbone()
         optimizer = run.optimizer(self.net.parameters(), amsgrad=True)
+        schedule = MultiStepLR(optimizer, c.milestones)
         for _ in run.epochs(c.epochs):
             for p, u in self._batches(run):
                 z_p, z_u = self.net(torch.cat([p.x, u.x])).split([len(p.x), len(u.x)])
@@ -140,6 +144,7 @@ class PUbN(Method[Config]):
                 else:
                     risk = single_stage_risk(z_p, z_u, data.n_unlabeled, prior, c.negative_share)
                 run.step(risk, optimizer)
+            schedule.step()
 
     def _posterior(self, data: PUData, run: Run[Config]) -> Tensor:
         """The first stage: σ of every row of the table."""
@@ -149,12 +154,14 @@ class PUbN(Method[Config]):
         )
         self.net = run.backbone()
         optimizer = run.optimizer(self.net.parameters(), lr=c.first_lr, amsgrad=True)
+        schedule = MultiStepLR(optimizer, c.milestones)
         best = averaging.Best(self.net)
         for _ in run.epochs(c.first_epochs, stage="posterior", selectable=False, patience=None):
             for p, u in self._batches(run, p_rows, u_rows):
                 x, labeled = torch.cat([p.x, u.x]), torch.cat([p.labeled, u.labeled])
                 risk = pu_risk(self.net(x), labeled, prior, surrogate="logistic", correction="ascent")
                 run.step(risk.objective, optimizer, report={"risk": risk.value})
+            schedule.step()
             if len(p_held):  # a single labeled positive is trained on: then the last state stays
                 best.offer(-float(squared_error(self._sigma(run, p_held), self._sigma(run, u_held), prior)))
         if len(p_held):

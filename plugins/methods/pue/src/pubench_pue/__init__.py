@@ -36,8 +36,11 @@ def pubench_methods() -> list[MethodInfo]:
                         "lr": 1e-3,
                         "weight_decay": 0.0,
                     },
-                    note="no official code is known: alpha is what the paper recommends; Adam with 1e-3 is the "
-                    "re-implementation's (TimoM99/PUBiasCalibration); the rest is the default",
+                    note="no official code is known. alpha = 15, the paper's recommendation, and Adam with 1e-3 are "
+                    "from a re-implementation (TimoM99/PUBiasCalibration); the rest is the default. alpha does not "
+                    "carry over: there it weighs a sum over the whole training set, here one over a batch: n / "
+                    "batch_size times weaker next to the mean cross-entropy. The re-implementation's deep variant "
+                    "compares the sum of a batch with the count of the whole set, which is another loss",
                 ),
                 "pubench": Preset(
                     values={

@@ -25,12 +25,13 @@ def pubench_methods() -> list[MethodInfo]:
             setting="two-sample",
             follows="the paper's method, read with PU-Bench's author-provided parts, as no official code is public: "
             "weights of the fence, its intervals, stochastic labels, the losses of the final network, no average of "
-            "networks. Its classifiers share batches, their risk is divided by the labeled share r, and an "
-            "inconsistent row is below the first boundary that it is not above. What PU-Bench runs under this name is "
-            "another algorithm, and its published row is no target: the targets of U are made of hidden true labels, "
-            "one network stands for the fence, the positive term counts five times, beta is at least 0.05 and the mean "
-            "is held to the prior, which all moves the boundary; its labels by trends are inverted. None of that is "
-            "kept, nor is its output bias of logit(π) at the start or its clamp of logits at 10",
+            "networks. The final network is fresh by default; PU-Bench's goes on from its first stage, as it does here "
+            "in the preset pubench. Its classifiers share batches, their risk is divided by the labeled share r, and "
+            "an inconsistent row is below the first boundary that it is not above. What PU-Bench runs under this name "
+            "is another algorithm, and its published row is no target: the targets of U are made of hidden true "
+            "labels, one network stands for the fence, the positive term counts five times, beta is at least 0.05 and "
+            "the mean is held to the prior, which all moves the boundary; its labels by trends are inverted. None of "
+            "that is kept, nor is its output bias of logit(π) at the start or its clamp of logits at 10",
             presets={
                 "pubench": Preset(
                     values={
@@ -41,6 +42,7 @@ def pubench_methods() -> list[MethodInfo]:
                         "fence_weight_decay": 5e-3,
                         "surrogate": "logistic",
                         "labels": "stochastic",
+                        "start": "weak",
                         "optimizer": "sgd",
                         "lr": 2e-3,
                         "momentum": 0.9,
@@ -60,9 +62,11 @@ def pubench_methods() -> list[MethodInfo]:
                     },
                     per_data=NOT_MIRRORED,
                     note="PU-Bench's paper code, all data sets, for the fence of nine that it has as an inactive "
-                    "option: Adam before, SGD along a cosine after, annealed temperature and threshold; its joint "
-                    "batches are batches in proportion. There, true labels kept the low first threshold from teaching "
-                    "that every row is positive; here nothing does (Spambase: threshold_start=0.9 mends it)",
+                    "option: Adam before, SGD along a cosine after; its joint batches are batches in proportion. "
+                    "Temperature and threshold are annealed from where its trainer begins, which its yaml file does "
+                    "not name. As there, the second stage goes on with the network of the first. From a fresh one "
+                    "(start=fresh) the low first threshold can teach that every row is positive (Spambase with seed "
+                    "2). Its candidates are the epochs of both stages, here those of the second",
                 ),
                 "revision": Preset(
                     values={

@@ -3,7 +3,7 @@
 Paper: Li, Dai, Feng, Li, Wang, Ouyang, ICML 2024. Official code: not public.
 K weak classifiers answer whether the posterior p(y = 1 | x) is above a_1 < ... < a_K: each minimizes a risk of P and
 U whose weights put its boundary there. Their votes put every unlabeled row between two boundaries, and its label is
-drawn between these, once. A fresh network learns P as positive and U by a mixture of that label and its own sharpened
+drawn between these, once. A final network learns P as positive and U by a mixture of that label and its own sharpened
 opinion; where it is sure of a weak view, that is the label of the strong one.
 Follows the paper's method as its card has it. The weak classifiers are trained on the same batches, in one pass over
 the data for all. The boundary is the first whose classifier votes negative, so that inconsistent votes have a label in
@@ -13,6 +13,10 @@ is one network with weights that put its boundary elsewhere. Here no label of U 
 The weight of the network's own decision rises with the epochs, as in that code: at 1/2 from the start, as in its later
 revision, the target of a row that the network takes for positive is 1/2 or more whatever the label, which then cannot
 move any decision.
+The final network is fresh, or goes on from the weak classifier whose boundary is nearest to 1/2, as PU-Bench's does
+(``start``). P weighs 1 and U ``weight_unlabeled`` w: under labels whose means are the posteriors, a row is decided
+positive from a posterior of (w / 2) / (1 / (2 pi) + w) on, .2 for pi = .4 and w = .85. A fresh network can therefore
+call every row positive at first. A low threshold then makes all strong views positive too, and it stays so.
 Boundaries near 0 or 1 may have constant classifiers: then a whole interval is empty, and that is valid.
 """
 
@@ -58,6 +62,10 @@ class Config(TrainingConfig):
     surrogate: Literal["logistic", "sigmoid"] = Field("logistic", description="loss of the weak classifiers")
     labels: Literal["stochastic", "rounded"] = Field(
         "stochastic", description="labels of U: drawn between two boundaries, or 0 and 1 by whether that is below 1/2"
+    )
+    start: Literal["fresh", "weak"] = Field(
+        "fresh",
+        description="the final network begins fresh, or as the weak classifier whose boundary is nearest to 1/2",
     )
     lr: float = Field(2e-3, gt=0, description="learning rate", search=LogUniform(10**-4.5, 10**-2.5))
     weight_decay: float = Field(5e-3, ge=0, description="L2 penalty of weights; biases and batch norm have none")
@@ -159,7 +167,8 @@ class PULCPBF(Method[Config]):
     def fit(self, data: PUData, run: Run[Config]) -> None:
         c = self.config
         labels = self._stage_labels(data, run)
-        self.net = run.backbone()
+        if c.start == "fresh":
+            self.net = run.backbone()
         weights, rest = ([p for p in self.net.parameters() if (p.dim() > 1) == many] for many in (True, False))
         optimizer = run.optimizer([{"params": weights}, {"params": rest, "weight_decay": 0.0}], nesterov=True)
         longer = max(data.n_labeled, data.n_unlabeled) if c.labeled_batch == "equal" else data.n_unlabeled
@@ -190,7 +199,7 @@ class PULCPBF(Method[Config]):
         """(K, n_U) bool: whether each weak classifier takes an unlabeled row for more likely than its boundary."""
         c, r = self.config, data.n_labeled / len(data)
         fence = [run.backbone() for _ in alphas]
-        self.net = fence[len(fence) // 2]  # what a trace shows of this stage: the classifier in the middle
+        self.net = fence[len(fence) // 2]  # whose boundary is nearest to 1/2; a trace shows it in this stage
         parameters = {"params": [p for net in fence for p in net.parameters()], "weight_decay": c.fence_weight_decay}
         optimizer = run.optimizer([parameters], kind=c.fence_optimizer, lr=c.fence_lr, nesterov=True)
         for _ in run.epochs(c.fence_epochs, stage="fence", selectable=False, patience=None):

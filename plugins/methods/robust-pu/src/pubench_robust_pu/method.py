@@ -6,13 +6,16 @@ get weights that fall with their hardness, and the network learns P against U un
 Thresholds grow from episode to episode, by number alone: easy rows first. An epoch is an episode. Follows the official
 code; positives among U stay hard, and so count little. Differs in that no true label is read: the state of the
 pre-training is chosen by the nnPU risk of the validation part. Differs also in convex pacing, which stays where it
-ends, and in the momentum of weights, which goes by row. Where all weights of a batch are nearly 0, the step is too.
+ends, and in the momentum of weights, which goes by row. When all weights of a batch are nearly 0, the step is too.
+Officially the pre-training has the sigmoid loss and gradient ascent, and none of its epochs is a candidate; Wang et
+al. minimize the logistic loss with ``correction = clamp``, and both benchmarks choose among those epochs too. The
+official batches have P and U shuffled together; in Wang et al.'s pairs P counts as much as U (``batching = paired``).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Literal
 
 import torch
@@ -20,6 +23,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from pubench.method import (
+    Batch,
     Field,
     LogUniform,
     Method,
@@ -35,6 +39,7 @@ from pubench.method import (
 Pacing = Literal["linear", "convex", "concave", "exp", "const"]
 Hardness = Literal["logistic", "sigmoid", "crps", "brier"]
 Weighting = Literal["welsch", "linear", "hard", "logistic", "cauchy", "poly", "log"]
+NonNegative = Literal["ascent", "clamp"]
 
 
 class Config(TrainingConfig):
@@ -42,13 +47,20 @@ class Config(TrainingConfig):
     pre_training_lr: float = Field(1e-4, gt=0, description="learning rate of these passes")
     pre_training_weight_decay: float = Field(1e-4, ge=0, description="weight decay of these passes")
     pre_training_batch_size: int = Field(256, ge=1, description="rows per batch of these passes")
+    pre_training_selectable: bool = Field(False, description="criteria choose among epochs of the pre-training as well")
     surrogate: Literal["sigmoid", "logistic"] = Field("sigmoid", description="loss in the nnPU risk")
+    correction: NonNegative = Field(
+        "ascent", description="step where the negative part is below 0: up its gradient, or with that part at 0"
+    )
     epochs: int = Field(5, ge=1, description="episodes: weights are renewed at the start of each")
     inner_epochs: int = Field(5, ge=1, description="passes over P and U per episode")
     steps_per_epoch: int | None = Field(None, ge=1, description="steps in place of a pass; none: one pass over P and U")
     lr: float = Field(1e-2, gt=0, description="learning rate of the episodes", search=LogUniform(10**-4.5, 10**-2.5))
     weight_decay: float = Field(0.0, ge=0, description="L2 penalty added to the gradient in the episodes")
     batch_size: int = Field(256, ge=1, description="rows per batch in the episodes", search=PowerOfTwo(5, 8))
+    batching: Literal["joint", "paired"] = Field(
+        "joint", description="P and U shuffled together, or one batch of each, whose mean losses are added"
+    )
     patience: int | None = Field(
         5, ge=1, description="episodes without improvement after which a criterion stops; none: never"
     )
@@ -64,9 +76,15 @@ class Config(TrainingConfig):
     weight_momentum: float = Field(0.0, ge=0, lt=1, description="share of a row's earlier weight that is kept (phi)")
 
 
-def nnpu_risk(scores: Tensor, labeled: Tensor, prior: float, surrogate: Literal["sigmoid", "logistic"]) -> PURisk:
-    """The pre-training's risk of (B,) logits, with gradient ascent where its negative part is below 0."""
-    return pu_risk(scores, labeled, prior, surrogate=surrogate, correction="ascent", beta=0.0, gamma=1.0)
+def nnpu_risk(
+    scores: Tensor,
+    labeled: Tensor,
+    prior: float,
+    surrogate: Literal["sigmoid", "logistic"],
+    correction: NonNegative = "ascent",
+) -> PURisk:
+    """The pre-training's risk of (B,) logits: where its negative part is below 0, gradient ascent or that part at 0."""
+    return pu_risk(scores, labeled, prior, surrogate=surrogate, correction=correction, beta=0.0, gamma=1.0)
 
 
 #: Share of the way from start to end, of k completed episodes and g growing steps, k <= g except for ``exp``.
@@ -153,26 +171,36 @@ class RobustPU(Method[Config]):
             weights = moved(weights, self._weights(data, run, episode.in_stage), c.weight_momentum)
             optimizer = run.optimizer(self.net.parameters())
             for _ in range(c.inner_epochs):
-                for batch in run.joint_batches():
+                for batch in self._batches(run, c.batch_size):
                     of_batch = weights[batch.row]
                     loss = weighted_cross_entropy(self.net(batch.x), batch.labeled, of_batch)
-                    run.step(loss, optimizer, report={"weight": of_batch.mean()})
+                    # Half of a pair's rows are P: twice their mean is the mean over P plus the mean over U.
+                    run.step(loss if c.batching == "joint" else 2 * loss, optimizer, report={"weight": of_batch.mean()})
+
+    def _batches(self, run: Run[Config], size: int) -> Iterator[Batch]:
+        """Batches of ``size`` rows, or of so many rows of P and of U."""
+        return run.joint_batches(size=size) if self.config.batching == "joint" else run.stacked_batches(size)
 
     def _pre_train(self, data: PUData, run: Run[Config]) -> None:
         """nnPU; of its epochs, the one with the least risk of the validation part is kept.
 
         Without a labeled positive there, the least risk is that of the lowest scores: the last epoch is kept.
         """
-        c, prior, part = self.config, data.unlabeled_prior, data.validation
+        c, part = self.config, data.validation
+
+        def risk(scores: Tensor, labeled: Tensor) -> PURisk:
+            return nnpu_risk(scores, labeled, data.unlabeled_prior, c.surrogate, c.correction)
+
         parameters = {"params": list(self.net.parameters()), "weight_decay": c.pre_training_weight_decay}
         optimizer = run.optimizer([parameters], lr=c.pre_training_lr)
         best = averaging.Best(self.net)
-        for _ in run.epochs(c.pre_training, stage="pre-training", selectable=False, patience=None):
-            for batch in run.joint_batches(size=c.pre_training_batch_size):
-                risk = nnpu_risk(self.net(batch.x), batch.labeled, prior, c.surrogate)
-                run.step(risk.objective, optimizer, report={"risk": risk.value})
+        selectable = c.pre_training_selectable
+        for _ in run.epochs(c.pre_training, stage="pre-training", selectable=selectable, patience=None):
+            for batch in self._batches(run, c.pre_training_batch_size):
+                of_batch = risk(self.net(batch.x), batch.labeled)
+                run.step(of_batch.objective, optimizer, report={"risk": of_batch.value})
             if part.n_labeled:
-                best.offer(-float(nnpu_risk(run.scores(self.net, part=part), part.labeled, prior, c.surrogate).value))
+                best.offer(-float(risk(run.scores(self.net, part=part), part.labeled).value))
         if c.pre_training and part.n_labeled:
             best.restore()
 

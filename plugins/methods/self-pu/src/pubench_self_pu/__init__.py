@@ -21,16 +21,17 @@ def pubench_methods() -> list[MethodInfo]:
             load="pubench_self_pu.method:SelfPU",
             needs=frozenset({"prior"}),
             setting="two-sample",
-            follows="TAMU-VITA/Self-PU: clean rows chosen after an epoch and from scratch, their entropy, nnPU on all "
-            "others with P spread evenly over the stream, weights from a virtual step, teachers averaged twice per "
-            "epoch with running statistics of their own, half a cosine. Adapted: the meta batch is of unlabeled "
-            "validation rows (of training rows, where there are none), which the official code takes from the test "
-            "part, and the best of both students and teachers is chosen by the run's criterion, there by test "
-            "accuracy; the distance to the teacher is that of probabilities (the official softmax over one output "
-            "makes it 0); the distance to the other student, in evaluation mode, counts in batches of noisy rows; "
-            "weights come from the training step's own graph, without a copy of the network; rows of U before the "
-            "present one use up the entropy budget for both students; U starts anew where it is smaller than P. "
-            "PU-Bench's clean rows, which keep the label of U, and its steps without calibration are not kept",
+            follows="TAMU-VITA/Self-PU: clean rows chosen after an epoch and from scratch, by the teachers once there "
+            "are any, their entropy, nnPU on all others with P spread evenly over the stream, weights from a virtual "
+            "step, teachers averaged twice per epoch with running statistics of their own, half a cosine. Adapted: the "
+            "meta batch is of unlabeled validation rows (of training rows, where there are none), which the official "
+            "code takes from the test part, and the best of both students and teachers is chosen by the run's "
+            "criterion, there by test accuracy; the distance to the teacher is that of probabilities (the official "
+            "softmax over one output makes it 0); the distance to the other student, in evaluation mode, counts in "
+            "batches of noisy rows; weights come from the training step's own graph, without a copy of the network; "
+            "rows of U before the present one use up the entropy budget for both students; U starts anew where it is "
+            "smaller than P. PU-Bench's clean rows, which keep the label of U, and its steps without calibration are "
+            "not kept",
             presets={
                 "pubench": Preset(
                     values={
@@ -53,8 +54,9 @@ def pubench_methods() -> list[MethodInfo]:
                         "consistency_epochs": 20,
                     },
                     note="budgets, optimizer values and ramps of PU-Bench's paper code, all data sets, with official "
-                    "losses, calibration and teachers, to which its later revision returns; its teachers are averaged "
-                    "per step, with running statistics",
+                    "losses, calibration and teachers, to which its later revision returns. Here teachers choose the "
+                    "clean rows from epoch 10 on, students before; there teachers always do, which are the initial "
+                    "networks until epoch 10. Its teachers are averaged per step, with running statistics",
                 ),
                 "official": Preset(
                     values={
@@ -77,6 +79,11 @@ def pubench_methods() -> list[MethodInfo]:
                         "consistency_epochs": 400,
                     },
                     note="the official code's defaults; the prior is the one given in all epochs, as there for MNIST",
+                ),
+                "table": Preset(
+                    values={"surrogate": "logistic"},
+                    note="the default on a table of your own: far from a prior of 1/2 the sigmoid loss can decide all "
+                    "rows alike, the logistic one did not (benchmarks/results/own-tables.csv)",
                 ),
                 "quick": Preset(
                     values={

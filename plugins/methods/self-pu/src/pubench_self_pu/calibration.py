@@ -14,7 +14,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from pubench.method import binary_entropy
+from pubench.method import Surrogate, binary_entropy
 
 #: Added to the weight of the risk, so that a row whose two weights are both 0 has (1, 0).
 OFFSET = 1e-10
@@ -39,7 +39,14 @@ def movements(net: nn.Module, logits: Tensor, meta: Tensor) -> Tensor:
 
 
 def weight_slopes(
-    logits: Tensor, labeled: Tensor, moved: Tensor, prior: float, *, rate: float, entropy_sign: float
+    logits: Tensor,
+    labeled: Tensor,
+    moved: Tensor,
+    prior: float,
+    *,
+    rate: float,
+    entropy_sign: float,
+    surrogate: Surrogate = "sigmoid",
 ) -> Tensor:
     """(B, 2) derivatives of the meta loss by the weights of each row in the risk and in the entropy, at weights of 0.
 
@@ -47,7 +54,12 @@ def weight_slopes(
     """
     bump = torch.sigmoid(logits) * torch.sigmoid(-logits)
     n_p, n_u = labeled.sum().clamp(min=1), (~labeled).sum().clamp(min=1)
-    of_risk = torch.where(labeled, -2 * prior * bump / n_p, bump / n_u)
+    # Derivatives of l(-z), and of l(z) - l(-z), which is linear for the logistic loss.
+    if surrogate == "sigmoid":
+        of_u, of_p = bump, -2 * bump
+    else:
+        of_u, of_p = torch.sigmoid(logits), -torch.ones_like(logits)
+    of_risk = torch.where(labeled, prior * of_p / n_p, of_u / n_u)
     of_entropy = -entropy_sign * logits * bump / len(logits)
     return -rate * moved[:, None] * torch.stack([of_risk, of_entropy], dim=1)
 

@@ -3,11 +3,14 @@
 Paper: Chen, Chen, Chen, Yuan, Gong, Chen, Wang, ICML 2020. Official code: TAMU-VITA/Self-PU.
 Two students learn with the nnPU risk. From time to time each takes the unlabeled rows of which it is surest as clean
 rows, whose entropy it lowers; for the others, weights of the risk and of the entropy are calibrated by a virtual step.
-Later, teachers (averages of the students) and the other student are followed too. The result is the best of the four.
+Later, teachers (averages of the students) and the other student are followed too, and teachers choose the clean rows.
+The result is the best of the four.
 Follows the official training loop. The distance to the teacher is that of probabilities: the official softmax over a
 single output makes it 0. The distance to the other student counts in batches of noisy rows, where it is below a share
 of the batch's PU loss as it is minimized: that is what the reference vectors have, and clean rows have no such loss.
-Differs in the meta batch: unlabeled validation rows, where the official code takes test rows.
+Differs in the meta batch: unlabeled validation rows, where the official code takes test rows. The official loss is the
+sigmoid one, with which training may decide the larger class for every row if the prior is far from one half; preset
+``table``, for users' tables, has the logistic loss.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from torch.nn import functional as F
 from torch.optim.lr_scheduler import CosineAnnealingLR
 
 from pubench.method import (
+    SURROGATES,
     Batch,
     Field,
     LogUniform,
@@ -32,6 +36,7 @@ from pubench.method import (
     PURisk,
     Run,
     Scorer,
+    Surrogate,
     TrainingConfig,
     averaging,
     binary_entropy,
@@ -58,6 +63,7 @@ class Config(TrainingConfig):
         0.1, ge=0, lt=1, description="largest share of U in the first student's clean rows"
     )
     clean_share_second: float = Field(0.2, ge=0, lt=1, description="largest share of U in the second student's")
+    surrogate: Surrogate = Field("sigmoid", description="loss l in the nnPU risk")
     clean_loss: Literal["entropy", "pseudo-labels"] = Field("entropy", description="loss of clean rows")
     calibrate_weights: bool = Field(True, description="weights of noisy rows by a virtual step; off: all 1")
     virtual_lr: float = Field(1e-3, gt=0, description="learning rate of the virtual step")
@@ -73,13 +79,16 @@ class Config(TrainingConfig):
     mutual_gate: float = Field(0.1, ge=0, description="share of the PU loss below which the other student counts")
 
 
-def weighted_nnpu(scores: Tensor, labeled: Tensor, prior: float, weights: Tensor | float = 1.0) -> PURisk:
-    """The nnPU risk of (B,) logits with the sigmoid loss, each of whose terms has the weight of its row.
+def weighted_nnpu(
+    scores: Tensor, labeled: Tensor, prior: float, weights: Tensor | float = 1.0, surrogate: Surrogate = "sigmoid"
+) -> PURisk:
+    """The nnPU risk of (B,) logits, each of whose terms has the weight of its row.
 
     Means divide by numbers of rows, not by sums of weights. Where the negative part is below 0, it ascends alone.
     """
-    positive = prior * masked_mean(weights * torch.sigmoid(-scores), labeled)
-    as_negative = weights * torch.sigmoid(scores)
+    loss = SURROGATES[surrogate]
+    positive = prior * masked_mean(weights * loss(scores), labeled)
+    as_negative = weights * loss(-scores)
     negative = masked_mean(as_negative, ~labeled) - prior * masked_mean(as_negative, labeled)
     fires = negative < 0
     return PURisk(positive + negative.clamp(min=0), torch.where(fires, -negative, positive + negative))
@@ -188,10 +197,10 @@ class SelfPU(Method[Config]):
         c, prior = self.config, data.unlabeled_prior
         if calibrated:
             weights = self._weights(i, z, batch, data, run)
-            pu = weighted_nnpu(z, batch.labeled, prior, weights[:, 0]).objective
+            pu = weighted_nnpu(z, batch.labeled, prior, weights[:, 0], c.surrogate).objective
             loss = pu + (weights[:, 1] * binary_entropy(z)).mean()
         else:
-            loss = pu = weighted_nnpu(z, batch.labeled, prior).objective
+            loss = pu = weighted_nnpu(z, batch.labeled, prior, surrogate=c.surrogate).objective
         if not self.taught:
             return loss
         with run.inference(self.students[1 - i]):
@@ -207,7 +216,13 @@ class SelfPU(Method[Config]):
             moved = movements(self.students[i], z, meta)
         sign = -1.0 if c.virtual_entropy == "official" else 1.0
         slopes = weight_slopes(
-            z.detach(), batch.labeled, moved, data.unlabeled_prior, rate=c.virtual_lr, entropy_sign=sign
+            z.detach(),
+            batch.labeled,
+            moved,
+            data.unlabeled_prior,
+            rate=c.virtual_lr,
+            entropy_sign=sign,
+            surrogate=c.surrogate,
         )
         return calibrated_weights(slopes, batch.labeled, c.entropy_budget * c.batch_size)
 
@@ -222,11 +237,12 @@ class SelfPU(Method[Config]):
         return weight * squared_distance(z, teacher)
 
     def _chosen(self, epoch: int, data: PUData, run: Run[Config]) -> list[tuple[Tensor, Tensor]]:
-        """Per student: the rows of U that it is surest are negative, and positive."""
+        """Per student: the rows of U of which it, or its teacher once there are any, is surest: negative, positive."""
         c, rows, chosen = self.config, data.unlabeled_rows, []
         progress = ramps.linear(epoch - c.ramp_from, c.ramp_epochs, 0, 1)
-        for student, share in zip(self.students, (c.clean_share_first, c.clean_share_second), strict=True):
-            low, high = most_decided(run.scores(student, rows), clean_count(len(rows), progress, share))
+        judges = self.teachers if self.taught else self.students
+        for judge, share in zip(judges, (c.clean_share_first, c.clean_share_second), strict=True):
+            low, high = most_decided(run.scores(judge, rows), clean_count(len(rows), progress, share))
             chosen.append((rows[low], rows[high]))
         return chosen
 

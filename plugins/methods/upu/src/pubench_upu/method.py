@@ -4,8 +4,8 @@ Paper: du Plessis, Niu, Sugiyama, ICML 2015. Official code: kiryor/nnPUlearning 
 Follows that estimator over joint batches. The risk may be negative: that is the over-fitting which nnPU removes, and
 nothing here corrects it. Differs from the official script in optimizer values and networks, which are PU-Bench's.
 
-With the sigmoid loss and a prior above one half, training may end at a network that decides positive for every row, as
-it does on Connect-4.
+With the sigmoid loss and a prior far from one half, training may end at a network that decides the larger class for
+every row, as it does on Connect-4. Preset ``table``, for users' tables, has the logistic loss.
 """
 
 from __future__ import annotations

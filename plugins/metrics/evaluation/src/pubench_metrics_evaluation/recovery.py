@@ -39,8 +39,8 @@ def recovered_auc(view: MetricView) -> MetricValue:
     warnings = [*scores.warnings, *mixtures.warnings]
     if not 0 <= raw <= 1:
         warnings.append(
-            f"infeasible: the recovered AUC is {raw:.3f}; prior or purity is wrong, rows are few, or labeled positives "
-            "are no random draw"
+            f"infeasible: the recovered AUC is {raw:.3f}; labeled positives are no random draw of all positives (not "
+            "SCAR), prior or purity is wrong, or rows are few"
         )
     warnings += _of_curve(curve)
     direct: Interval | None

@@ -160,7 +160,8 @@ def _prior(sample: AuditSample, share: Estimate) -> Estimate:
     scored = sample.scored
     if not is_one_sample(scored.scheme) and scored.scheme != "case-control":
         return share
-    n, n_labeled = len(scored.scores), scored.n_labeled
+    n_labeled = scored.n_labeled if sample.n_labeled is None else sample.n_labeled
+    n = n_labeled + int((~scored.labeled).sum())
 
     def of_population(end: float | None) -> float | None:
         return None if end is None else (scored.purity * n_labeled + end * (n - n_labeled)) / n
@@ -193,6 +194,11 @@ def _scar(sample: AuditSample, given: IntArray, melded: Melded, rng: np.random.G
     scored = sample.scored
     if scored.purity < 1:
         return ScarTest(undefined="some labeled rows are negative (purity below 1), so they cannot be compared")
+    if sample.n_labeled is not None:
+        return ScarTest(
+            undefined="the model was trained on unlabeled rows and not on the labeled ones that have a score, so their "
+            "scores cannot be compared; an audit of the validation part alone tests it"
+        )
     labeled = scored.of_labeled
     found = scored.scores[sample.drawn[given == 1]]
     split = [(values[values > sample.threshold], values[values <= sample.threshold]) for values in (labeled, found)]

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from pubench_core.errors import RequestError, shown
 from pubench_core.randomness import stream
+from pubench_core.records.files import OF_THE_TABLE
 
 from ...words import in_words
 from ..cutting import Cuts, Shares
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 #: Draws of a band of the score, as far as they can be dealt out.
 _PER_BAND = 6
 _VERSION = 1
+#: Columns of a sheet that are not the table's.
+COLUMNS = ("audit", "row", "answer")
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,8 @@ class AuditSample:
     """Rows to check. ``drawn``: (n,) positions among the scored rows, in random order; ``band``: (n,) of each.
 
     ``rows``: (n_all,) numbers by which the reader knows the scored rows. ``bands``: (low, high, rows, drawn) of each
-    band of the score, the highest first; ``n_bands_above``: those above the threshold.
+    band of the score, the highest first; ``n_bands_above``: those above the threshold. ``n_labeled``: how many rows are
+    labeled in all, if only some of them have a score.
     """
 
     scored: ScoredRows
@@ -46,11 +50,13 @@ class AuditSample:
     bands: tuple[tuple[float, float, int, int], ...]
     n_bands_above: int
     name: str = "scores"
+    n_labeled: int | None = None
 
     @property
     def key(self) -> str:
         """Names this sample on its sheet: a hash of everything in it."""
-        digest = hashlib.sha256(f"{self.threshold!r} {self.seed} {self.scored.scheme} {self.scored.purity!r}".encode())
+        facts = f"{self.threshold!r} {self.seed} {self.scored.scheme} {self.scored.purity!r}"
+        digest = hashlib.sha256((facts if self.n_labeled is None else f"{facts} {self.n_labeled}").encode())
         for array in (self.scored.scores, self.scored.labeled, self.rows, self.drawn):
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()[:16]
@@ -61,15 +67,20 @@ class AuditSample:
         return self.rows[self.drawn]
 
     def sheet(self, ids: Mapping[str, npt.NDArray[Any]] | None = None) -> DataFrame:
-        """What a person fills in: ``audit``, ``row``, columns that name the rows, and an empty ``answer``.
+        """Sheet for a person to fill in: ``audit``, ``row``, columns of the table, and an empty ``answer``.
 
-        Neither scores nor labels nor true labels are on it: an answer must not be led by them. ``ids``: (n_all,) each.
+        Neither scores nor labels nor true labels are on it: an answer must not be led by them. ``ids``: columns of the
+        table that name or describe the rows, (n_all,) each.
         """
         import pandas as pd
 
-        named = {name: np.asarray(texts)[self.drawn] for name, texts in (ids or {}).items()}
+        named = {
+            f"{name}{OF_THE_TABLE}" if name in COLUMNS else name: np.asarray(texts)[self.drawn]
+            for name, texts in (ids or {}).items()
+        }
         empty = np.full(len(self.drawn), "", dtype=object)
-        return pd.DataFrame({"audit": self.key, "row": self.to_check, **named, "answer": empty})
+        audit, row, answer = COLUMNS
+        return pd.DataFrame({audit: self.key, row: self.to_check, **named, answer: empty})
 
     def save(self, path: str | Path) -> Path:
         """Writes what the answers are to be read with: an npz. Raises OSError if it cannot be written."""
@@ -83,6 +94,7 @@ class AuditSample:
             "bands": self.bands,
             "n_bands_above": self.n_bands_above,
             "name": self.name,
+            "n_labeled": self.n_labeled,
         }
         path = Path(path)
         with path.open("wb") as file:
@@ -105,7 +117,7 @@ class AuditSample:
 
     @classmethod
     def _read(cls, path: str | Path) -> AuditSample:
-        wrong = f"design={path}: a file that pubench audit wrote beside its sheet is right"
+        wrong = f"design={path}: must be a file that pubench audit wrote next to its sheet, unchanged"
         try:
             with np.load(path, allow_pickle=False) as stored:
                 arrays = dict(stored)
@@ -121,7 +133,9 @@ class AuditSample:
                 bands=tuple((low, high, rows, drawn) for low, high, rows, drawn in about["bands"]),
                 n_bands_above=about["n_bands_above"],
                 name=about["name"],
+                n_labeled=about.get("n_labeled"),
             )
+            found._check()
         except OSError as error:
             raise RequestError(
                 f"design={path}: it cannot be read ({error.strerror or error})", field="design"
@@ -131,6 +145,17 @@ class AuditSample:
         if about.get("version") != _VERSION or found.key != about["key"]:
             raise RequestError(wrong, field="design")
         return found
+
+    def _check(self) -> None:
+        """Raises ValueError for arrays that do not fit each other."""
+        n, n_all = len(self.drawn), len(self.scored.scores)
+        if not (
+            self.drawn.shape == self.band.shape == (n,)
+            and self.scored.scores.shape == self.scored.labeled.shape == self.rows.shape == (n_all,)
+            and np.isin(self.drawn, np.arange(n_all)).all()
+            and np.bincount(self.band, minlength=len(self.bands)).tolist() == [drawn for *_, drawn in self.bands]
+        ):
+            raise ValueError("drawn rows and bands do not fit each other")
 
     def __repr__(self) -> str:
         above = sum(drawn for *_, drawn in self.bands[: self.n_bands_above])
@@ -148,6 +173,7 @@ def audit_sample(
     scheme: str = "one-sample",
     purity: float = 1.0,
     rows: Sequence[int] | npt.NDArray[np.int64] | None = None,
+    n_labeled: int | None = None,
     name: str = "scores",
     pos_label: Any = None,
     seed: int = 0,
@@ -157,7 +183,8 @@ def audit_sample(
     Half of them are above the threshold and half below (all of a side that has fewer), on each side spread over bands
     of the score in proportion to their rows. Labeled rows are not drawn: they are taken as positive with share
     ``purity``. ``threshold``, ``budget``, ``recall``: as :func:`pubench.evaluate` has them. ``rows``: numbers of the
-    rows as the reader knows them; by default 0, 1, ....
+    rows as the reader knows them; by default 0, 1, .... ``n_labeled``: how many rows are labeled in all, if those given
+    are the ones held out of training and unlabeled rows are not: the prior counts all, and SCAR is not tested.
 
     Raises InvalidRequest (a ValueError).
 
@@ -174,7 +201,7 @@ def audit_sample(
                 f"n={shown(n)}: between 2 and {len(population)} rows, which are all unlabeled ones", field="n", value=n
             )
         cut = Cuts(scored, Shares(None, None, scored.purity), seed).chosen(threshold, budget, recall).threshold
-        return _drawn(scored, population, int(n), cut, _numbers_of(rows, len(scored.scores)), name, seed)
+        return _drawn(scored, population, int(n), cut, _numbers_of(rows, len(scored.scores)), name, seed, n_labeled)
 
 
 def _numbers_of(rows: Any, n: int) -> IntArray:
@@ -185,7 +212,14 @@ def _numbers_of(rows: Any, n: int) -> IntArray:
 
 
 def _drawn(
-    scored: ScoredRows, population: IntArray, n: int, cut: float, rows: IntArray, name: str, seed: int
+    scored: ScoredRows,
+    population: IntArray,
+    n: int,
+    cut: float,
+    rows: IntArray,
+    name: str,
+    seed: int,
+    n_labeled: int | None,
 ) -> AuditSample:
     rng = stream(seed, "audit")
     above = population[scored.scores[population] > cut]
@@ -206,6 +240,7 @@ def _drawn(
         bands=tuple(_range_of(scored.scores[members], count) for members, count in bands),
         n_bands_above=len(of_above),
         name=name,
+        n_labeled=n_labeled,
     )
 
 

@@ -1,0 +1,314 @@
+"""Bases: from a validated configuration to a classifier of class 1 against class 0, by name.
+
+``trees`` (extremely randomized), ``forest`` (random), ``boosting`` and ``logistic`` are scikit-learn's. ``lightgbm``
+and ``xgboost`` need their packages. ``package.module:callable`` is anybody's own: a callable that takes the
+configuration as keywords and returns a scikit-learn classifier with ``predict_proba``, whose ``fit`` takes
+``sample_weight``.
+
+Defaults are smoother than scikit-learn's, because a part of class 0 is positive: leaves of 20 rows, 50 small trees, a
+strong penalty. Every base computes in one thread: who has several fits several models at once, and gets the same bits.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import re
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import ConfigDict
+from threadpoolctl import threadpool_limits
+
+from pubench_core.errors import RequestError
+from pubench_core.specs.config import MethodConfig
+from pubench_core.specs.fields import Field
+
+from .models import Boosted, Categories, Forest, LightGBM, Linear, Model, Skops, XGBoost
+from .trees import Trees, of_decision_tree, of_histogram_boosting
+
+Array = npt.NDArray[Any]
+
+#: Features above which trees look at a random part of them at each split.
+MANY_FEATURES = 2_000
+
+
+class Base(ABC):
+    """A kind of classifier. ``model``: what it learns; ``takes_gaps``: whether features may be NaN."""
+
+    Config: ClassVar[type[MethodConfig]]
+    model: ClassVar[type[Model]]
+    takes_gaps: ClassVar[bool] = False
+    needs: ClassVar[str] = ""
+
+    def __init__(self, **config: Any) -> None:
+        self.config: Any = self.Config.model_validate(config)
+
+    @property
+    def member(self) -> Base:
+        """The base of one member of an ensemble that draws its own rows: a tree rather than a forest."""
+        return self
+
+    def check(self) -> None:
+        """Raises RequestError if a package that the base needs is not installed."""
+        if self.needs and importlib.util.find_spec(self.needs) is None:
+            raise RequestError(
+                f"base {self.needs} is not installed; pip install 'pubench-bases[{self.needs}]'",
+                field="method.config.base",
+                value=self.needs,
+            )
+
+    def notes(self, d: int) -> Iterator[str]:
+        """Lines for the user on how the base treats rows of ``d`` features."""
+        yield from ()
+
+    def fit(self, x: Array, y: Array, weight: Array, seed: int, categories: Sequence[tuple[int, int]] = ()) -> Model:
+        """The model of (n, d) float32 rows ``x`` of class ``y`` (n,), 0 or 1, with (n,) weights.
+
+        ``categories``: (first, stop) of the runs of features that are one-hot values of a category.
+        """
+        with threadpool_limits(1):
+            return self._fit(x, y, weight, seed, categories)
+
+    @abstractmethod
+    def _fit(self, x: Array, y: Array, weight: Array, seed: int, categories: Sequence[tuple[int, int]]) -> Model: ...
+
+
+class TreeConfig(MethodConfig):
+    """What decision trees take."""
+
+    n_estimators: int = Field(100, ge=1, description="trees; a member of an ensemble that draws its own rows is one")
+    max_features: Literal["sqrt", "all"] = Field("sqrt", description="features looked at per split")
+    max_depth: int | None = Field(None, ge=1, description="splits above a leaf at most; none: no limit")
+    min_samples_leaf: int | None = Field(
+        None,
+        ge=1,
+        description="rows of a leaf at least; more make a smaller model. none: 20, and 1 in a member of an ensemble "
+        "that draws its own rows",
+    )
+
+
+class TreesBase(Base):
+    """Extremely randomized trees: a random threshold per feature, the best of them splits."""
+
+    Config = TreeConfig
+    model = Forest
+    alone = True
+    _names = ("ExtraTreesClassifier", "ExtraTreeClassifier")
+
+    @property
+    def member(self) -> Base:
+        one = type(self)(**self.config.model_dump())
+        one.alone = False
+        return one
+
+    def notes(self, d: int) -> Iterator[str]:
+        if d > MANY_FEATURES and self.config.max_features == "all":
+            yield f"rows have {d:,} features, above {MANY_FEATURES:,}: trees look at their square root per split"
+
+    def _fit(self, x: Array, y: Array, weight: Array, seed: int, categories: Sequence[tuple[int, int]]) -> Model:
+        from sklearn import ensemble, tree
+
+        c = self.config
+        growth = {
+            "max_depth": c.max_depth,
+            "min_samples_leaf": c.min_samples_leaf or (20 if self.alone else 1),
+            "max_features": "sqrt" if c.max_features == "sqrt" or x.shape[1] > MANY_FEATURES else None,
+            "random_state": seed,
+        }
+        several, one = self._names
+        if self.alone:
+            grown = getattr(ensemble, several)(c.n_estimators, n_jobs=1, **growth).fit(x, y, weight).estimators_
+        else:
+            grown = [getattr(tree, one)(**growth).fit(x, y, weight)]
+        return Forest(Trees([of_decision_tree(each) for each in grown], x.shape[1]))
+
+
+class ForestBase(TreesBase):
+    """A random forest: the best threshold of few features; gaps go to the better side."""
+
+    takes_gaps = True
+    _names = ("RandomForestClassifier", "DecisionTreeClassifier")
+
+
+class BoostingConfig(MethodConfig):
+    """What gradient boosting takes."""
+
+    n_estimators: int = Field(50, ge=1, description="trees, one per round")
+    learning_rate: float = Field(0.1, gt=0, description="factor of every tree")
+    max_leaf_nodes: int = Field(8, ge=2, description="leaves of a tree at most")
+    min_samples_leaf: int = Field(20, ge=1, description="rows of a leaf at least")
+
+
+class BoostingBase(Base):
+    """Scikit-learn's histogram trees; categories are split into two sets, gaps go to the better side."""
+
+    Config = BoostingConfig
+    model = Boosted
+    takes_gaps = True
+
+    def _fit(self, x: Array, y: Array, weight: Array, seed: int, categories: Sequence[tuple[int, int]]) -> Model:
+        from sklearn.ensemble import HistGradientBoostingClassifier
+
+        c, coded = self.config, Categories(categories, x)
+        values = coded.of(x)
+        fitted = HistGradientBoostingClassifier(
+            max_iter=c.n_estimators,
+            learning_rate=c.learning_rate,
+            max_leaf_nodes=c.max_leaf_nodes,
+            min_samples_leaf=c.min_samples_leaf,
+            early_stopping=False,
+            categorical_features=list(range(len(categories))) or None,
+            random_state=seed,
+        ).fit(values, y, weight)
+        trees, start = of_histogram_boosting(fitted)
+        return Boosted(Trees(trees, values.shape[1]), start, coded)
+
+
+class LogisticConfig(MethodConfig):
+    """What logistic regression takes."""
+
+    inverse_penalty: float = Field(0.01, gt=0, description="inverse of the L2 penalty (scikit-learn's C)")
+
+
+class LogisticBase(Base):
+    """Logistic regression on standardized features, with an L2 penalty."""
+
+    Config = LogisticConfig
+    model = Linear
+
+    def _fit(self, x: Array, y: Array, weight: Array, seed: int, categories: Sequence[tuple[int, int]]) -> Model:
+        from sklearn.exceptions import ConvergenceWarning
+        from sklearn.linear_model import LogisticRegression
+
+        mean, deviation = x.mean(axis=0, dtype=np.float64), x.std(axis=0, dtype=np.float64)
+        deviation[deviation == 0] = 1
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # 1,000 steps: what is left moves no decision
+            fitted = LogisticRegression(C=self.config.inverse_penalty, max_iter=1000)
+            fitted.fit((x - mean) / deviation, y, weight)
+        weights = fitted.coef_[0] / deviation
+        return Linear(weights, float(fitted.intercept_[0] - weights @ mean))
+
+
+class LightGBMBase(Base):
+    """LightGBM's trees."""
+
+    Config = BoostingConfig
+    model = LightGBM
+    takes_gaps = True
+    needs = "lightgbm"
+
+    def _fit(self, x: Array, y: Array, weight: Array, seed: int, categories: Sequence[tuple[int, int]]) -> Model:
+        import lightgbm
+
+        c, coded = self.config, Categories(categories, x)
+        options = {
+            "objective": "binary",
+            "learning_rate": c.learning_rate,
+            "num_leaves": c.max_leaf_nodes,
+            "min_data_in_leaf": c.min_samples_leaf,
+            "deterministic": True,
+            "force_row_wise": True,
+            "num_threads": 1,
+            "seed": seed,
+            "verbose": -1,
+        }
+        named = list(range(len(categories)))
+        rows = lightgbm.Dataset(coded.of(x).astype(np.float64), y, weight=weight, categorical_feature=named)
+        return LightGBM(lightgbm.train(options, rows, c.n_estimators).model_to_string(), coded)
+
+
+class XGBoostConfig(MethodConfig):
+    """What XGBoost takes."""
+
+    n_estimators: int = Field(50, ge=1, description="trees, one per round")
+    learning_rate: float = Field(0.1, gt=0, description="factor of every tree")
+    max_depth: int = Field(3, ge=1, description="splits above a leaf at most")
+
+
+class XGBoostBase(Base):
+    """XGBoost's histogram trees."""
+
+    Config = XGBoostConfig
+    model = XGBoost
+    takes_gaps = True
+    needs = "xgboost"
+
+    def _fit(self, x: Array, y: Array, weight: Array, seed: int, categories: Sequence[tuple[int, int]]) -> Model:
+        import xgboost
+
+        c = self.config
+        options = {
+            "objective": "binary:logistic",
+            "tree_method": "hist",
+            "max_depth": c.max_depth,
+            "learning_rate": c.learning_rate,
+            "nthread": 1,
+            "seed": seed,
+        }
+        rows = xgboost.DMatrix(x, y, weight=weight, nthread=1)
+        return XGBoost(xgboost.train(options, rows, c.n_estimators).save_raw("json").decode())
+
+
+class AnyConfig(MethodConfig):
+    """What somebody's own base takes: whatever its callable takes."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class OwnBase(Base):
+    """A scikit-learn classifier that a callable makes; saved by skops."""
+
+    Config = AnyConfig
+    model = Skops
+
+    def __init__(self, place: str, **config: Any) -> None:
+        super().__init__(**config)
+        self.place = place
+
+    def check(self) -> None:
+        module, _, name = self.place.partition(":")
+        found = None
+        if importlib.util.find_spec(module.partition(".")[0]) is not None and importlib.util.find_spec(module):
+            found = getattr(importlib.import_module(module), name, None)
+        if not callable(found):
+            raise RequestError(
+                f"base {self.place} cannot be imported; it must be package.module:callable of an installed package",
+                field="method.config.base",
+                value=self.place,
+            )
+        if importlib.util.find_spec("skops") is None:
+            raise RequestError(
+                f"base {self.place} is saved by skops, which is not installed; pip install 'pubench-bases[skops]'",
+                field="method.config.base",
+                value=self.place,
+            )
+
+    def _fit(self, x: Array, y: Array, weight: Array, seed: int, categories: Sequence[tuple[int, int]]) -> Model:
+        module, _, name = self.place.partition(":")
+        made = getattr(importlib.import_module(module), name)(**self.config.model_dump())
+        if "random_state" in made.get_params():
+            made.set_params(random_state=seed)
+        return Skops(made.fit(x, y, sample_weight=weight))
+
+
+BASES: dict[str, type[Base]] = {
+    "trees": TreesBase,
+    "forest": ForestBase,
+    "boosting": BoostingBase,
+    "logistic": LogisticBase,
+    "lightgbm": LightGBMBase,
+    "xgboost": XGBoostBase,
+}
+#: How a base of one's own is named.
+PLACE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+
+def base_of(name: str, config: dict[str, Any]) -> Base:
+    """The base of this name. Raises ValueError for a configuration that it does not take."""
+    return BASES[name](**config) if name in BASES else OwnBase(name, **config)

@@ -1,0 +1,184 @@
+"""What methods around a base share: configuration, honest scores of the rows they train on, thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import ValidationError, ValidationInfo, field_validator
+
+from pubench_core.errors import RequestError
+from pubench_core.specs.config import MethodConfig
+from pubench_core.specs.fields import Field
+from pubench_core.training.run import Run
+from pubench_core.training.views import PUData, PUPart
+
+from .bases import BASES, PLACE, Base, base_of
+from .models import Model
+
+Array = npt.NDArray[Any]
+Item = TypeVar("Item")
+Found = TypeVar("Found")
+#: (positions of rows, seed) -> the model of those rows.
+Fit = Callable[[Array, int], Model]
+
+#: Labeled rows below which no method of this kind begins.
+FEWEST = 10
+
+
+class BaseConfig(MethodConfig):
+    """Which base a method trains."""
+
+    base: str = Field(
+        "trees",
+        description="classifier that is trained: trees, forest, boosting, logistic; lightgbm, xgboost (extras); or "
+        "package.module:callable",
+    )
+    base_config: dict[str, Any] = Field(
+        default_factory=dict, description="hyper-parameters of the base; those not given have its defaults"
+    )
+
+    @field_validator("base")
+    @classmethod
+    def _known(cls, given: str) -> str:
+        if given not in BASES and not PLACE.fullmatch(given):
+            raise ValueError(f"base must be {', '.join(BASES)} or package.module:callable, got {given}")
+        return given
+
+    @field_validator("base_config")
+    @classmethod
+    def _complete(cls, given: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
+        """Every hyper-parameter of the base, so that a record says them all."""
+        if "base" not in info.data:
+            return given
+        try:
+            made: dict[str, Any] = base_of(info.data["base"], given).config.model_dump(mode="json")
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = ".".join(map(str, first["loc"]))
+            raise ValueError(f"{info.data['base']} cannot take {name}: {first['msg']}") from None
+        return made
+
+    @property
+    def made(self) -> Base:
+        """The base, so configured."""
+        return base_of(self.base, self.base_config)
+
+
+def check(data: PUData, base: Base | None = None) -> None:
+    """Raises RequestError for fewer than :data:`FEWEST` labeled rows, or a base whose package is not installed."""
+    if base is not None:
+        base.check()
+    if data.n_labeled < FEWEST:
+        raise RequestError(
+            f"{data.n_labeled} labeled rows are left to train on, and at least {FEWEST} are needed; label more rows, "
+            "or hold out fewer (validation.fraction)",
+            field="mechanism.c",
+            value=data.n_labeled,
+        )
+
+
+def rows_of(data: PUPart) -> Array:
+    """(n, d) float32: every row of the table LP ‖ U, flattened."""
+    return data.x.flatten(1).contiguous().numpy()
+
+
+def prepared(data: PUData, base: Base, run: Run[Any]) -> tuple[Array, Array]:
+    """(n, d) rows and (n,) 1 for the labeled ones, with what the base has to say of such rows passed on."""
+    x = rows_of(data)
+    for line in base.notes(x.shape[1]):
+        run.warn(line)
+    return x, data.labeled.numpy().astype(np.int64)
+
+
+def is_population(data: PUData) -> bool:
+    """Whether U is a draw of the population, rather than what was left unlabeled of one."""
+    drawn = data.scheme in ("case-control", "two-sample")
+    return drawn or len(data.distinct_rows) == data.n_unlabeled  # U holds the labeled rows too
+
+
+def balanced(y: Array) -> Array:
+    """(n,) weights with which both classes weigh the same and the mean weight is 1."""
+    counts = np.bincount(y, minlength=2)
+    return np.asarray(len(y) / (2 * counts[y]))
+
+
+def in_parallel(work: Callable[[Item], Found], items: Sequence[Item], threads: int) -> Iterator[Found]:
+    """What ``work`` makes of each item, in their order; few results wait at a time."""
+    with ThreadPoolExecutor(threads) as pool:
+        for start in range(0, len(items), 4 * threads):
+            yield from pool.map(work, items[start : start + 4 * threads])
+
+
+# -------------------------------------------------------------------- scores of rows by models that did not see them
+
+
+def folds_of(data: PUPart, folds: int, rng: np.random.Generator) -> Array:
+    """(n,) the fold of each row. All rows of an instance are in one; labeled instances and others are dealt evenly."""
+    instance, labeled = data.instance.numpy(), data.labeled.numpy()
+    positive = np.unique(instance[labeled])
+    fold = np.empty(instance.max() + 1, np.int64)
+    for group in (positive, np.setdiff1d(instance, positive)):
+        fold[rng.permutation(group)] = np.arange(len(group)) % folds
+    return np.asarray(fold[instance])
+
+
+def out_of_fold(fit: Fit, x: Array, fold: Array, seeds: Array, threads: int = 1) -> Array:
+    """(n,) probability of each row by the model that ``fit(rows, seed)`` made of the rows of all other folds."""
+
+    def held_out(k: int) -> tuple[Array, Array]:
+        rows = np.flatnonzero(fold == k)
+        return rows, fit(np.flatnonzero(fold != k), int(seeds[k])).probability(x[rows])
+
+    scores = np.empty(len(x))
+    for rows, found in in_parallel(held_out, range(fold.max() + 1), threads):
+        scores[rows] = found
+    return scores
+
+
+# -------------------------------------------------------------------- thresholds
+
+
+def at_share(scores: Array, share: float) -> float:
+    """The threshold above which a share of the scores lies that is the nearest to ``share``; ties stay together."""
+    values, counts = np.unique(scores, return_counts=True)
+    above = len(scores) - np.cumsum(counts)
+    k = int(np.abs(above - share * len(scores)).argmin())
+    return float(values[k : k + 2].mean())
+
+
+def at_posterior(scores: Array, labeled: Array, data: PUData) -> float:
+    """The threshold above which p(y = 1 | x) of the population exceeds 1/2, by isotonic regression.
+
+    With r(x) = p(x | s=1) / p(x | U), the odds of scores with both classes weighing the same: p(y=1|x) is π r if U is a
+    draw of the population, and (n_P + π_U n_U) r / (n_P r + n_U) if U is what was left unlabeled.
+    """
+    from sklearn.isotonic import IsotonicRegression
+
+    n_p, n_u, share = data.n_labeled, data.n_unlabeled, data.unlabeled_prior
+    odds = 1 / (2 * share) if is_population(data) else n_u / (n_p + 2 * share * n_u)
+    known = np.isfinite(scores)
+    values = np.unique(scores[known])
+    fitted = IsotonicRegression(y_min=0, y_max=1).fit(scores[known], labeled[known], balanced(labeled[known]))
+    return first_above(values, fitted.predict(values) > odds / (1 + odds))
+
+
+def first_above(values: Array, above: Array) -> float:
+    """The threshold on ascending ``values`` from which on they are ``above``; the largest if none is."""
+    found = np.flatnonzero(above)
+    return float(values[max(found[0] - 1, 0) : found[0] + 1].mean()) if len(found) else float(values[-1])
+
+
+def twice(rows: Array, unlabeled: Array, weight: Array) -> tuple[Array, Array, Array]:
+    """Rows, classes and weights in which every unlabeled row is there twice: positive with its weight, else negative.
+
+    ``rows``: (m,) positions; ``unlabeled``: (n,) bool; ``weight``: (n,) in [0, 1], of unlabeled rows. Labeled ones are
+    positive with weight 1.
+    """
+    u = rows[unlabeled[rows]]
+    p = rows[~unlabeled[rows]]
+    classes = np.repeat([1, 1, 0], [len(p), len(u), len(u)])
+    return np.concatenate([p, u, u]), classes, np.concatenate([np.ones(len(p)), weight[u], 1 - weight[u]])

@@ -1,0 +1,242 @@
+"""What a base has learned, as plain arrays and texts: scored, saved and loaded without pickle.
+
+Every model has ``probability(x)``: for (n, d) float32 rows, (n,) float64 in [0, 1], how much a row looks like class 1.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+
+from pubench_core.errors import PluginError
+
+from .trees import Trees
+
+Array = npt.NDArray[Any]
+
+
+class Model(ABC):
+    """A fitted classifier of two classes."""
+
+    @abstractmethod
+    def probability(self, x: Array) -> Array:
+        """(n,) float64 in [0, 1] for (n, d) rows; a row's value does not depend on the others."""
+
+    @abstractmethod
+    def state_dict(self) -> dict[str, Any]:
+        """Arrays, numbers and texts that say all of it."""
+
+    @abstractmethod
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Takes what :meth:`state_dict` gave."""
+
+    @classmethod
+    def empty(cls) -> Self:
+        """One without any state."""
+        return cls.__new__(cls)
+
+
+class Forest(Model):
+    """Mean over trees of the share of class 1 in a row's leaf."""
+
+    def __init__(self, trees: Trees) -> None:
+        self.trees = trees
+
+    def probability(self, x: Array) -> Array:
+        return np.asarray(self.trees.sums(x) / len(self.trees))
+
+    def state_dict(self) -> dict[str, Any]:
+        return self.trees.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self.trees = Trees.__new__(Trees)
+        self.trees.load_state_dict(state)
+
+
+class Categories:
+    """One-hot runs of features as the codes that boosting takes: one column each, in front of all other features.
+
+    ``runs``: (first, stop) of each. A run without a value above 0, or with a value that training did not have, is
+    missing. ``codes``: (features of the runs,) the code of each value, -1 for one that training did not have.
+    """
+
+    def __init__(self, runs: Sequence[tuple[int, int]], x: Array) -> None:
+        self.runs = np.array(runs, np.int64).reshape(-1, 2)
+        found = []
+        for start, stop in self.runs:
+            there = (x[:, start:stop] > 0).any(axis=0)
+            found.append(np.where(there, np.cumsum(there) - 1, -1))
+        self.codes = np.concatenate([np.empty(0, np.int64), *found]).astype(np.int64)
+
+    def of(self, x: Array) -> Array:
+        """(n, runs + other features) float32."""
+        if not len(self.runs):
+            return x
+        columns, begin = [], 0
+        for start, stop in self.runs:
+            values, codes = x[:, start:stop], self.codes[begin : begin + stop - start]
+            code = codes[values.argmax(axis=1)]
+            columns.append(np.where((values.max(axis=1) > 0) & (code >= 0), code, np.nan))
+            begin += stop - start
+        rest = np.delete(x, np.concatenate([np.arange(*run) for run in self.runs]), axis=1)
+        return np.column_stack([*columns, rest]).astype(np.float32)
+
+
+class Boosted(Model):
+    """Logistic function of the sum of the leaves of boosted trees."""
+
+    def __init__(self, trees: Trees, start: float, categories: Categories) -> None:
+        self.trees, self.start, self.categories = trees, start, categories
+
+    def margin(self, x: Array) -> Array:
+        """(n,) float64 log-odds."""
+        return np.asarray(self.start + self.trees.sums(self.categories.of(x)))
+
+    def probability(self, x: Array) -> Array:
+        return np.asarray(expit(self.margin(x)))
+
+    def state_dict(self) -> dict[str, Any]:
+        own = {"start": self.start, "runs": self.categories.runs, "codes": self.categories.codes}
+        return {**own, **self.trees.state_dict()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        rest = dict(state)
+        self.start = float(rest.pop("start"))
+        self.categories = _categories(rest.pop("runs"), rest.pop("codes"))
+        self.trees = Trees.__new__(Trees)
+        self.trees.load_state_dict(rest)
+
+
+def _categories(runs: Array, codes: Array) -> Categories:
+    found = Categories.__new__(Categories)
+    found.runs, found.codes = runs.reshape(-1, 2), codes
+    if (np.diff(found.runs, axis=1) < 1).any() or np.diff(found.runs, axis=1).sum() != len(codes):
+        raise ValueError("the codes of the categories are not one for each of their values")
+    if len(codes) and (codes.min() < -1 or codes.max() > 255):  # compiled code looks at no bounds
+        raise ValueError("a code of a category is not in 0 to 255")
+    return found
+
+
+class Linear(Model):
+    """Logistic function of a weighted sum of the features."""
+
+    def __init__(self, weights: Array, bias: float) -> None:
+        self.weights, self.bias = weights, bias
+
+    def probability(self, x: Array) -> Array:
+        return np.asarray(expit(x.astype(np.float64) @ self.weights + self.bias))
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"weights": self.weights, "bias": self.bias}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self.weights, self.bias = state["weights"], float(state["bias"])
+
+
+class LightGBM(Model):
+    """A booster of LightGBM, kept as the text that it saves itself as."""
+
+    def __init__(self, text: str, categories: Categories) -> None:
+        self.categories = categories
+        self._read(text)
+
+    def _read(self, text: str) -> None:
+        import lightgbm
+
+        self.text, self.booster = text, lightgbm.Booster(model_str=text)
+
+    def margin(self, x: Array) -> Array:
+        """(n,) float64 sum of the leaves."""
+        values = self.categories.of(x).astype(np.float64)
+        return np.asarray(self.booster.predict(values, raw_score=True, num_threads=1))
+
+    def probability(self, x: Array) -> Array:
+        return np.asarray(expit(self.margin(x)))
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"text": self.text, "runs": self.categories.runs, "codes": self.categories.codes}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self.categories = _categories(state["runs"], state["codes"])
+        self._read(state["text"])
+
+
+class XGBoost(Model):
+    """A booster of XGBoost, kept as the JSON that it saves itself as."""
+
+    def __init__(self, text: str) -> None:
+        self._read(text)
+
+    def _read(self, text: str) -> None:
+        import xgboost
+
+        self.text, self.booster = text, xgboost.Booster({"nthread": 1})
+        self.booster.load_model(bytearray(text.encode()))
+
+    def probability(self, x: Array) -> Array:
+        return np.asarray(self.booster.inplace_predict(np.ascontiguousarray(x))).astype(np.float64)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"text": self.text}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self._read(state["text"])
+
+
+class Skops(Model):
+    """Any scikit-learn classifier, saved by skops, which loads the types that it trusts and no others."""
+
+    def __init__(self, fitted: Any) -> None:
+        import skops.io
+
+        self.fitted, self.content = fitted, np.frombuffer(skops.io.dumps(fitted), np.uint8)
+
+    def probability(self, x: Array) -> Array:
+        return np.asarray(self.fitted.predict_proba(x)[:, 1], np.float64)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"content": self.content}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        if np.array_equal(getattr(self, "content", None), state["content"]):
+            return
+        import skops.io
+
+        self.content = np.asarray(state["content"], np.uint8)
+        try:
+            self.fitted = skops.io.loads(self.content.tobytes())
+        # whatever skops or the classifier's own package raises about a file that may be anything
+        except Exception as error:
+            raise PluginError(
+                f"the saved classifier cannot be loaded ({error}); skops loads what scikit-learn defines, in the "
+                "version that saved it"
+            ) from error
+
+
+class Mean(Model):
+    """Mean over models of one kind."""
+
+    def __init__(self, kind: type[Model], members: Sequence[Model] = ()) -> None:
+        self.kind, self.members = kind, list(members)
+
+    def probability(self, x: Array) -> Array:
+        total = np.zeros(len(x))
+        for member in self.members:
+            total += member.probability(x)
+        return total / len(self.members)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {f"{k}.{n}": value for k, member in enumerate(self.members) for n, value in member.state_dict().items()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        numbers = {int(name.partition(".")[0]) for name in state}
+        if numbers != set(range(len(numbers))) or not numbers:
+            raise ValueError("the members of the mean are not numbered from 0")
+        self.members = self.members if len(self.members) == len(numbers) else [self.kind.empty() for _ in numbers]
+        for k, member in enumerate(self.members):
+            member.load_state_dict({n.partition(".")[2]: v for n, v in state.items() if n.startswith(f"{k}.")})

@@ -1,0 +1,189 @@
+"""Every base as arrays: it scores as the library that grew it, and comes back from its state with the same bits."""
+
+from __future__ import annotations
+
+import copy
+import importlib.util
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from pubench_bases.bases import BASES, Base, base_of
+from pubench_bases.fitting import balanced
+from pubench_bases.models import Categories, Mean, Model
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from pubench_core.errors import PluginError, RequestError
+
+Array = np.ndarray
+HERE = [name for name, base in BASES.items() if not base.needs or importlib.util.find_spec(base.needs)]
+
+
+def table(n: int = 400, gaps: bool = False, seed: int = 0) -> tuple[Array, Array]:
+    """(n, 6) rows of which the first two features decide the class; the last three are one-hot."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 6)).astype(np.float32)
+    code = rng.integers(3, size=n)
+    x[:, 3:] = np.eye(3)[code]
+    y = (x[:, 0] + x[:, 1] + (code == 1) + rng.normal(size=n) / 2 > 0.3).astype(np.int64)
+    if gaps:
+        x[:, :3][rng.random((n, 3)) < 0.2] = np.nan
+    return x, y
+
+
+def fitted(base: Base, gaps: bool = False, categories: tuple[tuple[int, int], ...] = (), seed: int = 3) -> Model:
+    x, y = table(gaps=gaps)
+    return base.fit(x, y, balanced(y), seed, categories)
+
+
+def of_sklearn(name: str, x: Array, y: Array, weight: Array) -> Any:
+    made = {
+        "trees": ExtraTreesClassifier(min_samples_leaf=20, random_state=3),
+        "forest": RandomForestClassifier(min_samples_leaf=20, random_state=3),
+        "boosting": HistGradientBoostingClassifier(max_iter=50, max_leaf_nodes=8, early_stopping=False, random_state=3),
+        "logistic": make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=1000)),
+    }[name]
+    if name == "logistic":
+        return made.fit(x.astype(np.float64), y, logisticregression__sample_weight=weight)
+    return made.fit(x, y, weight)
+
+
+@pytest.mark.parametrize("name", ["trees", "forest", "boosting", "logistic"])
+@pytest.mark.parametrize("gaps", [False, True])
+def test_arrays_score_as_scikit_learn_does(name: str, gaps: bool) -> None:
+    if gaps and not BASES[name].takes_gaps:
+        pytest.skip("the engine fills gaps for this base")
+    x, y = table(gaps=gaps)
+    other, _ = table(300, gaps=gaps, seed=1)
+    theirs = of_sklearn(name, x, y, balanced(y)).predict_proba(other)[:, 1]
+    ours = fitted(base_of(name, {}), gaps).probability(other)
+    np.testing.assert_allclose(ours, theirs, atol=2e-6)
+
+
+def test_boosting_splits_categories_as_scikit_learn_does() -> None:
+    x, y = table(gaps=True)
+    other, _ = table(300, gaps=True, seed=1)
+    coded = np.column_stack([x[:, 3:].argmax(axis=1), x[:, :3]])
+    theirs = HistGradientBoostingClassifier(
+        max_iter=50, max_leaf_nodes=8, early_stopping=False, categorical_features=[0], random_state=3
+    )
+    theirs.fit(coded, y, balanced(y))
+    model = fitted(base_of("boosting", {}), gaps=True, categories=((3, 6),))
+    expected = theirs.predict_proba(np.column_stack([other[:, 3:].argmax(axis=1), other[:, :3]]))[:, 1]
+    np.testing.assert_allclose(model.probability(other), expected, atol=2e-6)
+    assert (model.state_dict()["subset"] >= 0).any()
+
+
+def test_a_category_that_training_did_not_have_is_missing() -> None:
+    x, _ = table()
+    x[:, 4] = 0
+    coded = Categories(((3, 6),), x)
+    new = np.zeros((3, 6), np.float32)
+    new[0, 4] = new[1, 5] = 1
+    np.testing.assert_array_equal(coded.of(new)[:, 0], [np.nan, 1, np.nan])
+    standardized = (np.eye(6)[[3, 5]] - 0.3).astype(np.float32)
+    np.testing.assert_array_equal(coded.of(standardized)[:, 0], [0, 1])
+
+
+@pytest.mark.parametrize("name", HERE)
+def test_a_base_comes_back_from_its_state_with_the_same_bits(name: str) -> None:
+    base = base_of(name, {})
+    model = Mean(base.model, [fitted(base.member, categories=((3, 6),), seed=k) for k in range(3)])
+    other, _ = table(300, seed=1)
+    state = copy.deepcopy(model.state_dict())
+    again = Mean(base.model)
+    again.load_state_dict(state)
+    np.testing.assert_array_equal(again.probability(other), model.probability(other))
+    with pytest.raises(ValueError, match="numbered"):
+        again.load_state_dict({f"5.{key}": value for key, value in state.items()})
+
+
+@pytest.mark.parametrize("name", HERE)
+def test_the_same_seed_gives_the_same_bits(name: str) -> None:
+    other, _ = table(300, seed=1)
+    one, same = (fitted(base_of(name, {})).probability(other) for _ in range(2))
+    np.testing.assert_array_equal(one, same)
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"right": lambda v: v * 0}, "child"),
+        ({"feature": lambda v: np.where(v >= 0, 100, v).astype(v.dtype)}, "beyond"),
+        ({"offsets": lambda v: v[:-1]}, "offsets"),
+        ({"value": lambda v: v.astype(np.float64)}, "value"),
+        ({"subset": lambda v: np.full(v.shape, 3, v.dtype)}, "categories"),
+    ],
+)
+def test_arrays_that_are_no_trees_are_refused(change: dict[str, Any], match: str) -> None:
+    model = fitted(base_of("boosting", {}), categories=((3, 6),))
+    state = {**model.state_dict(), **{name: edit(model.state_dict()[name]) for name, edit in change.items()}}
+    with pytest.raises(ValueError, match=match):
+        model.load_state_dict(state)
+
+
+def test_a_scikit_learn_classifier_of_ones_own_is_a_base() -> None:
+    base = base_of("sklearn.naive_bayes:GaussianNB", {"var_smoothing": 1e-3})
+    base.check()
+    model = fitted(base)
+    again = type(model).empty()
+    again.load_state_dict(copy.deepcopy(model.state_dict()))
+    other, _ = table(300, seed=1)
+    np.testing.assert_array_equal(again.probability(other), model.probability(other))
+    assert model.probability(other).std() > 0.1
+
+
+def test_skops_loads_no_code_of_strangers() -> None:
+    base = base_of("sklearn.naive_bayes:GaussianNB", {})
+    again = base.model.empty()
+    with pytest.raises(PluginError, match="cannot be loaded"):
+        again.load_state_dict({"content": np.frombuffer(b"something else", np.uint8)})
+
+
+@pytest.mark.parametrize(
+    ("name", "match"),
+    [
+        ("sklearn.naive_bayes:Nothing", "cannot be imported"),
+        ("no_such_package.inside:thing", "cannot be imported"),
+    ],
+)
+def test_a_base_that_is_not_there_is_refused(name: str, match: str) -> None:
+    with pytest.raises(RequestError, match=match):
+        base_of(name, {}).check()
+
+
+def test_a_base_without_its_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(RequestError, match=r"pip install 'pubench-bases\[lightgbm\]'"):
+        base_of("lightgbm", {}).check()
+
+
+def test_bases_compute_in_one_thread_and_their_models_alike_in_another_process() -> None:
+    code = (
+        "import numpy as np; from pubench_bases.bases import base_of; rng = np.random.default_rng(0);"
+        "x = rng.normal(size=(300, 5)).astype('f4'); y = (x[:, 0] > 0).astype(int);"
+        "print([base_of(n, {}).fit(x, y, np.ones(300), 1).probability(x).tobytes().hex()[:4000] "
+        "for n in ('trees', 'boosting')])"
+    )
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", code], env={"OMP_NUM_THREADS": threads}, capture_output=True, text=True, check=True
+        ).stdout
+        for threads in ("1", "4")
+    ]
+    assert runs[0] == runs[1]
+
+
+def test_trees_look_at_few_of_many_features_and_say_so() -> None:
+    assert list(base_of("trees", {"max_features": "all"}).notes(2_000)) == []
+    (line,) = base_of("trees", {"max_features": "all"}).notes(2_001)
+    assert "2,001 features" in line

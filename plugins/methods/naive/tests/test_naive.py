@@ -1,0 +1,69 @@
+"""The threshold of the naive classifier: wrong at one half, placed by the prior, or by the posterior."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+import torch
+from pubench_bases.fitting import at_share
+from pubench_naive.method import Config, Naive
+
+from pubench_core.training.run import Run
+from pubench_core.training.views import Features, PUData, PUPart
+
+Array = np.ndarray
+
+
+def gaussians(c: float, prior: float = 0.5, n: int = 3000, seed: int = 0) -> tuple[PUData, Array, Array]:
+    """A pool of which a share c of the positives is labeled; features of U and its truth. Positives have mean 2."""
+    rng = np.random.default_rng(seed)
+    truth = rng.random(n) < prior
+    x = (rng.normal(size=(n, 1)) + 2 * truth[:, None]).astype(np.float32)
+    labeled = truth & (rng.random(n) < c)
+    order = np.r_[np.flatnonzero(labeled), np.flatnonzero(~labeled)]
+    part = (Features(torch.from_numpy(x[order])), torch.arange(n), torch.from_numpy(labeled[order]))
+    share = float(truth[~labeled].mean())
+    data = PUData(
+        *part,
+        "single-training-set",
+        validation=PUPart(*part, "single-training-set"),
+        granted=frozenset({"prior"}),
+        prior=prior,
+        unlabeled_prior=share,
+        truth=None,
+    )
+    return data, x[~labeled], truth[~labeled]
+
+
+def trained(data: PUData, **config: Any) -> Naive:
+    method = Naive(Config(base="logistic", **config))
+    warned: list[str] = []
+    run = SimpleNamespace(
+        numpy_rng=np.random.default_rng(0), threads=1, epochs=lambda n, *, patience: range(n), warn=warned.append
+    )
+    method.fit(data, cast(Run[Config], run))
+    return method
+
+
+def cut(method: Naive) -> float:
+    """The feature at which the decision changes."""
+    grid = torch.linspace(-4, 6, 2001)[:, None]
+    return float(grid[method.decision_function(grid) > 0].min())
+
+
+def test_one_half_is_the_wrong_threshold_and_the_prior_places_it() -> None:
+    """Equal variances and classes: positives of the pool are above 1, its middle."""
+    data, x, _ = gaussians(c=0.5)
+    share = float((trained(data).decision_function(torch.from_numpy(x)) > 0).double().mean())
+    assert share == pytest.approx(data.unlabeled_prior, abs=0.02)
+    assert cut(trained(data, threshold="posterior")) == pytest.approx(1.0, abs=0.3)
+    assert abs(cut(trained(data, threshold="half")) - 1.0) > 0.3
+
+
+def test_the_share_above_a_threshold_is_the_nearest_to_the_one_wanted() -> None:
+    assert at_share(np.array([0.1, 0.2, 0.3, 0.4]), 0.5) == 0.25
+    assert at_share(np.array([0.0, 0.0, 0.0, 1.0]), 0.4) == 0.5
+    assert at_share(np.array([0.7, 0.7]), 0.9) == 0.7

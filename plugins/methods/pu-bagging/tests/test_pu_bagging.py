@@ -1,0 +1,138 @@
+"""Out-of-bag scores see no row that they score; thresholds, sizes of draws, threads, saved models."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+import torch
+from pubench_naive.method import Config as NaiveConfig
+from pubench_naive.method import Naive
+from pubench_pu_bagging.method import Config, PUBagging
+from scipy import stats
+from sklearn.metrics import roc_auc_score
+
+from pubench_core.specs import Scheme
+from pubench_core.training.run import Run
+from pubench_core.training.views import Features, PUData, PUPart
+
+Array = np.ndarray
+PRIOR = 0.4
+
+
+def problem(
+    positive: Array, unlabeled: Array, scheme: Scheme = "single-training-set", prior: float | None = PRIOR
+) -> PUData:
+    """LP ‖ U of rows that are all different."""
+    x = torch.from_numpy(np.r_[positive, unlabeled].astype(np.float32))
+    part = (Features(x), torch.arange(len(x)), torch.arange(len(x)) < len(positive), scheme)
+    return PUData(
+        *part, validation=PUPart(*part), granted=frozenset({"prior"}), prior=prior, unlabeled_prior=prior, truth=None
+    )
+
+
+def blobs(n_p: int = 60, n_u: int = 400, seed: int = 0) -> tuple[Array, Array, Array]:
+    """P, U and the truth of U, a share ``PRIOR`` of it positive: two Gaussians."""
+    rng = np.random.default_rng(seed)
+    truth = rng.permutation(n_u) < PRIOR * n_u
+    move = np.r_[1.2, 1.2, 0, 0, 0]
+    return rng.normal(size=(n_p, 5)) + move, rng.normal(size=(n_u, 5)) + truth[:, None] * move, truth
+
+
+class Talk(SimpleNamespace):
+    """A run, by what these methods ask of it."""
+
+    def __init__(self, seed: int = 0, threads: int = 1) -> None:
+        super().__init__(numpy_rng=np.random.default_rng(seed), threads=threads, warnings=[])
+
+    def epochs(self, n: int, *, patience: int | None) -> range:
+        return range(n)
+
+    def warn(self, text: str) -> None:
+        self.warnings.append(text)
+
+
+def trained(data: PUData, run: Talk | None = None, **config: Any) -> PUBagging:
+    method = PUBagging(Config(**{"n_estimators": 40, **config}))
+    method.fit(data, cast(Run[Config], run or Talk()))
+    return method
+
+
+def unlabeled_scores(method: PUBagging, data: PUData) -> Array:
+    return method.out_of_bag[data.n_labeled :]
+
+
+def test_a_row_is_scored_by_the_classifiers_that_did_not_draw_it_and_by_no_other() -> None:
+    """P and U are one noise: a classifier that saw a row of U as negative knows it, the others cannot."""
+    rng = np.random.default_rng(0)
+    data = problem(rng.normal(size=(80, 5)), rng.normal(size=(400, 5)))
+    method = trained(data, n_estimators=200, bootstrap_positives=True)
+    labeled = data.labeled.numpy()
+    assert abs(roc_auc_score(labeled, method.out_of_bag) - 0.5) < 0.1
+    assert roc_auc_score(labeled, method.model.probability(data.x.numpy())) > 0.9
+
+
+def test_out_of_bag_scores_rank_u() -> None:
+    positive, unlabeled, truth = blobs()
+    data = problem(positive, unlabeled)
+    assert roc_auc_score(truth, unlabeled_scores(trained(data), data)) > 0.75
+
+
+def test_draws_of_all_of_u_rank_as_the_naive_classifier_does() -> None:
+    positive, unlabeled, truth = blobs(n_p=200)
+    data = problem(positive, unlabeled)
+    run = Talk()
+    bagging = unlabeled_scores(trained(data, run, n_estimators=200, sample_size=400), data)
+    naive = Naive(NaiveConfig(base_config={"n_estimators": 200}))
+    naive.fit(data, cast(Run[NaiveConfig], Talk()))
+    assert stats.spearmanr(bagging, naive.out_of_fold[200:]).statistic > 0.9
+    assert abs(roc_auc_score(truth, bagging) - roc_auc_score(truth, naive.out_of_fold[200:])) < 0.02
+    assert run.warnings == [
+        "a draw of 400 of 400 unlabeled rows leaves few out of bag: 200 are drawn without replacement"
+    ]
+
+
+@pytest.mark.parametrize("share", [0.1, 0.4, 0.7])
+def test_the_prior_places_the_threshold_on_scores_out_of_bag(share: float) -> None:
+    positive, unlabeled, _ = blobs()
+    data = problem(positive, unlabeled, prior=share)
+    method = trained(data, n_estimators=200)
+    assert abs((unlabeled_scores(method, data) > method.threshold).mean() - share) < 0.02
+    assert trained(data, threshold="half").threshold == 0.5
+    assert trained(problem(positive, unlabeled, prior=None)).threshold == 0.5
+
+
+@pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
+def test_a_posterior_of_one_half_splits_two_gaussians_near_their_best_cut(scheme: Scheme) -> None:
+    positive, unlabeled, truth = blobs(n_p=300, n_u=1200)
+    data = problem(positive, unlabeled, scheme)
+    method = trained(data, n_estimators=100, threshold="posterior", bootstrap_positives=True)
+    accuracy = ((unlabeled_scores(method, data) > method.threshold) == truth).mean()
+    by_prior = trained(data, n_estimators=100, bootstrap_positives=True)
+    assert accuracy > ((unlabeled_scores(by_prior, data) > by_prior.threshold) == truth).mean() - 0.05
+    with pytest.raises(ValueError, match="bootstrap_positives=true"):
+        Config(threshold="posterior")
+
+
+@pytest.mark.parametrize("base", ["trees", "logistic", "boosting"])
+def test_the_number_of_threads_changes_no_bit(base: str) -> None:
+    positive, unlabeled, _ = blobs()
+    data = problem(positive, unlabeled)
+    one, three = (trained(data, Talk(threads=n), base=base, n_estimators=9) for n in (1, 3))
+    np.testing.assert_array_equal(one.out_of_bag, three.out_of_bag)
+    assert one.threshold == three.threshold
+    for name, value in one.model.state_dict().items():
+        np.testing.assert_array_equal(value, three.model.state_dict()[name])
+
+
+def test_a_copy_of_a_labeled_positive_in_u_is_out_of_a_bag_with_it() -> None:
+    """In case-control U holds the labeled rows: drawn as a positive, such a row has been seen."""
+    positive, unlabeled, _ = blobs()
+    x = torch.from_numpy(np.r_[positive, unlabeled].astype(np.float32))
+    instance = torch.cat([torch.arange(60), torch.arange(len(x))])
+    part = (Features(x), instance, torch.arange(len(instance)) < 60, "case-control")
+    data = PUData(*part, validation=PUPart(*part), granted=frozenset({"prior"}), prior=PRIOR, truth=None)  # type: ignore[arg-type]
+    method = trained(data, bootstrap_positives=True)
+    np.testing.assert_array_equal(method.out_of_bag[:60], method.out_of_bag[60:120])

@@ -1,0 +1,74 @@
+"""What a user's table says of the rows of a run: for a person who checks them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pubench_core.data.tables import as_written, read_table, sha256_of
+from pubench_core.errors import RequestError, unknown
+from pubench_core.records.files import ids_in, read_scores
+from pubench_core.records.record import read_record
+from pubench_core.results import Result
+
+from .console import err
+
+#: More features than a person reads of a row.
+MOST_FEATURES = 40
+
+
+def columns_of_run(
+    folder: Path, rows: npt.NDArray[np.int64], named: Sequence[str]
+) -> Mapping[str, npt.NDArray[np.object_]]:
+    """Columns that name the rows, and the features: name -> (n,) texts for each of ``rows``, as the file has them.
+
+    ``named``: the naming columns; by default those by which the record names its rows. Raises RequestError for a column
+    that is not in the table or says what a person must not see, and if the table is needed and is not there any more.
+    """
+    result = read_record(folder).result
+    own = result.spec.data.own
+    if own is None:
+        if named:
+            raise RequestError(f"--ids {named[0]}: run {result.run_id} is on {result.spec.data.key}, not on a table")
+        return {}
+    if not own.path.is_file() or sha256_of(own.path) != own.sha256:
+        state = "was edited since" if own.path.is_file() else "is not there any more"
+        if named:
+            raise RequestError(f"--ids {named[0]}: {own.path}, the table of run {result.run_id}, {state}")
+        err().print(f"{own.path} {state}: the sheet has no features", markup=False)
+        return _ids_in_record(folder, rows)
+    ids = named or list(_ids_in_record(folder, rows[:0]))
+    shown = [*ids, *(name for name in _features(result) if name not in ids)]
+    frame = read_table(own.path, texts=shown, say=lambda text: err().print(text, markup=False))
+    for name in named:
+        if name not in frame:
+            raise unknown(f"column of {own.path.name} (--ids)", name, list(frame.columns))
+        if name in (own.label_col, own.truth_col):
+            raise RequestError(f"--ids {name}: it holds labels, which a person who checks rows must not see")
+    return {name: texts[rows] for name, texts in as_written(own.path, frame, shown).items()}
+
+
+def _features(result: Result) -> list[str]:
+    """Columns that the run used; none if a person could not read them all."""
+    names = [str(column["name"]) for column in result.data.encoding or ()]
+    if len(names) <= MOST_FEATURES:
+        return names
+    err().print(f"{len(names)} features are left out of the sheet; --ids names those to show", markup=False)
+    return []
+
+
+def _ids_in_record(folder: Path, rows: npt.NDArray[np.int64]) -> dict[str, Any]:
+    """What names the unlabeled rows in the record's predictions; empty texts for other rows."""
+    try:
+        ids = ids_in(folder)
+    except OSError:  # the run kept no predictions
+        return {}
+    place = {row: k for k, row in enumerate(read_scores(folder)["unlabeled_rows"].tolist())}
+    return {
+        name: np.array([texts[place[row]] if row in place else "" for row in rows.tolist()], dtype=object)
+        for name, texts in ids.items()
+    }

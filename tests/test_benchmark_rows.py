@@ -1,0 +1,106 @@
+"""Committed rows of measurements say which code made them."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+#: Rows of uncommitted trees when the list was closed. Lower it with the counts in ``uncommitted.toml``.
+MOST = 2779
+#: Places of the pages of results that show figures whose rows were not kept. Lower it when one goes.
+FIGURES_BY_HAND = 12
+
+
+@pytest.fixture
+def raw_rows(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    module = importlib.import_module("raw_rows")
+    yield module
+    module.commit.cache_clear()
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_rows_of_uncommitted_trees_are_those_of_a_closed_list() -> None:
+    groups = tomllib.loads((ROOT / "benchmarks" / "uncommitted.toml").read_text(encoding="utf-8")).values()
+    assert all(group["reason"] for group in groups)
+    listed = {name: count for group in groups for name, count in group.items() if name != "reason"}
+    counts = {
+        path.name: sum(row["commit"].endswith("-dirty") for row in rows_of(path)) for path in RESULTS.glob("*.csv")
+    }
+    assert {name: count for name, count in counts.items() if count} == listed
+    assert sum(listed.values()) <= MOST
+
+
+def test_a_row_of_an_uncommitted_tree_names_no_engine_revision() -> None:
+    for path in RESULTS.glob("study-*.csv"):
+        for row in rows_of(path):
+            if "revision" in row:
+                assert bool(row["revision"]) != row["commit"].endswith("-dirty"), (path.name, row["run_id"])
+
+
+def test_a_row_gets_commit_machine_and_command(
+    raw_rows: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.argv", ["benchmarks/some_time.py", "--sizes", "1 2"])
+    raw_rows.append(tmp_path / "new.csv", {"seconds": 1})
+    raw_rows.append(tmp_path / "new.csv", {"command": "another", "seconds": 2})  # in another order
+    first, second = rows_of(tmp_path / "new.csv")
+    origin = {"commit": raw_rows.commit(), "machine": raw_rows.machine()}
+    assert first == {"seconds": "1", **origin, "command": "some_time.py --sizes '1 2'"}
+    assert second == {"seconds": "2", **origin, "command": "another"}
+
+
+def test_a_row_of_other_columns_is_refused(raw_rows: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "old.csv").write_text("seconds,commit\n1,abc\n")
+    with pytest.raises(SystemExit, match=r"old\.csv has the columns seconds, commit; the new row has"):
+        raw_rows.append(tmp_path / "old.csv", {"seconds": 2})
+    assert (tmp_path / "old.csv").read_text() == "seconds,commit\n1,abc\n"
+
+
+def test_a_row_of_an_uncommitted_tree_does_not_go_into_the_results(
+    raw_rows: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(raw_rows, "RESULTS", tmp_path / "results")
+    row = {"seconds": 1, "commit": "abc-dirty"}
+    with pytest.raises(SystemExit, match="uncommitted changes: commit them first"):
+        raw_rows.append(tmp_path / "results" / "new.csv", row)
+    raw_rows.append(tmp_path / "tried.csv", row)
+    assert not (tmp_path / "results").exists()
+
+
+def test_rows_of_an_uncommitted_tree_go_when_a_clean_commit_has_the_same_run(
+    raw_rows: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = importlib.import_module("superseded")
+    known = rows_of(RESULTS / "study-conventional-13.csv")[0]
+    again, alone = {**known, "commit": "abc-dirty", "seed": "2"}, {**known, "commit": "abc-dirty", "seed": "3"}
+    clean = {**known, "commit": "abc", "seed": "2"}
+    for name, rows in {"study-old.csv": [again, alone], "study-new.csv": [clean]}.items():
+        with (tmp_path / name).open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(known))
+            writer.writeheader()
+            writer.writerows(rows)
+    module.main(tmp_path)
+    assert rows_of(tmp_path / "study-old.csv") == [alone]
+    assert rows_of(tmp_path / "study-new.csv") == [clean]
+    assert "study-old.csv: 1 rows removed, 1 left" in capsys.readouterr().out
+
+
+def test_figures_without_rows_are_marked_and_only_get_fewer() -> None:
+    """Pages of results mark them *by hand*; one of the words in ``results.md`` says what the mark means."""
+    pages = [ROOT / "docs" / "pages" / f"{name}.md" for name in ("results", "wang", "published", "beside-published")]
+    words = " ".join(" ".join(page.read_text(encoding="utf-8").split()).lower() for page in pages)
+    assert words.count("*by hand*") == words.count("by hand")
+    assert words.count("*by hand*") - 1 <= FIGURES_BY_HAND
