@@ -74,7 +74,7 @@ def _print(found: Verification) -> None:
             same += f"; another epoch, and not compared, by {', '.join(one.other_epochs)}"
         console.print(f"{one.run_id}: carried out again in {one.seconds:.1f} s: {same}", markup=False, soft_wrap=True)
     for tried in found.fresh:
-        console.print(said(str(tried)), markup=False, soft_wrap=True)
+        console.print(said(f"{tried.run_id}: {tried}"), markup=False, soft_wrap=True)
     derived = found.records - found.without_scores
     unchecked = f", {len(found.unchecked)} not checked as a whole" if found.unchecked else ""
     console.print(

@@ -51,7 +51,7 @@ class Fresh:
 
     def __str__(self) -> str:
         return (
-            f"{self.run_id}: {self.method} on {self.data}, seed {self.seed}, positive {list(self.positive)}: accuracy "
+            f"{self.method} on {self.data}, seed {self.seed}, positive {list(self.positive)}: accuracy "
             f"{self.accuracy:.4f} ({ORACLE} {self.oracle:.4f}); in the record {self.recorded:.4f} ({ORACLE} "
             f"{self.oracle_recorded:.4f})"
         )
