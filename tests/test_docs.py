@@ -401,6 +401,15 @@ def test_the_contact_sheets_are_those_that_their_script_draws(tmp_path: Path) ->
     assert len(list(tmp_path.iterdir())) == 4
 
 
+def test_the_figure_of_losses_and_priors_is_that_of_its_rows(tmp_path: Path) -> None:
+    from matplotlib.image import imread
+
+    subprocess.run([sys.executable, DOCS / "loss_and_prior.py", tmp_path / "drawn.png"], check=True)
+    drawn, kept = imread(tmp_path / "drawn.png"), imread(DOCS / "pages" / "images" / "loss-and-prior.png")
+    assert drawn.shape == kept.shape
+    assert abs(drawn - kept).mean() < 0.02, "python docs/loss_and_prior.py docs/pages/images/loss-and-prior.png again"
+
+
 # -------------------------------------------------------------------- the site
 
 

@@ -69,7 +69,8 @@ def pubench_methods() -> list[MethodInfo]:
                 "table": Preset(
                     values={"surrogate": "logistic", "patience": None},
                     note="the default on a table of your own: far from a prior of 1/2 the sigmoid loss can decide all "
-                    "rows alike, the logistic one did not (benchmarks/results/own-tables.csv and own-priors.csv)",
+                    "rows alike, in a poor order; the logistic one orders them better "
+                    "(benchmarks/results/own-tables.csv and own-priors.csv)",
                 ),
                 "quick": Preset(
                     values={"epochs": 5, "patience": None},

@@ -7,7 +7,7 @@ stands. Differs from the official script in optimizer values and networks, which
 
 The sigmoid risk has bad local optima: with some seeds, training ends in one. With a prior far from one half, it may end
 at a network that decides the larger class for every row, as it does on Connect-4. The logistic loss, which preset
-``table`` has for users' tables, does not.
+``table`` has for users' tables, ranks rows better there.
 """
 
 from __future__ import annotations
