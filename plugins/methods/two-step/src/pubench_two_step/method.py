@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from pubench_bases.bases import Base
 from pubench_bases.fitting import BaseConfig, Fit, at_share, balanced, check, folds_of, out_of_fold, prepared, twice
 from pubench_bases.models import Model
 from torch import Tensor
@@ -76,6 +78,26 @@ def without_positive_features(positive: Array, unlabeled: Array) -> Array:
     return np.asarray(~u[:, p.mean(axis=0) > u.mean(axis=0)].any(axis=1))
 
 
+def on_classes(base: Base, x: Array, data: PUData, classes: Array) -> Fit:
+    """Fits the base on the rows whose class is known: 1 or 0, else -1."""
+
+    def fitted(rows: Array, seed: int) -> Model:
+        rows = rows[classes[rows] >= 0]
+        return base.fit(x[rows], classes[rows], balanced(classes[rows]), seed, data.categories)
+
+    return fitted
+
+
+def in_part(base: Base, x: Array, data: PUData, unlabeled: Array, weight: Array) -> Fit:
+    """Fits the base on every row of U as positive with its weight and as negative with the rest."""
+
+    def fitted(rows: Array, seed: int) -> Model:
+        rows, classes, share = twice(rows, unlabeled, weight)
+        return base.fit(x[rows], classes, share, seed, data.categories)
+
+    return fitted
+
+
 class TwoStep(Method[Config]):
     scored_by = ("model", "threshold")
 
@@ -108,24 +130,7 @@ class TwoStep(Method[Config]):
         c, base = self.config, self.config.made
         x, labeled = prepared(data, base, run)
         fold = folds_of(data, c.folds, run.numpy_rng)
-
-        def of_classes(classes: Array) -> Fit:
-            """What fits the base on the rows whose class is known: 1 or 0, else -1."""
-
-            def fitted(rows: Array, seed: int) -> Model:
-                rows = rows[classes[rows] >= 0]
-                return base.fit(x[rows], classes[rows], balanced(classes[rows]), seed, data.categories)
-
-            return fitted
-
-        def in_part(weight: Array) -> Fit:
-            """What fits the base on every row of U as positive with its weight and as negative with the rest."""
-
-            def fitted(rows: Array, seed: int) -> Model:
-                rows, classes, share = twice(rows, labeled == 0, weight)
-                return base.fit(x[rows], classes, share, seed, data.categories)
-
-            return fitted
+        of_classes = partial(on_classes, base, x, data)
 
         def out_of_folds(fit: Fit) -> Array:
             return out_of_fold(fit, x, fold, run.numpy_rng.integers(2**31, size=c.folds), run.threads)
@@ -151,7 +156,7 @@ class TwoStep(Method[Config]):
             if (lost > LOST and epoch.in_stage) or settled:
                 break
             classes, before = np.where(turned, 0, classes), scores
-            fit = in_part(scores) if c.iterate == "em" else of_classes(classes)
+            fit = in_part(base, x, data, labeled == 0, scores) if c.iterate == "em" else of_classes(classes)
 
     def _reliable(
         self,
