@@ -131,7 +131,7 @@ def impossible_epochs(result: Result) -> Iterator[str]:
     chosen = {name: criterion for name, criterion in result.criteria.items() if criterion.epoch is not None}
     for name, criterion in chosen.items():
         stopped = criterion.stopped_at
-        if stopped is not None and not (criterion.epoch or 0) < stopped <= result.epochs:
+        if stopped is not None and not (criterion.epoch or 0) <= stopped <= result.epochs:
             yield f"criterion {name} says that its patience ran out at epoch {stopped}, after epoch {criterion.epoch}"
         says = f"criterion {name} says epoch {criterion.epoch}"
         if not 1 <= (criterion.epoch or 0) <= result.epochs or (name == "last" and criterion.epoch != result.epochs):
