@@ -72,7 +72,7 @@ class Trees:
         self.subsets = np.concatenate(found)
         if not len(self.subsets):
             nodes["subset"] = nodes["subset"][:0]
-        self.nodes = {name: nodes[name].astype(kind) for name, kind in FIELDS.items()}
+        self.nodes: dict[str, Array] = {name: nodes[name].astype(kind) for name, kind in FIELDS.items()}
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

@@ -88,7 +88,7 @@ def calibration(scores: Array, labeled: Array, kind: Calibrate) -> Array:
 
     if kind == "sigmoid":
         fitted = LogisticRegression(C=1e6).fit(_log_odds(scores)[:, None], labeled)
-        return np.r_[fitted.coef_[0, 0], fitted.intercept_[0]]
+        return np.array([fitted.coef_[0, 0], fitted.intercept_[0]])
     if kind == "isotonic":
         steps = IsotonicRegression(y_min=0, y_max=1).fit(scores, labeled)
         return np.stack([steps.X_thresholds_, steps.y_thresholds_])
