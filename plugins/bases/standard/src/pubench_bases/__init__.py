@@ -4,10 +4,9 @@
 :mod:`pubench_bases.fitting` scores rows with models that did not see them and places thresholds.
 """
 
-from pubench_core import MethodInfo, hookimpl
+from pubench_core import hookimpl
 
 
 @hookimpl
-def pubench_methods() -> list[MethodInfo]:
-    """No method: the entry point makes the code hash of a method follow its imports into this package."""
-    return []
+def pubench_shared() -> None:
+    """The methods that import this package list themselves."""

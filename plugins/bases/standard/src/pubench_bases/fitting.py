@@ -172,13 +172,27 @@ def first_above(values: Array, above: Array) -> float:
     return float(values[max(found[0] - 1, 0) : found[0] + 1].mean()) if len(found) else float(values[-1])
 
 
-def twice(rows: Array, unlabeled: Array, weight: Array) -> tuple[Array, Array, Array]:
-    """Rows, classes and weights in which every unlabeled row is there twice: positive with its weight, else negative.
+def on_classes(base: Base, x: Array, classes: Array, data: PUData) -> Fit:
+    """What fits a base on the rows whose class is known, both weighing the same; ``classes``: (n,) 1 or 0, else -1."""
 
-    ``rows``: (m,) positions; ``unlabeled``: (n,) bool; ``weight``: (n,) in [0, 1], of unlabeled rows. Labeled ones are
-    positive with weight 1.
+    def fit(rows: Array, seed: int) -> Model:
+        rows = rows[classes[rows] >= 0]
+        return base.fit(x[rows], classes[rows], balanced(classes[rows]), seed, data.categories)
+
+    return fit
+
+
+def in_part(base: Base, x: Array, weight: Array, data: PUData) -> Fit:
+    """What fits a base on every row of U as positive with its weight and as negative with the rest of 1.
+
+    ``weight``: (n,) in [0, 1]. Labeled rows are positive with weight 1.
     """
-    u = rows[unlabeled[rows]]
-    p = rows[~unlabeled[rows]]
-    classes = np.repeat([1, 1, 0], [len(p), len(u), len(u)])
-    return np.concatenate([p, u, u]), classes, np.concatenate([np.ones(len(p)), weight[u], 1 - weight[u]])
+    unlabeled = ~data.labeled.numpy()
+
+    def fit(rows: Array, seed: int) -> Model:
+        p, u = rows[~unlabeled[rows]], rows[unlabeled[rows]]
+        classes = np.repeat([1, 1, 0], [len(p), len(u), len(u)])
+        share = np.concatenate([np.ones(len(p)), weight[u], 1 - weight[u]])
+        return base.fit(x[np.concatenate([p, u, u])], classes, share, seed, data.categories)
+
+    return fit

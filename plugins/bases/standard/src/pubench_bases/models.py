@@ -203,7 +203,7 @@ class Skops(Model):
         return {"content": self.content}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        if np.array_equal(getattr(self, "content", None), state["content"]):
+        if hasattr(self, "content") and np.array_equal(self.content, state["content"]):
             return
         import skops.io
 

@@ -64,7 +64,7 @@ class Trees:
         sizes = [len(tree["feature"]) for tree in trees]
         self.d = d
         self.offsets = np.cumsum([0, *sizes])
-        nodes = {name: np.concatenate([tree[name] for tree in trees]) for name in FIELDS}
+        nodes: dict[str, Array] = {name: np.concatenate([tree[name] for tree in trees]) for name in FIELDS}
         nodes["right"] = nodes["right"] + np.repeat(self.offsets[:-1], sizes)
         found = [tree["subsets"] for tree in trees]
         counts = np.cumsum([0, *map(len, found)])
@@ -72,7 +72,7 @@ class Trees:
         self.subsets = np.concatenate(found)
         if not len(self.subsets):
             nodes["subset"] = nodes["subset"][:0]
-        self.nodes = {name: nodes[name].astype(kind) for name, kind in FIELDS.items()}
+        self.nodes: dict[str, Array] = {name: nodes[name].astype(kind) for name, kind in FIELDS.items()}
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -81,15 +81,9 @@ class Trees:
         """(n,) float64: for each row of ``x`` (n, d) float32, the sum of its leaves' values."""
         if x.shape[1] != self.d:  # compiled code looks at no bounds
             raise ValueError(f"rows have {x.shape[1]} features; the trees were grown on {self.d}")
-        out = np.zeros(len(x))
-        n = self.nodes
-        add_leaves(
-            np.ascontiguousarray(x, np.float32),
-            self.offsets[:-1],
-            *(n[name] for name in FIELDS),
-            self.subsets,
-            out,
-        )
+        out, n = np.zeros(len(x)), self.nodes
+        fields = n["feature"], n["value"], n["right"], n["gaps_left"], n["subset"]
+        add_leaves(np.ascontiguousarray(x, np.float32), self.offsets[:-1], *fields, self.subsets, out)
         return out
 
     def state_dict(self) -> dict[str, Any]:

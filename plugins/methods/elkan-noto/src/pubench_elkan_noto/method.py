@@ -16,15 +16,14 @@ import numpy.typing as npt
 import torch
 from pubench_bases.fitting import (
     BaseConfig,
-    Fit,
     at_share,
     check,
     first_above,
     folds_of,
+    in_part,
     is_population,
     out_of_fold,
     prepared,
-    twice,
 )
 from pubench_bases.models import Model
 from scipy.special import expit, logit
@@ -89,7 +88,7 @@ def calibration(scores: Array, labeled: Array, kind: Calibrate) -> Array:
 
     if kind == "sigmoid":
         fitted = LogisticRegression(C=1e6).fit(_log_odds(scores)[:, None], labeled)
-        return np.r_[fitted.coef_[0, 0], fitted.intercept_[0]]
+        return np.array([fitted.coef_[0, 0], fitted.intercept_[0]])
     if kind == "isotonic":
         steps = IsotonicRegression(y_min=0, y_max=1).fit(scores, labeled)
         return np.stack([steps.X_thresholds_, steps.y_thresholds_])
@@ -137,15 +136,6 @@ class ElkanNoto(Method[Config]):
         def labeled_or_not(rows: Array, seed: int) -> Model:
             return base.fit(x[rows], classes[rows], np.ones(len(rows)), seed, data.categories)
 
-        def in_part(weight: Array) -> Fit:
-            """What fits the base on every row of U as positive with its weight and as negative with the rest."""
-
-            def fitted(rows: Array, seed: int) -> Model:
-                rows, positive, share = twice(rows, ~labeled, weight)
-                return base.fit(x[rows], positive, share, seed, data.categories)
-
-            return fitted
-
         for _ in run.epochs(1, patience=None):
             seeds = run.numpy_rng.integers(2**31, size=(2, c.folds + 1))
             fold = folds_of(data, c.folds, run.numpy_rng)
@@ -157,7 +147,7 @@ class ElkanNoto(Method[Config]):
             weight = unlabeled_posterior(g, self.c)
             self._count_above_1(weight[~labeled], run)
             if c.form == "weighting":
-                refit = in_part(np.minimum(np.nan_to_num(weight, nan=0.0), 1))
+                refit = in_part(base, x, np.minimum(np.nan_to_num(weight, nan=0.0), 1), data)
                 self.model = refit(everything, int(seeds[1, -1]))
                 scores = out_of_fold(refit, x, fold, seeds[1], run.threads)
             else:

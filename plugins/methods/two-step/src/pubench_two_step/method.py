@@ -12,14 +12,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from pubench_bases.bases import Base
-from pubench_bases.fitting import BaseConfig, Fit, at_share, balanced, check, folds_of, out_of_fold, prepared, twice
+from pubench_bases.fitting import (
+    BaseConfig,
+    Fit,
+    at_share,
+    check,
+    folds_of,
+    in_part,
+    on_classes,
+    out_of_fold,
+    prepared,
+)
 from pubench_bases.models import Model
 from torch import Tensor
 
@@ -78,26 +86,6 @@ def without_positive_features(positive: Array, unlabeled: Array) -> Array:
     return np.asarray(~u[:, p.mean(axis=0) > u.mean(axis=0)].any(axis=1))
 
 
-def on_classes(base: Base, x: Array, data: PUData, classes: Array) -> Fit:
-    """Fits the base on the rows whose class is known: 1 or 0, else -1."""
-
-    def fitted(rows: Array, seed: int) -> Model:
-        rows = rows[classes[rows] >= 0]
-        return base.fit(x[rows], classes[rows], balanced(classes[rows]), seed, data.categories)
-
-    return fitted
-
-
-def in_part(base: Base, x: Array, data: PUData, unlabeled: Array, weight: Array) -> Fit:
-    """Fits the base on every row of U as positive with its weight and as negative with the rest."""
-
-    def fitted(rows: Array, seed: int) -> Model:
-        rows, classes, share = twice(rows, unlabeled, weight)
-        return base.fit(x[rows], classes, share, seed, data.categories)
-
-    return fitted
-
-
 class TwoStep(Method[Config]):
     scored_by = ("model", "threshold")
 
@@ -130,14 +118,13 @@ class TwoStep(Method[Config]):
         c, base = self.config, self.config.made
         x, labeled = prepared(data, base, run)
         fold = folds_of(data, c.folds, run.numpy_rng)
-        of_classes = partial(on_classes, base, x, data)
 
         def out_of_folds(fit: Fit) -> Array:
             return out_of_fold(fit, x, fold, run.numpy_rng.integers(2**31, size=c.folds), run.threads)
 
-        watched, reliable = self._reliable(x, labeled, of_classes, out_of_folds, run)
+        watched, reliable = self._reliable(x, labeled, data, out_of_folds, run)
         classes = np.where(labeled > 0, 1, np.where(reliable, 0, -1))
-        fit = of_classes(classes)
+        fit = on_classes(base, x, classes, data)
         first: tuple[Model, Array] | None = None
         before = np.full(len(x), np.inf)
         for epoch in run.epochs(1 if c.iterate == "none" else MOST, patience=None):
@@ -156,13 +143,13 @@ class TwoStep(Method[Config]):
             if (lost > LOST and epoch.in_stage) or settled:
                 break
             classes, before = np.where(turned, 0, classes), scores
-            fit = in_part(base, x, data, labeled == 0, scores) if c.iterate == "em" else of_classes(classes)
+            fit = in_part(base, x, scores, data) if c.iterate == "em" else on_classes(base, x, classes, data)
 
     def _reliable(
         self,
         x: Array,
         labeled: Array,
-        of_classes: Callable[[Array], Fit],
+        data: PUData,
         out_of_folds: Callable[[Fit], Array],
         run: Run[Config],
     ) -> tuple[Array, Array]:
@@ -175,7 +162,7 @@ class TwoStep(Method[Config]):
                 run.warn(f"{len(watched)} spies place the bound of reliable negatives; 10 or more make it steady")
             hidden = labeled.copy()
             hidden[watched] = 0
-            scores = out_of_folds(of_classes(hidden))
+            scores = out_of_folds(on_classes(self.config.made, x, hidden, data))
             #: out-of-fold scores of the spies
             self.watched_scores = scores[watched]
             reliable[n_p:] = scores[n_p:] < np.quantile(scores[watched], c.noise)
