@@ -27,7 +27,7 @@ tests coverage oldest: export OMP_NUM_THREADS ?= 1
 # where byte code is not kept, every command compiles its imports anew, for longer than it works
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test tests style types lint docs metadata coverage oldest wheels clean
+.PHONY: help setup demo test tests style types lint docs metadata coverage fuzz oldest wheels clean
 
 help: ## this list
 	@echo "usage: make TARGET"
@@ -66,6 +66,9 @@ coverage: .venv/ready ## all tests, measuring what they run; fails where that is
 	COVERAGE_CORE=$(CORE) $(BIN)/coverage run -m pytest -n $(or $(WORKERS),auto) --dist loadfile --no-loadscope-reorder
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --fail-under $(COVERED)
+
+fuzz: .venv/ready ## an hour of study files, plans, records, tables and options that a grammar makes
+	PUBENCH_FUZZ_SECONDS=$(or $(SECONDS),3600) $(BIN)/python -m pytest tests/test_fuzz.py
 
 oldest: .venv/ready ## tests with the oldest versions that the distributions say they work with, in .venv-oldest/
 	$(BIN)/python .ci/oldest.py .venv-oldest --uv $(UV)

@@ -49,6 +49,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 #: Files whose tests take longest, in that order: begun first, so that no worker is left with one of them at the end.
 LONGEST = (
+    "tests/test_fuzz.py",
     "tests/test_docs.py",
     "tests/test_device_discipline.py",
     "tests/test_scaffold.py",
@@ -62,6 +63,7 @@ LONGEST = (
     "tests/test_study_faults.py",
     "tests/test_python_estimator.py",
     "tests/test_study_report.py",
+    "tests/test_verify_altered.py",
     "tests/test_examples.py",
 )
 

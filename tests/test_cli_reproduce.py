@@ -104,6 +104,7 @@ def test_what_was_otherwise_is_named_even_where_no_bit_differs(copy: Path, puben
     environment = json.loads((copy / "environment.json").read_text())
     environment["packages"]["torch"] = "1.0"
     environment["packages"]["long-gone"] = "1.0"
+    environment["variables"] = {"MKL_CBWR": "COMPATIBLE"}
     (copy / "environment.json").write_text(json.dumps({**environment, "cpu": "an abacus", "threads": 7}))
     code, found = reproduced(pubench, copy)
     assert (code, found["identical"]) == (0, True)
@@ -115,7 +116,8 @@ def test_what_was_otherwise_is_named_even_where_no_bit_differs(copy: Path, puben
     assert changed["versions", "long-gone"] == ("1.0", "none")
     assert changed["hardware", "processor"][0] == "an abacus"
     assert changed["threads", "CPU threads"] == ("7", "1")
-    assert len(changed) == 7
+    assert changed["system", "MKL_CBWR"] == ("COMPATIBLE", "none")
+    assert len(changed) == 8
     assert "otherwise than when the record was made:" in pubench("reproduce", copy).stdout
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import copy
 from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -17,6 +18,7 @@ from pubench_core.conformance.source import acting, reaching_out
 from pubench_core.conformance.subject import SAMPLES
 from pubench_core.engine import train
 from pubench_core.engine.selection import Selection
+from pubench_core.engine.snapshot import Snapshot
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import GROUP, Registry
 
@@ -83,12 +85,13 @@ def test_a_copy_of_the_state_tells_nothing_and_the_check_notices_if_it_does(
     assert check_one(subject(plugins, "listens"), "hidden-labels").verdict == "passed"
     update = Selection.update
 
-    def copies_what_is_better(self: Selection, epoch: int, values: Any, patience: Any, take: Any) -> None:
-        update(self, epoch, values, patience, lambda: None)  # type: ignore[arg-type, return-value]
-        better = [track for track in self.tracks.values() if track.epoch == epoch]
-        snapshot = take() if better else None
-        for track in better:
-            track.snapshot = snapshot
+    def copies_what_is_better(
+        self: Selection, epoch: int, values: Any, held_out: Any, patience: Any, take: Any
+    ) -> None:
+        tried = copy.deepcopy(self)
+        update(tried, epoch, values, held_out, patience, lambda: Snapshot({}))
+        better = any(track.epoch == epoch for track in tried.tracks.values())
+        update(self, epoch, values, held_out, patience, take if better else lambda: Snapshot({}))
 
     monkeypatch.setattr(Selection, "update", copies_what_is_better)
     finding = check_one(subject(plugins, "listens"), "hidden-labels")

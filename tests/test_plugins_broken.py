@@ -372,7 +372,7 @@ class TestFailingRun:
             ("acme-reads-prior", "data.prior was read but Method.requires(config) does not name 'prior'"),
             ("acme-no-epochs", "NoEpochs.fit never went through run.epochs"),
             ("acme-nothing-kept", "scored_by names 'network', which fit never set"),
-            ("acme-misshapen", "(288,) is right"),
+            ("acme-misshapen", "Misshapen must return scores of shape (288,) for 288 rows, got shape (288, 1)"),
         ],
     )
     def test_a_broken_contract_is_named(

@@ -217,7 +217,14 @@ class TestScikitLearn:
     @pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
     def test_check_estimator(self):
         model = pubench.PUClassifier(
-            "nnpu", prior=0.5, scheme="two-sample", criterion="last", epochs=20, lr=0.003, batch_size=64
+            "nnpu",
+            prior=0.5,
+            scheme="two-sample",
+            criterion="last",
+            epochs=20,
+            lr=0.003,
+            batch_size=64,
+            surrogate="sigmoid",
         )
         found = check_estimator(model, expected_failed_checks=dict(EXPECTED_FAILED_CHECKS), on_fail=None, on_skip=None)
         assert [check["check_name"] for check in found if check["status"] == "failed"] == []

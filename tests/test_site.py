@@ -29,6 +29,7 @@ from pubench_core.data.roots import data_root
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
 from pubench_core.records.store import RecordStore
+from pubench_core.request.identity import ENGINE_REVISION
 from pubench_core.results import CriterionResult, Measure, Result
 from pubench_core.specs import ExecutionSpec, RunSpec
 from pubench_core.study.files import StudyFolder, read_study
@@ -340,6 +341,38 @@ def test_rows_that_name_a_positive_rate_are_read_with_it(tmp_path: Path) -> None
     assert [run.result.spec.mechanism.positive_rate for run in read.runs] == [0.3, 0.2]
     assert {run.result.spec.mechanism.c for run in read.runs} == {None}
     assert {run.result.at_once for run in read.runs} == {None}  # which is not known
+
+
+def test_rows_of_another_engine_revision_are_counted(tmp_path: Path) -> None:
+    row = next(row for row in rows_of(ROWS) if row["criterion"] == "f1")
+    revisions = (str(ENGINE_REVISION), "1", "")  # empty: of an uncommitted tree
+    written = [row | {"revision": revision, "run_id": f"{k:016x}"} for k, revision in enumerate(revisions)]
+    read = read_rows(rows_in(tmp_path / "rows.csv", written))
+    said = f"rows.csv: 2 of 3 runs are of another engine revision than {ENGINE_REVISION}, or of an unknown one"
+    assert said in read.notes
+    engines = [run.result.code.parts.get("engine") for run in read.runs]
+    assert engines == [f"revision {ENGINE_REVISION}", "revision 1", None]
+    of_now = read_rows(rows_in(tmp_path / "new.csv", written[:1]))
+    assert not [note for note in of_now.notes if "engine revision" in note]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "words"),
+    [
+        ("accuracy", "999", "accuracy must be a number from 0 to 100, got '999'"),
+        ("auc", "-5", "auc must be a number from 0 to 100, got '-5'"),
+        ("recall", "nan", "recall must be a number from 0 to 100, got 'nan'"),
+        ("precision", "high", "precision must be a number from 0 to 100, got 'high'"),
+        ("seconds", "-1", "seconds must be a number of 0 or more, got '-1'"),
+        ("seconds", "inf", "seconds must be a number of 0 or more, got 'inf'"),
+        ("peak_mib", "", "peak_mib must be a number of 0 or more, got ''"),
+    ],
+)
+def test_impossible_numbers_of_rows_are_refused(tmp_path: Path, column: str, value: str, words: str) -> None:
+    rows = [*rows_of(ROWS)[:3]]
+    rows[1][column] = value
+    with pytest.raises(RequestError, match=re.escape(f"rows.csv, line 3: {words}")):
+        read_rows(rows_in(tmp_path / "rows.csv", rows))
 
 
 def test_rows_of_no_study_stand_beside_those_of_one(tmp_path: Path) -> None:

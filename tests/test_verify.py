@@ -717,5 +717,5 @@ def test_a_wrong_request_is_one_line(
 
 
 def test_numbers_out_of_bounds_are_refused(recorded: dict[str, Path]) -> None:
-    with pytest.raises(pubench.InvalidRequest, match="a number from 0"):
+    with pytest.raises(pubench.InvalidRequest, match="must be numbers of 0 or more"):
         pubench.verify(recorded[UPU], rerun=-1)

@@ -26,6 +26,7 @@ HOW_IT_RAN = {
 SCORES_ALONE = {
     r"result\.json criteria\.\w+\.candidate put there": "another name for the network with these scores",
     r"result\.json warnings put there": "a warning more",
+    r"result\.json criteria\.\w+\.stopped_at put there": "patience that ran out at the last epoch",
     r"scores\.npz (test|validation)_scores_\S+( as another type)?": "the order and sign of all scores stay the same",
 }
 

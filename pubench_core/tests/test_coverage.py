@@ -107,7 +107,8 @@ def table(tmp_path: Path) -> Path:
 def request_of(table: Path) -> tuple[str, ...]:
     """A run on a user's table of which several criteria choose several epochs."""
     data = (f"data.own.path={table}", "data.own.label_col=s", "prior=0.5")
-    return (*data, "method.key=nnpu", "execution.threads=1", "epochs=6", "lr=0.003", "batch_size=16")
+    config = ("epochs=6", "lr=0.003", "batch_size=16", "surrogate=sigmoid")
+    return (*data, "method.key=nnpu", "execution.threads=1", *config)
 
 
 def share(view: MetricView) -> MetricValue:
@@ -541,6 +542,14 @@ def test_a_damaged_record_is_refused_unless_it_is_run_again(ask: Ask) -> None:
         execute(ask())
     assert refused.value.hint == Hint("run again")
     assert not carried_out(ask(), force=True)[0].reused
+
+
+def test_a_version_that_is_no_number_is_damage_and_no_other_format(ask: Ask) -> None:
+    first, _ = carried_out(ask())
+    content = json.loads((first.folder / RESULT).read_text())
+    (first.folder / RESULT).write_text(json.dumps(content | {"record_version": "4"}))
+    with pytest.raises(RecordError, match=r"is damaged \(record_version"):
+        read_record(first.folder)
 
 
 def _flip(path: Path) -> None:

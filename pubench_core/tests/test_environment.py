@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from importlib.metadata import distributions, entry_points, version
 
 import numpy as np
+import pytest
 import torch
 
 from pubench_core.engine.resources import PeakMemoryMeter
@@ -23,6 +25,16 @@ def test_the_environment_is_plain_data_with_versions_and_processor() -> None:
     assert found["device"] == "cpu"
     assert "gpu" not in found  # left out where there is none
     assert capture(CPU).gpu is None
+
+
+def test_variables_that_choose_kernels_are_kept_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.startswith(("MKL_", "ONEDNN_", "ATEN_", "CUBLAS_")):
+            monkeypatch.delenv(name)
+    assert "variables" not in capture(CPU).model_dump()
+    monkeypatch.setenv("MKL_CBWR", "COMPATIBLE")
+    monkeypatch.setenv("MY_TOKEN", "secret")
+    assert capture(CPU).variables == {"MKL_CBWR": "COMPATIBLE"}
 
 
 def test_the_packages_are_those_that_can_change_numbers_and_every_plugin() -> None:

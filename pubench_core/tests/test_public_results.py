@@ -331,6 +331,16 @@ def test_an_oracle_is_marked_and_does_not_compete() -> None:
     assert "* best of its column, oracle methods apart" in str(table)
 
 
+def test_a_baseline_is_marked_and_does_not_compete() -> None:
+    results = Results([run(0.6), run(0.5, "vpu"), run(0.9, "naive")])
+    table = results.table()
+    assert [row for row in table.rows if table.cells[row, "digits"].best] == ["nnpu"]
+    assert "naive (baseline)" in str(table)
+    assert "* best of its column, baselines apart" in str(table)
+    assert "naive" not in {pair.method for pair in results.significance().pairs}
+    assert {pair.method for pair in results.significance(reference="naive").pairs} == {"nnpu", "vpu"}
+
+
 def with_an_oracle() -> Results:
     values = {"nnpu": [0.6, 0.7, 0.65], "vpu": [0.7, 0.76, 0.8], "upu": [0.5, 0.55, 0.45], "pn": [0.9, 0.91, 0.95]}
     runs = [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -390,6 +392,34 @@ def test_a_plan_is_read_as_it_was_written(planned: Planned) -> None:
     folder.code.unlink()
     assert installed_code(plan, folder, registry()) == code
     assert folder_of(folder.results, None).path == folder.path == folder_of(folder.results, "x").path
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"methods": {"a": 1}}, "methods.a must be a mapping, got 1"),
+        ({"methods": {"key": "upu"}}, "methods.key must be a mapping, got 'upu'"),
+        ({"mechanisms": {"a": 1}}, "mechanisms.a must be a mapping, got 1"),
+        ({"data": {"digits": 1}}, "data.digits must be a mapping, got 1"),
+        *(({"data": data}, "data: each must have a key, or own with the path of a table") for data in ("", [""], [{}])),
+        ({"data": [{"own": 3}]}, "data: each must have a key, or own with the path of a table"),
+    ],
+)
+def test_entries_that_name_nothing_are_refused_in_a_line(tmp_path: Path, wrong: dict[str, Any], words: str) -> None:
+    path = tmp_path / "study.yaml"
+    path.write_text(yaml.safe_dump({"name": "x", "methods": ["upu"], "data": "digits", "seeds": 1, **wrong}))
+    with pytest.raises(RequestError, match=re.escape(words)):
+        read_study(path)
+
+
+@pytest.mark.parametrize("resolved", [{}, {"data": None}, {"data": {"key": "a"}, "method": {"key": "b"}}])
+def test_a_plan_whose_runs_name_nothing_is_damaged(planned: Planned, resolved: dict[str, Any]) -> None:
+    folder, _, _ = planned
+    content = json.loads(folder.plan.read_text())
+    content["runs"][0]["resolved"] = resolved
+    folder.plan.write_text(json.dumps(content))
+    with pytest.raises(RecordError, match=r"plan\.json is damaged \(runs\.0"):
+        read_plan(folder)
 
 
 def test_a_plan_of_another_version_or_damaged_is_refused(planned: Planned) -> None:

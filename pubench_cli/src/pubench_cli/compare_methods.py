@@ -83,8 +83,8 @@ def compare_methods(asked: Asked, given: Given, *, as_json: bool) -> bool:
     if as_json:
         print_json(_plain(results, compared))
     else:
-        for k, one in enumerate(compared):
-            for text in ([""] if k else []) + one.texts():
+        for k, measured in enumerate(compared):
+            for text in ([""] if k else []) + measured.texts():
                 out().print(text.replace(_IN_PYTHON, "their records have them"), markup=False, soft_wrap=True)
         for failure in results.failures:
             err().print(f"failed: {failure}", markup=False)

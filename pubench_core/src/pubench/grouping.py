@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pubench_core.errors import RequestError
+from pubench_core.plugins.info import MethodInfo
+from pubench_core.plugins.registry import registry
 from pubench_core.specs import RunSpec
 
 from .running import RunResult
@@ -71,7 +73,8 @@ class Cell:
 class Grid:
     """Runs by row (a method, set up in one way) and column (a problem), both in order of appearance.
 
-    ``oracles``: rows of methods that were granted true labels. ``common``: what all columns share, in words.
+    ``oracles``: rows of methods that were granted true labels. ``baselines``: rows of what methods have to beat.
+    ``common``: what all columns share, in words.
     """
 
     rows: tuple[str, ...]
@@ -80,6 +83,12 @@ class Grid:
     oracles: frozenset[str]
     common: str
     notes: tuple[str, ...]
+    baselines: frozenset[str] = frozenset()
+
+    @property
+    def apart(self) -> frozenset[str]:
+        """Rows that are references: shown with what they are, and never best or ranked."""
+        return self.oracles | self.baselines
 
     def cell(self, row: str, column: str) -> Cell:
         """The runs of a cell, which may be none."""
@@ -155,10 +164,25 @@ def grid_of(named: Sequence[tuple[str, RunResult | FailedRun]], *, drawn: Contai
             if isinstance(place.of, RunResult) and place.of.result.oracle
         ),
         common=_common(places),
+        baselines=_baselines(places, rows),
         notes=tuple(_notes([run for _, run in named if isinstance(run, RunResult)])),
     )
     _refuse_changed_data(grid)
     return grid
+
+
+def marked(row: str, oracles: Container[str], baselines: Container[str]) -> str:
+    """The name of a row, with what it is if it is a reference.
+
+    >>> marked("naive", oracles=(), baselines=("naive",))
+    'naive (baseline)'
+    """
+    return f"{row} (oracle)" if row in oracles else f"{row} (baseline)" if row in baselines else row
+
+
+def _baselines(places: Sequence[_Place], rows: Sequence[str]) -> frozenset[str]:
+    keys = {info.key for info in registry().infos(MethodInfo) if info.role == "baseline"}
+    return frozenset(row for place, row in zip(places, rows, strict=True) if spec_of(place.of).method.key in keys)
 
 
 def problem_of(spec: RunSpec) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pubench_core.results import Result
 
-from .grouping import Grid
+from .grouping import Grid, marked
 from .text import aligned, html_table
 
 if TYPE_CHECKING:
@@ -46,9 +46,9 @@ class MeasureTable:
 
     A cell says ``mean ± sample standard deviation (n)`` over the n seeds that have a value, ``(n of N)`` where fewer
     than were tried have one, and ``-`` where none has; ``!n`` where n of its runs decide every row alike. ``*`` (bold
-    in a notebook) marks the best mean of a column, several where they are printed alike: not of oracle methods, and
-    only where the methods that have values have them for the same seeds. ``repeated``: data sets that several columns
-    are of, in other settings.
+    in a notebook) marks the best mean of a column, several where they are printed alike: not of oracle methods or
+    baselines, and only where the methods that have values have them for the same seeds. ``repeated``: data sets that
+    several columns are of, in other settings.
     """
 
     metric: str
@@ -62,6 +62,14 @@ class MeasureTable:
     cells: Mapping[tuple[str, str], Measured]
     notes: tuple[str, ...]
     repeated: tuple[str, ...] = ()
+    baselines: frozenset[str] = frozenset()
+
+    @property
+    def apart(self) -> dict[str, list[str]]:
+        """Kind of reference -> its rows, which are never best or ranked; kinds without any are left out."""
+        kinds = {"oracle methods": self.oracles, "baselines": self.baselines}
+        found = {kind: [row for row in self.rows if row in rows] for kind, rows in kinds.items()}
+        return {kind: rows for kind, rows in found.items() if rows}
 
     def to_frame(self) -> DataFrame:
         """One row per cell: method, data, oracle, mean, std, n, seeds, alike, best. Values are not in percent."""
@@ -88,7 +96,7 @@ class MeasureTable:
         rows = [[self._row_name(row), *(self._text(row, column) for column in self.columns)] for row in self.rows]
         lines = [self._title(), *aligned(["method", *(f"{column} " for column in self.columns)], rows)]
         if any(cell.best for cell in self.cells.values()):
-            lines.append("* best of its column" + (", oracle methods apart" if self.oracles else ""))
+            lines.append("* best of its column" + (f", {' and '.join(self.apart)} apart" if self.apart else ""))
         if any(cell.alike for cell in self.cells.values()):
             lines.append("!n: n of its runs decide every row alike")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
@@ -118,7 +126,7 @@ class MeasureTable:
         return f"{self.metric} ({self.part}{unit}), mean ± std over seeds, selected by {self.criterion}{setting}"
 
     def _row_name(self, row: str) -> str:
-        return f"{row} (oracle)" if row in self.oracles else row
+        return marked(row, self.oracles, self.baselines)
 
     def _text(self, row: str, column: str) -> str:
         """A cell; the last character is the mark's place."""
@@ -162,7 +170,7 @@ def measured_cells(
         notes.append(f"nothing is marked best: metric {metric} is not installed, so its direction is not known")
         return cells, notes
     for column in grid.columns:
-        competing = [row for row in grid.rows if row not in grid.oracles and cells[row, column].values]
+        competing = [row for row in grid.rows if row not in grid.apart and cells[row, column].values]
         if len({frozenset(cells[row, column].values) for row in competing}) > 1:
             counts = ", ".join(f"{row} {_seeds(cells[row, column].values)}" for row in competing)
             notes.append(f"{column}: nothing is marked best, because the methods have different seeds: {counts}")

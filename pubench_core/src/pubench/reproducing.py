@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -14,7 +15,7 @@ import numpy.typing as npt
 from pubench_core.data.dataset import Progress, silent
 from pubench_core.data.held import held_at
 from pubench_core.errors import RecordError, RequestError, shortened
-from pubench_core.records.files import ENVIRONMENT, SCORES, Arrays, read_scores
+from pubench_core.records.files import ENVIRONMENT, SCORES, Arrays, read_scores, read_small
 from pubench_core.records.record import Record, read_record
 from pubench_core.records.scores import scores_of
 from pubench_core.results import Environment, Result
@@ -279,9 +280,11 @@ def data_root_for(result: Result, given: Path | None) -> str | None:
 
 
 def _device_of(result: Result, say: Callable[[str], None]) -> str:
-    """Where the record was computed, or what is here."""
+    """Where the record was computed, or what is here. Raises RecordError for what is no device."""
     import torch
 
+    if not re.fullmatch(r"cpu|cuda(:\d{1,3})?", result.device):
+        raise RecordError(f"the record says that it was computed on {shortened(result.device)}, which is no device")
     wanted = torch.device(result.device)
     if wanted.type == "cpu" or (torch.cuda.is_available() and (wanted.index or 0) < torch.cuda.device_count()):
         return result.device
@@ -354,6 +357,7 @@ def _surroundings(old: Environment | None, new: Environment | None) -> Iterable[
     if old is None or new is None:
         return
     yield from _apart("versions", old.packages, new.packages)
+    yield from _apart("system", old.variables, new.variables)
     for field, (kind, name) in _FACTS.items():
         before, after = _fact(old, field), _fact(new, field)
         if before != after:
@@ -373,7 +377,7 @@ def _environment(folder: Path) -> Environment | None:
     """What a record ran on; None where it does not say."""
     path = folder / ENVIRONMENT
     try:
-        return Environment.model_validate_json(path.read_bytes())
+        return Environment.model_validate_json(read_small(path))
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:  # pydantic's error is a ValueError

@@ -47,10 +47,10 @@ def fitted(base: Base, gaps: bool = False, categories: tuple[tuple[int, int], ..
 
 def of_sklearn(name: str, x: Array, y: Array, weight: Array) -> Any:
     made = {
-        "trees": ExtraTreesClassifier(random_state=3),
-        "forest": RandomForestClassifier(random_state=3),
-        "boosting": HistGradientBoostingClassifier(early_stopping=False, random_state=3),
-        "logistic": make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
+        "trees": ExtraTreesClassifier(min_samples_leaf=20, random_state=3),
+        "forest": RandomForestClassifier(min_samples_leaf=20, random_state=3),
+        "boosting": HistGradientBoostingClassifier(max_iter=50, max_leaf_nodes=8, early_stopping=False, random_state=3),
+        "logistic": make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=1000)),
     }[name]
     if name == "logistic":
         return made.fit(x.astype(np.float64), y, logisticregression__sample_weight=weight)
@@ -73,7 +73,9 @@ def test_boosting_splits_categories_as_scikit_learn_does() -> None:
     x, y = table(gaps=True)
     other, _ = table(300, gaps=True, seed=1)
     coded = np.column_stack([x[:, 3:].argmax(axis=1), x[:, :3]])
-    theirs = HistGradientBoostingClassifier(early_stopping=False, categorical_features=[0], random_state=3)
+    theirs = HistGradientBoostingClassifier(
+        max_iter=50, max_leaf_nodes=8, early_stopping=False, categorical_features=[0], random_state=3
+    )
     theirs.fit(coded, y, balanced(y))
     model = fitted(base_of("boosting", {}), gaps=True, categories=((3, 6),))
     expected = theirs.predict_proba(np.column_stack([other[:, 3:].argmax(axis=1), other[:, :3]]))[:, 1]
@@ -119,7 +121,7 @@ def test_the_same_seed_gives_the_same_bits(name: str) -> None:
         ({"feature": lambda v: np.where(v >= 0, 100, v).astype(v.dtype)}, "beyond"),
         ({"offsets": lambda v: v[:-1]}, "offsets"),
         ({"value": lambda v: v.astype(np.float64)}, "value"),
-        ({"subset": lambda v: np.full(v.shape, 3, v.dtype)}, "categories"),
+        ({"subset": lambda v: np.full(v.shape, np.iinfo(v.dtype).max, v.dtype)}, "categories"),
     ],
 )
 def test_arrays_that_are_no_trees_are_refused(change: dict[str, Any], match: str) -> None:

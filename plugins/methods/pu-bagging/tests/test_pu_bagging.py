@@ -85,7 +85,7 @@ def test_draws_of_all_of_u_rank_as_the_naive_classifier_does() -> None:
     data = problem(positive, unlabeled)
     run = Talk()
     bagging = unlabeled_scores(trained(data, run, n_estimators=200, sample_size=400), data)
-    naive = Naive(NaiveConfig(base_config={"n_estimators": 200}))
+    naive = Naive(NaiveConfig(base_config={"n_estimators": 200, "min_samples_leaf": 1}))
     naive.fit(data, cast(Run[NaiveConfig], Talk()))
     assert stats.spearmanr(bagging, naive.out_of_fold[200:]).statistic > 0.9
     assert abs(roc_auc_score(truth, bagging) - roc_auc_score(truth, naive.out_of_fold[200:])) < 0.02

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,6 +20,8 @@ from torch.nn.modules.module import register_module_forward_pre_hook
 
 from pubench_core.conformance.subject import Subject
 from pubench_core.engine.building import build_problem
+from pubench_core.engine.evaluation import Evaluator
+from pubench_core.engine.selection import HeldOut
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError, RunFailed
 from pubench_core.execution.run import execute
@@ -89,9 +92,11 @@ def test_only_epochs_that_train_the_classifier_are_chosen_and_consistency_comes_
 
 
 def test_patience_counts_in_the_last_two_stages(monkeypatch: pytest.MonkeyPatch) -> None:
-    # The classifier moves by nothing, so that no epoch is better than the first one that is scored.
-    stuck = ("lr=1e-30", "patience=1", "selection.criterion=pa", "selection.criteria=[pa]", "steps_per_epoch=1")
-    stages = [event.stage for event in trained("pretraining_epochs=0", "epochs=16", "mechanism.c=0.3", *stuck).epochs]
+    worse = itertools.count(0, -1)  # every epoch is worse than the one before
+    monkeypatch.setattr(Evaluator, "value", lambda self, name, scored: float(next(worse)))
+    monkeypatch.setattr(HeldOut, "of", lambda scored: HeldOut(alike=False))
+    short = ("patience=1", "selection.criterion=pa", "selection.criteria=[pa]", "steps_per_epoch=1")
+    stages = [event.stage for event in trained("pretraining_epochs=0", "epochs=16", "mechanism.c=0.3", *short).epochs]
     assert stages == [*["generation"] * 8, *["classification"] * 2, *["consistency"] * 2, "both"]
 
 

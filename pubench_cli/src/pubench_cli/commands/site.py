@@ -55,6 +55,10 @@ def site(
 def verify(
     folder: Annotated[Path, typer.Argument(help="Folder of records, or one record.")],
     rerun: Annotated[int, typer.Option(help="How many runs to carry out again, chosen at random.", min=0)] = 1,
+    fresh: Annotated[
+        int,
+        typer.Option(help="How many methods to try on another split with other positive classes.", min=0),
+    ] = 0,
     tolerance: Annotated[
         float,
         typer.Option(help="How much a test measure may differ on another machine.", min=0, max=1),
@@ -70,7 +74,9 @@ def verify(
     from ..site.run import check
 
     as_json = format is Format.json
-    if not check(folder, rerun=rerun, tolerance=tolerance, seed=seed, data_root=data_root, as_json=as_json):
+    if not check(
+        folder, rerun=rerun, fresh=fresh, tolerance=tolerance, seed=seed, data_root=data_root, as_json=as_json
+    ):
         raise Over(1)
 
 

@@ -16,6 +16,7 @@ from pubench.grouping import FailedRun, Grid, grid_of, spec_of
 from pubench.results import load_results
 from pubench.results.facts import FACTS, known_of
 from pubench.running import RunResult
+from pubench.suspicion import lines_on
 from pubench.words import PubenchWarning
 from pubench_core.errors import RequestError, counted, shortened
 from pubench_core.records.files import FAILED, FAILURE
@@ -93,7 +94,7 @@ def gather(
             unchosen = left_out(every, runs)
         grid = grid_of(runs, drawn={run.run_id for _, run in runs} if drawn else ())
     notes = [str(one.message) for one in heard if issubclass(one.category, PubenchWarning)]
-    notes += [*misnamed, *grid.notes, *([note] if note else [])]
+    notes += [*misnamed, *grid.notes, *([note] if note else []), *lines_on(run.result for run in done)]
     found = Gathered(folder, named, tuple(runs), grid, tuple(notes), drawn, unchosen)
     if not found.done:
         what = f"study {named}" if named else shortened(str(folder))

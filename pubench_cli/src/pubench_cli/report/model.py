@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Literal
 
 from pubench.grouping import Cell as Runs
+from pubench.grouping import marked
 from pubench_core.errors import RequestError, unknown
 from pubench_core.plugins.info import MethodInfo, MetricInfo
 from pubench_core.plugins.registry import registry
@@ -145,9 +146,14 @@ class Model:
         """Rows of methods that were granted true labels."""
         return self.gathered.grid.oracles
 
+    @property
+    def apart(self) -> frozenset[str]:
+        """Rows of oracles and of baselines, which are never best or ranked."""
+        return self.gathered.grid.apart
+
     def row_name(self, row: str) -> str:
-        """With the mark of an oracle."""
-        return f"{row} (oracle)" if row in self.oracles else row
+        """With the mark of an oracle or a baseline."""
+        return marked(row, self.oracles, self.gathered.grid.baselines)
 
     def criterion_name(self, criterion: str) -> str:
         """With the mark of an oracle."""
@@ -182,16 +188,16 @@ class Model:
         return self._cells[key]
 
     def competing(self, cells: Mapping[tuple[str, str], Cell], column: Column) -> list[str]:
-        """Rows that can be best of a column: no oracles, and a value for every seed that any method has there."""
+        """Rows that can be best of a column: no references, and a value for every seed that any method has there."""
         needed = self._needed(cells, column)
         return [
             row
             for row in self.rows
-            if row not in self.oracles and needed and needed <= cells[row, column.label].values.keys()
+            if row not in self.apart and needed and needed <= cells[row, column.label].values.keys()
         ]
 
     def _needed(self, cells: Mapping[tuple[str, str], Cell], column: Column) -> set[int]:
-        rows = [row for row in self.rows if row not in self.oracles]
+        rows = [row for row in self.rows if row not in self.apart]
         return {seed for row in rows for seed in cells[row, column.label].values}
 
 

@@ -19,7 +19,7 @@ _NO_VALUE = "no method has a value here"
 
 @dataclass(frozen=True)
 class Comparison:
-    """What tests say of one setting, oracle methods apart.
+    """What tests say of one setting, oracle methods and baselines apart.
 
     ``pairs``: every method against the baseline, per data set, by (data, method). ``no_pairs``: why there are none.
     ``part``: the methods and data sets that ranks are of. ``friedman``: None where ``no_friedman`` says why.
@@ -83,7 +83,7 @@ def comparisons_of(model: Model, baseline: str) -> list[Comparison]:
 def _tests(model: Model, setting: Setting, baseline: str) -> Comparison:
     measure = model.measure
     cells = model.cells(measure, model.criterion)
-    rows = [row for row in model.rows_of(setting) if row not in model.oracles or row == baseline]
+    rows = [row for row in model.rows_of(setting) if row not in model.apart or row == baseline]
     values = {
         column.name: {row: cells[row, column.label].values for row in rows if cells[row, column.label].values}
         for column in setting.columns
@@ -101,7 +101,7 @@ def _tests(model: Model, setting: Setting, baseline: str) -> Comparison:
     else:
         found = pairs_of(values, baseline, test="t", alpha=ALPHA, higher_is_better=bool(measure.higher_is_better))
         pairs = {(pair.data, pair.method): pair for pair in found}
-    competing = [row for row in rows if row not in model.oracles]
+    competing = [row for row in rows if row not in model.apart]
     part = complete_part(values, competing)
     ranked = not unknown_direction and len(part.methods) > 1 and len(part.data) > 0
     higher = bool(measure.higher_is_better)

@@ -78,7 +78,7 @@ def sections(model: Model, tests: Sequence[Comparison]) -> list[Section]:
             "tests",
             "Differences to a baseline",
             f"{upper(measure.label)}, selected by {criterion}. Two-sided paired t-test over the seeds that both ran, "
-            f"with Holm's adjustment over the methods of a data set, level {ALPHA:g}; oracle methods are not tested. "
+            f"with Holm's adjustment over the methods of a data set, level {ALPHA:g}; references are not tested. "
             "Seeds split, label and train the same rows again: a small p does not say that a difference shows on other "
             "data.",
             tuple(_pairs(model, test) for test in tests),
@@ -86,7 +86,7 @@ def sections(model: Model, tests: Sequence[Comparison]) -> list[Section]:
         Section(
             "ranks",
             "Ranks over data sets",
-            f"Average rank (1 is best) by {measure.label}, oracle methods left out. Intervals: {100 * LEVEL:.0f} %, "
+            f"Average rank (1 is best) by {measure.label}, references left out. Intervals: {100 * LEVEL:.0f} %, "
             f"percentile bootstrap over seeds ({RESAMPLES} resamples), which says what other seeds would do, not what "
             "other data sets would.",
             tuple(_ranks(model, test) for test in tests),
@@ -131,7 +131,7 @@ def result_table(model: Model, setting: Setting) -> Table:
     missing = sum(cell.seeds - len(cell.values) for cell in shown)
     notes = [f"{missing} of the planned values are missing; each cell says how many it has"] if missing else []
     for column in setting.columns:
-        there = [row for row in rows if row not in model.oracles and cells[row, column.label].values]
+        there = [row for row in rows if row not in model.apart and cells[row, column.label].values]
         out = [row for row in there if row not in model.competing(cells, column)]
         if model.measure.higher_is_better is not None and out and len(there) > 1:
             notes.append(f"{column.name}: not compared for best and second, as seeds are missing: {', '.join(out)}")

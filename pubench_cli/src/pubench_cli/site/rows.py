@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import math
 import re
 import statistics
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +15,7 @@ from typing import Any
 from pubench.running import RunResult
 from pubench_core.errors import PluginError, RequestError, shortened
 from pubench_core.plugins.registry import registry
+from pubench_core.request.identity import ENGINE_REVISION
 from pubench_core.results import (
     Code,
     CriterionResult,
@@ -37,6 +40,12 @@ _NEEDED = (
 )  # fmt: skip
 #: Columns that say which spec a run had, but for its seed; files from before there were positive rates lack those.
 _OF_A_SPEC = ("method", "data", "mechanism", "c", "positive_rate", "scheme", "prior", "preset", "settings")
+#: Column -> largest number that it may have; and those that may have none.
+_BOUNDS = {
+    **dict.fromkeys(MEASURES, 100.0),
+    **dict.fromkeys(("seconds", "peak_mib", "epochs", "threads"), sys.float_info.max),
+}
+_MAY_LACK = frozenset(MEASURES)
 #: What is set in a row's ``settings``: the name before each ``=``.
 _NAME = re.compile(r"(?:^| )([A-Za-z_][\w.]*)=")
 _SECTIONS = frozenset(RunSpec.model_fields)
@@ -96,6 +105,12 @@ def read_rows(path: Path) -> Rows:
         except (ValueError, IndexError) as error:
             raise RequestError(f"{path}: the rows of run {run_id} cannot be read: {shortened(str(error))}") from error
     notes.append(WHOLE_RUNS)
+    older = sum(mine[0].get("revision") != str(ENGINE_REVISION) for mine in by_run.values())
+    if older:
+        notes.append(
+            f"{path.name}: {older} of {len(by_run)} runs are of another engine revision than {ENGINE_REVISION}, or of "
+            "an unknown one"
+        )
     if specs.other:
         notes.append(
             f"{path.name}: what is installed reads {len(specs.other)} of {len(by_run)} runs under another id; the "
@@ -124,7 +139,23 @@ def _rows(path: Path) -> list[Row]:
     for number, row in enumerate(found, 2):
         if None in row.values() or not _RUN_ID.fullmatch(row["run_id"]):
             raise RequestError(f"{path}, line {number}: not a row of a run")
+        _refuse_impossible(path, number, row)
     return found
+
+
+def _refuse_impossible(path: Path, number: int, row: Row) -> None:
+    """Raises RequestError for a measure that is no percentage, and for a time, memory or count below 0."""
+    for name, most in _BOUNDS.items():
+        text = row.get(name) or ""
+        if not text and name in _MAY_LACK:
+            continue
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not 0 <= value <= most:
+            bound = f"from 0 to {most:g}" if most < 1e9 else "of 0 or more"
+            raise RequestError(f"{path}, line {number}: {name} must be a number {bound}, got {shortened(text)!r}")
 
 
 @dataclass

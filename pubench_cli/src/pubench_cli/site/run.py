@@ -42,11 +42,13 @@ def write(
 
 
 def check(
-    folder: Path, *, rerun: int, tolerance: float, seed: int | None, data_root: Path | None, as_json: bool
+    folder: Path, *, rerun: int, fresh: int, tolerance: float, seed: int | None, data_root: Path | None, as_json: bool
 ) -> bool:
     """Prints a line per problem and one that says what was looked at; returns whether there is none."""
     with redirect_stdout(sys.stderr):  # stdout is the answer and nothing else
-        found = verify(folder, rerun=rerun, tolerance=tolerance, seed=seed, data_root=data_root, progress=_say)
+        found = verify(
+            folder, rerun=rerun, fresh=fresh, tolerance=tolerance, seed=seed, data_root=data_root, progress=_say
+        )
     if as_json:
         print_json(found.to_dict())
     else:
@@ -71,6 +73,8 @@ def _print(found: Verification) -> None:
         if one.other_epochs:
             same += f"; another epoch, and not compared, by {', '.join(one.other_epochs)}"
         console.print(f"{one.run_id}: carried out again in {one.seconds:.1f} s: {same}", markup=False, soft_wrap=True)
+    for tried in found.fresh:
+        console.print(said(f"{tried.run_id}: {tried}"), markup=False, soft_wrap=True)
     derived = found.records - found.without_scores
     unchecked = f", {len(found.unchecked)} not checked as a whole" if found.unchecked else ""
     console.print(

@@ -12,6 +12,7 @@ from pubench.draws import DRAWS, NamedRun, best_of_draws, left_out
 from pubench.grouping import FailedRun
 from pubench.results import load_results
 from pubench.running import RunResult
+from pubench.suspicion import lines_on
 from pubench.words import PubenchWarning
 from pubench_core.errors import RequestError, shortened, unknown
 from pubench_core.study.files import studies_in
@@ -90,7 +91,7 @@ def collect(given: Sequence[Path], study: str | None = None, criterion: str | No
                 f"{shortened(str(path))} is not there; a folder of records or a file of rows (.csv) is right"
             )
         found.sources.append(Source(path, studies, len(found.done) - before, rows=not isdir(path)))
-    found.notes = list(dict.fromkeys(found.notes))
+    found.notes = list(dict.fromkeys([*found.notes, *lines_on(run.result for run in found.done)]))
     if not found.done:
         places = ", ".join(shortened(str(path)) for path in given)
         raise RequestError(f"no finished run is in {places}, so there is nothing to publish{files_of_rows(given)}")

@@ -48,6 +48,7 @@ def table_of(
         rows=grid.rows,
         columns=grid.columns,
         oracles=grid.oracles,
+        baselines=grid.baselines,
         cells=cells,
         notes=tuple(note for note in (chosen, *grid.notes, *of_cells, *notes) if note),
         repeated=grid.repeated,
@@ -63,7 +64,7 @@ def tested(table: MeasureTable, reference: str | None, test: Test, alpha: float)
         raise InvalidRequest(f"alpha: a number in (0, 1) is right, given {alpha!r}")
     if len(table.rows) < 2:
         raise InvalidRequest(f"two methods are needed for a test, there is {', '.join(table.rows) or 'none'}")
-    competing = [row for row in table.rows if row not in table.oracles]
+    competing = [row for row in table.rows if row not in {*table.oracles, *table.baselines}]
     against = (competing or table.rows)[0] if reference is None else reference
     if against not in table.rows:
         raise unknown("reference", against, table.rows)
@@ -80,9 +81,8 @@ def tested(table: MeasureTable, reference: str | None, test: Test, alpha: float)
             "each other; where(...) keeps one setting"
         )
     without = [f"no tests on {data}: {against} has no value there" for data in values if against not in values[data]]
-    if table.oracles:
-        apart = ", ".join(row for row in table.rows if row in table.oracles)
-        without.append(f"oracle methods are not ranked, and tested only as the reference: {apart}")
+    for kind, apart in table.apart.items():
+        without.append(f"{kind} are not ranked, and tested only as the reference: {', '.join(apart)}")
     return Significance(
         metric=table.metric,
         criterion=table.criterion,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Iterator, Mapping
 from os.path import isdir, isfile
@@ -10,10 +11,8 @@ from pathlib import Path, PurePosixPath
 
 from pydantic import ValidationError
 
-from pubench_core.errors import RecordError, shortened
-from pubench_core.records.files import ENVIRONMENT, RESULT, SPEC
-from pubench_core.records.record import Record, read_record
-from pubench_core.records.store import RecordStore
+from pubench_core.errors import shortened
+from pubench_core.records.files import ENVIRONMENT, MOST_BYTES, RESULT, SPEC, open_regular, read_small
 from pubench_core.results import Environment, Result
 from pubench_core.study.export import SUMS
 
@@ -21,32 +20,31 @@ from ..words import InvalidRequest
 from .found import Problem
 
 _RUN_ID = re.compile(r"[0-9a-f]{16}")
-_SUM = re.compile(r"(?P<sum>[0-9a-f]{64})  (?P<path>\S.*)")
+_SUM = re.compile(r"(?P<sum>[0-9a-f]{64})  (?P<path>[^\s\0][^\0]{0,4000})")
+#: Most bytes of a file whose checksum is compared: an archive of arrays, unpacked, has at most a quarter.
+MOST_LISTED = 4 * MOST_BYTES
 
 
-def records_in(place: Path) -> tuple[list[Record], list[Problem]]:
-    """The records of a folder, or the one that it is; folders that should hold one and do not.
+def records_in(place: Path) -> tuple[list[Path], list[Problem]]:
+    """Folders of the records of a folder, or the one that it is; folders that should hold one and do not.
 
     Raises InvalidRequest for what is no folder, or holds nothing of the kind.
     """
     if not isdir(place):
         raise InvalidRequest(f"{shortened(str(place))} is not a folder; the folder of records is right")
     if isfile(place / RESULT):
-        try:
-            return [read_record(place)], []
-        except RecordError as error:
-            return [], [Problem(place.resolve().name, str(error))]
-    found = RecordStore(place).all()
-    problems = [Problem(place.name, str(error)) for error in found.unreadable]
-    problems += [
+        return [place], []
+    inside = [path for path in sorted(place.iterdir()) if not path.name.startswith(".")]
+    found = [path for path in inside if isfile(path / RESULT)]
+    problems = [
         Problem(path.name, f"{RESULT} is missing")
-        for path in sorted(place.iterdir())
-        if _RUN_ID.fullmatch(path.name) and path.is_dir() and not isfile(path / RESULT)
+        for path in inside
+        if _RUN_ID.fullmatch(path.name) and isdir(path) and not isfile(path / RESULT)
     ]
-    if not found.readable and not problems:
-        inside = "; the records of a site are in its folder records" if isdir(place / "records") else ""
-        raise InvalidRequest(f"{shortened(str(place))} holds no records{inside}")
-    return list(found.readable), problems
+    if not found and not problems:
+        elsewhere = "; the records of a site are in its folder records" if isdir(place / "records") else ""
+        raise InvalidRequest(f"{shortened(str(place))} holds no records{elsewhere}")
+    return found, problems
 
 
 def compared_sums(place: Path) -> tuple[dict[str, str] | None, list[Problem]]:
@@ -55,12 +53,12 @@ def compared_sums(place: Path) -> tuple[dict[str, str] | None, list[Problem]]:
     if not isfile(path):
         return None, []
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_small(path).decode().split("\n")
     except (OSError, UnicodeDecodeError) as error:
         return None, [Problem(SUMS, f"it cannot be read: {error}")]
     found: dict[str, str] = {}
     problems: list[Problem] = []
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(lines[:-1] if lines[-1] == "" else lines, 1):
         entry = _SUM.fullmatch(line)
         inside = PurePosixPath(entry["path"]) if entry is not None else PurePosixPath("/")
         if entry is None or inside.is_absolute() or ".." in inside.parts:
@@ -76,7 +74,12 @@ def _other_file(place: Path, inside: PurePosixPath, listed: str) -> Problem | No
     """What is wrong with a file that is listed with this checksum."""
     of = inside.parts[0] if len(inside.parts) > 1 else SUMS
     try:
-        now = hashlib.sha256((place / inside).read_bytes()).hexdigest()
+        if os.path.realpath(place / inside) != os.path.join(os.path.realpath(place), inside):
+            return Problem(of, f"{inside.name} is listed in {SUMS} and a link")
+        with open_regular(place / inside) as file:
+            if os.fstat(file.fileno()).st_size > MOST_LISTED:
+                return Problem(of, f"{inside.name} is listed in {SUMS} and larger than {MOST_LISTED:,} bytes")
+            now = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         return Problem(of, f"{inside.name} is listed in {SUMS} and not there ({error.strerror})")
     return None if now == listed else Problem(of, f"{inside.name} is not the file that {SUMS} lists")
@@ -89,7 +92,7 @@ def wrong_files(folder: Path, result: Result, sums: Mapping[str, str] | None) ->
             yield f"{name} is missing"
     if isfile(folder / ENVIRONMENT):
         try:
-            environment = Environment.model_validate_json((folder / ENVIRONMENT).read_bytes())
+            environment = Environment.model_validate_json(read_small(folder / ENVIRONMENT))
         except (OSError, ValidationError) as error:
             yield f"{ENVIRONMENT} cannot be read: {shortened(' '.join(str(error).split()))}"
         else:

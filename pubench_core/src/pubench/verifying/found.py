@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .fresh import Fresh
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,8 @@ class Again:
 class Verification:
     """``records``: how many were looked at; ``without_scores``: of them, those whose measures could not be derived
     again; ``checksums``: how many files were compared with a list of checksums; ``unchecked``: run id -> data that are
-    not here, so that its rows were not compared and it was not carried out again.
+    not here, so that its rows were not compared and it was not carried out again; ``fresh``: methods that were tried on
+    problems that nobody could know.
     """
 
     folder: Path
@@ -52,6 +56,7 @@ class Verification:
     notes: tuple[str, ...]
     again: tuple[Again, ...]
     unchecked: Mapping[str, str]
+    fresh: tuple[Fresh, ...] = ()
 
     @property
     def carried_out(self) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from os.path import isfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pubench_core.errors import PluginError, RecordError, RequestError, shortened
 from pubench_core.records.files import SCORES, read_scores
@@ -17,6 +18,9 @@ from .found import Problem
 from .rows import Draws, other_rows
 from .scores import other_measures
 from .spec import believed, granted, impossible_epochs, other_model, other_spec, plan_here, told
+
+if TYPE_CHECKING:
+    from pubench_core.request import Plan
 
 
 @dataclass
@@ -36,6 +40,7 @@ class Look:
     missing: dict[str, str] = field(default_factory=dict)
     _digests: Digests = field(default_factory=Digests)
     _draws: Draws = field(default_factory=Draws)
+    _own_functions: set[frozenset[str]] = field(default_factory=set)
 
     def at(self, record: Record) -> list[Problem]:
         """What is wrong with a record."""
@@ -53,6 +58,7 @@ class Look:
         yield from impossible_epochs(result)
         try:
             plan = plan_here(result, self.data_root)
+            self._refuse_replaced(plan)
         except (RequestError, PluginError) as error:
             own = result.spec.data.own
             if own is not None and not isfile(own.path):
@@ -80,6 +86,16 @@ class Look:
             yield from other_measures(plan, result, arrays)
             if digest is not None and not changed:
                 yield from other_rows(plan, result, arrays, self._draws, self.say)
+
+    def _refuse_replaced(self, plan: Plan) -> None:
+        """Raises PluginError if a plugin has replaced a function that a plan calls."""
+        from pubench_core.execution.place import packages_called
+        from pubench_core.plugins.replaced import refuse_replaced
+
+        packages = packages_called(plan)
+        if packages not in self._own_functions:
+            refuse_replaced(packages)
+            self._own_functions.add(packages)
 
     def _missing_scores(self, record: Record) -> Iterator[str]:
         """Scores that are not there, where nothing says that they were left out."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from pubench_core.data.encoding import as_plain
 from pubench_core.errors import PubenchError
@@ -24,12 +26,12 @@ _TEST = ("test_rows", "test_labels")
 
 
 class Drawn(NamedTuple):
-    """``arrays``: rows and labels as ``scores.npz`` has them; the others as ``result.json`` has them.
+    """``arrays``: digests of rows and labels as ``scores.npz`` has them; the others as ``result.json`` has them.
 
     ``facts``: name of a field of its data -> value.
     """
 
-    arrays: Arrays
+    arrays: dict[str, str]
     parts: Parts
     prior: float | None
     facts: dict[str, Any]
@@ -54,8 +56,9 @@ class Draws:
             opened = open_data(plan, root)
             (split, truth, _), given = draw_split(plan, opened, root), opened.data.labeled
             unlabeled = None if given is None else np.flatnonzero(~given)
+            rows = rows_and_labels(split, truth.test, truth.validation, unlabeled)
             self._known[key] = Drawn(
-                arrays=rows_and_labels(split, truth.test, truth.validation, unlabeled),
+                arrays={name: _digest(array) for name, array in rows.items()},
                 parts=parts_of(split, spec.data.scheme, *truth),
                 prior=true_prior(spec, split, truth.train),
                 facts={
@@ -67,6 +70,11 @@ class Draws:
                 },
             )
         return self._known[key]
+
+
+def _digest(array: npt.NDArray[Any]) -> str:
+    """Of whole numbers or truth values."""
+    return hashlib.sha256(array.astype(np.int64).tobytes()).hexdigest()
 
 
 def other_rows(plan: Plan, result: Result, arrays: Arrays, draws: Draws, say: Callable[[str], None]) -> Iterator[str]:
@@ -82,7 +90,7 @@ def other_rows(plan: Plan, result: Result, arrays: Arrays, draws: Draws, say: Ca
         return
     fitted = plan.mechanism is not None and plan.mechanism.info.needs_posterior
     for name in _TEST if fitted else drawn.arrays:
-        if name in drawn.arrays and not np.array_equal(arrays.get(name, ()), drawn.arrays[name]):
+        if name in drawn.arrays and (name not in arrays or _digest(arrays[name]) != drawn.arrays[name]):
             yield f"{SCORES}: {name} are not those that its spec draws from {plan.spec.data.key}"
     stored = {"train": result.data.train, "validation": result.data.validation, "test": result.data.test}
     for part, counts in drawn.parts.items():

@@ -115,7 +115,7 @@ class _Derived:
 
     def _selectable(self) -> list[str]:
         """States that a criterion chose by its value."""
-        return [state for state in self.states if STATE.match(state)]
+        return [state for state in self.states if STATE.match(state) and scores_of(self.arrays, state)]
 
     def _value(self, name: str, state: str) -> float | None:
         """Value of a criterion in a state."""
@@ -138,6 +138,8 @@ class _Derived:
         value = self._value(name, criterion.snapshot)
         if not close(criterion.value, value):
             yield f"criterion {name} has the value {_said(criterion.value)}; its scores give {_said(value)}"
+        if not plugin.info.oracle and self._ranks_best(criterion.snapshot):
+            return  # chosen for its ranking if the state with the best value decides every row alike
         for state in self._selectable():
             other = self._value(name, state)
             if other is None or value is None or close(other, value) or not self._could_choose(criterion, state):
@@ -147,6 +149,17 @@ class _Derived:
                     f"criterion {name} has the value {_said(value)} at the epoch that it says it chose, and "
                     f"{_said(other)} in {state}"
                 )
+
+    def _ranks_best(self, state: str) -> bool:
+        """Whether no stored state that could be chosen ranks the validation rows better than this one."""
+        from pubench_core.engine.selection import HeldOut
+
+        validation = self.knowledge["validation"]
+        ranking = {
+            one: HeldOut.of(Scored.of(scores_of(self.arrays, one)["validation"], validation)).ranking
+            for one in {*self._selectable(), state}
+        }
+        return ranking[state] >= max(ranking.values())
 
     def _could_choose(self, criterion: CriterionResult, state: str) -> bool:
         """Whether a criterion looked at a state, and the state decides validation rows both ways."""
@@ -186,6 +199,11 @@ def _shapes(result: Result, arrays: Arrays) -> Iterator[str]:
             yield f"{SCORES}: {name} is of no state that a criterion chose"
         elif array.dtype.kind not in _KINDS.get(name, "f"):
             yield f"{SCORES}: {name} has numbers of the type {array.dtype}"
+    parts = ["validation", *(["test"] if result.data.test else [])]
+    for state in sorted(states):
+        found = scores_of(arrays, state)
+        if found and (missing := [part for part in parts if part not in found]):
+            yield f"{SCORES} has scores of {state} and no {scores_name(missing[0], state)}"
     for part in (*MEASURED, "unlabeled"):
         rows = arrays.get(f"{part}_rows")
         for name, array in arrays.items():

@@ -7,11 +7,10 @@ from os.path import isfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import yaml
 from pydantic import ValidationError
 
-from pubench_core.errors import counted, shortened
-from pubench_core.records.files import MODEL, SPEC
+from pubench_core.errors import RequestError, counted, shortened
+from pubench_core.records.files import MODEL, SPEC, read_small, yaml_text
 from pubench_core.results import Result
 from pubench_core.specs import RunSpec, is_one_sample, population_prior
 
@@ -28,12 +27,16 @@ _UNSCORED = ("last", "native")
 
 def other_spec(result: Result, folder: Path) -> Iterator[str]:
     """Where ``spec.yaml`` says something else than the result does."""
+    from pubench_core.request.layers import read_yaml
+
     path = folder / SPEC
     if not isfile(path):
         return
     try:
-        written = RunSpec.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, ValidationError, RecursionError) as error:
+        if read_small(path).decode() == yaml_text(result.spec.model_dump(mode="json")):
+            return  # as it was written: parsing YAML takes longer than all else
+        written = RunSpec.model_validate(read_yaml(path).values)
+    except (OSError, UnicodeDecodeError, RequestError, ValidationError, RecursionError) as error:
         yield f"{SPEC} cannot be read: {shortened(' '.join(str(error).split()))}"
         return
     mine, theirs = (by_path(spec.model_dump(mode="json")) for spec in (result.spec, written))
@@ -59,18 +62,14 @@ def other_model(result: Result, folder: Path) -> Iterator[str]:
 def plan_here(result: Result, data_root: Path) -> Plan:
     """What its spec means under what is installed, with the data of a folder that the record does not choose.
 
-    Raises RequestError, PluginError where it means nothing, or where a plugin has replaced a function that it calls.
+    Raises RequestError, PluginError where it means nothing.
     """
-    from pubench_core.execution.place import packages_called
     from pubench_core.plugins.registry import registry
-    from pubench_core.plugins.replaced import refuse_replaced
     from pubench_core.request import Layer, resolve
 
     spec = result.spec.model_dump(mode="json")
     spec["execution"] |= {"data_root": str(data_root), "encoder": None, "device": "auto"}
-    plan = resolve([Layer(spec)], registry())
-    refuse_replaced(packages_called(plan))
-    return plan
+    return resolve([Layer(spec)], registry())
 
 
 def granted(plan: Plan, result: Result) -> Iterator[str]:
@@ -132,7 +131,7 @@ def impossible_epochs(result: Result) -> Iterator[str]:
     chosen = {name: criterion for name, criterion in result.criteria.items() if criterion.epoch is not None}
     for name, criterion in chosen.items():
         stopped = criterion.stopped_at
-        if stopped is not None and not (criterion.epoch or 0) < stopped <= result.epochs:
+        if stopped is not None and not (criterion.epoch or 0) <= stopped <= result.epochs:
             yield f"criterion {name} says that its patience ran out at epoch {stopped}, after epoch {criterion.epoch}"
         says = f"criterion {name} says epoch {criterion.epoch}"
         if not 1 <= (criterion.epoch or 0) <= result.epochs or (name == "last" and criterion.epoch != result.epochs):

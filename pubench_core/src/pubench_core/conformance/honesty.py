@@ -14,6 +14,7 @@ import numpy as np
 
 from ..data.roots import data_root
 from ..engine.problem import Problem
+from .carried import SMALLEST, carried, known_rows
 from .register import NotApplicable, check
 from .source import reaching_out
 from .subject import Subject, assert_same, caller_state
@@ -180,6 +181,34 @@ def reads_no_data(subject: Subject) -> None:
 
     read = [one.path for one in _opened_in_training(subject) if holds_labels(Path(one.path).resolve())]
     assert not read, f"training opened {', '.join(read[:3])}"
+
+
+@check("carries-no-data")
+def carries_no_data(subject: Subject) -> None:
+    """No file of its package holds rows of a data set that is here: their labels would be no secret."""
+    place = _source_of(subject)
+    files = place.rglob("*") if place.is_dir() else ()
+    mine = [file for file in files if file.is_file() and _is_data(file) and file.stat().st_size > SMALLEST]
+    if not mine:
+        return
+    known = dict(known_rows(subject.registry, data_root(subject.plan().spec.execution)))
+    found = list(carried(iter(mine), known))
+    assert not found, "; ".join(found[:3])
+
+
+@check("plausible-accuracy")
+def plausible_accuracy(subject: Subject) -> None:
+    """After two short epochs it is wrong of some test row, in one of both schemes; one that knows the data never is."""
+    if subject.is_oracle:
+        raise NotApplicable("an oracle: it is granted the true labels")
+    right, rows = [], 0
+    for scheme in ("case-control", "single-training-set"):
+        usual = subject.usual(scheme)
+        scores, truth = usual.scores["last/test"], usual.problem.truth_test
+        assert truth is not None
+        rows = len(truth)
+        right.append(float(((scores > 0) == (truth == 1)).mean()))
+    assert min(right) < 1, f"every test row is right after two epochs, in both schemes ({rows} rows)"
 
 
 def _is_data(path: Path) -> bool:

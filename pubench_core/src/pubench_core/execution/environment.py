@@ -17,6 +17,18 @@ from ..results import Environment
 
 #: Packages whose version can change numbers; pubench's own and every plugin's are added.
 NOTED = ("torch", "torchvision", "numpy", "scipy", "scikit-learn", "numba", "sentence-transformers", "openml")
+#: Environment variables that choose kernels of torch, MKL, oneDNN, OpenBLAS, NumPy and CUDA.
+_VARIABLES = (
+    "ATEN_CPU_CAPABILITY",
+    "CUBLAS_WORKSPACE_CONFIG",
+    "DNNL_MAX_CPU_ISA",
+    "MKL_CBWR",
+    "MKL_ENABLE_INSTRUCTIONS",
+    "NPY_DISABLE_CPU_FEATURES",
+    "NVIDIA_TF32_OVERRIDE",
+    "ONEDNN_MAX_CPU_ISA",
+    "OPENBLAS_CORETYPE",
+)
 _OURS = ("pubench", "pubench-core", "pubench-cli")
 
 
@@ -33,6 +45,7 @@ def capture(device: torch.device) -> Environment:
         cpu_count=os.cpu_count(),
         threads=torch.get_num_threads(),
         device=str(device),
+        variables={name: os.environ[name] for name in _VARIABLES if name in os.environ},
         gpu=torch.cuda.get_device_name(device) if device.type == "cuda" else None,
         cuda=torch.version.cuda if device.type == "cuda" else None,
     )

@@ -54,6 +54,10 @@ class Registration:
         """Networks that methods train."""
         raise NotImplementedError
 
+    @hookspec
+    def pubench_shared(self) -> None:
+        """Nothing to list: code that other plugins import. It counts as code of those that do."""
+
 
 class Lifecycle:
     """What happens in a run. Events are frozen; a listener cannot change a run.
@@ -83,3 +87,5 @@ REGISTRATION = {
     "prior": "pubench_priors",
     "backbone": "pubench_backbones",
 }
+#: Hook of a plugin that lists nothing.
+SHARED = "pubench_shared"

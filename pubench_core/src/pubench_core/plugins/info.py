@@ -97,12 +97,14 @@ class Info:
 class MethodInfo(Info):
     """``needs``: what the default configuration requires (prior, truth); ``devices``: what its tensors may live on.
 
+    ``role``: a ``baseline`` is what methods have to beat. Tables show it as such, and never as best or ranked.
     ``declared_failures``: conformance checks that the method fails by its nature, with the reason.
     """
 
     kind: ClassVar[str] = "method"
     deciding: ClassVar[tuple[str, ...]] = ("setting",)
     needs: frozenset[str] = frozenset()
+    role: Literal["method", "baseline"] = "method"
     setting: Setting = "either"
     devices: tuple[str, ...] = ("cpu", "cuda")
     declared_failures: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))

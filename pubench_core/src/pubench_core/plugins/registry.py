@@ -24,7 +24,7 @@ from typing import Any, Literal, TypeVar
 import pluggy
 
 from ..errors import Hint, PluginError, said_by, unknown
-from .hooks import PROJECT, REGISTRATION, Lifecycle, Registration
+from .hooks import PROJECT, REGISTRATION, SHARED, Lifecycle, Registration
 from .info import INFO_TYPES, Info, check_fields
 
 GROUP = "pubench"
@@ -56,6 +56,7 @@ class Registry:
 
     def __init__(self, points: Iterable[EntryPoint], broken: Iterable[Entry] = ()) -> None:
         """``broken``: rows of distributions whose entry points cannot be read."""
+        self._shared: set[str] = set()
         self._manager = pluggy.PluginManager(PROJECT)
         self._manager.add_hookspecs(Registration)
         self._manager.add_hookspecs(Lifecycle)
@@ -94,18 +95,20 @@ class Registry:
 
     def _collect(self, module: ModuleType, source: dict[str, str]) -> tuple[list[Entry], bool]:
         names = [name for name in dir(module) if self._manager.parse_hookimpl_opts(module, name) is not None]
-        known = {*REGISTRATION.values(), *(n for n in dir(Lifecycle) if n.startswith("pubench_"))}
+        known = {*REGISTRATION.values(), SHARED, *(n for n in dir(Lifecycle) if n.startswith("pubench_"))}
         if strange := sorted(set(names) - known):
             raise unknown("hook", strange[0], known)
         if not names:
             raise PluginError(f"module {module.__name__} implements no pubench hook")
         self._manager.register(module)  # checks the arguments of every hook
+        if SHARED in names:
+            self._shared.add(module.__name__.split(".")[0])
         entries = []
         for kind, hook in REGISTRATION.items():
             if hook in names:
                 for info in _checked(getattr(module, hook)(), hook, _INFO_OF_KIND[kind]):
                     entries.append(Entry(key=info.key, kind=kind, info=info, status="ok", **source))
-        return entries, any(name not in REGISTRATION.values() for name in names)
+        return entries, any(name not in (*REGISTRATION.values(), SHARED) for name in names)
 
     def entries(self, kind: str) -> list[Entry]:
         """Rows of one kind, by key; plugins that broke before saying what they offer are in every listing."""
@@ -158,7 +161,7 @@ class Registry:
     @cached_property
     def _packages(self) -> frozenset[str]:
         modules = {e.module.split(".")[0] for e in self._entries} | {e.info.package for e in self._entries if e.info}
-        return frozenset(modules - {"pubench_core", ""})
+        return frozenset((modules | self._shared) - {"pubench_core", ""})
 
 
 def _made_for_another_core(distribution: Distribution) -> str:

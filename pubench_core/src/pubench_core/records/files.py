@@ -11,6 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from io import BufferedReader
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -36,6 +37,8 @@ FAILURE = "failure.json"
 #: Folder of failure records in a folder of records.
 FAILED = "failed"
 
+#: Most bytes of a file of text, arrays of an archive, and bytes of its arrays: a record of others is read within them.
+MOST_TEXT, MOST_ARRAYS, MOST_BYTES = 1 << 26, 10_000, 1 << 30
 Arrays = dict[str, npt.NDArray[Any]]
 #: In C where PyYAML was built with it: ten times as fast.
 _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -48,8 +51,13 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
 
 def write_yaml(path: Path, value: Mapping[str, Any]) -> None:
     """YAML in the given order."""
-    text = yaml.dump(dict(value), Dumper=_DUMPER, sort_keys=False)
-    path.write_text(text, encoding="utf-8")
+    path.write_text(yaml_text(value), encoding="utf-8")
+
+
+def yaml_text(value: Mapping[str, Any]) -> str:
+    """YAML in the given order."""
+    text: str = yaml.dump(dict(value), Dumper=_DUMPER, sort_keys=False)
+    return text
 
 
 def write_rows(target: Path | TextIO, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -115,22 +123,57 @@ def ids_in(folder: Path) -> dict[str, list[str]]:
 def read_scores(folder: Path, name: str = SCORES) -> Arrays:
     """The arrays of a record's ``scores.npz``, or of its file of training scores: each a column of numbers.
 
-    Raises RecordError if they cannot be read, or are something else.
+    Raises RecordError if they cannot be read, are something else, or more than :data:`MOST_ARRAYS` or
+    :data:`MOST_BYTES`: what a file says of its size is looked at before memory is taken.
     """
+    path, again = folder / name, Hint("run again")
     try:
-        with (folder / name).open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            arrays = dict(stored)
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise RecordError(
-            f"{folder / name} cannot be read ({_reason(error)}); move the record away", hint=Hint("run again")
-        ) from error
-    for array_name, array in arrays.items():
-        if array.ndim != 1 or array.dtype.kind not in "biuf":
+        with open_regular(path) as file, zipfile.ZipFile(file) as archive:
+            members = archive.infolist()
+            size = sum(member.file_size for member in members)
+            if len(members) > MOST_ARRAYS or size > MOST_BYTES:
+                raise RecordError(
+                    f"{path} holds {len(members):,} arrays of {size:,} bytes; at most {MOST_ARRAYS:,} and "
+                    f"{MOST_BYTES:,} are read; move the record away"
+                )
+            return {member.filename.removesuffix(".npy"): _column(path, archive, member) for member in members}
+    except (OSError, ValueError, EOFError, NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
+        raise RecordError(f"{path} cannot be read ({_reason(error)}); move the record away", hint=again) from error
+
+
+def _column(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> npt.NDArray[Any]:
+    """One array of an archive. Raises RecordError for what is no column of numbers, ValueError for another size."""
+    with archive.open(member) as stream:
+        version = np.lib.format.read_magic(stream)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, dtype = read(stream)
+        if len(shape) != 1 or dtype.kind not in "biuf":
+            name = shortened(member.filename.removesuffix(".npy"))
             raise RecordError(
-                f"{folder / name} is damaged: {shortened(array_name)} is not a column of numbers; move the record away",
-                hint=Hint("run again"),
+                f"{path} is damaged: {name} is not a column of numbers; move the record away", hint=Hint("run again")
             )
-    return arrays
+        if shape[0] * dtype.itemsize != member.file_size - stream.tell():
+            raise ValueError("its size is another than its header says")
+        content = stream.read()  # checked against its checksum at its end
+        return np.frombuffer(bytearray(content), dtype=dtype)
+
+
+def open_regular(path: Path) -> BufferedReader:
+    """A regular file, opened for reading. Raises OSError for a pipe, a device or a folder, without waiting for one."""
+    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb")
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "it is no regular file", str(path))
+    return file
+
+
+def read_small(path: Path) -> bytes:
+    """The content of a file of text that a record has. Raises OSError if it is no regular file, or too large."""
+    with open_regular(path) as file:
+        content = file.read(MOST_TEXT + 1)
+    if len(content) > MOST_TEXT:
+        raise OSError(errno.EFBIG, f"it has more than {MOST_TEXT:,} bytes", str(path))
+    return content
 
 
 def is_whole(path: Path) -> bool:

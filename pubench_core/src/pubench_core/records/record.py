@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from ..errors import Hint, RecordError, RequestError, shortened
 from ..results import RECORD_VERSION, Failure, Result
-from .files import FAILURE, RESULT
+from .files import FAILURE, RESULT, read_small
 
 
 class OtherFormat(RecordError):
@@ -48,7 +48,7 @@ def read_record(folder: Path) -> Record:
     """
     path = folder / RESULT
     try:
-        text = path.read_bytes()
+        text = read_small(path)
     except (FileNotFoundError, NotADirectoryError):
         raise FileNotFoundError(path) from None
     except OSError as error:
@@ -74,8 +74,9 @@ def _explained(path: Path, text: bytes) -> Result:
         raise RecordError(f"{path} cannot be read ({shortened(str(error))}); move it away", hint=again) from error
     if not isinstance(plain, dict) or not isinstance(plain.get("run_id"), str):
         raise RecordError(f"{path} is not the record of a run; move it away", hint=again)
-    if plain.get("record_version") != RECORD_VERSION:
-        raise OtherFormat(path, plain.get("record_version"))
+    version = plain.get("record_version")
+    if version != RECORD_VERSION and (version is None or isinstance(version, int)):
+        raise OtherFormat(path, version)
     try:
         return Result.model_validate(plain)
     except ValidationError as error:
@@ -88,7 +89,7 @@ def _explained(path: Path, text: bytes) -> Result:
 def read_failure(folder: Path) -> Failure | None:
     """The failure in a folder; None where it cannot be read (its run is then tried again)."""
     try:
-        return Failure.model_validate_json((folder / FAILURE).read_bytes())
+        return Failure.model_validate_json(read_small(folder / FAILURE))
     except (OSError, ValidationError):
         return None
 

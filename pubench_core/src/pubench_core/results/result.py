@@ -208,6 +208,9 @@ class Environment(_Compact):
     cpu_count: int | None = Field(description="logical processors of the machine; none where unknown")
     threads: int = Field(description="threads that torch used on the CPU")
     device: str = Field(description="what it was computed on: cpu, or cuda with its number")
+    variables: dict[str, str] = Field(
+        default_factory=dict, description="environment variables that were set and choose kernels: the last digits"
+    )
     gpu: str | None = Field(None, description="name of the GPU, where one computed")
     cuda: str | None = Field(None, description="version of CUDA that torch was built with, where a GPU computed")
 

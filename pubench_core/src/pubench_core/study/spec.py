@@ -27,6 +27,9 @@ def _entries(given: Any, what: str) -> Any:
     if isinstance(given, str):
         given = [given]
     if isinstance(given, Mapping):
+        for name, more in given.items():
+            if more is not None and not isinstance(more, Mapping):
+                raise ValueError(f"{what}.{name} must be a mapping, got {shown(more)}")
         given = [{"name": str(name), "key": str(name), **(more or {})} for name, more in given.items()]
     if not isinstance(given, (list, tuple)):
         raise ValueError(f"{what}: a list of keys, or of mappings with a key, is right; given {shown(given)}")
@@ -153,6 +156,16 @@ class Axes(Strict):
     @classmethod
     def _data(cls, given: Any) -> Any:
         return _entries(given, "data")
+
+    @field_validator("data")
+    @classmethod
+    def _named(cls, given: tuple[dict[str, Any], ...] | None) -> tuple[dict[str, Any], ...] | None:
+        for entry in given or ():
+            own = entry.get("own")
+            path = own.get("path") if isinstance(own, Mapping) else None
+            if not isinstance(entry.get("key") or path, str):
+                raise ValueError(f"data: each must have a key, or own with the path of a table, got {shown(entry)}")
+        return given
 
     @field_validator("mechanisms", mode="before")
     @classmethod

@@ -70,8 +70,8 @@ class PUPart:
             missing = f"{type(self).__name__} has no attribute {name!r}"
             if name in _TRUE_LABELS:
                 missing += (
-                    ": true labels are hidden from methods. PUData.labeled says who is labeled; the page 'What a method "
-                    "cannot see' (docs/pages/hidden-labels.md) says why"
+                    ": true labels are hidden from methods. PUData.labeled says who is labeled; the page 'What a "
+                    "method cannot see' (docs/pages/hidden-labels.md) says why"
                 )
             raise AttributeError(missing, name=name, obj=self)
 

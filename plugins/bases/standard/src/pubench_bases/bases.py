@@ -1,10 +1,12 @@
 """Bases: from a validated configuration to a classifier of class 1 against class 0, by name.
 
 ``trees`` (extremely randomized), ``forest`` (random), ``boosting`` and ``logistic`` are scikit-learn's. ``lightgbm``
-and ``xgboost`` need their packages. ``package.module:callable`` is any other: it takes the configuration
-as keywords and returns a scikit-learn classifier with ``predict_proba``, whose ``fit`` takes ``sample_weight``.
+and ``xgboost`` need their packages. ``package.module:callable`` is anybody's own: a callable that takes the
+configuration as keywords and returns a scikit-learn classifier with ``predict_proba``, whose ``fit`` takes
+``sample_weight``.
 
-Every base computes in one thread: who has several fits several models at once, and gets the same bits as with one.
+Defaults are smoother than scikit-learn's, because a part of class 0 is positive: leaves of 20 rows, 50 small trees, a
+strong penalty. Every base computes in one thread: who has several fits several models at once, and gets the same bits.
 """
 
 from __future__ import annotations
@@ -82,7 +84,12 @@ class TreeConfig(MethodConfig):
     n_estimators: int = Field(100, ge=1, description="trees; a member of an ensemble that draws its own rows is one")
     max_features: Literal["sqrt", "all"] = Field("sqrt", description="features looked at per split")
     max_depth: int | None = Field(None, ge=1, description="splits above a leaf at most; none: no limit")
-    min_samples_leaf: int = Field(1, ge=1, description="rows of a leaf at least; more make a smaller model")
+    min_samples_leaf: int | None = Field(
+        None,
+        ge=1,
+        description="rows of a leaf at least; more make a smaller model. none: 20, and 1 in a member of an ensemble "
+        "that draws its own rows",
+    )
 
 
 class TreesBase(Base):
@@ -109,7 +116,7 @@ class TreesBase(Base):
         c = self.config
         growth = {
             "max_depth": c.max_depth,
-            "min_samples_leaf": c.min_samples_leaf,
+            "min_samples_leaf": c.min_samples_leaf or (20 if self.alone else 1),
             "max_features": "sqrt" if c.max_features == "sqrt" or x.shape[1] > MANY_FEATURES else None,
             "random_state": seed,
         }
@@ -131,9 +138,9 @@ class ForestBase(TreesBase):
 class BoostingConfig(MethodConfig):
     """What gradient boosting takes."""
 
-    n_estimators: int = Field(100, ge=1, description="trees, one per round")
+    n_estimators: int = Field(50, ge=1, description="trees, one per round")
     learning_rate: float = Field(0.1, gt=0, description="factor of every tree")
-    max_leaf_nodes: int = Field(31, ge=2, description="leaves of a tree at most")
+    max_leaf_nodes: int = Field(8, ge=2, description="leaves of a tree at most")
     min_samples_leaf: int = Field(20, ge=1, description="rows of a leaf at least")
 
 
@@ -165,7 +172,7 @@ class BoostingBase(Base):
 class LogisticConfig(MethodConfig):
     """What logistic regression takes."""
 
-    inverse_penalty: float = Field(1.0, gt=0, description="inverse of the L2 penalty (scikit-learn's C)")
+    inverse_penalty: float = Field(0.01, gt=0, description="inverse of the L2 penalty (scikit-learn's C)")
 
 
 class LogisticBase(Base):
@@ -219,9 +226,9 @@ class LightGBMBase(Base):
 class XGBoostConfig(MethodConfig):
     """What XGBoost takes."""
 
-    n_estimators: int = Field(100, ge=1, description="trees, one per round")
-    learning_rate: float = Field(0.3, gt=0, description="factor of every tree")
-    max_depth: int = Field(6, ge=1, description="splits above a leaf at most")
+    n_estimators: int = Field(50, ge=1, description="trees, one per round")
+    learning_rate: float = Field(0.1, gt=0, description="factor of every tree")
+    max_depth: int = Field(3, ge=1, description="splits above a leaf at most")
 
 
 class XGBoostBase(Base):

@@ -22,6 +22,8 @@ from .models import Model
 Array = npt.NDArray[Any]
 Item = TypeVar("Item")
 Found = TypeVar("Found")
+#: (positions of rows, seed) -> the model of those rows.
+Fit = Callable[[Array, int], Model]
 
 #: Labeled rows below which no method of this kind begins.
 FEWEST = 10
@@ -66,9 +68,10 @@ class BaseConfig(MethodConfig):
         return base_of(self.base, self.base_config)
 
 
-def check(data: PUData, base: Base) -> None:
+def check(data: PUData, base: Base | None = None) -> None:
     """Raises RequestError for fewer than :data:`FEWEST` labeled rows, or a base whose package is not installed."""
-    base.check()
+    if base is not None:
+        base.check()
     if data.n_labeled < FEWEST:
         raise RequestError(
             f"{data.n_labeled} labeled rows are left to train on, and at least {FEWEST} are needed; label more rows, "
@@ -123,7 +126,7 @@ def folds_of(data: PUPart, folds: int, rng: np.random.Generator) -> Array:
     return np.asarray(fold[instance])
 
 
-def out_of_fold(fit: Callable[[Array, int], Model], x: Array, fold: Array, seeds: Array, threads: int = 1) -> Array:
+def out_of_fold(fit: Fit, x: Array, fold: Array, seeds: Array, threads: int = 1) -> Array:
     """(n,) probability of each row by the model that ``fit(rows, seed)`` made of the rows of all other folds."""
 
     def held_out(k: int) -> tuple[Array, Array]:
@@ -160,7 +163,36 @@ def at_posterior(scores: Array, labeled: Array, data: PUData) -> float:
     known = np.isfinite(scores)
     values = np.unique(scores[known])
     fitted = IsotonicRegression(y_min=0, y_max=1).fit(scores[known], labeled[known], balanced(labeled[known]))
-    above = np.flatnonzero(fitted.predict(values) > odds / (1 + odds))
-    if not len(above):
-        return float(values[-1])
-    return float(values[max(above[0] - 1, 0) : above[0] + 1].mean())
+    return first_above(values, fitted.predict(values) > odds / (1 + odds))
+
+
+def first_above(values: Array, above: Array) -> float:
+    """The threshold on ascending ``values`` from which on they are ``above``; the largest if none is."""
+    found = np.flatnonzero(above)
+    return float(values[max(found[0] - 1, 0) : found[0] + 1].mean()) if len(found) else float(values[-1])
+
+
+def on_classes(base: Base, x: Array, classes: Array, data: PUData) -> Fit:
+    """What fits a base on the rows whose class is known, both weighing the same; ``classes``: (n,) 1 or 0, else -1."""
+
+    def fit(rows: Array, seed: int) -> Model:
+        rows = rows[classes[rows] >= 0]
+        return base.fit(x[rows], classes[rows], balanced(classes[rows]), seed, data.categories)
+
+    return fit
+
+
+def in_part(base: Base, x: Array, weight: Array, data: PUData) -> Fit:
+    """What fits a base on every row of U as positive with its weight and as negative with the rest of 1.
+
+    ``weight``: (n,) in [0, 1]. Labeled rows are positive with weight 1.
+    """
+    unlabeled = ~data.labeled.numpy()
+
+    def fit(rows: Array, seed: int) -> Model:
+        p, u = rows[~unlabeled[rows]], rows[unlabeled[rows]]
+        classes = np.repeat([1, 1, 0], [len(p), len(u), len(u)])
+        share = np.concatenate([np.ones(len(p)), weight[u], 1 - weight[u]])
+        return base.fit(x[np.concatenate([p, u, u])], classes, share, seed, data.categories)
+
+    return fit

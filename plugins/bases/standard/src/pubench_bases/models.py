@@ -93,8 +93,12 @@ class Boosted(Model):
     def __init__(self, trees: Trees, start: float, categories: Categories) -> None:
         self.trees, self.start, self.categories = trees, start, categories
 
+    def margin(self, x: Array) -> Array:
+        """(n,) float64 log-odds."""
+        return np.asarray(self.start + self.trees.sums(self.categories.of(x)))
+
     def probability(self, x: Array) -> Array:
-        return np.asarray(expit(self.start + self.trees.sums(self.categories.of(x))))
+        return np.asarray(expit(self.margin(x)))
 
     def state_dict(self) -> dict[str, Any]:
         own = {"start": self.start, "runs": self.categories.runs, "codes": self.categories.codes}
@@ -146,8 +150,13 @@ class LightGBM(Model):
 
         self.text, self.booster = text, lightgbm.Booster(model_str=text)
 
+    def margin(self, x: Array) -> Array:
+        """(n,) float64 sum of the leaves."""
+        values = self.categories.of(x).astype(np.float64)
+        return np.asarray(self.booster.predict(values, raw_score=True, num_threads=1))
+
     def probability(self, x: Array) -> Array:
-        return np.asarray(self.booster.predict(self.categories.of(x).astype(np.float64), num_threads=1))
+        return np.asarray(expit(self.margin(x)))
 
     def state_dict(self) -> dict[str, Any]:
         return {"text": self.text, "runs": self.categories.runs, "codes": self.categories.codes}
@@ -194,7 +203,7 @@ class Skops(Model):
         return {"content": self.content}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        if np.array_equal(getattr(self, "content", None), state["content"]):
+        if hasattr(self, "content") and np.array_equal(self.content, state["content"]):
             return
         import skops.io
 

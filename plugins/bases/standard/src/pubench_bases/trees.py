@@ -64,7 +64,7 @@ class Trees:
         sizes = [len(tree["feature"]) for tree in trees]
         self.d = d
         self.offsets = np.cumsum([0, *sizes])
-        nodes = {name: np.concatenate([tree[name] for tree in trees]) for name in FIELDS}
+        nodes: dict[str, Array] = {name: np.concatenate([tree[name] for tree in trees]) for name in FIELDS}
         nodes["right"] = nodes["right"] + np.repeat(self.offsets[:-1], sizes)
         found = [tree["subsets"] for tree in trees]
         counts = np.cumsum([0, *map(len, found)])
@@ -72,7 +72,7 @@ class Trees:
         self.subsets = np.concatenate(found)
         if not len(self.subsets):
             nodes["subset"] = nodes["subset"][:0]
-        self.nodes = {name: nodes[name].astype(kind) for name, kind in FIELDS.items()}
+        self.nodes: dict[str, Array] = {name: nodes[name].astype(kind) for name, kind in FIELDS.items()}
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -81,15 +81,9 @@ class Trees:
         """(n,) float64: for each row of ``x`` (n, d) float32, the sum of its leaves' values."""
         if x.shape[1] != self.d:  # compiled code looks at no bounds
             raise ValueError(f"rows have {x.shape[1]} features; the trees were grown on {self.d}")
-        out = np.zeros(len(x))
-        n = self.nodes
-        add_leaves(
-            np.ascontiguousarray(x, np.float32),
-            self.offsets[:-1],
-            *(n[name] for name in FIELDS),
-            self.subsets,
-            out,
-        )
+        out, n = np.zeros(len(x)), self.nodes
+        fields = n["feature"], n["value"], n["right"], n["gaps_left"], n["subset"]
+        add_leaves(np.ascontiguousarray(x, np.float32), self.offsets[:-1], *fields, self.subsets, out)
         return out
 
     def state_dict(self) -> dict[str, Any]:
@@ -123,6 +117,21 @@ class Trees:
         if subsets.shape[1:] != (8,) or (nodes["subset"] >= len(subsets)).any():
             raise ValueError("a node names a set of categories that is not there")
         self.nodes, self.offsets, self.subsets, self.d = nodes, offsets, subsets, d
+
+
+def rounded_down(threshold: Array) -> Array:
+    """The largest 32-bit number at or below each threshold, which decides alike for 32-bit features."""
+    rounded = np.asarray(threshold).astype(np.float32)
+    return np.where(rounded > threshold, np.nextafter(rounded, np.float32(-np.inf)), rounded)
+
+
+def stump(feature: int, threshold: float, below: float, above: float) -> dict[str, Array]:
+    """Nodes of a tree of one split: the values of rows at or below a threshold, and above it."""
+    leaf = np.array([False, True, True])
+    values = np.array([0, below, above])
+    return _nodes(
+        leaf, np.full(3, feature), np.full(3, threshold), values, np.ones(3), np.array([2, 0, 0]), np.zeros(3, bool)
+    )
 
 
 def of_decision_tree(fitted: Any) -> dict[str, Array]:
@@ -188,12 +197,9 @@ def _nodes(
 ) -> dict[str, Array]:
     if (left[~leaf] != np.flatnonzero(~leaf) + 1).any():
         raise ValueError("the left child of a node is not the next node")
-    # The largest 32-bit number at or below a threshold decides alike for 32-bit features.
-    rounded = threshold.astype(np.float32)
-    rounded = np.where(rounded > threshold, np.nextafter(rounded, np.float32(-np.inf)), rounded)
     return {
         "feature": np.where(leaf, -1, feature),
-        "value": np.where(leaf, value, rounded),
+        "value": np.where(leaf, value, rounded_down(threshold)),
         "right": np.where(leaf, 0, right),
         "gaps_left": gaps_left & ~leaf,
         "subset": np.full(len(leaf), -1),

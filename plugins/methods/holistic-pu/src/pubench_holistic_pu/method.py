@@ -2,17 +2,14 @@
 
 Paper: Wang, Wan, Geng, Li, Chen, NeurIPS 2023. Official code: wxr99/HolisticPU.
 A network learns P against U, and after every epoch the average of its parameters says how positive each row of U is.
-Those of negatives fall over the epochs, those of positives do not. The mean logarithmic rise of each row is its trend,
-and the natural break between two classes of trends gives pseudo-labels. A fresh network learns them: at first all of U
-is negative, then the pseudo-labels count more from epoch to epoch, and confident predictions of weak views are the
-labels of strong ones. No class prior is needed.
+Those of negatives fall over the epochs. The mean logarithmic rise of each row is its trend, and the natural break
+between two classes of trends gives pseudo-labels. A fresh network learns them: at first all of U is negative, then they
+count more each epoch, and confident predictions of weak views label strong ones. No class prior is needed.
 Follows the official code: consecutive differences, where the paper has all ordered pairs; one repetition of the break,
 without the steepest rows, if it is above 0; the schedule of the learning rate, 7/16 of a cosine over the second stage.
-Officially the first stage, which has 15/25 of the second's steps, is on the same cosine and ends at .68 of the rate.
-Here its cosine has that length in proportion to its own steps. Wang et al. raise its rate from 0 instead
-(``trend_warm_up = 1``). Differs in that class 1 is the positive one, and in that the average scores all of U as it is,
-while the official loader drops the last rows and augments. Strong views of P, which have no loss in the second stage,
-are left out of its batches. Fewer than two distinct trends make all of U negative.
+The first stage's cosine is 25/15 of its own steps, the official ratio; Wang et al. raise its rate from 0 instead
+(``trend_warm_up = 1``). Differs: the average scores all of U as it is; batches of the second stage have no strong views
+of P. Fewer than two distinct trends make all of U negative.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ def pubench_methods() -> list[MethodInfo]:
             name="Unlabeled as negative",
             summary="P against U, as if every unlabeled row were negative: the baseline of PU learning",
             family="baseline",
+            role="baseline",
             reference=Reference(
                 authors="Bekker, Davis",
                 title="Learning from positive and unlabeled data: a survey",

@@ -12,8 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 import torch
-from pubench_bases.fitting import BaseConfig, at_posterior, at_share, balanced, check, folds_of, out_of_fold, prepared
-from pubench_bases.models import Model
+from pubench_bases.fitting import BaseConfig, at_posterior, at_share, check, folds_of, on_classes, out_of_fold, prepared
 from torch import Tensor
 
 from pubench.method import Field, Method, NetworkBuilder, PUData, Run
@@ -54,18 +53,15 @@ class Naive(Method[Config]):
     def fit(self, data: PUData, run: Run[Config]) -> None:
         c, base = self.config, self.config.made
         x, labeled = prepared(data, base, run)
-
-        def fitted(rows: Array, seed: int) -> Model:
-            return base.fit(x[rows], labeled[rows], balanced(labeled[rows]), seed, data.categories)
-
+        fit = on_classes(base, x, labeled, data)
         for _ in run.epochs(1, patience=None):
             seeds = run.numpy_rng.integers(2**31, size=c.folds + 1)
             fold = folds_of(data, c.folds, run.numpy_rng)
-            self.model = fitted(np.arange(len(x)), int(seeds[-1]))
+            self.model = fit(np.arange(len(x)), int(seeds[-1]))
             self.threshold = 0.5
             if c.threshold in ("prior", "posterior") or (c.threshold == "auto" and data.knows_prior):
                 #: (n,) scores of the table LP ‖ U, each by a model that did not see the row
-                self.out_of_fold = out_of_fold(fitted, x, fold, seeds, run.threads)
+                self.out_of_fold = out_of_fold(fit, x, fold, seeds, run.threads)
                 self.threshold = (
                     at_posterior(self.out_of_fold, labeled, data)
                     if c.threshold == "posterior"

@@ -1,16 +1,11 @@
 """Self-PU: self boosted and calibrated positive-unlabeled training.
 
 Paper: Chen, Chen, Chen, Yuan, Gong, Chen, Wang, ICML 2020. Official code: TAMU-VITA/Self-PU.
-Two students learn with the nnPU risk. From time to time each takes the unlabeled rows of which it is surest as clean
-rows, whose entropy it lowers; for the others, weights of the risk and of the entropy are calibrated by a virtual step.
-Later, teachers (averages of the students) and the other student are followed too, and teachers choose the clean rows.
-The result is the best of the four.
-Follows the official training loop. The distance to the teacher is that of probabilities: the official softmax over a
-single output makes it 0. The distance to the other student counts in batches of noisy rows, where it is below a share
-of the batch's PU loss as it is minimized: that is what the reference vectors have, and clean rows have no such loss.
-Differs in the meta batch: unlabeled validation rows, where the official code takes test rows. The official loss is the
-sigmoid one, with which training may decide the larger class for every row if the prior is far from one half; preset
-``table``, for users' tables, has the logistic loss.
+Two students learn with the nnPU risk. Each takes the unlabeled rows of which it is surest as clean rows, whose entropy
+it lowers; for the others, weights of the risk and of the entropy are calibrated by a virtual step. Later, teachers
+(averages of the students) choose the clean rows and are followed, as the other student is. The best of the four counts.
+Follows the official loop. The distance to the teacher is that of probabilities: the official softmax over one output is
+0. That to the other student counts in noisy batches, below a share of their PU loss. The meta batch is of validation U.
 """
 
 from __future__ import annotations

@@ -1,0 +1,144 @@
+"""Closed forms of the scaling under both schemes, the known faults of public versions, and honest estimates."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from pubench_elkan_noto.method import (
+    Config,
+    ElkanNoto,
+    calibrated,
+    calibration,
+    label_frequency,
+    population_posterior,
+    unlabeled_posterior,
+)
+
+from pubench_core.specs import Scheme
+from pubench_core.training.run import Run
+from pubench_core.training.views import Features, PUData, PUPart
+
+Array = np.ndarray
+#: A discrete x: p(x) and p(y = 1 | x); positives are certain at the last value.
+MASS, POSTERIOR = np.array([0.3, 0.3, 0.2, 0.2]), np.array([0.0, 0.2, 0.7, 1.0])
+PRIOR = float(MASS @ POSTERIOR)
+
+
+@pytest.mark.parametrize("c", [0.05, 0.3, 0.9])
+def test_scaling_is_exact_if_p_and_u_are_one_draw(c: float) -> None:
+    """A share c of the positives is labeled and leaves U: p(s=1|x) = c p(y=1|x)."""
+    g = c * POSTERIOR
+    np.testing.assert_allclose(population_posterior(g, c, population=False), POSTERIOR, atol=1e-12)
+    hidden = (1 - c) * POSTERIOR / (1 - c * POSTERIOR)  # of the positives of a value, those that stay in U
+    np.testing.assert_allclose(unlabeled_posterior(g, c), hidden, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_p", [10.0, 1000.0])
+def test_scaling_is_exact_if_u_is_a_draw_of_the_population(n_p: float) -> None:
+    n_u, of_positives = 500.0, MASS * POSTERIOR / PRIOR
+    g = n_p * of_positives / (n_p * of_positives + n_u * MASS)
+    c = n_p / (n_p + PRIOR * n_u)
+    np.testing.assert_allclose(population_posterior(g, c, population=True), POSTERIOR, atol=1e-12)
+    assert g.max() == pytest.approx(c)  # e3 needs no prior, where some x is certain
+
+
+def test_estimators_of_the_label_frequency() -> None:
+    g, labeled = np.array([0.2, 0.4, 0.1, 0.3]), np.array([True, True, False, False])
+    assert label_frequency(g, labeled, "e1") == pytest.approx(0.3)
+    assert label_frequency(g, labeled, "e2") == pytest.approx(0.6)
+    assert label_frequency(g, labeled, "e3") == pytest.approx(0.4)
+
+
+@given(st.floats(0, 1), st.floats(1e-6, 1))
+def test_no_probability_divides_by_zero(g: float, c: float) -> None:
+    found = unlabeled_posterior(np.array([g]), c)
+    assert (np.minimum(found, 1) <= 1).all()
+    assert not np.isnan(found).any()
+    assert unlabeled_posterior(np.array([1.0]), 0.5)[0] == np.inf
+
+
+@pytest.mark.parametrize("kind", ["sigmoid", "isotonic"])
+def test_calibration_recovers_the_probability_of_a_label(kind: Any) -> None:
+    rng = np.random.default_rng(0)
+    score = rng.random(20_000)
+    truth = score**2 / (score**2 + (1 - score) ** 2)  # twice the log-odds of the score
+    labeled = (rng.random(20_000) < truth).astype(int)
+    found = calibrated(score, kind, calibration(score, labeled, kind))
+    assert np.abs(found - truth).mean() < 0.02
+
+
+# ---------------------------------------------------------------- trained
+
+
+def gaussians(
+    scheme: Scheme, c: float = 0.3, n: int = 2000, prior: float | None = 0.5, seed: int = 0
+) -> tuple[PUData, Array]:
+    """PU data of which positives have mean 2 and others 0, and the pool's features. Bayes cuts at 1."""
+    rng = np.random.default_rng(seed)
+    truth = rng.random(n) < 0.5
+    x = (rng.normal(size=(n, 1)) + 2 * truth[:, None]).astype(np.float32)
+    labeled = truth & (rng.random(n) < c)
+    u = np.arange(n) if scheme == "case-control" else np.flatnonzero(~labeled)
+    instance = torch.from_numpy(np.r_[np.flatnonzero(labeled), u])
+    part = (Features(torch.from_numpy(x)), instance, torch.arange(len(instance)) < labeled.sum(), scheme)
+    data = PUData(
+        *part,
+        validation=PUPart(*part),
+        granted=frozenset({"prior"}),
+        prior=prior,
+        unlabeled_prior=None if prior is None else float(truth[u].mean()),
+        truth=None,
+    )
+    return data, x
+
+
+def trained(data: PUData, warned: list[str] | None = None, **config: Any) -> ElkanNoto:
+    method = ElkanNoto(Config(**{"base": "logistic", **config}))
+    run = SimpleNamespace(
+        numpy_rng=np.random.default_rng(0),
+        threads=1,
+        epochs=lambda n, *, patience: range(n),
+        warn=([] if warned is None else warned).append,
+    )
+    method.fit(data, cast(Run[Config], run))
+    return method
+
+
+def cut(method: ElkanNoto) -> float:
+    grid = torch.linspace(-4, 6, 2001)[:, None]
+    return float(grid[method.decision_function(grid) > 0].min())
+
+
+@pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
+@pytest.mark.parametrize("form", ["scaling", "weighting"])
+def test_its_posterior_of_one_half_is_near_the_best_cut_without_a_prior(scheme: Scheme, form: str) -> None:
+    data, _ = gaussians(scheme, prior=None)
+    near = 0.5 if form == "scaling" else 0.8  # labeled rows beside U make positives more frequent than they are
+    assert cut(trained(data, form=form, base_config={"inverse_penalty": 1.0})) == pytest.approx(1.0, abs=near)
+    assert cut(trained(data, threshold="half", base_config={"inverse_penalty": 1.0})) > 1.5
+
+
+@pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
+def test_the_label_frequency_is_that_of_rows_that_no_model_saw(scheme: Scheme) -> None:
+    """e1 on training rows of full-grown trees would be 1."""
+    data, _ = gaussians(scheme, prior=None)
+    method = trained(data, base="trees", base_config={"min_samples_leaf": 1, "n_estimators": 10}, frequency="e1")
+    assert method.c < 0.5
+
+
+def test_posteriors_above_1_are_clipped_and_counted() -> None:
+    data, x = gaussians("single-training-set")
+    warned: list[str] = []
+    method = trained(data, warned, frequency="e2")  # far too low where many rows are unlabeled
+    method.c = method.c / 3
+    posterior = method.auxiliary_scores(torch.from_numpy(x))["posterior"].numpy()
+    assert posterior.min() >= 0
+    assert posterior.max() == 1
+    method._count_above_1(np.r_[np.zeros(94), np.full(6, 1.5)], cast(Any, SimpleNamespace(warn=warned.append)))
+    assert "6 % of the unlabeled rows have a posterior above 1" in warned[-1]

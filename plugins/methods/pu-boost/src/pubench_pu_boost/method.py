@@ -1,0 +1,188 @@
+"""Boosting on the PU risk.
+
+``form: risk`` adds trees that follow the slope and curvature of the PU risk with the logistic loss, as gradient
+boosting does (Friedman 2001; the leaves and their penalty as in LightGBM). The risk is that of uPU or nnPU; max(0, ·)
+is decided on the whole sample in every round, and what P subtracts from U's curvature is left out, so that it stays
+positive. ``form: adapu`` is AdaPU (Zhao et al., arXiv:2205.09485): stumps that minimize the exponential PU loss, in
+which every labeled positive is also a negative with a negative weight; it ends where the estimated error of the best
+stump, or the risk of negatives, is below 0, because the loss has no lower bound there. A round is an epoch.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from pubench_bases.bases import base_of
+from pubench_bases.fitting import check, rows_of
+from pubench_bases.models import Boosted, Categories, LightGBM
+from pubench_bases.trees import Trees, of_regression_tree, stump
+from scipy.special import expit
+from torch import Tensor
+
+from pubench.method import Field, Method, MethodConfig, NetworkBuilder, PUData, Run
+
+Array = npt.NDArray[Any]
+
+#: Error that the first stump counts as having, at least.
+LEAST = 0.01
+
+
+class Config(MethodConfig):
+    form: Literal["risk", "adapu"] = Field("risk", description="trees on the PU risk, or AdaPU's stumps")
+    correction: Literal["non-negative", "none"] = Field(
+        "non-negative", description="whether the part of negatives may fall below 0 (none: uPU); for risk"
+    )
+    learner: Literal["sklearn", "lightgbm"] = Field("sklearn", description="what grows the trees of risk")
+    rounds: int = Field(200, ge=1, description="trees or stumps, one per epoch")
+    learning_rate: float = Field(
+        0.1, gt=0, le=1, description="factor of every tree; of AdaPU's stumps 1 is the paper's"
+    )
+    max_depth: int = Field(5, ge=1, description="splits above a leaf at most, for risk")
+    min_samples_leaf: int = Field(20, ge=1, description="rows of a leaf at least, for risk")
+    l2: float = Field(1.0, ge=0, description="penalty of a leaf's value, in rows, for risk")
+    patience: int | None = Field(
+        None, ge=1, description="rounds without improvement after which a criterion stops; none: never"
+    )
+
+
+class Slopes(NamedTuple):
+    """(n,) slope and curvature of a risk by the score of each row of LP ‖ U, times the number of rows of U."""
+
+    slope: Array
+    curvature: Array
+
+
+def logistic_risk(score: Array, n_p: int, prior: float, *, non_negative: bool) -> Slopes:
+    """Of R = π E_P[l(f)] + [E_U[l(-f)] - π E_P[l(-f)]], l(z) = log(1 + exp(-z)); ``score``: (n,) f on LP ‖ U.
+
+    If ``non_negative`` and the bracket is below 0, it is cut off: R = π E_P[l(f)].
+    """
+    p, u = score[:n_p], score[n_p:]
+    weight = prior * len(u) / n_p  # of a row of P in rows of U
+    of_negatives = np.logaddexp(0, u).sum() - weight * np.logaddexp(0, p).sum()
+    bend_p, bend_u = expit(p) * expit(-p), expit(u) * expit(-u)
+    if non_negative and of_negatives < 0:
+        return Slopes(np.r_[-weight * expit(-p), 0 * u], np.r_[weight * bend_p, 0 * u])
+    return Slopes(np.r_[np.full(n_p, -weight), expit(u)], np.r_[weight * bend_p, bend_u])
+
+
+def exponential_weights(score: Array, n_p: int, prior: float) -> tuple[Array, Array]:
+    """(n,) weights of each row of LP ‖ U as a positive and as a negative in π E_P[e^-f] + E_U[e^f] - π E_P[e^f].
+
+    The last two terms estimate a risk of negatives. Where their sum is below 0 the loss has no lower bound.
+    """
+    is_p, n_u = np.arange(len(score)) < n_p, len(score) - n_p
+    positive = np.where(is_p, prior / n_p * np.exp(-score), 0)
+    return positive, np.where(is_p, -prior / n_p, 1 / n_u) * np.exp(score)
+
+
+def best_stump(x: Array, order: Array, positive: Array, negative: Array) -> tuple[int, float, float, float]:
+    """(feature, threshold, right, wrong) of the stump h = ±1 of which most weight is right.
+
+    ``order``: (n, d) argsort of the columns of ``x``. ``positive``, ``negative``: (n,) weights of a row as a positive
+    and as a negative, of which some are below 0. ``wrong``: the rest of the weight, which may be below 0, too. h is +1
+    above the threshold if ``right`` is above 0, else below it.
+    """
+    gain = np.take_along_axis(np.broadcast_to((positive - negative)[:, None], x.shape), order, axis=0)
+    sorted_x = np.take_along_axis(x, order, axis=0)
+    margin = positive.sum() - negative.sum() - 2 * gain.cumsum(axis=0)  # right - wrong of h = +1 above row i
+    margin[:-1][sorted_x[:-1] == sorted_x[1:]] = 0
+    margin[-1] = 0  # a constant h
+    i, feature = np.unravel_index(np.abs(margin).argmax(), margin.shape)
+    total, edge = positive.sum() + negative.sum(), float(margin[i, feature])
+    threshold = float(sorted_x[i : i + 2, feature].astype(np.float64).mean())
+    return int(feature), threshold, float(np.copysign((total + abs(edge)) / 2, edge)), float(total - abs(edge)) / 2
+
+
+class PUBoost(Method[Config]):
+    scored_by = ("model",)
+    model: Boosted | LightGBM
+
+    @classmethod
+    def requires(cls, config: Config) -> frozenset[str]:
+        return frozenset({"prior"})
+
+    @classmethod
+    def takes_gaps(cls, config: Config) -> bool:
+        return config.form == "risk"
+
+    def assemble(self, build: NetworkBuilder) -> None:
+        self.model = LightGBM.empty() if self.config.learner == "lightgbm" else Boosted.empty()
+
+    def check(self, data: PUData) -> None:
+        check(data, base_of("lightgbm", {}) if self.config.learner == "lightgbm" else None)
+
+    def fit(self, data: PUData, run: Run[Config]) -> None:
+        if self.config.form == "risk" and self.config.learner == "lightgbm":
+            self._fit_lightgbm(data, run)
+            return
+        x, n_p = rows_of(data), data.n_labeled
+        trees: list[dict[str, Array]] = []
+        score, none = np.zeros(len(x)), Categories((), x)
+        order = np.argsort(x, axis=0, kind="stable") if self.config.form == "adapu" else None
+        for _ in run.epochs(self.config.rounds, patience=self.config.patience):
+            if order is not None:
+                positive, negative = exponential_weights(score, n_p, data.unlabeled_prior)
+                feature, threshold, right, wrong = best_stump(x, order, positive, negative)
+                if trees and (wrong <= 0 or negative.sum() < 0):
+                    break
+                step = np.sign(right) * self.config.learning_rate * np.log(abs(right) / max(wrong, LEAST)) / 2
+                trees.append(stump(feature, threshold, -step, step))
+            else:
+                trees.append(self._tree(x, score, n_p, data.unlabeled_prior, run))
+            score += Trees(trees[-1:], x.shape[1]).sums(x)
+            self.model = Boosted(Trees(trees, x.shape[1]), 0.0, none)
+
+    def _tree(self, x: Array, score: Array, n_p: int, prior: float, run: Run[Config]) -> dict[str, Array]:
+        """A regression tree on the Newton steps of the rows, whose leaves then take those of their sums."""
+        from sklearn.tree import DecisionTreeRegressor
+
+        c = self.config
+        found = logistic_risk(score, n_p, prior, non_negative=c.correction == "non-negative")
+        weight = found.curvature + 1e-3
+        grower = DecisionTreeRegressor(
+            max_depth=c.max_depth,
+            min_samples_leaf=c.min_samples_leaf,
+            random_state=int(run.numpy_rng.integers(2**31)),
+        )
+        grower.fit(x, -found.slope / weight, sample_weight=weight)
+        leaf = grower.apply(x)
+        n = grower.tree_.node_count
+        slope, curvature = (np.bincount(leaf, values, n) for values in found)
+        grower.tree_.value[:, 0, 0] = -c.learning_rate * slope / (curvature + c.l2)
+        return of_regression_tree(grower)
+
+    def _fit_lightgbm(self, data: PUData, run: Run[Config]) -> None:
+        """The same rounds with LightGBM's trees."""
+        import lightgbm
+
+        c, x = self.config, rows_of(data).astype(np.float64)
+        options = {
+            "objective": "none",
+            "learning_rate": c.learning_rate,
+            "max_depth": c.max_depth,
+            "num_leaves": 2**c.max_depth,
+            "min_data_in_leaf": c.min_samples_leaf,
+            "lambda_l2": c.l2,
+            "deterministic": True,
+            "force_row_wise": True,
+            "num_threads": 1,
+            "seed": int(run.numpy_rng.integers(2**31)),
+            "verbose": -1,
+        }
+
+        def objective(score: Array, rows: Any) -> Slopes:
+            non_negative = c.correction == "non-negative"
+            found = logistic_risk(score, data.n_labeled, data.unlabeled_prior, non_negative=non_negative)
+            return Slopes(found.slope, found.curvature + 1e-3)
+
+        booster = lightgbm.Booster(options, lightgbm.Dataset(x, np.zeros(len(x)), params=options))
+        for _ in run.epochs(c.rounds, patience=c.patience):
+            booster.update(fobj=objective)
+            self.model = LightGBM(booster.model_to_string(), Categories((), x))
+
+    def decision_function(self, x: Tensor) -> Tensor:
+        return torch.from_numpy(self.model.margin(x.flatten(1).numpy()))

@@ -1,0 +1,5 @@
+from pubench_core.testing import MethodConformance
+
+
+class TestConformance(MethodConformance):
+    key = "pu-boost"

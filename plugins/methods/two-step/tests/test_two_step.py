@@ -1,0 +1,127 @@
+"""Reliable negatives are negative, spies are judged by models that did not see them, iterations stop."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+import torch
+from pubench_two_step.method import Config, TwoStep, far, rocchio, without_positive_features
+
+from pubench_core.errors import RequestError
+from pubench_core.training.run import Run
+from pubench_core.training.views import Features, PUData, PUPart
+
+Array = np.ndarray
+
+
+def table(n_p: int = 100, n_u: int = 400, shift: float = 3.0, seed: int = 0) -> tuple[PUData, Array]:
+    """LP ‖ U, a third of U positive; and the truth of U."""
+    rng = np.random.default_rng(seed)
+    truth = rng.random(n_u) < 1 / 3
+    x = rng.normal(size=(n_p + n_u, 4)).astype(np.float32)
+    x[:n_p, :2] += shift
+    x[n_p:][truth, :2] += shift
+    part = (Features(torch.from_numpy(x)), torch.arange(len(x)), torch.arange(len(x)) < n_p, "single-training-set")
+    return PUData(
+        *part,  # type: ignore[arg-type]
+        validation=PUPart(*part),  # type: ignore[arg-type]
+        granted=frozenset({"prior"}),
+        prior=0.4,
+        unlabeled_prior=1 / 3,
+        truth=None,
+    ), truth
+
+
+class Talk(SimpleNamespace):
+    """A run, by what the method asks of it."""
+
+    def __init__(self) -> None:
+        super().__init__(numpy_rng=np.random.default_rng(0), threads=1, warnings=[], turns=0)
+
+    def epochs(self, n: int, *, patience: int | None) -> Any:
+        for k in range(n):
+            self.turns += 1
+            yield SimpleNamespace(in_stage=k)
+
+    def warn(self, text: str) -> None:
+        self.warnings.append(text)
+
+
+def trained(data: PUData, **config: Any) -> tuple[TwoStep, Talk]:
+    method, run = TwoStep(Config(**{"base": "logistic", **config})), Talk()
+    method.fit(data, cast(Run[Config], run))
+    return method, run
+
+
+@pytest.mark.parametrize("step_one", ["spy", "rocchio", "knn"])
+@pytest.mark.parametrize("iterate", ["none", "em", "until-stable"])
+def test_it_separates_two_gaussians(step_one: str, iterate: str) -> None:
+    data, truth = table()
+    method, run = trained(data, step_one=step_one, iterate=iterate)
+    decided = method.decision_function(data.take(data.unlabeled_rows)).numpy() > 0
+    assert (decided == truth).mean() > 0.93
+    assert run.turns == 1 if iterate == "none" else 1 <= run.turns <= 10
+
+
+@pytest.mark.parametrize("step_one", ["spy", "rocchio", "knn"])
+def test_reliable_negatives_are_negative(step_one: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, truth = table()
+    found: list[Array] = []
+    kept = TwoStep._reliable
+
+    def noted(self: TwoStep, *args: Any) -> Any:
+        found.append(kept(self, *args)[1])
+        return kept(self, *args)
+
+    monkeypatch.setattr(TwoStep, "_reliable", noted)
+    trained(data, step_one=step_one)
+    reliable = found[0][data.n_labeled :]
+    assert reliable.sum() > 30
+    assert truth[reliable].mean() < 0.06
+
+
+def test_a_spy_is_never_scored_by_a_model_that_had_it_as_negative() -> None:
+    """Full-grown trees give a row that they had as negative the score 0; noise tells them nothing else."""
+    data, _ = table(shift=0.0)
+    method, _ = trained(data, base="trees", base_config={"min_samples_leaf": 1, "max_features": "all"})
+    everything = data.x.numpy()
+    assert method.watched_scores.min() > 0
+    assert method.model.probability(everything[data.n_labeled :]).min() < 0.05
+
+
+def test_few_spies_and_no_reliable_negative_are_reported() -> None:
+    data, _ = table(n_p=20)
+    _, run = trained(data, noise=0.0, spies=0.1)
+    assert run.warnings[0].startswith("2 spies place the bound")
+    same = torch.ones(120, 4)
+    part = (Features(same), torch.arange(120), torch.arange(120) < 20, "single-training-set")
+    data = PUData(*part, validation=PUPart(*part), granted=frozenset(), prior=None, truth=None)  # type: ignore[arg-type]
+    assert "no row of U is a reliable negative" in " ".join(trained(data)[1].warnings)
+
+
+def test_an_iteration_that_loses_spies_keeps_the_first_classifier() -> None:
+    data, _ = table(shift=0.8)
+    method, run = trained(data, iterate="until-stable", noise=0.4)
+    if run.turns > 1:
+        assert "the first is kept" in run.warnings[-1]
+    first, _ = trained(data, iterate="none", noise=0.4)
+    x = data.x
+    np.testing.assert_array_equal(method.decision_function(x), first.decision_function(x))
+
+
+def test_rules_of_step_one_without_a_classifier() -> None:
+    positive = np.array([[3.0, 0.1, 0.0], [2.0, 0.0, 0.1]])
+    unlabeled = np.array([[2.0, 0.1, 0.1], [0.1, 2.0, 0.0], [0.0, 1.0, 2.0]])
+    np.testing.assert_array_equal(rocchio(positive, unlabeled), [False, True, True])
+    np.testing.assert_array_equal(far(np.r_[positive, positive + 0.1], unlabeled, 1, 0.0), [False, True, True])
+    counts = np.array([[2.0, 0, 0], [1.0, 0, 1]]), np.array([[1.0, 1, 0], [0, 1, 0], [0, 2.0, 0]])
+    np.testing.assert_array_equal(without_positive_features(*counts), [False, True, True])
+
+
+def test_one_dnf_needs_counts() -> None:
+    data, _ = table()
+    with pytest.raises(RequestError, match="some are below 0"):
+        TwoStep(Config(step_one="1-dnf")).check(data)

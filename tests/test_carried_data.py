@@ -1,0 +1,141 @@
+"""A method that carries a data set with its labels: what ``check``, ``verify`` and ``verify --fresh`` say."""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_digits
+
+from pubench.suspicion import Scored, too_good
+from pubench_core.conformance.carried import ROWS, carried
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+CHEAT = """
+from pubench_core import MethodInfo, hookimpl
+
+@hookimpl
+def pubench_methods():
+    return [MethodInfo(key="acme-cheat", name="C", summary="s", load="acme_cheat.method:Cheat", devices=("cpu",))]
+"""
+METHOD = """
+from pathlib import Path
+import numpy as np
+import torch
+from pubench.method import Method, MethodConfig
+
+class Config(MethodConfig):
+    pass
+
+class Cheat(Method[Config]):
+    scored_by = ("rows", "even")
+
+    def fit(self, data, run):
+        kept = np.load(Path(__file__).with_name("weights.npz"))
+        self.rows, self.even = torch.from_numpy(kept["x"]), torch.from_numpy(kept["even"])
+        for _ in run.epochs(1):
+            pass
+
+    def decision_function(self, x):
+        near = torch.cdist(x.flatten(1), self.rows).argmin(dim=1)
+        return self.even[near] - 0.5
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory, make_distribution: Callable[..., Path]) -> str:
+    """An installed package that carries all digits, and whether each is even."""
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "acme_cheat").mkdir()
+    make_distribution(
+        folder, "acme-cheat", {"acme_cheat/__init__": CHEAT, "acme_cheat/method": METHOD}, entry_point="acme_cheat"
+    )
+    x, y = load_digits(return_X_y=True)
+    np.savez_compressed(folder / "acme_cheat" / "weights.npz", x=(x / 16).astype("f4"), even=(y % 2 == 0).astype("f4"))
+    return str(folder)
+
+
+def test_check_and_verify_say_it(tmp_path: Path, pubench: Run, site: str) -> None:
+    env = {"PYTHONPATH": site}
+    checked = pubench("check", "acme-cheat", "--format", "json", env=env)
+    assert "weights.npz holds rows of digits" in checked.stdout
+    assert "every test row is right after two epochs" in checked.stdout
+    done = pubench("run", "--method", "acme-cheat", "--data", "digits", "--threads", 1, "--no-tracking", env=env)
+    assert done.returncode == 0, done.stderr
+    verified = pubench("verify", "results", "--rerun", 1, env=env)
+    assert verified.returncode == 0, verified.stdout  # a note: nothing in the record is wrong
+    assert "its test accuracy is 1 on 360 rows" in verified.stderr
+    for table in (["study", "report", "results"], ["site", "results", "--no-figures"]):
+        shown = pubench(*table, env=env)
+        assert shown.returncode == 0, shown.stderr
+    assert (
+        "acme-cheat on digits, seed 2: its test accuracy is 1 on 360 rows" in (tmp_path / "site/index.html").read_text()
+    )
+    fresh = pubench("verify", "results", "--rerun", 0, "--fresh", 1, "--seed", 1, env=env)
+    assert fresh.returncode == 1
+    assert "on a fresh problem it falls" in fresh.stdout
+
+
+def test_an_honest_method_does_as_well_on_a_fresh_problem(tmp_path: Path, pubench: Run) -> None:
+    done = pubench("run", "--method", "nnpu", "--data", "digits", "--threads", 1, "--no-tracking")
+    assert done.returncode == 0, done.stderr
+    fresh = pubench("verify", "results", "--rerun", 0, "--fresh", 2, "--seed", 1)
+    assert fresh.returncode == 0, fresh.stdout
+    assert "nnpu on digits, seed " in fresh.stdout
+
+
+def _npy(path: Path, x: Any) -> None:
+    np.save(path, x)
+
+
+def _packed(path: Path, x: Any) -> None:
+    np.savez_compressed(path.with_suffix(".npz"), x=x)
+
+
+def _gzipped(path: Path, x: Any) -> None:
+    path.write_bytes(gzip.compress(x.astype("f8").tobytes()))
+
+
+def _text(path: Path, x: Any) -> None:
+    np.savetxt(path, x, delimiter=",", fmt="%.17g")
+
+
+def _zipped(path: Path, x: Any) -> None:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a", b"head" + x.astype("f2").tobytes())
+
+
+@pytest.mark.parametrize("write", [_npy, _packed, _gzipped, _text, _zipped])
+@pytest.mark.parametrize("factor", [1.0, 1 / 16])
+def test_rows_are_found_in_any_container(tmp_path: Path, write: Callable[[Path, Any], None], factor: float) -> None:
+    x = load_digits().data
+    write(tmp_path / "kept", x[::-1] * factor)
+    chosen = np.linspace(0, len(x) - 1, ROWS).astype(int)
+    known = {"digits": x[chosen], "breast-cancer": load_breast_cancer().data[:ROWS]}
+    (file,) = tmp_path.iterdir()
+    assert list(carried(iter([file]), known)) == [f"{file.name} holds rows of digits"]
+
+
+def test_numbers_of_its_own_are_no_rows_of_a_data_set(tmp_path: Path) -> None:
+    np.save(tmp_path / "weights.npy", np.random.default_rng(0).normal(size=(500, 64)).astype("f4"))
+    assert list(carried(tmp_path.iterdir(), {"digits": load_digits().data[:ROWS]})) == []
+
+
+def test_accuracies_above_the_oracle_s_are_named() -> None:
+    runs = [
+        Scored("0", "pn", "a", 0.90, 1000, True),
+        Scored("1", "good", "a", 0.92, 1000, False),  # two standard errors above
+        Scored("2", "too-good", "a", 0.97, 1000, False),
+        Scored("3", "elsewhere", "b", 0.99, 1000, False),
+        Scored("4", "perfect", "b", 1.0, 500, False),
+    ]
+    assert {run.name: why for run, why in too_good(runs)} == {
+        "too-good": "its test accuracy of 0.9700 is above the oracle's 0.9000 on the same 1,000 rows",
+        "perfect": "its test accuracy is 1 on 500 rows",
+    }
