@@ -121,7 +121,7 @@ def test_the_same_seed_gives_the_same_bits(name: str) -> None:
         ({"feature": lambda v: np.where(v >= 0, 100, v).astype(v.dtype)}, "beyond"),
         ({"offsets": lambda v: v[:-1]}, "offsets"),
         ({"value": lambda v: v.astype(np.float64)}, "value"),
-        ({"subset": lambda v: np.full(v.shape, 3, v.dtype)}, "categories"),
+        ({"subset": lambda v: np.full(v.shape, 10_000, v.dtype)}, "categories"),
     ],
 )
 def test_arrays_that_are_no_trees_are_refused(change: dict[str, Any], match: str) -> None:
