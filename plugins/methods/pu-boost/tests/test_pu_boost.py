@@ -96,6 +96,14 @@ LEARNERS = ["sklearn", *(["lightgbm"] if importlib.util.find_spec("lightgbm") el
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
+def test_training_ends_where_the_risk_of_negatives_falls_below_0(learner: str) -> None:
+    data, _ = problem()
+    config = {"learner": learner, "max_depth": 6, "min_samples_leaf": 2, "learning_rate": 0.3}
+    assert 1 < len(trained(data, rounds=200, **config)[1]) < 200
+    assert len(trained(data, rounds=60, correction="clamp", **config)[1]) == 60
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
 def test_rounds_lower_the_risk_and_separate_two_gaussians(learner: str) -> None:
     data, truth = problem()
     method, risks = trained(data, rounds=20, max_depth=3, learner=learner)

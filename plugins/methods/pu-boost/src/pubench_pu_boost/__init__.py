@@ -26,7 +26,7 @@ def pubench_methods() -> list[MethodInfo]:
             "negative weight, with the best stump and its weight in closed form; form risk: second-order boosting as "
             "LightGBM's, on the risk of uPU or nnPU",
             presets={
-                "default": Preset(note="200 rounds of trees on the non-negative risk"),
+                "default": Preset(note="at most 200 rounds of trees, until the risk of negatives is 0"),
                 "adapu": Preset(values={"form": "adapu", "learning_rate": 0.3}, note="stumps on the exponential loss"),
                 "quick": Preset(values={"rounds": 10}, note="short, for a first try"),
             },

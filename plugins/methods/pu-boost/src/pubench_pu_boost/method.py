@@ -1,9 +1,10 @@
 """Boosting on the PU risk.
 
 ``form: risk`` adds trees that follow the slope and curvature of the PU risk with the logistic loss, as gradient
-boosting does (Friedman 2001; the leaves and their penalty as in LightGBM). The risk is that of uPU or nnPU; max(0, ·)
-is decided on the whole sample in every round, and what P subtracts from U's curvature is left out, so that it stays
-positive. ``form: adapu`` is AdaPU (Zhao et al., arXiv:2205.09485): stumps that minimize the exponential PU loss, in
+boosting does (Friedman 2001; the leaves and their penalty as in LightGBM). What P subtracts from U's curvature is left
+out, so that it stays positive. Where nnPU's max(0, ·), decided on the whole sample in every round, would cut the risk
+of negatives off, training ends by default: cut off, later trees raise the scores of P alone, and soon all of them.
+``form: adapu`` is AdaPU (Zhao et al., arXiv:2205.09485): stumps that minimize the exponential PU loss, in
 which every labeled positive is also a negative with a negative weight; it ends where the estimated error of the best
 stump, or the risk of negatives, is below 0, because the loss has no lower bound there. A round is an epoch.
 """
@@ -32,20 +33,27 @@ LEAST = 0.01
 
 class Config(MethodConfig):
     form: Literal["risk", "adapu"] = Field("risk", description="trees on the PU risk, or AdaPU's stumps")
-    correction: Literal["non-negative", "none"] = Field(
-        "non-negative", description="whether the part of negatives may fall below 0 (none: uPU); for risk"
+    correction: Literal["stop", "clamp", "none"] = Field(
+        "stop",
+        description="if the risk of negatives falls below 0: training ends (stop), that part is cut off and rounds go "
+        "on (clamp: nnPU), nothing (none: uPU); for risk",
     )
     learner: Literal["sklearn", "lightgbm"] = Field("sklearn", description="what grows the trees of risk")
     rounds: int = Field(200, ge=1, description="trees or stumps, one per epoch")
     learning_rate: float = Field(
         0.1, gt=0, le=1, description="factor of every tree; of AdaPU's stumps 1 is the paper's"
     )
-    max_depth: int = Field(5, ge=1, description="splits above a leaf at most, for risk")
+    max_depth: int = Field(3, ge=1, description="splits above a leaf at most, for risk")
     min_samples_leaf: int = Field(20, ge=1, description="rows of a leaf at least, for risk")
     l2: float = Field(1.0, ge=0, description="penalty of a leaf's value, in rows, for risk")
     patience: int | None = Field(
         None, ge=1, description="rounds without improvement after which a criterion stops; none: never"
     )
+
+
+def risk_of_negatives(score: Array, n_p: int, prior: float) -> float:
+    """E_U[l(-f)] - π E_P[l(-f)], l(z) = log(1 + exp(-z)); ``score``: (n,) f on LP ‖ U."""
+    return float(np.logaddexp(0, score[n_p:]).mean() - prior * np.logaddexp(0, score[:n_p]).mean())
 
 
 class Slopes(NamedTuple):
@@ -56,15 +64,14 @@ class Slopes(NamedTuple):
 
 
 def logistic_risk(score: Array, n_p: int, prior: float, *, non_negative: bool) -> Slopes:
-    """Of R = π E_P[l(f)] + [E_U[l(-f)] - π E_P[l(-f)]], l(z) = log(1 + exp(-z)); ``score``: (n,) f on LP ‖ U.
+    """Of R = π E_P[l(f)] + [E_U[l(-f)] - π E_P[l(-f)]] by each score.
 
     If ``non_negative`` and the bracket is below 0, it is cut off: R = π E_P[l(f)].
     """
     p, u = score[:n_p], score[n_p:]
     weight = prior * len(u) / n_p  # of a row of P in rows of U
-    of_negatives = np.logaddexp(0, u).sum() - weight * np.logaddexp(0, p).sum()
     bend_p, bend_u = expit(p) * expit(-p), expit(u) * expit(-u)
-    if non_negative and of_negatives < 0:
+    if non_negative and risk_of_negatives(score, n_p, prior) < 0:
         return Slopes(np.r_[-weight * expit(-p), 0 * u], np.r_[weight * bend_p, 0 * u])
     return Slopes(np.r_[np.full(n_p, -weight), expit(u)], np.r_[weight * bend_p, bend_u])
 
@@ -131,17 +138,23 @@ class PUBoost(Method[Config]):
                     break
                 step = np.sign(right) * self.config.learning_rate * np.log(abs(right) / max(wrong, LEAST)) / 2
                 trees.append(stump(feature, threshold, -step, step))
+            elif self._ends(score, data):
+                break
             else:
                 trees.append(self._tree(x, score, n_p, data.unlabeled_prior, run))
             score += Trees(trees[-1:], x.shape[1]).sums(x)
             self.model = Boosted(Trees(trees, x.shape[1]), 0.0, none)
+
+    def _ends(self, score: Array, data: PUData) -> bool:
+        negative = risk_of_negatives(score, data.n_labeled, data.unlabeled_prior) < 0
+        return self.config.correction == "stop" and negative
 
     def _tree(self, x: Array, score: Array, n_p: int, prior: float, run: Run[Config]) -> dict[str, Array]:
         """A regression tree on the Newton steps of the rows, whose leaves then take those of their sums."""
         from sklearn.tree import DecisionTreeRegressor
 
         c = self.config
-        found = logistic_risk(score, n_p, prior, non_negative=c.correction == "non-negative")
+        found = logistic_risk(score, n_p, prior, non_negative=c.correction == "clamp")
         weight = found.curvature + 1e-3
         grower = DecisionTreeRegressor(
             max_depth=c.max_depth,
@@ -174,13 +187,18 @@ class PUBoost(Method[Config]):
             "verbose": -1,
         }
 
+        scores = np.zeros(len(x))
+
         def objective(score: Array, rows: Any) -> Slopes:
-            non_negative = c.correction == "non-negative"
+            scores[:] = score
+            non_negative = c.correction == "clamp"
             found = logistic_risk(score, data.n_labeled, data.unlabeled_prior, non_negative=non_negative)
             return Slopes(found.slope, found.curvature + 1e-3)
 
         booster = lightgbm.Booster(options, lightgbm.Dataset(x, np.zeros(len(x)), params=options))
         for _ in run.epochs(c.rounds, patience=c.patience):
+            if self._ends(scores, data):
+                break
             booster.update(fobj=objective)
             self.model = LightGBM(booster.model_to_string(), Categories((), x))
 
