@@ -414,7 +414,7 @@ def test_the_exit_code_is_1_where_no_trial_has_a_value(pubench: Run) -> None:
         ((*WORDS, "--criterion", "last"), "criterion last is no measure"),
         ((*WORDS, "--space", "gama=0..1"), "--space gama=0..1: unknown hyper-parameter of nnpu 'gama'"),
         ((*WORDS, "--out", "no/best.yaml"), "there is no folder no"),
-        ((*WORDS, "--out", "."), "--out . is a folder"),
+        ((*WORDS, "--out", "."), "--out . names no file"),
         ((*WORDS, "--set", "seed=3"), "--seeds names the seeds"),
         (("tune", "puet", "--data", "digits"), "declares no ranges to tune"),
         ((*WORDS, "--max-time", "soon"), "--max-time soon"),

@@ -269,7 +269,7 @@ def test_a_damaged_record_is_refused_with_its_path_and_a_way_out(store: RecordSt
     assert not isinstance(refusal.value, OtherFormat)
 
 
-@pytest.mark.parametrize("version", [RECORD_VERSION - 1, RECORD_VERSION + 1, None, "old"])
+@pytest.mark.parametrize("version", [RECORD_VERSION - 1, RECORD_VERSION + 1, None])
 def test_a_record_of_another_format_is_said_to_be_one_and_is_kept(store: RecordStore, version: object) -> None:
     finish(store)
     path = store.folder(RUN) / RESULT

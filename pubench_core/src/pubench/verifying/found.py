@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from .fresh import Fresh
+#: The method that is granted the true labels, by which a problem's difficulty is told.
+ORACLE = "pn"
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,36 @@ class Again:
     seconds: float
     other_epochs: tuple[str, ...] = ()
     recorded_better: bool | None = None
+
+
+@dataclass(frozen=True)
+class Fresh:
+    """Test accuracy of a method and of the oracle, in the record and on a fresh problem; None if unknown.
+
+    ``oracle_recorded``: of the oracle on the record's own split. ``positive``: classes that were positive.
+    """
+
+    run_id: str
+    method: str
+    data: str
+    recorded: float
+    oracle_recorded: float
+    accuracy: float
+    oracle: float
+    seed: int
+    positive: tuple[int, ...]
+
+    @property
+    def drop(self) -> float:
+        """How much further below the oracle the method is on the fresh problem than in its record."""
+        return (self.oracle - self.accuracy) - (self.oracle_recorded - self.recorded)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.method} on {self.data}, seed {self.seed}, positive {list(self.positive)}: accuracy "
+            f"{self.accuracy:.4f} ({ORACLE} {self.oracle:.4f}); in the record {self.recorded:.4f} ({ORACLE} "
+            f"{self.oracle_recorded:.4f})"
+        )
 
 
 @dataclass(frozen=True)

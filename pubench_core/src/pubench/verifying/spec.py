@@ -36,7 +36,7 @@ def other_spec(result: Result, folder: Path) -> Iterator[str]:
         if read_small(path).decode() == yaml_text(result.spec.model_dump(mode="json")):
             return  # as it was written: parsing YAML takes longer than all else
         written = RunSpec.model_validate(read_yaml(path).values)
-    except (OSError, UnicodeDecodeError, RequestError, ValidationError, RecursionError) as error:
+    except (OSError, UnicodeError, RequestError, ValidationError, RecursionError) as error:
         yield f"{SPEC} cannot be read: {shortened(' '.join(str(error).split()))}"
         return
     mine, theirs = (by_path(spec.model_dump(mode="json")) for spec in (result.spec, written))

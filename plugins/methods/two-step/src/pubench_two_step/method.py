@@ -126,8 +126,10 @@ class TwoStep(Method[Config]):
         classes = np.where(labeled > 0, 1, np.where(reliable, 0, -1))
         fit = on_classes(base, x, classes, data)
         first: tuple[Model, Array] | None = None
-        before = np.full(len(x), np.inf)
+        before, ended = np.full(len(x), np.inf), False
         for epoch in run.epochs(1 if c.iterate == "none" else MOST, patience=None):
+            if ended:
+                break
             self.model = fit(np.arange(len(x)), int(run.numpy_rng.integers(2**31)))
             scores = out_of_folds(fit)
             first = first or (self.model, scores)
@@ -140,8 +142,7 @@ class TwoStep(Method[Config]):
             self.threshold = self._threshold(scores, data)
             turned = (classes < 0) & (scores < 0.5)
             settled = np.abs(scores - before).mean() < SETTLED if c.iterate == "em" else not turned.any()
-            if (lost > LOST and epoch.in_stage) or settled:
-                break
+            ended = bool((lost > LOST and epoch.in_stage) or settled)
             classes, before = np.where(turned, 0, classes), scores
             fit = in_part(base, x, scores, data) if c.iterate == "em" else on_classes(base, x, classes, data)
 
