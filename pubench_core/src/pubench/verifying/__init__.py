@@ -20,8 +20,7 @@ from pubench_core.specs import ExecutionSpec
 from ..suspicion import Scored, too_good
 from ..words import InvalidRequest, said
 from .folder import compared_sums, records_in
-from .found import Again, Problem, Verification
-from .fresh import Fresh
+from .found import Again, Fresh, Problem, Verification
 from .fresh import fresh as on_fresh_problem
 from .record import Look
 from .rerun import SIGNIFICANT, carried_out_again, one_sided
