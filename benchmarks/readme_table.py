@@ -24,9 +24,10 @@ PRESETS = {"pubench", "wang"}
 def table() -> str:
     """Markdown: every data set with the number of seeds that one protocol has on it, marked if any row is older."""
     names = {info.key: info.name for info in registry().infos(DatasetInfo)}
+    plain = {info.key for info in registry().infos(MethodInfo) if not PRESETS & set(info.presets)}  # run as they are
     seeds: dict[tuple[str, str, summary.Protocol], dict[int, bool]] = defaultdict(dict)
     for row in summary.read_accuracy(sorted((ROOT / "benchmarks" / "results").glob("*.csv"))):
-        if row.protocol.preset in PRESETS:
+        if row.protocol.preset in PRESETS or row.method in plain:
             seeds[row.method, row.data, row.protocol][row.seed] = row.older
     most: dict[str, dict[str, dict[int, bool]]] = defaultdict(dict)
     for (method, data, _), found in seeds.items():
