@@ -140,6 +140,12 @@ def test_rows_of_runs_that_the_folder_does_not_have_stay_if_asked(
     assert [row["seed"] for row in both] == sorted((row["seed"] for row in both), key=int)
     assert write("--add") == both
     assert write() == written
+    with file.open("w", newline="") as lines:
+        before = [name for name in module.COLUMNS if name != "average-precision"]
+        writer = csv.DictWriter(lines, before, lineterminator="\n", extrasaction="ignore")
+        writer.writeheader()
+        writer.writerow(elsewhere)
+    assert {**elsewhere, "average-precision": ""} in write("--add")
     file.write_text("method,data\n")
     with pytest.raises(SystemExit, match=r"a\.csv has other columns"):
         write("--add")
