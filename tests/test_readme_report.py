@@ -65,6 +65,13 @@ def test_neither_an_oracle_nor_the_baseline_is_called_first(script: ModuleType, 
     assert not {"pn", "naive"} & set(script.ranked(found))
 
 
+def test_the_page_of_findings_shows_the_numbers_of_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(SCRIPT.parent))
+    findings = importlib.import_module("findings")
+    text = "\n\n".join(findings.parts()) + "\n"
+    assert findings.PAGE.read_text(encoding="utf-8") == text, "run python benchmarks/findings.py"
+
+
 def test_other_rows_are_another_stamp(script: ModuleType, found: Any) -> None:
     row = found["nnpu"]["pa"]["2"]
     other = {**found, "nnpu": {**found["nnpu"], "pa": {**found["nnpu"]["pa"], "2": {**row, "accuracy": "50.0"}}}}
