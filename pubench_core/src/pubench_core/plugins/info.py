@@ -238,7 +238,7 @@ def check_fields(info: Info) -> None:
     for name, declared in _declared(kind).items():
         value = getattr(info, name)
         if not _is_a(value, declared):
-            raise TypeError(f"{name} of the info {shown(info.key)} is {shown(value)}; {_in_words(declared)} is right")
+            raise TypeError(f"{name} of the info {shown(info.key)} is {shown(value)}, expected {_in_words(declared)}")
 
 
 @cache

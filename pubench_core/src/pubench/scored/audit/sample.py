@@ -207,7 +207,7 @@ def audit_sample(
 def _numbers_of(rows: Any, n: int) -> IntArray:
     numbers = np.arange(n) if rows is None else np.asarray(rows, dtype=np.int64)
     if numbers.shape != (n,) or len(np.unique(numbers)) != n:
-        raise RequestError(f"rows: {n} different numbers are right, one per score", field="rows")
+        raise RequestError(f"rows: expected {n} different numbers, one per score", field="rows")
     return numbers
 
 
