@@ -140,7 +140,7 @@ class AuditSample:
             raise RequestError(
                 f"design={path}: it cannot be read ({error.strerror or error})", field="design"
             ) from error
-        except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        except (ValueError, KeyError, TypeError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
             raise RequestError(wrong, field="design") from error
         if about.get("version") != _VERSION or found.key != about["key"]:
             raise RequestError(wrong, field="design")
