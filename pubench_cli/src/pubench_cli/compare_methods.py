@@ -187,7 +187,7 @@ def _given_for(data: str, given: Given) -> Given:
 
 
 def _without_truth(data: Sequence[str], given: Given) -> str | None:
-    """The first table of one's own whose rows have no true labels."""
+    """The first user table whose rows have no true labels."""
     if given.get("--truth-col") is not None:
         return None
     return next(filter(is_table_path, data), None)

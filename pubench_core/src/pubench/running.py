@@ -55,7 +55,7 @@ class RunResult:
         return {name: measure.value for name, measure in self.result.chosen.measures.get("validation", {}).items()}
 
     def predictions(self) -> DataFrame:
-        """Row, score, rank and decision of the unlabeled rows of a table of one's own, highest score first.
+        """Row, score, rank and decision of the unlabeled rows of a user table, highest score first.
 
         Columns that name the rows (left out of the features as ids, or dropped) stand beside ``row``, as texts.
 
@@ -65,13 +65,13 @@ class RunResult:
 
         path = self.folder / PREDICTIONS
         if not path.exists():
-            raise ValueError(f"{self.run_id} has no predictions: they are kept for tables of one's own (pubench.data)")
+            raise ValueError(f"{self.run_id} has no predictions: they are kept for user tables (pubench.data)")
         numbers = {"row": int, "score": float, "rank": int, "decision": int}
         found = pd.read_csv(path, dtype=str, keep_default_na=False).astype(numbers)  # everything else names the rows
         return found.sort_values("rank", ignore_index=True)
 
     def decisions(self) -> Decisions:
-        """What a run on a table of one's own decided of its unlabeled rows, beside what the prior told implies, and how
+        """What a run on a user table decided of its unlabeled rows, beside what the prior told implies, and how
         that would move if the prior were off by a fifth; what the command line prints below such a result.
 
         Raises ValueError for a data set, or where the run kept no scores.
@@ -82,7 +82,7 @@ class RunResult:
         labeled = (facts.train.labeled or 0) + (facts.validation.labeled or 0)
         found = decisions_of(self.result, read_scores(self.folder), labeled) if path.exists() else None
         if found is None:
-            raise ValueError(f"{self.run_id} has no decisions: they are of tables of one's own, by the stored scores")
+            raise ValueError(f"{self.run_id} has no decisions: they are of user tables, by the stored scores")
         return found
 
     def trace(self) -> DataFrame:
@@ -123,7 +123,7 @@ class RunResult:
         """Carries the run out again, in a folder that is removed afterwards, and compares it with its record, which
         stays as it is. What ``pubench reproduce`` does.
 
-        ``data``, ``test``: where the files of a table of one's own are now, by default where they were; a table in
+        ``data``, ``test``: where the files of a user table are now, by default where they were; a table in
         memory is one that :func:`pubench.data` made. Their content must be what it was. ``data_root``: folder of data
         files, by default the record's, where it is here. ``device``, ``threads``: by default those of the record, as
         another number of threads rounds otherwise. ``progress``: called with a line about each thing worth saying.

@@ -75,7 +75,7 @@ def folder() -> Path:
     for place in places:
         if (place / ALONE).is_file():
             return place
-    raise PluginError(f"the templates are neither in {' nor in '.join(map(str, places))}; install pubench-cli anew")
+    raise PluginError(f"the templates are neither in {' nor in '.join(map(str, places))}; install pubench-cli again")
 
 
 def templates() -> list[Template]:

@@ -183,6 +183,6 @@ def _stamp_in(path: Path) -> str:
     try:
         noted = (pyarrow.parquet.read_schema(path).metadata or {}).get(b"pubench", b"{}")
         found = json.loads(noted)
-    except (OSError, ValueError, pyarrow.ArrowException):  # not there, or not ours: it is written anew
+    except (OSError, ValueError, pyarrow.ArrowException):  # not there, or not ours: it is written again
         return ""
     return str(found.get("of", "")) if found.get("version") == FRAME_VERSION else ""

@@ -87,7 +87,7 @@ class Digests:
 
 
 def _absent_tables(runs: Sequence[PlannedRun]) -> dict[str, str]:
-    """Table of one's own, as the runs name it -> why it is not here as it was planned."""
+    """User table, as the runs name it -> why it is not here as it was planned."""
     found: dict[str, str] = {}
     looked_at: set[tuple[Any, ...]] = set()
     for run in runs:
