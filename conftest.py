@@ -51,8 +51,8 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 LONGEST = (
     "tests/test_fuzz.py",
     "tests/test_docs.py",
-    "tests/test_device_discipline.py",
-    "tests/test_scaffold.py",
+    "plugins/tools/testkit/tests/test_device_discipline.py",
+    "plugins/tools/testkit/tests/test_scaffold.py",
     "tests/test_worst_hour_inputs.py",
     "tests/test_cli_data.py",
     "tests/test_study_ray.py",

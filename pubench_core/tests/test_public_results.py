@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from made_results import made_code, made_failure, made_result, made_spec
+from pubench_testkit.testing import reference_arrays
 
 from pubench import InvalidRequest, PubenchWarning, Results, load_results
 from pubench.grouping import FailedRun
@@ -26,7 +27,6 @@ from pubench_core.records.store import RecordStore
 from pubench_core.results import Code, CriterionResult, Measure, PriorFacts
 from pubench_core.specs import BackboneSpec, RunSpec
 from pubench_core.specs.canonical import short_hash
-from pubench_core.testing import reference_arrays
 
 METRICS = [
     MetricInfo(key="accuracy", name="accuracy", summary="-", load="m:f", needs=frozenset({"truth"}), headline=True),

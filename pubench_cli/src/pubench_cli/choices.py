@@ -35,22 +35,6 @@ class ListFormat(StrEnum):
     csv = "csv"
 
 
-class Family(StrEnum):
-    """What a new method does about rows without a label."""
-
-    risk = "risk"
-    disambiguation = "disambiguation"
-    generative = "generative"
-
-
-class MethodTemplate(StrEnum):
-    """How a new method trains."""
-
-    network = "network"
-    two_stage = "two-stage"
-    trees = "trees"
-
-
 class PredictFormat(StrEnum):
     """How predictions are printed."""
 
@@ -96,14 +80,6 @@ def keys(kind: str) -> Callable[[str], list[str]]:
 def any_key(incomplete: str) -> list[str]:
     """Completion of a key of any kind."""
     return sorted({key for kind in Kind for key in _usable(kind.removesuffix("s")) if key.startswith(incomplete)})
-
-
-def methods_and_packages(incomplete: str) -> list[str]:
-    """Completion of a method's key or of the name of a package that has methods."""
-    from pubench_core.plugins.registry import registry
-
-    entries = registry().entries("method")
-    return sorted({name for e in entries for name in (e.key, e.distribution) if name.startswith(incomplete)})
 
 
 def criteria(incomplete: str) -> list[str]:

@@ -18,7 +18,13 @@ if TYPE_CHECKING:
     from typer._click.core import Command, Context
 
 #: Command -> what installs it, for those that say so when they are called and are not there.
-PACKAGES: Mapping[str, str] = {}
+PACKAGES: Mapping[str, str] = {
+    "check": "pubench-testkit",
+    "new-method": "pubench-testkit",
+    "new-dataset": "pubench-testkit",
+    "new-mechanism": "pubench-testkit",
+    "new-metric": "pubench-testkit",
+}
 HELP = {"help_option_names": ["-h", "--help"]}
 
 

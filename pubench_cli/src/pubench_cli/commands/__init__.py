@@ -27,12 +27,6 @@ COMMANDS = [
         example="pubench doctor nnpu",
     ),
     CommandInfo(
-        path="check",
-        load="pubench_cli.commands.plugins:check",
-        help="Put a method through every conformance check. Exit code 1 if one fails.",
-        example="pubench check nnpu",
-    ),
-    CommandInfo(
         path="run",
         load="pubench_cli.commands.runs:run",
         help="Run one method on one data set under one labeling, and print what it reached under every criterion.",
@@ -112,30 +106,6 @@ COMMANDS = [
         load="pubench_cli.commands.tracking:ui",
         help="Open MLflow's page on the results, on this machine only.",
         example="pubench ui --results results",
-    ),
-    CommandInfo(
-        path="new-method",
-        load="pubench_cli.commands.new:new_method",
-        help="Make a package with a method that works, its tests, and comments that say what to replace.",
-        example="pubench new-method my-method --family disambiguation",
-    ),
-    CommandInfo(
-        path="new-dataset",
-        load="pubench_cli.commands.new:new_dataset",
-        help="Make a package with a data set that works, its tests, and comments that say what to replace.",
-        example="pubench new-dataset my-data --path packages",
-    ),
-    CommandInfo(
-        path="new-mechanism",
-        load="pubench_cli.commands.new:new_mechanism",
-        help="Make a package with a labeling mechanism that works, its tests, and comments that say what to replace.",
-        example="pubench new-mechanism my-mechanism",
-    ),
-    CommandInfo(
-        path="new-metric",
-        load="pubench_cli.commands.new:new_metric",
-        help="Make a package with a metric that works, its tests, and comments that say what to replace.",
-        example="pubench new-metric my-metric",
     ),
     CommandInfo(
         path="data",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from pubench_core.conformance import CHECKS, Finding, Subject, check_method
+from pubench_cli.columns import Column, print_table
+from pubench_cli.console import err, out
+from pubench_cli.machine import print_json
 from pubench_core.errors import PluginError, unknown
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import Entry, registry
 
-from .columns import Column, print_table
-from .console import err, out
-from .machine import print_json
+from ..conformance import CHECKS, Finding, Subject, check_method
 
 STYLES = {"passed": "green", "declared": "yellow", "not applicable": "dim"}
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ..data.dataset import ClassData, DataRoot
-from ..data.source import DataSource
-from ..plugins.hooks import hookimpl
-from ..plugins.info import DatasetInfo
+from pubench_core.data.dataset import ClassData, DataRoot
+from pubench_core.data.source import DataSource
+from pubench_core.plugins.hooks import hookimpl
+from pubench_core.plugins.info import DatasetInfo
 
 ROWS = 200
 BACKBONES = {"tabular": "mlp", "text": "mlp", "image": "cnn"}
@@ -38,7 +38,7 @@ def pubench_datasets() -> list[DatasetInfo]:
             key=f"conformance-{modality}",
             name=f"200 digits as {modality}",
             summary="for conformance checks",
-            load="pubench_core.conformance.samples:Sample",
+            load="pubench_testkit.conformance.samples:Sample",
             modality=modality,  # type: ignore[arg-type]
             classes=tuple("0123456789"),
             positive=(0, 2, 4, 6, 8),

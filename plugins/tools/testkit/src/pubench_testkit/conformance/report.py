@@ -9,7 +9,8 @@ from typing import Literal
 
 import torch
 
-from ..errors import PubenchError
+from pubench_core.errors import PubenchError
+
 from .register import CHECKS, UNDECLARABLE, NotApplicable
 from .subject import Subject
 

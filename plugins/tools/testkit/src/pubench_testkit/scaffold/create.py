@@ -69,9 +69,10 @@ def _trials(kind: str, key: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def _values(names: Names, chosen: templates.Template, checkout: Checkout | None) -> dict[str, str]:
     """What stands for each name in a template."""
     major, minor = version("pubench-core").split(".")[:2]
+    bounds = f">={major}.{minor},<{int(major) + 1}"
     of_core = {re.split(r"[^\w-]", each)[0]: each for each in requires("pubench-core") or ()}
     others = (of_core.get(name, name) for name in chosen.dependencies)  # with core's bounds
-    dependencies = (f"pubench-core>={major}.{minor},<{int(major) + 1}", *others)
+    dependencies = (f"pubench-core{bounds}", *others)
     alone = templates.filled(templates.folder() / templates.ALONE, vars(names))
     folder = f"plugins/{chosen.kind}s/{names.key}"
     return {
@@ -80,6 +81,7 @@ def _values(names: Names, chosen: templates.Template, checkout: Checkout | None)
         "template": chosen.template,
         "family": chosen.family,
         "dependencies": ", ".join(f'"{each}"' for each in dependencies),
+        "testkit": f"pubench-testkit[test]{bounds}",
         "tools": alone if checkout is None else "",
         "install": _WITH_TESTS if checkout is None else "make setup",
         "test": "pytest" if checkout is None else f"pytest {folder}",

@@ -2,13 +2,13 @@
 
 A method's package tests itself with::
 
-    from pubench_core.testing import MethodConformance
+    from pubench_testkit.testing import MethodConformance
 
     class TestConformance(MethodConformance):
         key = "my-method"
 
 Reference vectors lie in the folder named by ``PUBENCH_REFERENCE``, by default ``tests/reference`` of the source tree
-that core is imported from.
+that this package is imported from.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Arrays = dict[str, npt.NDArray[Any]]
 def reference_folder() -> Path:
     """``PUBENCH_REFERENCE``, else ``tests/reference`` of the source tree."""
     given = os.environ.get("PUBENCH_REFERENCE")
-    return Path(given) if given else Path(__file__).parents[3] / "tests" / "reference"
+    return Path(given) if given else Path(__file__).parents[5] / "tests" / "reference"
 
 
 def reference_arrays(key: str) -> Arrays:

@@ -16,13 +16,14 @@ from typing import Any
 
 import torch
 
-from ..engine.train import Trained
-from ..request.resolving import method_class
-from ..training.epochs import Epoch
-from ..training.run import Run
-from .places import Place, place
-from .pretended import pretended_device, replaced
+from pubench_core.engine.train import Trained
+from pubench_core.request.resolving import method_class
+from pubench_core.training.epochs import Epoch
+from pubench_core.training.run import Run
+
+from .fake_device import pretended_device, replaced
 from .register import NotApplicable, check
+from .source_location import Place, place
 from .subject import Subject
 
 #: What torch says of an operation for which the host waits, where it is told to.

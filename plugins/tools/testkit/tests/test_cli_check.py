@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from pubench_core.conformance import CHECKS
+from pubench_testkit.conformance import CHECKS
 
 Run = Callable[..., Any]
 Make = Callable[..., Path]

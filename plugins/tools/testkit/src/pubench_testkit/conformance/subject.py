@@ -15,21 +15,21 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from ..engine.building import build_problem
-from ..engine.problem import Problem
-from ..engine.train import Trained, train
-from ..errors import RequestError
-from ..plugins.info import MethodInfo
-from ..plugins.listeners import Listeners
-from ..plugins.registry import GROUP, Registry, installed
-from ..request import Layer, Plan, resolve
-from ..request.resolving import method_class
-from ..specs import DRAWN_SCHEMES
+from pubench_core.engine.building import build_problem
+from pubench_core.engine.problem import Problem
+from pubench_core.engine.train import Trained, train
+from pubench_core.errors import RequestError
+from pubench_core.plugins.info import MethodInfo
+from pubench_core.plugins.listeners import Listeners
+from pubench_core.plugins.registry import GROUP, Registry, installed
+from pubench_core.request import Layer, Plan, resolve
+from pubench_core.request.resolving import method_class
+from pubench_core.specs import DRAWN_SCHEMES
 
 FloatArray = npt.NDArray[np.float64]
 T = TypeVar("T")
 
-SAMPLES = EntryPoint("conformance-samples", "pubench_core.conformance.samples", GROUP)
+SAMPLES = EntryPoint("conformance-samples", "pubench_testkit.conformance.samples", GROUP)
 #: Steps per epoch of methods whose preset or default gives a number of them: about a pass over the 200 rows.
 STEPS = 4
 #: Criteria that no true label enters, and others: what they choose must not reach the method either.
@@ -147,7 +147,7 @@ class Subject:
 
     def runs_or_refuses(self, plan: Plan, what: str) -> None:
         """A result of finite scores, or one clear refusal (RequestError); anything else fails the check."""
-        from ..errors import PluginError, RunFailed
+        from pubench_core.errors import PluginError, RunFailed
 
         try:
             scores = self.scores(plan)

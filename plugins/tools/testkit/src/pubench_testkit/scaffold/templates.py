@@ -71,11 +71,11 @@ def filled(file: Path, values: Mapping[str, str]) -> str:
 def folder() -> Path:
     """Where the templates lie."""
     package = Path(__file__).parents[1]
-    places = (package / "templates", package.parents[2] / "templates")
+    places = (package / "templates", package.parents[4] / "templates")
     for place in places:
         if (place / ALONE).is_file():
             return place
-    raise PluginError(f"the templates are neither in {' nor in '.join(map(str, places))}; install pubench-cli anew")
+    raise PluginError(f"no templates in {' or '.join(map(str, places))}; reinstall pubench-testkit")
 
 
 def templates() -> list[Template]:

@@ -13,7 +13,9 @@ from types import FrameType
 
 import torch
 
-_CORE = str(Path(__file__).parents[1])
+import pubench_core
+
+_CORE = str(Path(pubench_core.__file__).parent)
 _ENGINE = str(Path(_CORE, "engine"))
 #: Frames that are no place: torch, what calls functions for others, and what stands between a method and its run here.
 _SKIPPED = (
@@ -22,7 +24,7 @@ _SKIPPED = (
     functools.__file__,
     warnings.__file__,
     "<",
-    *(str(Path(__file__).with_name(name)) for name in ("places.py", "pretended.py", "discipline.py")),
+    *(str(Path(__file__).with_name(name)) for name in ("source_location.py", "fake_device.py", "device.py")),
 )
 
 

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pubench_core
-
-from ..training.run import Run
-from ..training.views import Features, PUData, PUPart
+from pubench_core.training.run import Run
+from pubench_core.training.views import Features, PUData, PUPart
 
 #: Modules that show a program's own insides, or give others by their names.
 INSIDES = frozenset(

@@ -20,8 +20,9 @@ from torch import Tensor
 from torch._prims_common import suggest_memory_format
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ..engine import evaluation
-from .places import Place, place
+from pubench_core.engine import evaluation
+
+from .source_location import Place, place
 
 DEVICE = torch.device("cuda", 0)
 #: Called with an operation for which the host waits, and the place.

@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..data.roots import data_root
-from ..engine.problem import Problem
+from pubench_core.data.roots import data_root
+from pubench_core.engine.problem import Problem
+
 from .carried import SMALLEST, carried, known_rows
 from .register import NotApplicable, check
 from .source import reaching_out

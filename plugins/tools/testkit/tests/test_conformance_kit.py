@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pubench_testkit.conformance import CHECKS, UNDECLARABLE, Subject, check_method
+from pubench_testkit.conformance.report import check_one
+from pubench_testkit.conformance.source import acting, reaching_out
+from pubench_testkit.conformance.subject import SAMPLES
 
-from pubench_core.conformance import CHECKS, UNDECLARABLE, Subject, check_method
-from pubench_core.conformance.report import check_one
-from pubench_core.conformance.source import acting, reaching_out
-from pubench_core.conformance.subject import SAMPLES
 from pubench_core.engine import train
 from pubench_core.engine.selection import Selection
 from pubench_core.engine.snapshot import Snapshot

@@ -13,12 +13,13 @@ import numpy as np
 import torch
 from pydantic import ValidationError
 
-from ..engine.model_file import load_model, model_bytes
-from ..errors import PubenchError
-from ..method import AnyMethod
-from ..metric import FloatArray
-from ..request.resolving import method_class
-from ..specs import Scheme
+from pubench_core.engine.model_file import load_model, model_bytes
+from pubench_core.errors import PubenchError
+from pubench_core.method import AnyMethod
+from pubench_core.metric import FloatArray
+from pubench_core.request.resolving import method_class
+from pubench_core.specs import Scheme
+
 from .register import PATIENCE, TOLERANCE, NotApplicable, check
 from .source import acting
 from .subject import Subject, assert_finite, assert_same

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pubench_testkit.conformance import CHECKS, Subject
+from pubench_testkit.conformance.report import check_one
+from pubench_testkit.conformance.subject import SAMPLES
+from pubench_testkit.scaffold import commands, names, templates
+from pubench_testkit.scaffold.create import create
 
-from pubench_cli.scaffold import commands, names, templates
-from pubench_cli.scaffold.create import create
-from pubench_core.conformance import CHECKS, Subject
-from pubench_core.conformance.report import check_one
-from pubench_core.conformance.subject import SAMPLES
 from pubench_core.errors import PubenchError, RequestError
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import GROUP, Registry
@@ -28,7 +28,7 @@ from pubench_core.request.resolving import method_class
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[4]
 ALL = templates.templates()
 METHODS = [each for each in ALL if each.kind == "method"]
 #: Shortest and longest, one with a number in front, and words that mean something in Python or in a template.

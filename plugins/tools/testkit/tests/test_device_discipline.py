@@ -18,19 +18,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from pubench_testkit.conformance import Subject
+from pubench_testkit.conformance.device import Wait, Watch, three_steps, trained_on_device, watched
+from pubench_testkit.conformance.fake_device import DEVICE, DeviceError, pretended_device
+from pubench_testkit.conformance.report import check_one
+from pubench_testkit.conformance.subject import SAMPLES, registry_with_samples
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from pubench_core.conformance import Subject
-from pubench_core.conformance.discipline import Wait, Watch, three_steps, trained_on_device, watched
-from pubench_core.conformance.pretended import DEVICE, DeviceError, pretended_device
-from pubench_core.conformance.report import check_one
-from pubench_core.conformance.subject import SAMPLES, registry_with_samples
 from pubench_core.engine.train import Trained
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import GROUP, Registry
 
-PAGE = Path(__file__).parents[1] / "docs" / "pages" / "devices.md"
+PAGE = Path(__file__).parents[4] / "docs" / "pages" / "devices.md"
 DOUBLES = EntryPoint("undisciplined", "pubench_undisciplined", GROUP)
 METHODS = [entry.key for entry in registry_with_samples().entries("method") if entry.status == "ok"]
 #: What makes every stage of a method short, and gives each of them several steps.

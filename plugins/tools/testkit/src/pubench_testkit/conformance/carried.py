@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ..data.dataset import DataRoot
-from ..data.store import open_dataset, source_of
-from ..errors import PluginError, RequestError
-from ..plugins.info import DatasetInfo
-from ..plugins.registry import Registry
+from pubench_core.data.dataset import DataRoot
+from pubench_core.data.store import open_dataset, source_of
+from pubench_core.errors import PluginError, RequestError
+from pubench_core.plugins.info import DatasetInfo
+from pubench_core.plugins.registry import Registry
 
 #: Rows of each data set that are looked for, types and factors that they may be stored in.
 ROWS = 8
