@@ -24,6 +24,9 @@ PACKAGES: Mapping[str, str] = {
     "new-dataset": "pubench-testkit",
     "new-mechanism": "pubench-testkit",
     "new-metric": "pubench-testkit",
+    "evaluate": "pubench-evaluate",
+    "audit": "pubench-evaluate",
+    "prior": "pubench-evaluate",
 }
 HELP = {"help_option_names": ["-h", "--help"]}
 

@@ -16,14 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 #: Public name -> module of this package.
 _HOMES = {
-    "AuditResult": "scored.audit",
-    "AuditSample": "scored.audit",
-    "Evaluation": "scored.evaluation",
     "InvalidRequest": "words",
     "PUClassifier": "estimator",
     "PUKFold": "model_selection",
     "PUTable": "tables",
-    "PriorEstimates": "scored.prior_estimates",
     "PubenchWarning": "words",
     "Results": "results",
     "Reproduction": "reproducing",
@@ -32,13 +28,9 @@ _HOMES = {
     "Trial": "tuning.result",
     "Tuned": "tuning.result",
     "Verification": "verifying",
-    "audit_answers": "scored.audit",
-    "audit_sample": "scored.audit",
     "compare": "comparing",
     "compare_with": "beside",
     "data": "tables",
-    "estimate_prior": "scored.prior_estimates",
-    "evaluate": "scored.evaluation",
     "list_backbones": "listing",
     "list_datasets": "listing",
     "list_mechanisms": "listing",
@@ -57,6 +49,10 @@ _HOMES = {
 }
 
 if TYPE_CHECKING:
+    from pubench_evaluate.audit import AuditResult, AuditSample, audit_answers, audit_sample
+    from pubench_evaluate.evaluation import Evaluation, evaluate
+    from pubench_evaluate.prior_estimates import PriorEstimates, estimate_prior
+
     from .beside import SideBySide, compare_with
     from .comparing import compare
     from .estimator import PUClassifier
@@ -66,9 +62,6 @@ if TYPE_CHECKING:
     from .reproducing import Reproduction
     from .results import Results, load_results
     from .running import RunResult, run
-    from .scored.audit import AuditResult, AuditSample, audit_answers, audit_sample
-    from .scored.evaluation import Evaluation, evaluate
-    from .scored.prior_estimates import PriorEstimates, estimate_prior
     from .tables import PUTable, data
     from .tuning.front import tune
     from .tuning.result import Trial, Tuned

@@ -57,26 +57,6 @@ COMMANDS = [
         example="pubench reproduce 783e61fad537fd47 --results results",
     ),
     CommandInfo(
-        path="evaluate",
-        load="pubench_cli.commands.scored:evaluate",
-        help="Say what scores are worth without a single negative: measures, intervals, and what each assumes.",
-        example="pubench evaluate scores.csv --label-col labeled --prior 0.2..0.4 --budget 200",
-    ),
-    CommandInfo(
-        path="audit",
-        load="pubench_cli.commands.scored:audit",
-        help="Draw the rows that a person should check, or say what the answers mean for prior, precision, recall "
-        "and SCAR.",
-        example="pubench audit scores.csv --label-col labeled --ids id --n 60",
-    ),
-    CommandInfo(
-        path="prior",
-        load="pubench_cli.commands.scored:prior",
-        help="Estimate the class prior of a table: a range by the trusted estimators, and each estimator's, side "
-        "by side.",
-        example="pubench prior my.csv --label-col labeled --estimators bbe,dedpul",
-    ),
-    CommandInfo(
         path="tune",
         load="pubench_cli.commands.tuning:tune",
         help="Search hyper-parameters without negatives: by a criterion on validation rows, with Optuna.",

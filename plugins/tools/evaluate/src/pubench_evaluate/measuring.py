@@ -13,7 +13,7 @@ from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import load, registry
 from pubench_core.results import Measure
 
-from .beliefs import Belief
+from .prior_input import Belief
 from .resampling import COMPARED, Resampling, interval_of, resampled
 from .rows import ScoredRows
 

@@ -6,17 +6,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pubench.scored.audit import AuditResult, AuditSample, audit_answers, audit_sample
-from pubench.scored.audit.statistics import Estimate, ScarTest
+from pubench_cli.columns import Column, print_table
+from pubench_cli.console import err, out
+from pubench_cli.machine import print_json
+from pubench_cli.run_columns import columns_of_run
 from pubench_core.data.tables import read_table
 from pubench_core.errors import RequestError, nearest
 from pubench_core.records.store import RecordStore
 
-from .columns import Column, print_table
-from .console import err, out
-from .machine import print_json
-from .run_columns import columns_of_run
-from .scored import (
+from ..audit import AuditResult, AuditSample, audit_answers, audit_sample
+from ..audit.statistics import Estimate, ScarTest
+from .score_table import (
     Columns,
     Subject,
     all_unlabeled_of_run,

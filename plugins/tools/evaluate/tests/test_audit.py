@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pubench_evaluate.audit.statistics import Estimate, Melded, Side, clopper_pearson, scar_test
 
 import pubench
-from pubench.scored.audit.statistics import Estimate, Melded, Side, clopper_pearson, scar_test
 
 SIMULATIONS = 1000
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from pubench_cli.console import err
 from pubench_core.data.labels import LABEL, TRUTH, two_valued
 from pubench_core.data.tables import SUFFIXES, as_written, read_table
 from pubench_core.errors import RecordError, RequestError, unknown
@@ -19,8 +20,6 @@ from pubench_core.records.files import read_scores
 from pubench_core.records.record import read_record
 from pubench_core.records.scores import scores_of
 from pubench_core.records.store import RecordStore
-
-from .console import err
 
 if TYPE_CHECKING:
     from pandas import DataFrame

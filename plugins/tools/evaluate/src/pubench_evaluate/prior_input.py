@@ -10,9 +10,9 @@ from typing import Any
 from pubench_core.errors import RequestError, shown
 from pubench_core.specs import is_one_sample
 
-from .cutting import Shares
 from .estimates import EstimatedPrior
 from .rows import ScoredRows
+from .thresholds import Shares
 
 _RANGE = re.compile(r"(?P<low>[^.]*(?:\.\d*)?)\.\.(?P<high>.+)")
 

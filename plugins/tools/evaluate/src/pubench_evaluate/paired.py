@@ -13,9 +13,9 @@ from pubench_core.metric import Knowledge, Measurer, MetricPlugin, Scored
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.results import Measure
 
-from .cutting import Cut, Cuts
 from .resampling import COMPARED, Resampling, interval_of, resampled
 from .rows import ScoredRows, scored_rows
+from .thresholds import Cut, Cuts
 
 #: Oracle metrics by which two models are compared where the truth is known.
 _COMPARED_ORACLE = ("auc", "f1")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from .card_figures import curves_svg, estimates_svg
-from .cutting import DRAWS, Cut
 from .estimates import RULE, EstimatedPrior, summary
 from .facts import CardFacts, PriorFacts
 from .measuring import Measured
 from .paired import Comparison
+from .report_card_figures import curves_svg, estimates_svg
+from .thresholds import DRAWS, Cut
 
 _STYLE = """
 :root { color-scheme: light dark; --page: #ffffff; --panel: #f5f6f8; --ink: #1a1d21; --soft: #50565e; --line: #d5d9de;

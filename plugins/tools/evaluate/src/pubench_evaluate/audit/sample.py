@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from pubench.words import in_words
 from pubench_core.errors import RequestError, shown
 from pubench_core.randomness import stream
 from pubench_core.records.files import OF_THE_TABLE
 
-from ...words import in_words
-from ..cutting import Cuts, Shares
 from ..rows import IntArray, ScoredRows, scored_rows
+from ..thresholds import Cuts, Shares
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -9,22 +9,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from pubench.labels import refuse_other_rows
+from pubench.words import in_words
 from pubench_core.errors import RequestError, shown
 from pubench_core.plugins.info import PriorInfo
 from pubench_core.results import plain_data
 from pubench_core.specs import is_one_sample
 
-from ..labels import refuse_other_rows
-from ..words import in_words
-from .beliefs import Belief, belief_in, shares_of, wanted_estimator
-from .card import framed, headline, page_of
-from .cutting import Cut, Cuts
 from .estimates import EstimatedPrior, asked, disagreement, infos_of
 from .facts import CardFacts
 from .measuring import Curve, Measured, curves_of, installed_metrics, knowledge_of, measured
 from .paired import Comparison, compared, other_model
+from .prior_input import Belief, belief_in, shares_of, wanted_estimator
+from .report_card import framed, headline, page_of
 from .resampling import MOST_RESAMPLES, Resampling, resamples_for
 from .rows import ScoredRows, scored_rows
+from .thresholds import Cut, Cuts
 
 #: Details of measures that are under ``curves`` and ``band``.
 _CURVES = frozenset({"curve", "raw_curve", "band"})

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pubench.labels import refuse_other_rows
+from pubench.tables import frame_of
+from pubench.words import in_words
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import PriorInfo
 from pubench_core.results import plain_data
 
-from ..labels import refuse_other_rows
-from ..tables import frame_of
-from ..words import in_words
-from .card import framed, page_of_priors
 from .estimates import EstimatedPrior, asked, disagreement, infos_of, range_of, summary
 from .facts import PriorFacts
+from .report_card import framed, page_of_priors
 from .rows import BoolArray, FloatArray, ScoredRows, scored_rows
 
 #: Folds of the classifier whose scores estimators read.
@@ -162,7 +162,7 @@ def held_out_scores(features: FloatArray, labeled: BoolArray, seed: int) -> Floa
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import cross_val_predict
 
-    from ..model_selection import PUKFold
+    from pubench.model_selection import PUKFold
 
     fewest = min(len(np.unique(features[labeled], axis=0)), len(np.unique(features[~labeled], axis=0)))
     if fewest < 2:

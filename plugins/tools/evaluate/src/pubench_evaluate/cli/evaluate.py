@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pubench.scored.card import assumed, belief_line, between, count_of
-from pubench.scored.estimates import RULE, summary
-from pubench.scored.evaluation import Evaluation, evaluate
+from pubench_cli.columns import Column, print_table
+from pubench_cli.console import err, out
+from pubench_cli.machine import print_json
 from pubench_core.errors import RequestError
 
-from .columns import Column, print_table
-from .console import err, out
-from .machine import print_json
-from .scored import Columns, Subject, flags_for_arguments, flags_in, is_table, subject_of
+from ..estimates import RULE, summary
+from ..evaluation import Evaluation, evaluate
+from ..report_card import assumed, belief_line, between, count_of
+from .score_table import Columns, Subject, flags_for_arguments, flags_in, is_table, subject_of
 
 #: Columns of printed sentences.
 PAGE = 120
 
 if TYPE_CHECKING:
-    from pubench.scored.cutting import Cut
-    from pubench.scored.estimates import EstimatedPrior
-    from pubench.scored.paired import Comparison
+    from ..estimates import EstimatedPrior
+    from ..paired import Comparison
+    from ..thresholds import Cut
 
 
 @dataclass(frozen=True)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from .beliefs import Belief
-from .cutting import Cut
 from .estimates import EstimatedPrior
 from .measuring import Curve, Measured
 from .paired import Comparison
+from .prior_input import Belief
+from .thresholds import Cut
 
 
 @dataclass(frozen=True)
 class CardFacts:
-    """See :class:`~pubench.scored.evaluation.Evaluation`."""
+    """See :class:`~pubench_evaluate.evaluation.Evaluation`."""
 
     name: str
     rows: Mapping[str, int]
@@ -36,7 +36,7 @@ class CardFacts:
 
 @dataclass(frozen=True)
 class PriorFacts:
-    """See :class:`~pubench.scored.prior_estimates.PriorEstimates`."""
+    """See :class:`~pubench_evaluate.prior_estimates.PriorEstimates`."""
 
     name: str
     rows: int

@@ -8,10 +8,9 @@ from typing import Any, get_args
 import numpy as np
 import numpy.typing as npt
 
+from pubench.labels import refuse_other_rows
 from pubench_core.errors import RequestError, shown
 from pubench_core.specs import Scheme, is_one_sample
-
-from ..labels import refuse_other_rows
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]

@@ -5,19 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pubench.scored.prior_estimates import PriorEstimates, estimate_prior
+from pubench_cli.console import err, out
+from pubench_cli.machine import print_json
+from pubench_cli.messages import in_flags
+from pubench_cli.options import Given
+from pubench_cli.progress import stage_progress
 from pubench_core.data.tables import sha256_of
 from pubench_core.data.user_table import read_user_table
 from pubench_core.errors import RequestError
 from pubench_core.specs import UserTableSpec
 
-from .console import err, out
+from ..prior_estimates import PriorEstimates, estimate_prior
 from .evaluate import print_estimates
-from .machine import print_json
-from .messages import in_flags
-from .options import Given
-from .progress import stage_progress
-from .scored import Columns, flags_for_arguments, subject_of_table
+from .score_table import Columns, flags_for_arguments, subject_of_table
 
 
 def print_priors(

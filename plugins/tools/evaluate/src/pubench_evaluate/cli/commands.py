@@ -1,6 +1,6 @@
 """The commands that ask what scores are worth without a negative: ``evaluate``, ``audit`` and ``prior``.
 
-What they do is in :mod:`pubench_cli.evaluate`, :mod:`pubench_cli.audit` and :mod:`pubench_cli.prior`.
+What they do is in the modules of their names.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Annotated
 
 import typer
 
-from ..choices import Format, runs
-from ..options import Given, takes
-from .shared import PrintFormat, Results
+from pubench_cli.choices import Format, runs
+from pubench_cli.commands.shared import PrintFormat, Results
+from pubench_cli.options import Given, takes
 
 Scored = Annotated[
     str, typer.Argument(help="A table with a column of scores (.csv, .parquet ...), or a run.", autocompletion=runs)
@@ -88,8 +88,8 @@ def evaluate(
     format: PrintFormat = Format.table,
 ) -> None:
     """Say what scores are worth without a single negative: measures, intervals, and what each assumes."""
-    from ..evaluate import Asked, print_card
-    from ..scored import Columns
+    from .evaluate import Asked, print_card
+    from .score_table import Columns
 
     asked = Asked(
         prior=prior,
@@ -149,8 +149,8 @@ def audit(
     """Draw the rows that a person should check, or say what the answers mean for prior, precision, recall and SCAR."""
     from pubench_core.errors import RequestError
 
-    from ..audit import Asked, draw, read
-    from ..scored import Columns
+    from .audit import Asked, draw, read
+    from .score_table import Columns
 
     as_json = format is Format.json
     if (scored is None) == (answers is None):
@@ -188,7 +188,7 @@ def prior(
     format: PrintFormat = Format.table,
 ) -> None:
     """Estimate the class prior of a table: a range by the trusted estimators, and each estimator's, side by side."""
-    from ..prior import print_priors
+    from .prior import print_priors
 
     print_priors(
         file,

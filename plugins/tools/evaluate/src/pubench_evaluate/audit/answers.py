@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from pubench.words import in_words
 from pubench_core.errors import RequestError, shown
 from pubench_core.randomness import stream
 from pubench_core.results import plain_data
 from pubench_core.specs import is_one_sample
 
-from ...words import in_words
 from ..rows import BoolArray, IntArray
 from .sample import AuditSample
 from .statistics import Estimate, Melded, ScarTest, Side, clopper_pearson, scar_test
@@ -86,7 +86,7 @@ def audit_answers(sample: AuditSample, answers: Any, *, level: float = 0.95) -> 
     person could not tell. Raises InvalidRequest (a ValueError) for other answers, or where a side has none at all.
 
     Intervals: exact binomial on either side of the threshold (Clopper and Pearson 1934), melded where both sides count
-    (Fay, Proschan and Brittain 2015); see :mod:`pubench.scored.audit.statistics`.
+    (Fay, Proschan and Brittain 2015); see :mod:`pubench_evaluate.audit.statistics`.
     """
     with in_words():
         given = _answers(sample, answers)
