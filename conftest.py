@@ -55,7 +55,7 @@ LONGEST = (
     "plugins/tools/testkit/tests/test_scaffold.py",
     "tests/test_worst_hour_inputs.py",
     "tests/test_cli_data.py",
-    "tests/test_study_ray.py",
+    "plugins/tools/study/tests/test_study_ray.py",
     "tests/test_worst_hour_tracking.py",
     "tests/test_first_hour_cli.py",
     "plugins/sinks/mlflow/tests/test_sink.py",

@@ -18,6 +18,9 @@ import pytest
 from browser import needs_browser, opened
 from made_results import made_failure, made_result
 from made_studies import made_run, made_study, run_id_of, stored
+from pubench_study.files import StudyFolder, read_study
+from pubench_study.plan import write_plan
+from pubench_study.planning import freeze
 
 import pubench
 from pubench_cli.report.gather import gather
@@ -32,9 +35,6 @@ from pubench_core.records.store import RecordStore
 from pubench_core.request.identity import ENGINE_REVISION
 from pubench_core.results import CriterionResult, Measure, Result
 from pubench_core.specs import ExecutionSpec, RunSpec
-from pubench_core.study.files import StudyFolder, read_study
-from pubench_core.study.freeze import freeze
-from pubench_core.study.plan import write_plan
 
 ROOT = Path(__file__).parents[1]
 ROWS = ROOT / "benchmarks" / "results" / "study-methods-4.csv"

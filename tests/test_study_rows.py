@@ -11,6 +11,9 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from pubench_study.files import StudyFolder, read_study
+from pubench_study.plan import write_plan
+from pubench_study.planning import freeze
 
 from pubench_cli.site import write
 from pubench_core.data.dataset import DataRoot
@@ -21,9 +24,6 @@ from pubench_core.records.store import RecordStore
 from pubench_core.request import Layer, resolve
 from pubench_core.request.identity import ENGINE_REVISION
 from pubench_core.specs import ExecutionSpec
-from pubench_core.study.files import StudyFolder, read_study
-from pubench_core.study.freeze import freeze
-from pubench_core.study.plan import write_plan
 
 ROOT = Path(__file__).parents[1]
 STUDY = """

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import yaml
 from made_results import made_failure
+from pubench_study.task import Ended, Orders, Progressed, Task, carry_out
 
 import pubench
 from pubench.tuning import courses, proposals, searching
@@ -25,7 +26,6 @@ from pubench_core.plugins.registry import registry
 from pubench_core.records.files import read_scores
 from pubench_core.records.store import RecordStore
 from pubench_core.results import Environment
-from pubench_core.study.task import Ended, Orders, Progressed, Task, carry_out
 
 pytest.importorskip("optuna", reason="Optuna is not installed (the extra 'tune' of pubench-core)")
 pytestmark = pytest.mark.usefixtures("one_thread")

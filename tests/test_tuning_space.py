@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pubench_study.task import Bar
 
 from pubench.tuning.courses import STARTUP, bar_of, course_in
 from pubench.tuning.proposals import JOURNAL, Kept, Proposals
@@ -19,7 +20,6 @@ from pubench.tuning.space import Dimension, Options, Range, Subject, _holding, d
 from pubench_core.errors import RecordError, RequestError
 from pubench_core.specs.config import MethodConfig, TrainingConfig
 from pubench_core.specs.fields import Choice, Field, LogUniform, PowerOfTwo, Uniform
-from pubench_core.study.task import Bar
 
 pytest.importorskip("optuna", reason="Optuna is not installed (the extra 'tune' of pubench-core)")
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pubench_study.export import SUMS
 
 import pubench
 import pubench.reproducing
@@ -27,7 +28,6 @@ from pubench_core.records.files import read_scores
 from pubench_core.records.measures import measures_of
 from pubench_core.records.scores import scores_of
 from pubench_core.results import Measure, Result
-from pubench_core.study.export import SUMS
 
 UPU, PN = "upu", "pn"
 

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pubench_study.export import SUMS
 
 import pubench
 from pubench_core.errors import RecordError
 from pubench_core.records import files
 from pubench_core.records.files import read_scores
-from pubench_core.study.export import SUMS
 
 #: Seconds that a record of a stranger may take, on a busy machine; one of these took minutes, or never ended.
 SECONDS = 30.0

@@ -111,15 +111,6 @@ def runs(context: typer.Context, incomplete: str) -> list[str]:
     return sorted(name for name in ids if name.startswith(incomplete))
 
 
-def studies(incomplete: str) -> list[str]:
-    """Completion of a study: shipped protocols, study files here, studies in ``results``."""
-    from pubench_core.study.files import protocols, studies_in
-
-    here = [str(path) for suffix in ("yaml", "yml") for path in Path().glob(f"*.{suffix}")]
-    names = {*protocols(), *here, *(folder.name for folder in studies_in(Path("results")))}
-    return sorted(name for name in names if name.startswith(incomplete))
-
-
 def published(incomplete: str) -> list[str]:
     """Completion of a publication whose tables are here."""
     from pubench.published import names

@@ -27,6 +27,7 @@ PACKAGES: Mapping[str, str] = {
     "evaluate": "pubench-evaluate",
     "audit": "pubench-evaluate",
     "prior": "pubench-evaluate",
+    "study": "pubench-study",
 }
 HELP = {"help_option_names": ["-h", "--help"]}
 

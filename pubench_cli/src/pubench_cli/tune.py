@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from pubench_study.cli.run import seconds_in
+
 from pubench.tuning.result import Trial, Tuned
 from pubench.tuning.searching import BEST, Asked, search
 from pubench_core.errors import RequestError
@@ -19,7 +21,6 @@ from .messages import said
 from .options import Given
 from .out_file import refuse_unwritable
 from .repeat import seeds_of
-from .study_run import seconds_in
 
 _CRITERION = "selection.criterion"
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from pubench_core.data.roots import data_root
 from pubench_core.errors import PubenchError, RecordError, RequestError, unknown
+from pubench_core.randomness import SEEDS
 from pubench_core.records.store import RecordStore
-from pubench_core.study.spec import SEEDS
 
 from .grouping import FailedRun
 from .results import Results

@@ -142,56 +142,14 @@ COMMANDS = [
         example="pubench data show mnist --mech s2 --c 0.1",
     ),
     CommandInfo(
-        path="study",
-        help="Plan and carry out many runs: one file, one command, nothing lost, nothing twice.",
-    ),
-    CommandInfo(
-        path="study protocols",
-        load="pubench_cli.commands.study:protocols",
-        help="List the study files that come with pubench.",
-        example="pubench study protocols",
-    ),
-    CommandInfo(
-        path="study plan",
-        load="pubench_cli.commands.study:plan",
-        help="Freeze the plan of a study, and say how many runs it has, how many are done, and how long the rest "
-        "will take.",
-        example="pubench study plan quick --results results",
-    ),
-    CommandInfo(
-        path="study run",
-        load="pubench_cli.commands.study:run",
-        help="Carry out what is missing of a study. The same command again goes on where it was.",
-        example="pubench study run quick --results results -j 2",
-    ),
-    CommandInfo(
-        path="study status",
-        load="pubench_cli.commands.study:status",
-        help="Say what is done, failed and missing of a study, by method and data set. Trains nothing, imports no "
-        "torch.",
-        example="pubench study status quick --results results",
-    ),
-    CommandInfo(
-        path="study failures",
-        load="pubench_cli.commands.study:failures",
-        help="List the runs that failed or were refused, with their causes and records.",
-        example="pubench study failures quick --results results",
-    ),
-    CommandInfo(
-        path="study export",
-        load="pubench_cli.commands.study:export",
-        help="Pack plan and records into one archive with checksums; unpacked, it is a folder of records again.",
-        example="pubench study export quick --results results --out quick.tar.gz",
-    ),
-    CommandInfo(
         path="study report",
-        load="pubench_cli.commands.study:report",
+        load="pubench_study.cli.commands:report",
         help="Tables, paired tests, ranks and figures of a study or of any folder of records. Trains nothing.",
         example="pubench study report results --study quick --format html",
     ),
     CommandInfo(
         path="study compare",
-        load="pubench_cli.commands.study:compare",
+        load="pubench_study.cli.commands:compare",
         help="Set results beside published figures or other records: difference, whether within two standard "
         "deviations, why.",
         example="pubench study compare results --with pubench2026",

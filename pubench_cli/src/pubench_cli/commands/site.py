@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from pubench_study.cli.completion import studies
 
-from ..choices import Format, studies
+from ..choices import Format
 from ..process import Over
 from .shared import NamingCriterion, PrintFormat, Root, TestMeasure
 

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from os.path import isdir
 from pathlib import Path
 
+from pubench_study.files import STUDIES, StudyFolder, folder_of, studies_in
+from pubench_study.plan import FrozenPlan, read_plan
+
 from pubench.draws import NamedRun, best_of_draws, left_out
 from pubench.grouping import FailedRun, Grid, grid_of, spec_of
 from pubench.results import load_results
@@ -20,8 +23,6 @@ from pubench.suspicion import lines_on
 from pubench.words import PubenchWarning
 from pubench_core.errors import RequestError, counted, shortened
 from pubench_core.records.files import FAILED, FAILURE
-from pubench_core.study.files import STUDIES, StudyFolder, folder_of, studies_in
-from pubench_core.study.plan import FrozenPlan, read_plan
 
 #: Cause of a planned run that has neither a result nor a failure.
 MISSING = "missing"

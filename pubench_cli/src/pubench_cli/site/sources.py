@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from os.path import isdir, isfile
 from pathlib import Path
 
+from pubench_study.files import studies_in
+
 from pubench.draws import DRAWS, NamedRun, best_of_draws, left_out
 from pubench.grouping import FailedRun
 from pubench.results import load_results
@@ -15,7 +17,6 @@ from pubench.running import RunResult
 from pubench.suspicion import lines_on
 from pubench.words import PubenchWarning
 from pubench_core.errors import RequestError, shortened, unknown
-from pubench_core.study.files import studies_in
 
 from ..report.gather import MISSING, gather, why_misnamed
 from .rows import ROUNDED, has_rows, read_rows

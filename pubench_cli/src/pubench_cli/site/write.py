@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pubench_study.export import SUMS
+
 from pubench_core.errors import RequestError
 from pubench_core.records.files import ENVIRONMENT, RESULT, SCORES, SPEC
-from pubench_core.study.export import SUMS
 
 from ..report.text import csv_text
 from .pages import INDEX, TABLES, Site, pages_of

@@ -198,7 +198,7 @@ class Results(Sequence[RunResult]):
 
         That of a whole folder has the content of its ``results.parquet``.
         """
-        from pubench_core.records.frame import frame_of
+        from pubench_study.frame import frame_of
 
         return frame_of(sorted((run.result for run in self), key=lambda result: result.run_id), registry())
 

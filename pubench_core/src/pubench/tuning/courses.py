@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
+from pubench_study.task import Bar
+
 from pubench_core.records.files import TRACE
-from pubench_core.study.task import Bar
 
 #: Best value so far after every epoch; None where there was none yet.
 Course = tuple[float | None, ...]

@@ -8,15 +8,16 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any, Literal
 
+from pubench_study.plan import PlannedRun
+from pubench_study.planning import plain
+from pubench_study.scheduler import Study
+from pubench_study.state import OF_THE_MACHINE
+from pubench_study.task import Bar, Ended, Progressed
+
 from pubench_core.errors import PubenchError, RecordError, shortened
 from pubench_core.plugins.registry import Registry
 from pubench_core.records.store import RecordStore
 from pubench_core.request import Layer, Plan, resolve
-from pubench_core.study.conduct import Study
-from pubench_core.study.freeze import plain
-from pubench_core.study.plan import PlannedRun
-from pubench_core.study.state import OF_THE_MACHINE
-from pubench_core.study.task import Bar, Ended, Progressed
 
 from .courses import Course, bar_of, course_in
 from .proposals import Kept, Proposals

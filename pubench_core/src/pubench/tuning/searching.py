@@ -13,6 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import filelock
+from pubench_study.code_cache import code_of_plans
+from pubench_study.local import LocalPool
+from pubench_study.plan import PlannedRun
+from pubench_study.planning import plain
+from pubench_study.scheduler import Stop, Study, conduct
+from pubench_study.state import Digests, Expected
+from pubench_study.task import Orders
 
 from pubench_core.data.roots import data_root
 from pubench_core.errors import RequestError, shown
@@ -21,13 +28,6 @@ from pubench_core.records.files import replace_text
 from pubench_core.records.store import RecordStore
 from pubench_core.request import Layer, Plan, resolve
 from pubench_core.specs.canonical import short_hash
-from pubench_core.study.conduct import Stop, Study, conduct
-from pubench_core.study.freeze import plain
-from pubench_core.study.installed import code_of_plans
-from pubench_core.study.local import LocalPool
-from pubench_core.study.plan import PlannedRun
-from pubench_core.study.state import Digests, Expected
-from pubench_core.study.task import Orders
 
 from .proposals import Proposals, require_optuna
 from .result import Trial, Tuned

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping
 from os.path import isdir, isfile
 from pathlib import Path, PurePosixPath
 
+from pubench_study.export import SUMS
 from pydantic import ValidationError
 
 from pubench_core.errors import shortened
 from pubench_core.records.files import ENVIRONMENT, MOST_BYTES, RESULT, SPEC, open_regular, read_small
 from pubench_core.results import Environment, Result
-from pubench_core.study.export import SUMS
 
 from ..words import InvalidRequest
 from .found import Problem

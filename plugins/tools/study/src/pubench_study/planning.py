@@ -9,17 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from ..data.dataset import DataRoot, binarize
-from ..data.store import open_dataset
-from ..errors import PluginError, RequestError, shortened
-from ..plugins.info import PriorInfo
-from ..plugins.registry import Registry
-from ..request import Layer, resolve
-from ..request.plan import Plan
-from ..specs import ExecutionSpec, RunSpec
+from pubench_core.data.dataset import DataRoot, binarize
+from pubench_core.data.store import open_dataset
+from pubench_core.errors import PluginError, RequestError, shortened
+from pubench_core.plugins.info import PriorInfo
+from pubench_core.plugins.registry import Registry
+from pubench_core.request import Layer, resolve
+from pubench_core.request.plan import Plan
+from pubench_core.specs import ExecutionSpec, RunSpec
+
+from .code_cache import InstalledCode, code_of_plans, fingerprint_of
 from .files import StudyFile
 from .grid import EVERY_ESTIMATOR, Cell, cells_of
-from .installed import InstalledCode, code_of_plans, fingerprint_of
 from .plan import PLAN_VERSION, Excluded, FrozenPlan, PlannedRun
 from .spec import StudySpec
 

@@ -15,9 +15,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from ..errors import RequestError, nearest, shortened
-from ..request.explain import explain
-from ..request.layers import Layer, read_yaml
+from pubench_core.errors import RequestError, nearest, shortened
+from pubench_core.request.explain import explain
+from pubench_core.request.layers import Layer, read_yaml
+
 from .spec import StudySpec
 
 STUDIES, STUDY, PLAN, LOGS = "studies", "study.yaml", "plan.json", "logs"
@@ -101,7 +102,7 @@ def _validated(layer: Layer, text: str, origin: str) -> StudyFile:
 
 def protocols() -> dict[str, Path]:
     """Name -> file of every protocol that comes with pubench."""
-    folder = Path(str(files("pubench_core.study") / "protocols"))
+    folder = Path(str(files("pubench_study") / "protocols"))
     return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
 
 

@@ -12,9 +12,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import RecordError
-from ..plugins.registry import Registry
-from ..records.files import (
+from pubench_core.errors import RecordError
+from pubench_core.plugins.registry import Registry
+from pubench_core.records.files import (
     ENVIRONMENT,
     FAILURE,
     MODEL,
@@ -29,10 +29,11 @@ from ..records.files import (
     read_scores,
     refuse_no_file,
 )
-from ..records.frame import FRAME, frame_bytes
-from ..records.record import Record
-from ..records.store import failures_in
+from pubench_core.records.record import Record
+from pubench_core.records.store import failures_in
+
 from .files import PLAN, STUDY, StudyFolder
+from .frame import FRAME, frame_bytes
 from .plan import FrozenPlan
 
 SUMS = "SHA256SUMS"

@@ -9,6 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pubench_study.files import StudyFolder, read_study
+from pubench_study.local import LocalPool
+from pubench_study.plan import PlannedRun
+from pubench_study.planning import freeze
+from pubench_study.scheduler import Pool, Stop, Study, Summary, conduct
+from pubench_study.state import Digests, Expected, states_of
+from pubench_study.task import Ended, Orders, Progressed
 
 from pubench_core.data.roots import data_root
 from pubench_core.errors import RequestError
@@ -16,15 +23,8 @@ from pubench_core.plugins.registry import registry
 from pubench_core.records.files import read_scores
 from pubench_core.records.store import RecordStore
 from pubench_core.specs import ExecutionSpec
-from pubench_core.study.conduct import Pool, Stop, Study, Summary, conduct
-from pubench_core.study.files import StudyFolder, read_study
-from pubench_core.study.freeze import freeze
-from pubench_core.study.local import LocalPool
-from pubench_core.study.plan import PlannedRun
-from pubench_core.study.state import Digests, Expected, states_of
-from pubench_core.study.task import Ended, Orders, Progressed
 
-pytest.importorskip("ray", reason="Ray is not installed (the extra 'ray' of pubench-core)")
+pytest.importorskip("ray", reason="Ray is not installed (pubench-study[ray])")
 
 STUDY = """
 name: both
@@ -78,7 +78,7 @@ def cluster() -> Iterator[Any]:
 
 
 def test_a_cluster_that_loses_a_node_makes_the_records_of_this_machine(tmp_path: Path, cluster: Any) -> None:
-    from pubench_core.study.on_ray import RayPool
+    from pubench_study.on_ray import RayPool
 
     second = cluster.add_node(num_cpus=1)
     listener = Listener(first=lambda: cluster.remove_node(second, allow_graceful=False))
@@ -96,7 +96,7 @@ def test_a_cluster_that_loses_a_node_makes_the_records_of_this_machine(tmp_path:
 
 
 def test_an_address_that_does_not_answer_is_one_line() -> None:
-    from pubench_core.study.on_ray import RayPool
+    from pubench_study.on_ray import RayPool
 
     for address, said in (("127.0.0.1:9", "no Ray cluster answers at 127.0.0.1:9"), ("nonsense", "HOST:PORT")):
         with pytest.raises(RequestError, match=said):

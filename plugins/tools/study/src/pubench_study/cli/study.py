@@ -9,24 +9,24 @@ from os.path import isdir
 from pathlib import Path
 from typing import Any
 
+from pubench_cli.columns import Column, print_table
+from pubench_cli.console import err, out
+from pubench_cli.machine import print_json
+from pubench_cli.messages import said
+from pubench_cli.out_file import refuse_unwritable
 from pubench_core.data.roots import data_root
 from pubench_core.errors import RequestError, counted, shortened
 from pubench_core.plugins.registry import registry
-from pubench_core.records.frame import FRAME, write_frame
 from pubench_core.records.store import RecordStore
 from pubench_core.specs import ExecutionSpec
-from pubench_core.study.export import export
-from pubench_core.study.files import STUDIES, StudyFolder, find_study, folder_of, is_name, protocols, read_study
-from pubench_core.study.installed import InstalledCode, installed_code, write_code
-from pubench_core.study.plan import FrozenPlan, PlannedRun, check_unchanged, read_plan, write_plan
-from pubench_core.study.spec import CONDITIONS
-from pubench_core.study.state import Digests, Expected, RunState, states_of
 
-from .columns import Column, print_table
-from .console import err, out
-from .machine import print_json
-from .messages import said
-from .out_file import refuse_unwritable
+from ..code_cache import InstalledCode, installed_code, write_code
+from ..export import export
+from ..files import STUDIES, StudyFolder, find_study, folder_of, is_name, protocols, read_study
+from ..frame import FRAME, write_frame
+from ..plan import FrozenPlan, PlannedRun, check_unchanged, read_plan, write_plan
+from ..spec import CONDITIONS
+from ..state import Digests, Expected, RunState, states_of
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def prepared(request: Request, *, replan: bool) -> tuple[StudyFolder, FrozenPlan
     if plan is not None:
         check_unchanged(plan, file, folder)
         return folder, plan, False
-    from pubench_core.study.freeze import freeze
+    from ..planning import freeze
 
     RecordStore(request.results).check_writable()
     plan, code = freeze(file, registry(), data_root(_execution(request), say), say)

@@ -14,8 +14,9 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
-from ..errors import RecordError, shortened
-from ..results import Environment
+from pubench_core.errors import RecordError, shortened
+from pubench_core.results import Environment
+
 from .task import Ended, Orders, Progressed, Task
 from .worker import Ready
 
@@ -106,7 +107,7 @@ class LocalPool:
         threads = dict.fromkeys(THREAD_VARIABLES, str(self.orders.threads))
         with log.open("ab") as output:
             process = subprocess.Popen(
-                [sys.executable, "-m", "pubench_core.study.worker", str(theirs.fileno()), str(read)],
+                [sys.executable, "-m", "pubench_study.worker", str(theirs.fileno()), str(read)],
                 env={**os.environ, **threads},
                 stdin=subprocess.DEVNULL,
                 stdout=output,

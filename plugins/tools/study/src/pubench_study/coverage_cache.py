@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from ..records.files import RESULT, SCORES, replace_text
-from ..results.result import Stored
+from pubench_core.records.files import RESULT, SCORES, replace_text
+from pubench_core.results.result import Stored
 
 
 class Answering(Stored):

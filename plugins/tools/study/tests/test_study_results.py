@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pandas
 import pytest
+from pubench_study.export import export
+from pubench_study.files import StudyFolder, read_study
+from pubench_study.frame import COLUMNS, write_frame
+from pubench_study.plan import FrozenPlan, write_plan
+from pubench_study.planning import freeze
+from pubench_study.task import Orders, Task, carry_out
 
 import pubench
 from pubench_core.data.roots import data_root
 from pubench_core.plugins.registry import registry
-from pubench_core.records.frame import COLUMNS, write_frame
 from pubench_core.records.store import RecordStore
 from pubench_core.specs import ExecutionSpec
-from pubench_core.study.export import export
-from pubench_core.study.files import StudyFolder, read_study
-from pubench_core.study.freeze import freeze
-from pubench_core.study.plan import FrozenPlan, write_plan
-from pubench_core.study.task import Orders, Task, carry_out
 
 pytestmark = [
     pytest.mark.usefixtures("one_thread"),

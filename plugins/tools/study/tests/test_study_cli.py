@@ -222,7 +222,7 @@ def test_a_wrong_file_is_one_line_that_names_it(
 
 
 def test_a_ray_address_that_does_not_answer_is_one_line(pubench: Run, tmp_path: Path) -> None:
-    pytest.importorskip("ray", reason="Ray is not installed (the extra 'ray' of pubench-core)")
+    pytest.importorskip("ray", reason="Ray is not installed (pubench-study[ray])")
     write(tmp_path)
     refused = pubench("study", "run", "short.yaml", "--executor", "ray", "--ray-address", "127.0.0.1:9")
     assert refused.returncode == 2

@@ -6,8 +6,7 @@ import os
 import signal
 
 import pytest
-
-from pubench_core.study.conduct import Stop
+from pubench_study.scheduler import Stop
 
 
 @pytest.mark.parametrize(

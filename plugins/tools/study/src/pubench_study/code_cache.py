@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field, ValidationError
 
-from ..errors import Hint, RequestError
-from ..plugins.registry import Registry
-from ..records.asked import Asked
-from ..records.files import replace_text
-from ..results import Code
-from ..results.result import Stored
-from ..specs.canonical import short_hash
+from pubench_core.errors import Hint, RequestError
+from pubench_core.plugins.registry import Registry
+from pubench_core.records.asked import Asked
+from pubench_core.records.files import replace_text
+from pubench_core.results import Code
+from pubench_core.results.result import Stored
+from pubench_core.specs.canonical import short_hash
+
 from .files import StudyFolder
 from .plan import FrozenPlan, PlannedRun
 
 if TYPE_CHECKING:
-    from ..request.plan import Plan
+    from pubench_core.request.plan import Plan
 
 
 class InstalledCode(Stored):
@@ -72,7 +73,7 @@ def write_code(folder: StudyFolder, code: InstalledCode, say: Callable[[str], No
 
 
 def _resolved(plan: FrozenPlan, registry: Registry, fingerprint: str) -> InstalledCode:
-    from ..request import Layer, resolve  # torch, which nothing else here needs
+    from pubench_core.request import Layer, resolve  # torch, which nothing else here needs
 
     plans = []
     for run in plan.runs:

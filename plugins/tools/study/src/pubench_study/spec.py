@@ -7,13 +7,12 @@ from typing import Any, Literal
 
 from pydantic import ValidationInfo, field_validator, model_validator
 
-from ..errors import shown
-from ..specs.fields import Field, Strict
-from ..specs.run import parse_prior
-from ..specs.schemes import Scheme
+from pubench_core.errors import shown
+from pubench_core.randomness import SEEDS
+from pubench_core.specs.fields import Field, Strict
+from pubench_core.specs.run import parse_prior
+from pubench_core.specs.schemes import Scheme
 
-#: Seeds of the PU-Bench protocol, in its order; ``seeds: 3`` means the first three.
-SEEDS = (2, 25, 42, 52, 99, 103, 250, 666, 777, 2026)
 #: Means every method that is installed and works.
 ALL = "all"
 

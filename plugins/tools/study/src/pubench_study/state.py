@@ -7,19 +7,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from ..data.dataset import DataRoot
-from ..data.store import digest_now, located, source_of
-from ..data.tables import sha256_of
-from ..errors import Cause, PluginError, RecordError, RequestError
-from ..plugins.info import DatasetInfo
-from ..plugins.registry import Registry
-from ..records.asked import lacks, unmeasured
-from ..records.record import read_failure
-from ..records.store import RecordStore, failures_in
-from ..results import Failure
-from ..specs.canonical import short_hash
-from .answering import Answering, stamp_of
-from .installed import InstalledCode
+from pubench_core.data.dataset import DataRoot
+from pubench_core.data.store import digest_now, located, source_of
+from pubench_core.data.tables import sha256_of
+from pubench_core.errors import Cause, PluginError, RecordError, RequestError
+from pubench_core.plugins.info import DatasetInfo
+from pubench_core.plugins.registry import Registry
+from pubench_core.records.asked import lacks, unmeasured
+from pubench_core.records.record import read_failure
+from pubench_core.records.store import RecordStore, failures_in
+from pubench_core.results import Failure
+from pubench_core.specs.canonical import short_hash
+
+from .code_cache import InstalledCode
+from .coverage_cache import Answering, stamp_of
 from .plan import FrozenPlan, PlannedRun
 
 #: ``done``: a record answers for it. ``to measure``: one does but for measures that its scores give. ``failed``: it

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field, replace
 from types import FrameType
 from typing import Protocol
 
-from ..errors import RecordError
-from ..records.store import RecordStore, failures_in
-from ..results import Environment, Failure
-from .installed import InstalledCode
+from pubench_core.errors import RecordError
+from pubench_core.records.store import RecordStore, failures_in
+from pubench_core.results import Environment, Failure
+
+from .code_cache import InstalledCode
 from .plan import PlannedRun
 from .state import Digests, Expected, RunState, by_length, state_of
 from .task import Bar, Ended, Progressed, Task

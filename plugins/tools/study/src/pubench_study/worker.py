@@ -1,4 +1,4 @@
-"""A process that carries out one run after the other: ``python -m pubench_core.study.worker CHANNEL ALIVE``.
+"""A process that carries out one run after the other: ``python -m pubench_study.worker CHANNEL ALIVE``.
 
 ``CHANNEL``: number of a socket on which tasks come and what became of them goes. ``ALIVE``: number of a pipe that ends
 when the process that started this one has gone; a run that still trains is then given up, a finished one is stored.
@@ -14,7 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
-from ..results import Environment
+from pubench_core.results import Environment
+
 from .task import Ended, Task, carry_out
 
 
@@ -49,9 +50,9 @@ def _prepared() -> Environment:
     """Imports what every run needs, and takes one step, so that no run pays for what torch loads then."""
     import torch
 
-    from ..execution.environment import capture
-    from ..plugins.registry import registry
-    from ..training.optimizers import Adam
+    from pubench_core.execution.environment import capture
+    from pubench_core.plugins.registry import registry
+    from pubench_core.training.optimizers import Adam
 
     torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
     weight = torch.nn.Parameter(torch.zeros(2, 2))
@@ -66,6 +67,6 @@ def _prepared() -> Environment:
 
 if __name__ == "__main__":
     # Under its own name, so that what is sent through the channel is of the classes that the parent knows.
-    from pubench_core.study.worker import main as run_worker
+    from .worker import main as run_worker
 
     run_worker(int(sys.argv[1]), int(sys.argv[2]))

@@ -7,10 +7,11 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from ..errors import Hint, RecordError, RequestError, shortened
-from ..records.files import replace_text
-from ..results.result import Stored
-from ..specs import RunSpec
+from pubench_core.errors import Hint, RecordError, RequestError, shortened
+from pubench_core.records.files import replace_text
+from pubench_core.results.result import Stored
+from pubench_core.specs import RunSpec
+
 from .files import StudyFile, StudyFolder
 from .spec import NAME
 

@@ -10,14 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import RecordError
-from ..plugins.info import MetricInfo
-from ..plugins.registry import Registry
-from ..results import Measure, Result
-from ..specs.canonical import short_hash
-from .files import RESULT
-from .record import Record
-from .store import RecordStore
+from pubench_core.errors import RecordError
+from pubench_core.plugins.info import MetricInfo
+from pubench_core.plugins.registry import Registry
+from pubench_core.records.files import RESULT
+from pubench_core.records.record import Record
+from pubench_core.records.store import RecordStore
+from pubench_core.results import Measure, Result
+from pubench_core.specs.canonical import short_hash
 
 if TYPE_CHECKING:
     from pandas import DataFrame

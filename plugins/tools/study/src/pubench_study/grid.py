@@ -9,16 +9,17 @@ from typing import Any, get_args
 
 from pydantic.fields import FieldInfo
 
-from ..errors import RequestError, shown, unknown
-from ..plugins.info import MethodInfo, PriorInfo
-from ..plugins.registry import Registry
-from ..randomness import stream
-from ..request.data import USUAL_POSITIVE_RATE
-from ..request.resolving import method_class
-from ..specs import DRAWN_SCHEMES
-from ..specs.fields import Choice, LogUniform, Search, about
-from ..specs.run import GIVEN
-from ..specs.schemes import Scheme
+from pubench_core.errors import RequestError, shown, unknown
+from pubench_core.plugins.info import MethodInfo, PriorInfo
+from pubench_core.plugins.registry import Registry
+from pubench_core.randomness import stream
+from pubench_core.request.data import USUAL_POSITIVE_RATE
+from pubench_core.request.resolving import method_class
+from pubench_core.specs import DRAWN_SCHEMES
+from pubench_core.specs.fields import Choice, LogUniform, Search, about
+from pubench_core.specs.run import GIVEN
+from pubench_core.specs.schemes import Scheme
+
 from .spec import ALL, Axes, Draws, LogRange, MechanismEntry, MethodEntry, StudySpec
 
 #: A study that asks for more is a mistake.

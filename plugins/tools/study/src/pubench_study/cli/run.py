@@ -15,19 +15,19 @@ from typing import Any
 from pydantic import ValidationError
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from pubench_cli.console import err, out
+from pubench_cli.machine import print_json
+from pubench_cli.messages import said
 from pubench_core.errors import RequestError, counted
 from pubench_core.plugins.registry import registry
-from pubench_core.records.frame import FRAME, write_frame
 from pubench_core.records.store import RecordStore
 from pubench_core.specs import ExecutionSpec
-from pubench_core.study.conduct import Pool, Stop, Study, Summary, conduct
-from pubench_core.study.plan import PlannedRun
-from pubench_core.study.state import Expected, states_of
-from pubench_core.study.task import Ended, Orders, Progressed
 
-from .console import err, out
-from .machine import print_json
-from .messages import said
+from ..frame import FRAME, write_frame
+from ..plan import PlannedRun
+from ..scheduler import Pool, Stop, Study, Summary, conduct
+from ..state import Expected, states_of
+from ..task import Ended, Orders, Progressed
 from .study import Looked, Request, absent, counts, duration, looked, prepared, say
 
 
@@ -140,7 +140,7 @@ def _told(
 
 def _track(results: Path) -> None:
     """Sends what MLflow lacks. What is wrong with the tracker is said; the records are there all the same."""
-    from .tracking import track
+    from pubench_cli.tracking import track
 
     track(results, None, as_json=False)
 
@@ -217,12 +217,12 @@ def _pool(request: Request, how: How, devices: Sequence[str], found: Looked) -> 
         threads=how.threads,
     )
     if how.executor == "ray":
-        from pubench_core.study.on_ray import RayPool
+        from ..on_ray import RayPool
 
         return RayPool.connect(
             how.ray_address, len(devices), orders, gpus=1 / how.slots_per_gpu if how.gpus is not None else 0.0
         )
-    from pubench_core.study.local import LocalPool
+    from ..local import LocalPool
 
     return LocalPool(devices, orders, found.folder.logs)
 

@@ -1,4 +1,4 @@
-"""``pubench study``: its sub-commands. What they do is in :mod:`pubench_cli.study`."""
+"""``pubench study``: its sub-commands. What they do is in :mod:`pubench_study.cli.study`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import Annotated
 
 import typer
 
-from ..choices import CompareFormat, Format, ReportFormat, criteria, published, studies
-from ..options import option
-from ..process import Over
-from .shared import NamingCriterion, PrintFormat, Results, Root, TestMeasure
+from pubench_cli.choices import CompareFormat, Format, ReportFormat, criteria, published
+from pubench_cli.commands.shared import NamingCriterion, PrintFormat, Results, Root, TestMeasure
+from pubench_cli.options import option
+from pubench_cli.process import Over
+
+from .completion import studies
 
 
 class Executor(StrEnum):
@@ -47,7 +49,7 @@ Replan = Annotated[
 
 def protocols(format: PrintFormat = Format.table) -> None:
     """List the study files that come with pubench."""
-    from ..study import print_protocols
+    from .study import print_protocols
 
     print_protocols(as_json=format is Format.json)
 
@@ -62,7 +64,7 @@ def plan(
     format: PrintFormat = Format.table,
 ) -> None:
     """Freeze the plan of a study, and say how many runs it has, how many are done, and how long the rest will take."""
-    from ..study import Request, print_plan
+    from .study import Request, print_plan
 
     request = Request(study, results, tuple(only or ()), data_root)
     print_plan(request, replan=replan, jobs=jobs, as_json=format is Format.json)
@@ -97,8 +99,8 @@ def run(
     Ctrl-C starts no more runs and waits for those in work; a second one gives them up. Exit codes: 0 all runs are done,
     1 some failed or are left, 2 a wrong request, 130 interrupted.
     """
-    from ..study import Request
-    from ..study_run import How, run_study
+    from .run import How, run_study
+    from .study import Request
 
     how = How(
         jobs=jobs,
@@ -126,7 +128,7 @@ def status(
     format: PrintFormat = Format.table,
 ) -> None:
     """Say what is done, failed and missing of a study, by method and data set. Trains nothing, imports no torch."""
-    from ..study import Request, print_status
+    from .study import Request, print_status
 
     print_status(Request(study, results, tuple(only or ()), data_root), as_json=format is Format.json)
 
@@ -139,7 +141,7 @@ def failures(
     format: PrintFormat = Format.table,
 ) -> None:
     """List the runs that failed or were refused, with their causes and records."""
-    from ..study import Request, print_failures
+    from .study import Request, print_failures
 
     print_failures(Request(study, results, tuple(only or ()), data_root), as_json=format is Format.json)
 
@@ -155,7 +157,7 @@ def export(
     format: PrintFormat = Format.table,
 ) -> None:
     """Pack plan and records into one archive with checksums; unpacked, it is a folder of records again."""
-    from ..study import Request, export_study
+    from .study import Request, export_study
 
     export_study(
         Request(study, results, (), data_root), out, with_scores=not without_scores, as_json=format is Format.json
@@ -199,7 +201,7 @@ def report(
     ] = None,
 ) -> None:
     """Tables, paired tests, ranks and figures of a study or of any folder of records. Trains nothing."""
-    from ..report.write import Asked, write_report
+    from pubench_cli.report.write import Asked, write_report
 
     write_report(
         Asked(
@@ -260,8 +262,8 @@ def compare(
 
     Only cells of the same protocol are compared; what is left out, and what is missing, is said. Trains nothing.
     """
-    from ..compare import Asked
-    from ..compare import compare as beside
+    from pubench_cli.compare import Asked
+    from pubench_cli.compare import compare as beside
 
     form = format.value if format is not None else None
     beside(Asked(tuple(sources or ()), results, other, study, criterion, measure, form, out))

@@ -12,17 +12,17 @@ from typing import Any
 
 import pytest
 import yaml
+from pubench_study.code_cache import InstalledCode, installed_code, write_code
+from pubench_study.files import StudyFolder, find_study, folder_of, protocols, read_study
+from pubench_study.plan import FrozenPlan, check_unchanged, read_plan, write_plan
+from pubench_study.planning import freeze
+from pubench_study.state import Digests, Expected, by_length, states_of
 
 from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import Hint, PluginError, RecordError, RequestError
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import Registry, registry
 from pubench_core.records.store import RecordStore
-from pubench_core.study.files import StudyFolder, find_study, folder_of, protocols, read_study
-from pubench_core.study.freeze import freeze
-from pubench_core.study.installed import InstalledCode, installed_code, write_code
-from pubench_core.study.plan import FrozenPlan, check_unchanged, read_plan, write_plan
-from pubench_core.study.state import Digests, Expected, by_length, states_of
 
 Freeze = Callable[..., FrozenPlan]
 SMALLEST: dict[str, Any] = {
@@ -294,7 +294,7 @@ def test_every_installed_estimator_is_meant_by_all(frozen: Freeze) -> None:
     [("quick", 2 * 2), ("conventional", 8 * 10), ("label-ratio", 8 * 14 * 10), ("selection-bias", 8 * 4 * 2 * 10)],
 )
 def test_a_shipped_protocol_has_the_published_number_of_runs(name: str, runs_per_method: int) -> None:
-    from pubench_core.study.grid import cells_of
+    from pubench_study.grid import cells_of
 
     cells = cells_of(find_study(name).spec, registry())
     assert len(cells) == runs_per_method * len(registry().infos(MethodInfo))
@@ -477,10 +477,10 @@ from pubench_core.data.roots import data_root
 from pubench_core.plugins.registry import registry
 from pubench_core.records.store import RecordStore
 from pubench_core.specs import ExecutionSpec
-from pubench_core.study.files import folder_of
-from pubench_core.study.installed import installed_code
-from pubench_core.study.plan import read_plan
-from pubench_core.study.state import Digests, states_of
+from pubench_study.files import folder_of
+from pubench_study.code_cache import installed_code
+from pubench_study.plan import read_plan
+from pubench_study.state import Digests, states_of
 folder = folder_of(Path({str(folder.results)!r}), "x")
 plan = read_plan(folder)
 code = installed_code(plan, folder, registry())

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import Any
 
-from ..errors import PubenchError, RecordError, RequestError, RunTaken, said_by, shortened
-from ..records.store import RecordStore
-from ..results import Environment, Failure
+from pubench_core.errors import PubenchError, RecordError, RequestError, RunTaken, said_by, shortened
+from pubench_core.records.store import RecordStore
+from pubench_core.results import Environment, Failure
+
 from .task import Ended, Orders, Progressed, Status, Task, ended_with, plan_of
 
 #: Seconds that an address has to answer.
@@ -22,9 +23,9 @@ def remotely(task: Task) -> Any:
     """What a task computed, or why it did not, as data: a Finished, a Failure, or the text of a refusal."""
     import torch
 
-    from ..data.roots import data_root
-    from ..execution.compute import Audience, captured, choose_device
-    from ..execution.run import Failed, attempt
+    from pubench_core.data.roots import data_root
+    from pubench_core.execution.compute import Audience, captured, choose_device
+    from pubench_core.execution.run import Failed, attempt
 
     if task.execution["threads"] is not None:
         torch.set_num_threads(task.execution["threads"])
@@ -63,13 +64,13 @@ class RayPool:
         Raises RequestError if Ray is not installed or the address does not answer.
         """
         if find_spec("ray") is None:
-            raise RequestError("Ray is not installed; the extra 'ray' of pubench-core has it (pubench-core[ray])")
+            raise RequestError("Ray is not installed: pip install 'pubench-study[ray]'")
         if address is not None:
             _refuse_silent(address)
         import ray
         import torch
 
-        from ..execution.environment import capture
+        from pubench_core.execution.environment import capture
 
         joined = ray.is_initialized()
         options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "include_dashboard": False}
@@ -97,8 +98,8 @@ class RayPool:
 
     def submit(self, task: Task) -> None:
         """Claims a run and sends it to the cluster, unless a record answers it by now."""
-        from ..data.roots import data_root
-        from ..execution.run import Outcome, covered
+        from pubench_core.data.roots import data_root
+        from pubench_core.execution.run import Outcome, covered
 
         device = "cuda" if self.gpus else "cpu"
         task = replace(task, execution=self.orders.execution(device))
@@ -134,7 +135,7 @@ class RayPool:
 
     def _stored(self, task: Task, reference: Any) -> Ended:
         """Stores what came back."""
-        from ..execution.publish import publish
+        from pubench_core.execution.publish import publish
 
         try:
             done = self.ray.get(reference)
