@@ -62,7 +62,7 @@ LONGEST = (
     "tests/test_reproducibility.py",
     "tests/test_study_faults.py",
     "tests/test_python_estimator.py",
-    "tests/test_study_report.py",
+    "plugins/tools/report/tests/test_study_report.py",
     "tests/test_verify_altered.py",
     "tests/test_examples.py",
 )

@@ -11,11 +11,11 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from pubench_report.site import write
 from pubench_study.files import StudyFolder, read_study
 from pubench_study.plan import write_plan
 from pubench_study.planning import freeze
 
-from pubench_cli.site import write
 from pubench_core.data.dataset import DataRoot
 from pubench_core.data.roots import data_root
 from pubench_core.execution.run import execute

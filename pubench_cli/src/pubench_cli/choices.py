@@ -42,32 +42,6 @@ class PredictFormat(StrEnum):
     json = "json"
 
 
-class ReportFormat(StrEnum):
-    """How a report is written."""
-
-    table = "table"
-    md = "md"
-    csv = "csv"
-    latex = "latex"
-    html = "html"
-
-
-class PairedTest(StrEnum):
-    """Tests of differences between methods over seeds."""
-
-    t = "t"
-    wilcoxon = "wilcoxon"
-
-
-class CompareFormat(StrEnum):
-    """How a comparison with others' figures is printed."""
-
-    table = "table"
-    md = "md"
-    csv = "csv"
-    json = "json"
-
-
 def keys(kind: str) -> Callable[[str], list[str]]:
     """Completion of a plugin's key."""
 
@@ -109,13 +83,6 @@ def runs(context: typer.Context, incomplete: str) -> list[str]:
     except OSError:
         return []
     return sorted(name for name in ids if name.startswith(incomplete))
-
-
-def published(incomplete: str) -> list[str]:
-    """Completion of a publication whose tables are here."""
-    from pubench.published import names
-
-    return sorted(name for name in names() if name.startswith(incomplete))
 
 
 def _usable(kind: str) -> list[str]:

@@ -28,6 +28,11 @@ PACKAGES: Mapping[str, str] = {
     "audit": "pubench-evaluate",
     "prior": "pubench-evaluate",
     "study": "pubench-study",
+    "compare-methods": "pubench-report",
+    "scores": "pubench-report",
+    "site": "pubench-report",
+    "study report": "pubench-report",
+    "study compare": "pubench-report",
 }
 HELP = {"help_option_names": ["-h", "--help"]}
 

@@ -21,15 +21,11 @@ _HOMES = {
     "PUKFold": "model_selection",
     "PUTable": "tables",
     "PubenchWarning": "words",
-    "Results": "results",
     "Reproduction": "reproducing",
     "RunResult": "running",
-    "SideBySide": "beside",
     "Trial": "tuning.result",
     "Tuned": "tuning.result",
     "Verification": "verifying",
-    "compare": "comparing",
-    "compare_with": "beside",
     "data": "tables",
     "list_backbones": "listing",
     "list_datasets": "listing",
@@ -37,13 +33,11 @@ _HOMES = {
     "list_methods": "listing",
     "list_metrics": "listing",
     "list_priors": "listing",
-    "load_results": "results",
     "pa_scorer": "model_selection",
     "pauc_scorer": "model_selection",
     "pulp_scorer": "model_selection",
     "recovered_auc_scorer": "model_selection",
     "run": "running",
-    "site": "publishing",
     "tune": "tuning.front",
     "verify": "verifying",
 }
@@ -52,15 +46,15 @@ if TYPE_CHECKING:
     from pubench_evaluate.audit import AuditResult, AuditSample, audit_answers, audit_sample
     from pubench_evaluate.evaluation import Evaluation, evaluate
     from pubench_evaluate.prior_estimates import PriorEstimates, estimate_prior
+    from pubench_report.comparing import compare
+    from pubench_report.comparison import SideBySide, compare_with
+    from pubench_report.publishing import site
+    from pubench_report.results import Results, load_results
 
-    from .beside import SideBySide, compare_with
-    from .comparing import compare
     from .estimator import PUClassifier
     from .listing import list_backbones, list_datasets, list_mechanisms, list_methods, list_metrics, list_priors
     from .model_selection import PUKFold, pa_scorer, pauc_scorer, pulp_scorer, recovered_auc_scorer
-    from .publishing import site
     from .reproducing import Reproduction
-    from .results import Results, load_results
     from .running import RunResult, run
     from .tables import PUTable, data
     from .tuning.front import tune

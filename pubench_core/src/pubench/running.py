@@ -16,6 +16,7 @@ from pubench_core.records.files import PREDICTIONS, SCORES, TRACE, read_scores
 from pubench_core.results import Result
 
 from .tables import PUTable
+from .tools import tool
 from .waiting import wait_briefly
 from .words import ARGUMENTS, PubenchWarning, in_words, said
 
@@ -104,10 +105,9 @@ class RunResult:
         Raises InvalidRequest for a criterion that was not tracked, a run that kept no scores, another kind of file, and
         one that cannot be written.
         """
-        from .commands import command_line
-
+        draw = tool("RunResult.draw_scores")
         with in_words():
-            drawn: Path = command_line("scores").draw_scores(self.folder, Path(path), criterion)
+            drawn: Path = draw(self.folder, Path(path), criterion)
         return drawn
 
     def reproduce(

@@ -20,6 +20,13 @@ PACKAGES: Mapping[str, str] = {
     "audit_sample": "pubench-evaluate",
     "estimate_prior": "pubench-evaluate",
     "evaluate": "pubench-evaluate",
+    "Results": "pubench-report",
+    "SideBySide": "pubench-report",
+    "compare": "pubench-report",
+    "compare_with": "pubench-report",
+    "load_results": "pubench-report",
+    "site": "pubench-report",
+    "RunResult.draw_scores": "pubench-report",
 }
 
 

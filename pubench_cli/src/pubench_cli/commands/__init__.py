@@ -33,22 +33,10 @@ COMMANDS = [
         example="pubench run --method nnpu --data digits --mech scar --c 0.1 --seed 2 --select pa",
     ),
     CommandInfo(
-        path="compare-methods",
-        load="pubench_cli.commands.runs:compare_methods",
-        help="Run several methods on several data sets and seeds, and say which differences are more than chance.",
-        example="pubench compare-methods my-method nnpu vpu --data digits,breast-cancer --seeds 3",
-    ),
-    CommandInfo(
         path="predict",
         load="pubench_cli.commands.runs:predict",
         help="Score new rows with the model that a run kept (--save-model): row and ids, score, rank, decision.",
         example="pubench predict 783e61fad537fd47 new.csv > predictions.csv",
-    ),
-    CommandInfo(
-        path="scores",
-        load="pubench_cli.commands.runs:scores",
-        help="Draw histograms of a record's scores: labeled positives, unlabeled positives, negatives, on every part.",
-        example="pubench scores 783e61fad537fd47 --out scores.png",
     ),
     CommandInfo(
         path="reproduce",
@@ -63,15 +51,8 @@ COMMANDS = [
         example="pubench tune nnpu --data digits --criterion pa --trials 50 --out best.yaml",
     ),
     CommandInfo(
-        path="site",
-        load="pubench_cli.commands.site:site",
-        help="Write a leaderboard that opens from disk: tables, a page per method and data set, the records behind "
-        "them.",
-        example="pubench site results --out site",
-    ),
-    CommandInfo(
         path="verify",
-        load="pubench_cli.commands.site:verify",
+        load="pubench_report.cli.commands:verify",
         help="Check records that others made: files, specs, code, measures from stored scores; run some of them again.",
         example="pubench verify results --rerun 2",
     ),
@@ -140,19 +121,6 @@ COMMANDS = [
         load="pubench_cli.commands.data:show",
         help="Write a PNG: who is labeled and who is hidden (images), or classes and propensities (text, tabular).",
         example="pubench data show mnist --mech s2 --c 0.1",
-    ),
-    CommandInfo(
-        path="study report",
-        load="pubench_study.cli.commands:report",
-        help="Tables, paired tests, ranks and figures of a study or of any folder of records. Trains nothing.",
-        example="pubench study report results --study quick --format html",
-    ),
-    CommandInfo(
-        path="study compare",
-        load="pubench_study.cli.commands:compare",
-        help="Set results beside published figures or other records: difference, whether within two standard "
-        "deviations, why.",
-        example="pubench study compare results --with pubench2026",
     ),
 ]
 

@@ -1,7 +1,4 @@
-"""The commands that carry runs out, and those that take one of them: ``predict``, ``scores`` and ``reproduce``.
-
-What they do is in the modules of their names. A search of hyper-parameters is in :mod:`.tuning`.
-"""
+"""The commands ``run``, ``predict`` and ``reproduce``. What they do is in the modules of their names."""
 
 from __future__ import annotations
 
@@ -11,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from ..choices import Format, PairedTest, PredictFormat, any_key, criteria
-from ..options import MACHINE, RUN, TABLE_FLAGS, Given, takes
+from ..choices import Format, PredictFormat
+from ..options import MACHINE, RUN, Given, takes
 from ..process import Over
 from .shared import PrintFormat, RecordedRun, Results
 
@@ -74,60 +71,6 @@ def run(
         run_once(given, sets=set_ or [], config=config, force=force, dry_run=dry_run, as_json=as_json, seeds=seeds)
 
 
-@takes(
-    *("--mech", "--c", "--scheme", "--positive-rate", "--total", *TABLE_FLAGS),
-    *("--prior", "--preset", "--select", "--device", "--threads", "--results"),
-    *("--data-root", "--offline", "--no-tracking"),
-)
-def compare_methods(
-    given: Given,
-    methods: Annotated[list[str], typer.Argument(help="Keys of two methods or more.", autocompletion=any_key)],
-    data: Annotated[
-        str,
-        typer.Option(
-            metavar="KEYS|FILES",
-            help="Data sets, or tables of your own (.csv, .tsv, .xlsx, .parquet, .npz), with commas between.",
-            autocompletion=any_key,
-        ),
-    ],
-    seeds: Annotated[str, typer.Option(metavar="NUMBER|LIST", help="How many seeds, or which: 3 or 2,25,42.")] = "3",
-    baseline: Annotated[
-        str | None,
-        typer.Option(help="Method that the others are tested against. (default: the first, oracles apart)"),
-    ] = None,
-    measure: Annotated[
-        str | None,
-        typer.Option(help="Measure. (default: accuracy on test rows; tables without true labels: pa and pauc)"),
-    ] = None,
-    paired_test: Annotated[PairedTest, typer.Option(help="Test of differences over seeds.")] = PairedTest.t,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="As for pubench run, for every method. Repeatable."),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Also write a report of these runs: .html, .md, .csv, .tex or .txt.", dir_okay=False),
-    ] = None,
-    figures: Annotated[
-        Path | None,
-        typer.Option(help="Folder that gets every figure of the report as PNG and SVG.", file_okay=False),
-    ] = None,
-    format: PrintFormat = Format.table,
-) -> None:
-    """Run several methods on several data sets and seeds, and say which differences are more than chance.
-
-    Stored runs are reused, and runs that were not asked for are left out.
-
-    Exit codes: 0 done, 1 a run failed, 2 a wrong request.
-    """
-    from ..compare_methods import Asked
-    from ..compare_methods import compare_methods as run_all
-
-    asked = Asked(tuple(methods), data, seeds, tuple(set_ or ()), baseline, measure, paired_test.value, out, figures)
-    if not run_all(asked, given, as_json=format is Format.json):
-        raise Over(1)
-
-
 def predict(
     run: RecordedRun,
     file: Annotated[Path, typer.Argument(help="Rows to score: .csv, .tsv, .xlsx, .parquet or .npz.")],
@@ -143,29 +86,6 @@ def predict(
     from ..predict import predict as score
 
     score(run, file, out, results, form=format.value if format is not None else None)
-
-
-def scores(
-    run: RecordedRun,
-    results: Results = Path("results"),
-    criterion: Annotated[
-        str | None,
-        typer.Option(
-            help="Criterion whose epoch is shown. (default: the one that names the result)", autocompletion=criteria
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="File that ends in .png or .svg. (default: RUN-scores.png)", dir_okay=False)
-    ] = None,
-    format: PrintFormat = Format.table,
-) -> None:
-    """Draw histograms of a record's scores: labeled positives, unlabeled positives, negatives, on every part.
-
-    Training scores are there where the run had --artifacts scores,trace,training-scores.
-    """
-    from ..scores import print_scores
-
-    print_scores(run, results, criterion, out, as_json=format is Format.json)
 
 
 def reproduce(

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pubench_report.comparing import SAME, sayer, seeds_of
+
 from pubench_core.data.held import held_at
 from pubench_core.errors import RequestError, shown
 
-from ..comparing import SAME, sayer, seeds_of
 from ..running import layer_of, of_config
 from ..tables import PUTable
 from ..waiting import wait_briefly

@@ -9,13 +9,13 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import yaml
+from pubench_report.text import aligned
 
 from pubench_core.errors import RecordError, RequestError
 from pubench_core.records.files import replace_text
 from pubench_core.records.store import RecordStore
 
 from ..running import RunResult, carry_out
-from ..text import aligned
 from ..words import in_words
 from .proposals import Kept, State
 

@@ -12,12 +12,13 @@ from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 
+from pubench_report.suspicion import Scored, too_good
+
 from pubench_core.data.roots import data_root as default_root
 from pubench_core.errors import RecordError
 from pubench_core.records.record import read_record
 from pubench_core.specs import ExecutionSpec
 
-from ..suspicion import Scored, too_good
 from ..words import InvalidRequest, said
 from .folder import compared_sums, records_in
 from .found import Again, Fresh, Problem, Verification

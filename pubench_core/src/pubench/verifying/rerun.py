@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator, Sequence
 from pathlib import Path
 
+from pubench_report.grouping import by_path
+
 from pubench_core.errors import PubenchError, RunFailed
 from pubench_core.records.record import Record
 from pubench_core.results import Result
 
-from ..grouping import by_path
 from ..reproducing import Reproduction, reproduce
 from .found import Again, Problem
 from .measures import alike

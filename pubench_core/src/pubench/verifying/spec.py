@@ -7,6 +7,7 @@ from os.path import isfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pubench_report.grouping import by_path
 from pydantic import ValidationError
 
 from pubench_core.errors import RequestError, counted, shortened
@@ -14,7 +15,6 @@ from pubench_core.records.files import MODEL, SPEC, read_small, yaml_text
 from pubench_core.results import Result
 from pubench_core.specs import RunSpec, is_one_sample, population_prior
 
-from ..grouping import by_path
 from .measures import close
 from .scores import STATE
 

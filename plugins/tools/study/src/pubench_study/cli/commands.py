@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from pubench_cli.choices import CompareFormat, Format, ReportFormat, criteria, published
-from pubench_cli.commands.shared import NamingCriterion, PrintFormat, Results, Root, TestMeasure
+from pubench_cli.choices import Format
+from pubench_cli.commands.shared import PrintFormat, Results, Root
 from pubench_cli.options import option
 from pubench_cli.process import Over
 
@@ -162,108 +162,3 @@ def export(
     export_study(
         Request(study, results, (), data_root), out, with_scores=not without_scores, as_json=format is Format.json
     )
-
-
-def report(
-    folder: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[DIR]",
-            help="Folder of records, or the name of a study in --results. (default: --results)",
-            autocompletion=studies,
-        ),
-    ] = None,
-    study: Annotated[
-        str | None, typer.Option(help="A study of the folder. (default: all its records)", autocompletion=studies)
-    ] = None,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUES",
-            help="Only runs with these values: data=digits,imdb, seed=2, config.epochs=40 (any hyper-parameter). "
-            "Repeatable.",
-        ),
-    ] = None,
-    results: Results = Path("results"),
-    measure: TestMeasure = "accuracy",
-    criterion: NamingCriterion = None,
-    baseline: Annotated[
-        str | None, typer.Option(help="Method that others are tested against. (default: nnpu, where it is there)")
-    ] = None,
-    format: Annotated[
-        ReportFormat | None, typer.Option("--format", help="How to write it. (default: table, or what --out ends in)")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="File to write. (default: stdout; for html NAME-report.html)", dir_okay=False)
-    ] = None,
-    figures: Annotated[
-        Path | None, typer.Option(help="Folder that gets every figure as PNG and SVG.", file_okay=False)
-    ] = None,
-) -> None:
-    """Tables, paired tests, ranks and figures of a study or of any folder of records. Trains nothing."""
-    from pubench_cli.report.write import Asked, write_report
-
-    write_report(
-        Asked(
-            given=folder,
-            results=results,
-            study=study,
-            form=format.value if format is not None else None,
-            out=out,
-            figures=figures,
-            baseline=baseline,
-            criterion=criterion,
-            measure=measure,
-            only=tuple(only or ()),
-        )
-    )
-
-
-def compare(
-    other: Annotated[
-        str,
-        typer.Option(
-            "--with",
-            metavar="NAME|DIR|FILE",
-            help="pubench2026, wang2026 (published tables), or other records.",
-            autocompletion=published,
-        ),
-    ],
-    sources: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[DIR|FILE]...",
-            help="Folders of records, studies in --results, or files of rows (benchmarks/results/study-*.csv). "
-            "(default: --results)",
-            autocompletion=studies,
-        ),
-    ] = None,
-    study: Annotated[
-        str | None, typer.Option(help="A study of the folder. (default: all its records)", autocompletion=studies)
-    ] = None,
-    results: Results = Path("results"),
-    criterion: Annotated[
-        str | None,
-        typer.Option(
-            help="Selection criterion. (default: that of the published table, else the one that names the results)",
-            autocompletion=criteria,
-        ),
-    ] = None,
-    measure: Annotated[
-        str | None, typer.Option(help="Measure on test rows. (default: that of the publication, else accuracy)")
-    ] = None,
-    format: Annotated[
-        CompareFormat | None,
-        typer.Option("--format", help="How to write it. (default: table, or what --out ends in)"),
-    ] = None,
-    out: Annotated[Path | None, typer.Option(help="File to write. (default: stdout)", dir_okay=False)] = None,
-) -> None:
-    """Set results beside published figures or other records: difference, whether within two standard deviations, why.
-
-    Only cells of the same protocol are compared; what is left out, and what is missing, is said. Trains nothing.
-    """
-    from pubench_cli.compare import Asked
-    from pubench_cli.compare import compare as beside
-
-    form = format.value if format is not None else None
-    beside(Asked(tuple(sources or ()), results, other, study, criterion, measure, form, out))
