@@ -63,7 +63,7 @@ LONGEST = (
     "tests/test_study_faults.py",
     "tests/test_python_estimator.py",
     "plugins/tools/report/tests/test_study_report.py",
-    "tests/test_verify_altered.py",
+    "plugins/tools/verify/tests/test_verify_altered.py",
     "tests/test_examples.py",
 )
 

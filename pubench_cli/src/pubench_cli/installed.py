@@ -33,6 +33,9 @@ PACKAGES: Mapping[str, str] = {
     "site": "pubench-report",
     "study report": "pubench-report",
     "study compare": "pubench-report",
+    "tune": "pubench-tune",
+    "verify": "pubench-verify",
+    "reproduce": "pubench-verify",
 }
 HELP = {"help_option_names": ["-h", "--help"]}
 

@@ -21,11 +21,7 @@ _HOMES = {
     "PUKFold": "model_selection",
     "PUTable": "tables",
     "PubenchWarning": "words",
-    "Reproduction": "reproducing",
     "RunResult": "running",
-    "Trial": "tuning.result",
-    "Tuned": "tuning.result",
-    "Verification": "verifying",
     "data": "tables",
     "list_backbones": "listing",
     "list_datasets": "listing",
@@ -38,8 +34,6 @@ _HOMES = {
     "pulp_scorer": "model_selection",
     "recovered_auc_scorer": "model_selection",
     "run": "running",
-    "tune": "tuning.front",
-    "verify": "verifying",
 }
 
 if TYPE_CHECKING:
@@ -50,16 +44,16 @@ if TYPE_CHECKING:
     from pubench_report.comparison import SideBySide, compare_with
     from pubench_report.publishing import site
     from pubench_report.results import Results, load_results
+    from pubench_tune.api import tune
+    from pubench_tune.result import Trial, Tuned
+    from pubench_verify.reproduction import Reproduction
+    from pubench_verify.verification import Verification, verify
 
     from .estimator import PUClassifier
     from .listing import list_backbones, list_datasets, list_mechanisms, list_methods, list_metrics, list_priors
     from .model_selection import PUKFold, pa_scorer, pauc_scorer, pulp_scorer, recovered_auc_scorer
-    from .reproducing import Reproduction
     from .running import RunResult, run
     from .tables import PUTable, data
-    from .tuning.front import tune
-    from .tuning.result import Trial, Tuned
-    from .verifying import Verification, verify
     from .words import InvalidRequest, PubenchWarning
 
 __all__ = [

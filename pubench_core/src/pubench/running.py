@@ -22,11 +22,10 @@ from .words import ARGUMENTS, PubenchWarning, in_words, said
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+    from pubench_verify.reproduction import Reproduction
 
     from pubench_core.records.decisions import Decisions
     from pubench_core.request import Layer, Plan
-
-    from .reproducing import Reproduction
 
 
 @dataclass(frozen=True)
@@ -135,10 +134,9 @@ class RunResult:
         >>> run.reproduce().identical
         True
         """
-        from .reproducing import reproduce
-
+        reproduce = tool("RunResult.reproduce")
         with in_words():
-            return reproduce(
+            found: Reproduction = reproduce(
                 self.folder,
                 table=_path(data.own["path"] if isinstance(data, PUTable) else data),
                 test=_path(data.own.get("test") if isinstance(data, PUTable) and test is None else test),
@@ -147,6 +145,7 @@ class RunResult:
                 threads=threads,
                 say=_saying(progress),
             )
+        return found
 
     def __repr__(self) -> str:
         spec, chosen = self.result.spec, self.result.chosen

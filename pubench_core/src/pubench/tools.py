@@ -27,6 +27,13 @@ PACKAGES: Mapping[str, str] = {
     "load_results": "pubench-report",
     "site": "pubench-report",
     "RunResult.draw_scores": "pubench-report",
+    "Trial": "pubench-tune",
+    "Tuned": "pubench-tune",
+    "tune": "pubench-tune",
+    "Reproduction": "pubench-verify",
+    "RunResult.reproduce": "pubench-verify",
+    "Verification": "pubench-verify",
+    "verify": "pubench-verify",
 }
 
 

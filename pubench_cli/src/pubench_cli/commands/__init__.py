@@ -39,24 +39,6 @@ COMMANDS = [
         example="pubench predict 783e61fad537fd47 new.csv > predictions.csv",
     ),
     CommandInfo(
-        path="reproduce",
-        load="pubench_cli.commands.runs:reproduce",
-        help="Run a record's spec again and say whether the scores are the same to the last bit; if not, what differs.",
-        example="pubench reproduce 783e61fad537fd47 --results results",
-    ),
-    CommandInfo(
-        path="tune",
-        load="pubench_cli.commands.tuning:tune",
-        help="Search hyper-parameters without negatives: by a criterion on validation rows, with Optuna.",
-        example="pubench tune nnpu --data digits --criterion pa --trials 50 --out best.yaml",
-    ),
-    CommandInfo(
-        path="verify",
-        load="pubench_report.cli.commands:verify",
-        help="Check records that others made: files, specs, code, measures from stored scores; run some of them again.",
-        example="pubench verify results --rerun 2",
-    ),
-    CommandInfo(
         path="track",
         load="pubench_cli.commands.tracking:track",
         help="Send to MLflow every record that it lacks, each exactly once.",

@@ -1,4 +1,4 @@
-"""The commands ``run``, ``predict`` and ``reproduce``. What they do is in the modules of their names."""
+"""The commands ``run`` and ``predict``. What they do is in the modules of their names."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import typer
 
 from ..choices import Format, PredictFormat
 from ..options import MACHINE, RUN, Given, takes
-from ..process import Over
-from .shared import PrintFormat, RecordedRun, Results
+from .shared import RecordedRun, Results
 
 
 @takes()
@@ -86,32 +85,3 @@ def predict(
     from ..predict import predict as score
 
     score(run, file, out, results, form=format.value if format is not None else None)
-
-
-def reproduce(
-    run: RecordedRun,
-    results: Results = Path("results"),
-    data: Annotated[
-        Path | None,
-        typer.Option(help="Where the table of a run on a table of your own is now. (default: the record's)"),
-    ] = None,
-    test: Annotated[Path | None, typer.Option(help="Where its test rows are now. (default: the record's)")] = None,
-    data_root: Annotated[
-        Path | None,
-        typer.Option("--data-root", help="Folder of data files. (default: the record's, where it is here)"),
-    ] = None,
-    device: Annotated[str | None, typer.Option(help="auto, cpu or cuda:0. (default: the record's)")] = None,
-    threads: Annotated[int | None, typer.Option(help="CPU threads. (default: the record's)", min=1, max=1024)] = None,
-    format: PrintFormat = Format.table,
-) -> None:
-    """Run a record's spec again and say whether the scores are the same to the last bit; if not, what differs.
-
-    The record stays as it is. Exit codes: 0 identical, measures included, 1 not, 2 a wrong request.
-    """
-    from ..reproduce import reproduce_run
-
-    as_json = format is Format.json
-    if not reproduce_run(
-        run, results, table=data, test=test, data_root=data_root, device=device, threads=threads, as_json=as_json
-    ):
-        raise Over(1)

@@ -10,7 +10,7 @@ import typer
 from pubench_study.cli.completion import studies
 
 from pubench_cli.choices import Format, any_key, criteria
-from pubench_cli.commands.shared import NamingCriterion, PrintFormat, RecordedRun, Results, Root, TestMeasure
+from pubench_cli.commands.shared import NamingCriterion, PrintFormat, RecordedRun, Results, TestMeasure
 from pubench_cli.options import TABLE_FLAGS, Given, takes
 from pubench_cli.process import Over
 
@@ -81,34 +81,6 @@ def site(
         sources or [Path("results")], out, study=study, by=by.value, measure=measure, criterion=criterion,
         baseline=baseline, with_scores=scores, figures=figures, title=title,
     )  # fmt: skip
-
-
-def verify(
-    folder: Annotated[Path, typer.Argument(help="Folder of records, or one record.")],
-    rerun: Annotated[int, typer.Option(help="How many runs to carry out again, chosen at random.", min=0)] = 1,
-    fresh: Annotated[
-        int,
-        typer.Option(help="How many methods to try on another split with other positive classes.", min=0),
-    ] = 0,
-    tolerance: Annotated[
-        float,
-        typer.Option(help="How much a test measure may differ on another machine.", min=0, max=1),
-    ] = 0.02,
-    seed: Annotated[int | None, typer.Option(help="Which runs to choose. (default: nobody can foresee it)")] = None,
-    data_root: Root = None,
-    format: PrintFormat = Format.table,
-) -> None:
-    """Check records that others made: files, specs, code, measures from stored scores; run some of them again.
-
-    One line per problem. Exit codes: 0 none, 1 some, 2 a wrong request.
-    """
-    from ..site.run import check
-
-    as_json = format is Format.json
-    if not check(
-        folder, rerun=rerun, fresh=fresh, tolerance=tolerance, seed=seed, data_root=data_root, as_json=as_json
-    ):
-        raise Over(1)
 
 
 @takes(

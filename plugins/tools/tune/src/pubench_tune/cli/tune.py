@@ -9,18 +9,18 @@ from typing import Any
 
 from pubench_study.cli.run import seconds_in
 
-from pubench.tuning.result import Trial, Tuned
-from pubench.tuning.searching import BEST, Asked, search
+from pubench_cli.console import err, out
+from pubench_cli.machine import print_json
+from pubench_cli.messages import said
+from pubench_cli.options import Given
+from pubench_cli.out_file import refuse_unwritable
+from pubench_cli.repeat import seeds_of
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, read_yaml
 
-from .console import err, out
-from .machine import print_json
-from .messages import said
-from .options import Given
-from .out_file import refuse_unwritable
-from .repeat import seeds_of
+from ..driver import BEST, Asked, search
+from ..result import Trial, Tuned
 
 _CRITERION = "selection.criterion"
 

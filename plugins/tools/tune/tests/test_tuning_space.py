@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 from pubench_study.task import Bar
+from pubench_tune.curves import STARTUP, bar_of, course_in
+from pubench_tune.result import Tuned
+from pubench_tune.sampler import JOURNAL, Kept, Proposals
+from pubench_tune.space import Dimension, Options, Range, Subject, _holding, default_space, space_of
+from pubench_tune.state import Search
 
-from pubench.tuning.courses import STARTUP, bar_of, course_in
-from pubench.tuning.proposals import JOURNAL, Kept, Proposals
-from pubench.tuning.result import Tuned
-from pubench.tuning.search import Search
-from pubench.tuning.space import Dimension, Options, Range, Subject, _holding, default_space, space_of
 from pubench_core.errors import RecordError, RequestError
 from pubench_core.specs.config import MethodConfig, TrainingConfig
 from pubench_core.specs.fields import Choice, Field, LogUniform, PowerOfTwo, Uniform
@@ -395,7 +395,7 @@ def test_a_full_disk_is_said_and_what_was_written_stays(tmp_path: Path, monkeypa
 def test_the_page_counts_searches_that_were_better_equal_and_worse() -> None:
     row = {"data": "digits", "method": "nnpu", "default_test_accuracy": "0.8"}
     rows = [{**row, "best_test_accuracy": accuracy} for accuracy in ("0.85", "0.8", "0.79", "0.82")]
-    docs = str(Path(__file__).parents[1] / "docs")
+    docs = str(Path(__file__).parents[4] / "docs")
     sys.path.insert(0, docs)
     try:
         spec = importlib.util.spec_from_file_location("evidence_tables", Path(docs, "evidence_tables.py"))

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 
-from pubench.reproducing import ABSENT, Changed, Reproduction, reproduce
+from pubench_cli.columns import Column, print_table
+from pubench_cli.console import err, out
+from pubench_cli.machine import print_json
+from pubench_cli.messages import said
+from pubench_cli.progress import data_progress, display
+from pubench_cli.results import headline
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.records.store import RecordStore
 
-from .columns import Column, print_table
-from .console import err, out
-from .machine import print_json
-from .messages import said
-from .progress import data_progress, display
-from .results import headline
+from ..reproduction import ABSENT, Changed, Reproduction, reproduce
 
 #: Versions that are there on one side only are named together from here on: a plugin installed since changes no run.
 _FEW = 3

@@ -29,10 +29,10 @@ from pubench_core.records.store import RecordStore
 from pubench_core.request import Layer, Plan, resolve
 from pubench_core.specs.canonical import short_hash
 
-from .proposals import Proposals, require_optuna
 from .result import Trial, Tuned
-from .search import Objective, Search
+from .sampler import Proposals
 from .space import Given, Subject, space_of
+from .state import Objective, Search
 
 #: Folder of searches in a folder of records, and the files of each.
 TUNING, REQUEST, BEST, LOGS, LOCK = "tuning", "tuning.json", "best.yaml", "logs", ".lock"
@@ -66,7 +66,6 @@ def search(layers: Sequence[Layer], asked: Asked, registry: Registry, say: Calla
 
     Raises RequestError for what cannot be met, RecordError where the search or a record cannot be stored.
     """
-    require_optuna()
     for name, given, least, most in (
         ("trials", asked.trials, 1, MOST_TRIALS),
         ("jobs", asked.jobs, 1, 1024),

@@ -18,7 +18,7 @@ from pubench_core.records.record import Record
 from pubench_core.results import Result
 from pubench_core.specs import RunSpec
 
-from .found import ORACLE, Fresh, Problem
+from .result import ORACLE, Fresh, Problem
 
 #: A method is suspected if it falls this much further below the oracle on a fresh problem. Honest nnPU on digits fell
 #: by .11 with one split; a method that carries the rows with their labels falls by .5.

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
-from pubench_core.errors import RecordError, RequestError, shortened
+from pubench_core.errors import RecordError, shortened
 from pubench_core.randomness import stream
 
 from .space import Dimension
@@ -26,12 +25,6 @@ _FACTS = "pubench"
 _FAILED = "failed"
 #: Of the one search that a journal holds.
 _NAME = "pubench"
-
-
-def require_optuna() -> None:
-    """RequestError where Optuna is not installed."""
-    if find_spec("optuna") is None:
-        raise RequestError("Optuna is not installed; the extra 'tune' of pubench-core has it (pubench-core[tune])")
 
 
 @dataclass(frozen=True)

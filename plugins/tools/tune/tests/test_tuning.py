@@ -17,17 +17,16 @@ import pytest
 import yaml
 from made_results import made_failure
 from pubench_study.task import Ended, Orders, Progressed, Task, carry_out
+from pubench_tune import curves, driver, sampler
+from pubench_tune.sampler import JOURNAL
 
 import pubench
-from pubench.tuning import courses, proposals, searching
-from pubench.tuning.proposals import JOURNAL
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import read_scores
 from pubench_core.records.store import RecordStore
 from pubench_core.results import Environment
 
-pytest.importorskip("optuna", reason="Optuna is not installed (the extra 'tune' of pubench-core)")
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -74,7 +73,7 @@ class Here:
 
 @pytest.fixture(autouse=True)
 def _here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(searching, "LocalPool", Here)
+    monkeypatch.setattr(driver, "LocalPool", Here)
     monkeypatch.chdir(tmp_path)
 
 
@@ -189,7 +188,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_next_call_does_the_rest(monkeypat
 
 
 def test_a_run_below_its_bar_is_pruned_and_leaves_no_record(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(courses, "STARTUP", 2)
+    monkeypatch.setattr(curves, "STARTUP", 2)
     short = {"config": {"epochs": 4}, "space": {"lr": [1e-2, 3e-3, 1e-7, 1e-8]}}
     found = tuned(10, **short)
     pruned = [trial for trial in found.trials if trial.state == "pruned"]
@@ -206,7 +205,7 @@ def test_a_run_below_its_bar_is_pruned_and_leaves_no_record(monkeypatch: pytest.
 
 def test_a_search_that_goes_on_gives_an_equal_trial_the_outcome_of_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that was pruned is not trained again against a later bar."""
-    monkeypatch.setattr(courses, "STARTUP", 2)
+    monkeypatch.setattr(curves, "STARTUP", 2)
     submitted: list[str] = []
 
     class Noting(Here):
@@ -216,13 +215,13 @@ def test_a_search_that_goes_on_gives_an_equal_trial_the_outcome_of_the_first(mon
 
     short = {"config": {"epochs": 4}, "space": {"lr": [1e-2, 1e-4, 1e-6]}}
     whole = tuned(12, results="whole", **short)
-    monkeypatch.setattr(searching, "LocalPool", Noting)
+    monkeypatch.setattr(driver, "LocalPool", Noting)
     parts = [tuned(trials, **short) for trials in (4, 6, 8, 10, 12)][-1]
     assert chosen(parts) == chosen(whole)
     assert [trial.reason for trial in parts.trials] == [trial.reason for trial in whole.trials]
     assert parts.count("pruned") > len({trial.runs for trial in parts.trials if trial.state == "pruned"})
     assert len(submitted) == len(set(submitted))
-    told = [proposals.Proposals(one.folder, {}, 0, higher_is_better=True)._study.trials for one in (parts, whole)]
+    told = [sampler.Proposals(one.folder, {}, 0, higher_is_better=True)._study.trials for one in (parts, whole)]
     ours, theirs = ([trial.intermediate_values for trial in trials] for trials in told)
     assert ours == theirs
 
@@ -255,7 +254,7 @@ def test_a_run_whose_worker_died_is_tried_once_more(monkeypatch: pytest.MonkeyPa
                 return [Ended(run_id, "died", "killed by signal 9", "worker-died")]
             return super().events(timeout)
 
-    monkeypatch.setattr(searching, "LocalPool", Dying)
+    monkeypatch.setattr(driver, "LocalPool", Dying)
     found = tuned(3)
     if deaths == 1:
         assert chosen(found) == expected
@@ -269,7 +268,7 @@ def test_another_criterion_code_or_other_data_are_another_search(monkeypatch: py
     first = tuned(1).folder
     monkeypatch.setattr("pubench_core.request.plan.Plan.criterion_code", lambda plan, name: "0" * 16)
     second = tuned(1).folder
-    monkeypatch.setattr(searching.Digests, "of", lambda digests, run, stored: "1" * 16)
+    monkeypatch.setattr(driver.Digests, "of", lambda digests, run, stored: "1" * 16)
     assert len({first, second, tuned(1).folder}) == 3
 
 
@@ -307,7 +306,7 @@ def test_a_criterion_of_which_less_is_better_is_made_small(monkeypatch: pytest.M
 
 def test_the_first_trial_tells_the_sampler_nothing_of_a_value_outside_the_space() -> None:
     found = tuned(1, space={"lr": [1e-5, 1e-6], "batch_size": [64, 256]})
-    journal = proposals.Proposals(found.folder, {}, 0, higher_is_better=True)
+    journal = sampler.Proposals(found.folder, {}, 0, higher_is_better=True)
     assert journal._study.trials[0].params == {"batch_size": found.default.config["batch_size"]}
 
 
@@ -363,15 +362,9 @@ def test_what_cannot_be_met_is_refused_before_anything_is_made(more: dict[str, A
     assert not Path("results").exists()
 
 
-def test_without_optuna_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(proposals, "find_spec", lambda name: None)
-    with pytest.raises(pubench.InvalidRequest, match=r"pubench-core\[tune\]"):
-        tuned()
-
-
 def test_a_search_that_another_process_carries_out_is_refused() -> None:
     found = tuned(1)
-    with searching._held(found.folder), pytest.raises(pubench.InvalidRequest, match="another process"):
+    with driver._held(found.folder), pytest.raises(pubench.InvalidRequest, match="another process"):
         tuned(2)
 
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from pubench_report.text import aligned
 
+from pubench.running import RunResult, carry_out
+from pubench.words import in_words
 from pubench_core.errors import RecordError, RequestError
 from pubench_core.records.files import replace_text
 from pubench_core.records.store import RecordStore
 
-from ..running import RunResult, carry_out
-from ..words import in_words
-from .proposals import Kept, State
+from .sampler import Kept, State
 
 if TYPE_CHECKING:
     from pandas import DataFrame

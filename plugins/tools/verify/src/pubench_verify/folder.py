@@ -12,12 +12,12 @@ from pathlib import Path, PurePosixPath
 from pubench_study.export import SUMS
 from pydantic import ValidationError
 
+from pubench.words import InvalidRequest
 from pubench_core.errors import shortened
 from pubench_core.records.files import ENVIRONMENT, MOST_BYTES, RESULT, SPEC, open_regular, read_small
 from pubench_core.results import Environment, Result
 
-from ..words import InvalidRequest
-from .found import Problem
+from .result import Problem
 
 _RUN_ID = re.compile(r"[0-9a-f]{16}")
 _SUM = re.compile(r"(?P<sum>[0-9a-f]{64})  (?P<path>[^\s\0][^\0]{0,4000})")

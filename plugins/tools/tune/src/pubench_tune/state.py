@@ -19,9 +19,9 @@ from pubench_core.plugins.registry import Registry
 from pubench_core.records.store import RecordStore
 from pubench_core.request import Layer, Plan, resolve
 
-from .courses import Course, bar_of, course_in
-from .proposals import Kept, Proposals
+from .curves import Course, bar_of, course_in
 from .result import shown
+from .sampler import Kept, Proposals
 from .space import Dimension
 
 

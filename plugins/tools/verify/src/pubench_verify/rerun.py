@@ -11,9 +11,9 @@ from pubench_core.errors import PubenchError, RunFailed
 from pubench_core.records.record import Record
 from pubench_core.results import Result
 
-from ..reproducing import Reproduction, reproduce
-from .found import Again, Problem
 from .measures import alike
+from .reproduction import Reproduction, reproduce
+from .result import Again, Problem
 
 #: Kinds of change that alone let the last digits of a run differ.
 _ROUNDING = frozenset({"versions", "system", "hardware", "threads"})

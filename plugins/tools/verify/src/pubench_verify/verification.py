@@ -1,9 +1,4 @@
-"""Records that others made, checked: whether each says what its files, its code and its scores say.
-
-``folder`` finds the records and compares their files with a list of checksums; ``record`` looks at one record after the
-other: at what it says of its run (``spec``), at its code and data (``code``), at the measures of its scores
-(``scores``), at the rows and labels that they are of (``rows``); ``rerun`` carries runs out again.
-"""
+"""``pubench.verify``: every record of a folder checked, some runs carried out again."""
 
 from __future__ import annotations
 
@@ -14,17 +9,17 @@ from pathlib import Path
 
 from pubench_report.suspicion import Scored, too_good
 
+from pubench.words import InvalidRequest, said
 from pubench_core.data.roots import data_root as default_root
 from pubench_core.errors import RecordError
 from pubench_core.records.record import read_record
 from pubench_core.specs import ExecutionSpec
 
-from ..words import InvalidRequest, said
 from .folder import compared_sums, records_in
-from .found import Again, Fresh, Problem, Verification
 from .fresh import fresh as on_fresh_problem
 from .record import Look
 from .rerun import SIGNIFICANT, carried_out_again, one_sided
+from .result import Again, Fresh, Problem, Verification
 
 #: Measures of a run carried out again may differ by this much on another machine or with other versions.
 TOLERANCE = 0.02

@@ -14,7 +14,7 @@ from pubench_core.records.record import Record
 
 from .code import Digests, other_code
 from .folder import wrong_files
-from .found import Problem
+from .result import Problem
 from .rows import Draws, other_rows
 from .scores import other_measures
 from .spec import believed, granted, impossible_epochs, other_model, other_spec, plan_here, told

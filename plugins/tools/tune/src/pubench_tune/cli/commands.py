@@ -1,4 +1,4 @@
-"""The command ``tune``. What it does is in :mod:`pubench_cli.tune`."""
+"""The command ``tune``. What it does is in :mod:`pubench_tune.cli.tune`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from ..choices import Format, any_key, criteria
-from ..options import MACHINE, OPTIONS, RUN, Given, takes
-from ..process import Over
+from pubench_cli.choices import Format, any_key, criteria
+from pubench_cli.options import MACHINE, OPTIONS, RUN, Given, takes
+from pubench_cli.process import Over
 
 #: Options of ``pubench run`` that a search has in other words, or not at all.
 _OTHERWISE = ("--method", "--select", "--seed", "--no-tracking", "--tracking-uri")
@@ -78,7 +78,7 @@ def tune(
     Every trial is an ordinary run with a record; the first is the configuration as it stands. The same command again
     goes on where it was. Exit codes: 0 done, 1 trials are left or none has a value, 2 a wrong request, 130 interrupted.
     """
-    from ..tune import How, tune_method
+    from .tune import How, tune_method
 
     how = How(
         method=method,

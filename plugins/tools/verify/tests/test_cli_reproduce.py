@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pubench_verify.reproduction import Changed, compared
 
 import pubench
-from pubench.reproducing import Changed, compared
 from pubench_core.records.files import read_scores
 from pubench_core.records.record import read_record
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from pubench_report.comparing import SAME, sayer, seeds_of
 
+from pubench.running import layer_of, of_config
+from pubench.tables import PUTable
+from pubench.waiting import wait_briefly
+from pubench.words import ARGUMENTS, PubenchWarning, in_words, said
 from pubench_core.data.held import held_at
 from pubench_core.errors import RequestError, shown
 
-from ..running import layer_of, of_config
-from ..tables import PUTable
-from ..waiting import wait_briefly
-from ..words import ARGUMENTS, PubenchWarning, in_words, said
 from .result import Tuned
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def tune(
     ``search_seed``: of the proposals; with one job, the same seed gives the same trials. ``max_seconds``: no run is
     started after them. ``config``: hyper-parameters that are set and not tuned.
 
-    A call that was interrupted and is made again goes on where it was. Needs Optuna (``pubench-core[tune]``).
+    A call that was interrupted and is made again goes on where it was.
 
     Raises InvalidRequest (a ValueError) if the request cannot be met, RecordError if the search cannot be stored.
 
@@ -93,7 +93,7 @@ def tune(
     wait_briefly()  # before torch is loaded, which the next line does
     from pubench_core.plugins.registry import registry
 
-    from .searching import TUNING, Asked, search
+    from .driver import TUNING, Asked, search
 
     say = sayer(progress)
 

@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pubench_verify.reproduction
 import pytest
 from pubench_study.export import SUMS
+from pubench_verify.measures import same
+from pubench_verify.rerun import SIGNIFICANT, one_sided
+from pubench_verify.result import Again
+from pubench_verify.spec import plan_here
 
 import pubench
-import pubench.reproducing
-from pubench.verifying.found import Again
-from pubench.verifying.measures import same
-from pubench.verifying.rerun import SIGNIFICANT, one_sided
-from pubench.verifying.spec import plan_here
 from pubench_core.execution.coverage import knowledge_in
 from pubench_core.metric import Measurer
 from pubench_core.records.files import read_scores
@@ -416,7 +416,7 @@ def test_other_test_labels_are_found_by_running_again_whatever_machine_is_named(
     folder = copied(UPU)
     edit_scores(folder, lambda a: a.update(test_labels=a["test_labels"][::-1]))
     _elsewhere(folder)
-    found = pubench.reproducing.reproduce(folder)
+    found = pubench_verify.reproduction.reproduce(folder)
     assert found.other_rows == ("test_labels",)
     assert found.verdict.endswith("differ, test_labels among them")
 
