@@ -955,7 +955,7 @@ def test_what_is_no_folder_of_records_is_refused(tmp_path: Path) -> None:
         load_results(tmp_path / "nowhere")
     with pytest.raises(InvalidRequest, match=r"result.json is a file; expected the folder of records"):
         load_results(tmp_path / one.run_id / "result.json")
-    with pytest.raises(InvalidRequest, match="is one record; the folder that holds it is right"):
+    with pytest.raises(InvalidRequest, match="is one record; expected the folder that holds it"):
         load_results(tmp_path / one.run_id)
 
 

@@ -281,7 +281,7 @@ def test_the_example_of_the_help_works(pubench: Run, tmp_path: Path, kind: str) 
         ("dataset", "digits", "'digits' is taken by the dataset 'digits'"),
         ("mechanism", "s1", "'s1' is taken by the mechanism 'scar'"),
         ("metric", "f1", "'f1' is taken by the metric 'f1'"),
-        ("method", "My_Method", "'My_Method' is not a valid key; lower-case letters and digits"),
+        ("method", "My_Method", "'My_Method' is not a valid key; expected lower-case letters and digits"),
         ("method", "a--b", "'a--b' is not a valid key"),
         ("method", "ünder", "'ünder' is not a valid key"),
         ("method", "../up", "'../up' is not a valid key"),

@@ -117,7 +117,7 @@ def test_the_default_space_can_be_extended() -> None:
         ("lr=0.1,0.1", "two different values"),
         ("lr=nan..1", "finite"),
         ("lr", "expected name=low..high"),
-        ("optimizer=1..2", "one of adam, adamw, sgd; a list"),
+        ("optimizer=1..2", "one of adam, adamw, sgd; expected a list"),
         ("optimizer=adam,adagrad", "one of adam, adamw, sgd"),
         ("lr=[1,2],3", "cannot be listed"),
         ("lr=}", "not valid YAML"),

@@ -46,7 +46,7 @@ _FLAGS = {
     "seed": "--seed",
 }
 _GIVEN = re.compile(rf"(?<![\w.-])(?P<argument>{'|'.join(_FLAGS)})=")
-_NAMED = re.compile(rf"(?P<argument>{'|'.join(_FLAGS)})(?=:)")
+_NAMED = re.compile(rf"(?P<argument>{'|'.join(_FLAGS)})(?=:| must be )")
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 
 from pubench_core.errors import RequestError
+from pubench_core.plugins.info import ApiInfo, CommandInfo
 from pubench_core.plugins.registry import registry
 
 _KEY = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -57,6 +58,8 @@ def refuse_unusable(key: str) -> None:
     if keyword.iskeyword(key) or keyword.iskeyword(key.capitalize()):
         raise RequestError(f"'{key}' is a keyword of Python; choose another key, such as 'my-{key}'")
     for entry in registry().named(key):
+        if entry.kind in (CommandInfo.kind, ApiInfo.kind):
+            continue  # a method may be called like a command
         what = f"{entry.kind} '{entry.key}'" if entry.kind else f"plugin '{entry.key}'"
         raise RequestError(
             f"'{key}' is taken by the {what} of {entry.distribution} {entry.version}; choose another key, such as "
