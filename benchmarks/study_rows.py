@@ -24,6 +24,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from pubench_study.files import folder_of
+from pubench_study.plan import read_plan
+
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import ENVIRONMENT
 from pubench_core.records.record import Record
@@ -31,8 +34,6 @@ from pubench_core.records.store import RecordStore
 from pubench_core.request import Layer, resolve
 from pubench_core.results import CriterionResult, Environment, Result
 from pubench_core.specs import RunSpec
-from pubench_core.study.files import folder_of
-from pubench_core.study.plan import read_plan
 
 MEASURES = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc", "average-precision")
 COLUMNS = (

@@ -16,16 +16,16 @@ from pubench_core.records.files import PREDICTIONS, SCORES, TRACE, read_scores
 from pubench_core.results import Result
 
 from .tables import PUTable
+from .tools import tool
 from .waiting import wait_briefly
 from .words import ARGUMENTS, PubenchWarning, in_words, said
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+    from pubench_verify.reproduction import Reproduction
 
     from pubench_core.records.decisions import Decisions
     from pubench_core.request import Layer, Plan
-
-    from .reproducing import Reproduction
 
 
 @dataclass(frozen=True)
@@ -104,10 +104,9 @@ class RunResult:
         Raises InvalidRequest for a criterion that was not tracked, a run that kept no scores, another kind of file, and
         one that cannot be written.
         """
-        from .commands import command_line
-
+        draw = tool("RunResult.draw_scores")
         with in_words():
-            drawn: Path = command_line("scores").draw_scores(self.folder, Path(path), criterion)
+            drawn: Path = draw(self.folder, Path(path), criterion)
         return drawn
 
     def reproduce(
@@ -135,10 +134,9 @@ class RunResult:
         >>> run.reproduce().identical
         True
         """
-        from .reproducing import reproduce
-
+        reproduce = tool("RunResult.reproduce")
         with in_words():
-            return reproduce(
+            found: Reproduction = reproduce(
                 self.folder,
                 table=_path(data.own["path"] if isinstance(data, PUTable) else data),
                 test=_path(data.own.get("test") if isinstance(data, PUTable) and test is None else test),
@@ -147,6 +145,7 @@ class RunResult:
                 threads=threads,
                 say=_saying(progress),
             )
+        return found
 
     def __repr__(self) -> str:
         spec, chosen = self.result.spec, self.result.chosen

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import torch
 from pubench_count_loss.method import binomial, distribution_loss, exact_count_loss
+from pubench_testkit.testing import reference_arrays
 from torch import Tensor
 
 from pubench.method import count_log_probabilities, expected_count, logistic_loss
-from pubench_core.testing import reference_arrays
 
 pytestmark = pytest.mark.reference
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from pubench_testkit.testing import reference_cases
 from torch import Tensor
 
 from pubench_core.formulas.risks import SURROGATES, Correction, PURisk, Surrogate, pu_risk
-from pubench_core.testing import reference_cases
 
 pytestmark = pytest.mark.reference
 

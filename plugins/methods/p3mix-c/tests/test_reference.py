@@ -14,10 +14,10 @@ from pubench_p3mix_c.method import (
     mixup_losses,
     most_uncertain,
 )
+from pubench_testkit.testing import reference_arrays
 from torch import Tensor, nn
 
 from pubench.method import Backbone, binary_entropy, forward_mixed, mix
-from pubench_core.testing import reference_arrays
 
 pytestmark = pytest.mark.reference
 TOLERANCE = 1e-10

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 from pubench_pubn.method import SINGLE_STAGE_RHO, SMALLEST_POSTERIOR, single_stage_risk, threshold, weighted_risk
+from pubench_testkit.testing import reference_arrays
 from torch import Tensor
 
 from pubench_core.formulas.risks import SURROGATES, Surrogate, pu_risk
-from pubench_core.testing import reference_arrays
 
 pytestmark = pytest.mark.reference
 

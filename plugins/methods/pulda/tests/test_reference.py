@@ -20,12 +20,12 @@ from pubench_pulda.method import (
     two_way_loss,
     two_way_sigmoid,
 )
+from pubench_testkit.testing import reference_arrays, reference_cases
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from pubench.method import masked_mean, mix
 from pubench_core.backbones.networks import mlp_wang
-from pubench_core.testing import reference_arrays, reference_cases
 from pubench_core.training.run import Run
 from pubench_core.training.views import Features, PUData, PUPart
 

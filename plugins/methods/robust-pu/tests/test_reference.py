@@ -18,11 +18,11 @@ from pubench_robust_pu.method import (
     threshold_after,
     weighted_cross_entropy,
 )
+from pubench_testkit.testing import reference_arrays
 from torch import Tensor
 from torch.nn import functional as F
 
 from pubench.method import SURROGATES, masked_mean, pu_risk
-from pubench_core.testing import reference_arrays
 
 pytestmark = pytest.mark.reference
 

@@ -20,10 +20,10 @@ from pubench_self_pu.method import (
     squared_distance,
     weighted_nnpu,
 )
+from pubench_testkit.testing import reference_arrays
 from torch import Tensor, nn
 
 from pubench.method import binary_entropy, pu_risk
-from pubench_core.testing import reference_arrays
 
 pytestmark = pytest.mark.reference
 
