@@ -11,8 +11,8 @@ import torch
 from pubench_glws.method import Posterior, glws_loss, posteriors
 from torch import Tensor
 
-from pubench.method import count_log_probabilities
 from pubench_core.testing import reference_arrays
+from pubench_formulas.counts import count_log_probabilities
 
 pytestmark = pytest.mark.reference
 

@@ -9,8 +9,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from pubench_core.formulas.risks import SURROGATES, Correction, PURisk, Surrogate, pu_risk
 from pubench_core.testing import reference_cases
+from pubench_formulas.losses import SURROGATES, Surrogate
+from pubench_formulas.risks import Correction, PURisk, pu_risk
 
 pytestmark = pytest.mark.reference
 

@@ -11,8 +11,9 @@ from pubench_pusb.method import PUSB, pusb_risk, quantile_rank, quantile_thresho
 from sklearn.metrics import accuracy_score, precision_score, recall_score
 from torch import Tensor
 
-from pubench_core.formulas.risks import masked_mean, pu_risk
 from pubench_core.testing import reference_cases
+from pubench_formulas.losses import masked_mean
+from pubench_formulas.risks import pu_risk
 
 pytestmark = pytest.mark.reference
 

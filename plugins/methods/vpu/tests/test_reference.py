@@ -12,8 +12,8 @@ from sklearn.metrics import roc_auc_score
 from torch import Tensor
 from torch.nn import functional as F
 
-from pubench.method import mix
 from pubench_core.testing import reference_cases
+from pubench_formulas.mixing import mix
 
 pytestmark = pytest.mark.reference
 

@@ -70,8 +70,10 @@ def _values(names: Names, chosen: templates.Template, checkout: Checkout | None)
     """What stands for each name in a template."""
     major, minor = version("pubench-core").split(".")[:2]
     of_core = {re.split(r"[^\w-]", each)[0]: each for each in requires("pubench-core") or ()}
-    others = (of_core.get(name, name) for name in chosen.dependencies)  # with core's bounds
-    dependencies = (f"pubench-core>={major}.{minor},<{int(major) + 1}", *others)
+    bound = f">={major}.{minor},<{int(major) + 1}"
+    ours = {name: name + bound for name in chosen.dependencies if name.startswith("pubench-")}
+    others = ((of_core | ours).get(name, name) for name in chosen.dependencies)  # with core's bounds
+    dependencies = ("pubench-core" + bound, *others)
     alone = templates.filled(templates.folder() / templates.ALONE, vars(names))
     folder = f"plugins/{chosen.kind}s/{names.key}"
     return {
