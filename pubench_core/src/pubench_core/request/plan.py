@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from ..backbones.base import Backbone
+from ..backbone import Backbone
 from ..data.dataset import PNDataset
 from ..data.source import DataSource
 from ..data.user_table import UserTable
