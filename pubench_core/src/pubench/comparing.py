@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pubench_core.data.roots import data_root
 from pubench_core.errors import PubenchError, RecordError, RequestError, unknown
 from pubench_core.records.store import RecordStore
+from pubench_core.results import shown_first
 from pubench_core.study.spec import SEEDS
 
 from .grouping import FailedRun
@@ -63,6 +64,7 @@ def compare(
     validation: float | None = None,
     criterion: str | None = None,
     select: str | None = None,
+    decision: str | None = None,
     device: str | None = None,
     threads: int | None = None,
     results: str | Path | None = None,
@@ -130,8 +132,8 @@ def compare(
 SAME = (
     "mechanism", "c", "scheme", "positive_rate", "total",
     "positive", "negative", "binarization", "prior", "preset", "calibrate", "backbone",
-    "validation", "criterion", "select", "device", "threads", "results", "data_root", "offline", "save_model",
-    "artifacts", "tracking",
+    "validation", "criterion", "select", "decision", "device", "threads", "results", "data_root", "offline",
+    "save_model", "artifacts", "tracking",
 )  # fmt: skip
 
 
@@ -281,7 +283,8 @@ def _carried_out(run: _Planned, force: bool, said_before: set[str]) -> tuple[Run
 def _headline(done: RunResult) -> list[tuple[str, float | None]]:
     """The accuracy, or PA where there are no true labels."""
     if "accuracy" in done.test:
-        return [("accuracy", done.test["accuracy"])]
+        shown = shown_first("accuracy", done.test, done.result.decision)
+        return [(shown, done.test[shown])]
     return [("pa", done.validation.get("pa"))]
 
 

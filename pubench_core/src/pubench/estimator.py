@@ -21,7 +21,7 @@ from pubench_core.results import Result
 
 from .labels import positive_label, refuse_other_rows
 from .tables import PUTable, data, frame_of
-from .words import PubenchWarning, in_arguments, in_words, said
+from .words import InvalidRequest, PubenchWarning, in_arguments, in_words, said
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -40,6 +40,7 @@ _PARAMETERS: Mapping[str, str] = {
     "validation.fraction": "validation",
     "backbone.key": "backbone",
     "selection.criterion": "criterion",
+    "decision.rule": "decision",
     "seed": "random_state",
     "execution.device": "device",
     "execution.threads": "threads",
@@ -71,16 +72,18 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
     ``method``: key of an installed method. ``prior``: class prior π of the population, for methods that need it.
     ``scheme``: ``one-sample`` (all rows are one draw from the population, some of its positives are labeled) or
     ``two-sample`` (the unlabeled rows alone are a draw). ``criterion``: chooses the epoch, on the ``validation`` share
-    of the rows; None means ``pa``, or ``pauc`` where no prior is known. ``pos_label``: the value of ``y`` that means
-    labeled positive, where values are not 1/0, 1/-1 or True/False. ``features``: columns to use, as shell patterns; by
-    default all but constant ones, dates and ids. ``random_state``: None means 2, the seed of a run that names none:
-    fitting twice gives the same model.
+    of the rows; None means ``pa``, or ``pauc`` where no prior is known. ``decision``: ``zero`` calls
+    rows positive whose score is above 0, ``prior`` as many as the prior says. ``pos_label``: the value of ``y`` that
+    means labeled positive, where values are not 1/0, 1/-1 or True/False. ``features``: columns to use, as shell
+    patterns; by default all but constant ones, dates and ids. ``random_state``: None means 2, the seed of a run that
+    names none: fitting twice gives the same model.
 
     ``X`` is an array of shape (n, d) or a frame (pandas, polars); texts become one feature per value, missing values
     are filled, numbers are standardized, all fitted on the training part alone.
 
     After ``fit``: ``classes_`` (unlabeled or negative, positive), ``n_features_in_``, ``feature_names_in_`` (frames),
-    ``result_`` (what a record of the run would hold), ``notes_`` (how the columns were read), ``n_iter_`` (epochs).
+    ``threshold_`` (scores above it are positive), ``result_`` (what a record of the run would hold), ``notes_`` (how
+    the columns were read), ``n_iter_`` (epochs).
 
     >>> from sklearn.datasets import load_breast_cancer
     >>> x, y = load_breast_cancer(return_X_y=True, as_frame=True)
@@ -99,6 +102,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         preset: str | None = None,
         backbone: str | None = None,
         criterion: str | None = None,
+        decision: str = "zero",
         validation: float = 0.2,
         pos_label: Any = None,
         features: Any = None,
@@ -113,6 +117,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         self.preset = preset
         self.backbone = backbone
         self.criterion = criterion
+        self.decision = decision
         self.validation = validation
         self.pos_label = pos_label
         self.features = features
@@ -172,6 +177,10 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
             )
             self.result_, self.notes_, self._model_bytes = self._trained(table)
         self.n_iter_ = self.result_.chosen.epoch
+        at_prior = self.result_.chosen.threshold
+        if self.decision == "prior" and at_prior is None:
+            raise InvalidRequest("decision='prior' needs the class prior; prior=0.3 gives one", field="prior")
+        self.threshold_ = at_prior if self.decision == "prior" else 0.0
         self._model = self._loaded()
         for text in (*self.result_.warnings, *self.result_.chosen.warnings):
             warnings.warn(text, PubenchWarning, stacklevel=2)
@@ -197,6 +206,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
             "preset": self.preset,
             "backbone": self.backbone,
             "criterion": self.criterion,
+            "decision": self.decision,
             "validation": self.validation,
             "device": self.device,
             "threads": self.threads,
@@ -224,7 +234,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
     # ---------------------------------------------------------------- scores
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
-        """(n,) scores of (n, d) rows; positive iff above 0. A score is no probability."""
+        """(n,) scores of (n, d) rows; positive iff above ``threshold_``. A score is no probability."""
         check_is_fitted(self)
         model, frame = self._saved(), self._frame(X, reset=False)
         assert model.columns is not None
@@ -233,9 +243,9 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
             return model.scores(encode(read_table(held.path), model.columns, "X", _warn))
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """(n,) values of ``classes_``: the second where the score is above 0."""
+        """(n,) values of ``classes_``: the second if the score is above ``threshold_``."""
         scores = self.decision_function(X)
-        return np.asarray(self.classes_[(scores > 0).astype(int)])
+        return np.asarray(self.classes_[(scores > self.threshold_).astype(int)])
 
     def score(self, X: Any, y: Any, sample_weight: None = None) -> float:
         """AUC of the rows that ``y`` says are positive against the others: with PU labels the proxy AUC (PAUC), with

@@ -13,6 +13,7 @@ from pubench_core.metric import Knowledge, Measurer, Scored
 from pubench_core.records.files import SCORES, Arrays
 from pubench_core.records.measures import Measures, measures_of
 from pubench_core.records.scores import MEASURED, scores_name, scores_of
+from pubench_core.records.thresholds import measures_at, threshold_in
 from pubench_core.results import NEVER, CriterionResult, Measure, Result, said_alike
 
 from .measures import close, same
@@ -33,13 +34,16 @@ _KINDS = {
 }
 
 
-def other_measures(plan: Plan, result: Result, arrays: Arrays) -> Iterator[str]:
-    """Where arrays do not fit, or give other measures, values of criteria or warnings than the record has."""
+def other_measures(plan: Plan, result: Result, arrays: Arrays, training: Arrays) -> Iterator[str]:
+    """Where arrays do not fit, or give other measures, values of criteria or warnings than the record has.
+
+    ``training``: scores of the training part, empty if the record has none.
+    """
     shapes = list(_shapes(result, arrays))
     yield from shapes
     if shapes:
         return
-    derived = _Derived.of(plan, result, arrays)
+    derived = _Derived.of(plan, result, arrays, training)
     yield from _other_metrics(plan, result)
     yield from derived.other_definitions()
     for name, criterion in result.criteria.items():
@@ -67,7 +71,10 @@ def _other_metrics(plan: Plan, result: Result) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class _Derived:
-    """What the stored scores give. ``names``: of the metrics that are installed; ``states``: state -> its measures."""
+    """What the stored scores give. ``names``: of the metrics that are installed; ``states``: state -> its measures.
+
+    ``thresholds``: state -> threshold at the prior; None if the scores of U are not stored.
+    """
 
     plan: Plan
     result: Result
@@ -76,9 +83,10 @@ class _Derived:
     measurer: Measurer
     names: tuple[str, ...]
     states: Mapping[str, Measures]
+    thresholds: Mapping[str, float | None]
 
     @classmethod
-    def of(cls, plan: Plan, result: Result, arrays: Arrays) -> _Derived:
+    def of(cls, plan: Plan, result: Result, arrays: Arrays, training: Arrays) -> _Derived:
         """Measures every state that a criterion names."""
         from pubench_core.execution.coverage import knowledge_in
 
@@ -86,7 +94,8 @@ class _Derived:
         names = tuple(name for name in result.metrics if name in plan.metrics)
         chosen = dict.fromkeys(one.snapshot for one in result.criteria.values() if one.snapshot)
         states = {state: measures_of(scores_of(arrays, state), knowledge, names, measurer) for state in chosen}
-        return cls(plan, result, arrays, knowledge, measurer, names, states)
+        of_u = {state: threshold_in(arrays | training, state, result.data, result.spec) for state in chosen}
+        return cls(plan, result, arrays, knowledge, measurer, names, states, of_u)
 
     def other_definitions(self) -> Iterator[str]:
         """Criteria that say that they have no value and have one, or for another reason, and the reverse."""
@@ -129,6 +138,14 @@ class _Derived:
         scores, derived = scores_of(self.arrays, criterion.snapshot), self.states[criterion.snapshot]
         unknown = set(self.result.metrics) - set(self.names)
         yield from _apart(name, criterion.measures, derived, unknown)
+        threshold = self.thresholds[criterion.snapshot]
+        if criterion.threshold is not None and threshold is not None and not close(criterion.threshold, threshold):
+            yield (
+                f"the threshold at the prior, selected by {name}, is {_said(criterion.threshold)}; its scores give "
+                f"{_said(threshold)}"
+            )
+        at = measures_at(criterion.threshold, scores, self.knowledge, self.names, self.measurer)
+        yield from _apart(f"{name} and decided at the prior", criterion.at_prior, at, unknown)
         yield from self._other_warnings(name, scores, criterion.warnings)
         plugin = self.plan.metrics.get(name)
         if plugin is None:

@@ -56,8 +56,8 @@ class Trained:
     """What training left behind: the method in its chosen state, per criterion its epoch and state, the costs.
 
     ``samples``: rows that a generative method drew, (n, *shape) by name; empty where none are kept.
-    ``training``: state -> scores of the training part; empty where they are not kept. ``warnings``: what the method
-    said of its training.
+    ``training``: state -> scores of the training part; empty where neither a file nor a threshold needs them.
+    ``warnings``: what the method said of its training.
     """
 
     method: AnyMethod
@@ -112,7 +112,8 @@ def train(
     drawn = "samples" in spec.execution.artifacts and not selection.ended
     samples = _samples(method, run, spec.seed) if drawn else {}
     trained_at = time.perf_counter()
-    kept = "training-scores" in spec.execution.artifacts
+    decides = problem.prior is not None and problem.unlabeled_rows is None  # a user's rows of U are scored anyway
+    kept = decides or "training-scores" in spec.execution.artifacts
     states, state_of, training = _scored_states(selection, evaluator, spec.selection.criterion, training=kept)
     ended_at = time.perf_counter()
     return Trained(

@@ -31,6 +31,7 @@ from ..plugins.listeners import Listeners
 from ..records.files import Arrays
 from ..records.measures import Measures, measures_of
 from ..records.scores import MEASURED, rows_and_labels, scores_name
+from ..records.thresholds import measures_at, threshold_in
 from ..request.plan import Plan
 from ..results import NEVER, RECORD_VERSION, Code, CriterionResult, Environment, Result, SavedModelFacts
 from .environment import capture
@@ -125,7 +126,7 @@ def finished(plan: Plan, problem: Problem, trained: Trained, code: Code, environ
         trace=[_trace_row(event) for event in trained.epochs] if "trace" in spec.execution.artifacts else None,
         arrays=_arrays(problem, trained) if "scores" in spec.execution.artifacts else None,
         samples=dict(trained.samples) if "samples" in spec.execution.artifacts else None,
-        training=_training(problem, trained) if trained.training else None,
+        training=_training(problem, trained) if "training-scores" in spec.execution.artifacts else None,
         predictions=predictions,
         ids=ids,
         model=model,
@@ -152,6 +153,10 @@ def model_warning(reason: str) -> str:
 # -------------------------------------------------------------------- the result
 
 
+#: Measures by the decision at 0; the threshold at the prior, and the measures by it.
+_Decided = tuple[Measures, float | None, Measures]
+
+
 def _result(
     plan: Plan,
     problem: Problem,
@@ -164,10 +169,17 @@ def _result(
 ) -> Result:
     spec, names = plan.spec, plan.spec.evaluation.metrics
     measurer = Measurer(plan.metrics, failed=trained.evaluator.measurer.failed)  # a finished run fails no more
-    knowledge = {part: problem.knowledge(part) for part in MEASURED}
+    knowledge, facts = {part: problem.knowledge(part) for part in MEASURED}, problem.facts()
     measures = {name: measures_of(state.scores, knowledge, names, measurer) for name, state in trained.states.items()}
+    arrays = _arrays(problem, trained) | _training(problem, trained)
+    thresholds = {name: threshold_in(arrays, name, facts, spec) for name in trained.states}
+    at_prior = {
+        name: measures_at(thresholds[name], state.scores, knowledge, names, measurer)
+        for name, state in trained.states.items()
+    }
+    decided = {name: (measures[name], thresholds[name], at_prior[name]) for name in trained.states}
     criteria = {
-        name: _criterion(plan, problem, trained, track, measures) for name, track in trained.selection.tracks.items()
+        name: _criterion(plan, problem, trained, track, decided) for name, track in trained.selection.tracks.items()
     }
     chosen = trained.state_of[spec.selection.criterion]
     return Result(
@@ -177,9 +189,10 @@ def _result(
         spec=spec,
         oracle="truth" in plan.method.requires,
         selected=spec.selection.criterion,
+        decision=spec.decision.rule,
         criteria=criteria,
         metrics={name: plan.metrics[name].code for name in names},
-        data=problem.facts(),
+        data=facts,
         epochs=len(trained.epochs),
         seconds=trained.seconds,
         peak_memory=trained.memory,
@@ -196,15 +209,16 @@ def _result(
 
 
 def _criterion(
-    plan: Plan, problem: Problem, trained: Trained, track: Track, measures: dict[str, Measures]
+    plan: Plan, problem: Problem, trained: Trained, track: Track, decided: dict[str, _Decided]
 ) -> CriterionResult:
-    """``measures``: of every state, by name."""
+    """``decided``: of every state, by name."""
     plugin = plan.metrics.get(track.name)
     oracle, code = plugin is not None and plugin.info.oracle, plan.criterion_code(track.name)
     if track.snapshot is None:
         reason = track.undefined or NEVER
         return CriterionResult(oracle=oracle, undefined=reason, code=code)
     state = trained.states[trained.state_of[track.name]]
+    measures, threshold, at_prior = decided[state.name]
     return CriterionResult(
         oracle=oracle,
         epoch=track.epoch,
@@ -214,7 +228,9 @@ def _criterion(
         snapshot=state.name,
         code=code,
         warnings=warnings_of(plan, state, prior=problem.prior, labeled=problem.data.labeled),
-        measures=measures[state.name],
+        measures=measures,
+        threshold=threshold,
+        at_prior=at_prior,
     )
 
 

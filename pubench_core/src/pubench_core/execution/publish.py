@@ -68,7 +68,7 @@ def _fill(folder: Path, done: Finished) -> Result:
     if done.training is not None:
         np.savez_compressed(folder / TRAINING_SCORES, allow_pickle=False, **done.training)
     if done.predictions is not None:
-        write_predictions(folder / PREDICTIONS, *done.predictions, done.ids)
+        write_predictions(folder / PREDICTIONS, *done.predictions, done.ids, result.chosen.threshold)
     if done.model is not None:
         try:
             (folder / MODEL).write_bytes(done.model)
@@ -88,8 +88,9 @@ def publish_answer(store: RecordStore, record: Record, result: Result) -> Record
     if (record.folder / PREDICTIONS).exists() and result.chosen.snapshot != record.result.chosen.snapshot:
         arrays, text = read_scores(record.folder), io.StringIO()
         scores = arrays[scores_name("unlabeled", result.chosen.snapshot)]
+        threshold = result.chosen.threshold
         try:
-            write_predictions(text, arrays["unlabeled_rows"], scores, ids_in(record.folder))
+            write_predictions(text, arrays["unlabeled_rows"], scores, ids_in(record.folder), threshold)
             replace_text(record.folder / PREDICTIONS, text.getvalue())
         except OSError as error:
             raise RecordError(

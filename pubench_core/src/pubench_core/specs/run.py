@@ -1,7 +1,8 @@
 """What a run is: a validated, complete, hashable description.
 
 Flags, YAML files and the Python API all build a :class:`RunSpec` through :mod:`pubench_core.request`. The run id hashes
-what decides the trained scores and nothing else: what only looks at a run (``selection``, ``evaluation``), where and
+what decides the trained scores and nothing else: what only looks at a run (``selection``, ``decision``,
+``evaluation``), where and
 how it is carried out (``execution``) and how values came about (``method.preset``, ``data.binarization``) are not in
 it.
 """
@@ -199,6 +200,16 @@ class SelectionSpec(Strict):
         return self
 
 
+class DecisionSpec(Strict):
+    """Which rows are called positive. Measures of both decisions are recorded; the rule says which is shown first."""
+
+    rule: Literal["zero", "prior"] = Field(
+        "zero",
+        description="the decision that is shown first: zero, scores above 0; prior, scores above the (1 - prior) "
+        "quantile of the scores of U, with the share of positives in U that the method was given",
+    )
+
+
 class EvaluationSpec(Strict):
     """What is measured on the scores of a run."""
 
@@ -258,6 +269,7 @@ class RunSpec(Strict):
     method: MethodSpec = Field(description="the method")
     backbone: BackboneSpec = Field(description="the network")
     selection: SelectionSpec = Field(description="choice of epoch", identifies=False)
+    decision: DecisionSpec = Field(DecisionSpec(), description="choice of threshold", identifies=False)
     evaluation: EvaluationSpec = Field(description="measures", identifies=False)
     seed: int = Field(2, ge=0, lt=2**63, description="seed of split, labels, initialization and batches")
     execution: ExecutionSpec = Field(ExecutionSpec(), description="where and how", identifies=False)

@@ -13,7 +13,7 @@ from ..data.tables import sha256_of
 from ..errors import Cause, PluginError, RecordError, RequestError
 from ..plugins.info import DatasetInfo
 from ..plugins.registry import Registry
-from ..records.asked import lacks, unmeasured
+from ..records.asked import lacks, lacks_thresholds, unmeasured
 from ..records.record import read_failure
 from ..records.store import RecordStore, failures_in
 from ..results import Failure
@@ -155,7 +155,9 @@ def state_of(
         elif missing := list(lacks(asked, record)):
             why = f"the stored record has {', '.join(missing)}"
         else:
-            todo = unmeasured(asked, record.result) or record.result.selected != run.spec.selection.criterion
+            shown = (run.spec.selection.criterion, run.spec.decision.rule)
+            todo = unmeasured(asked, record.result) or (record.result.selected, record.result.decision) != shown
+            todo = todo or lacks_thresholds(record)
             return RunState(run, "to measure" if todo else "done", seconds=record.result.seconds.total)
     same = [
         failure for failure in map(read_failure, failures) if failure is not None and _same_code(failure, run, code)
