@@ -1,4 +1,4 @@
-"""The decision at the prior: its threshold is the quantile of the scores of U that the prior says, and reads no truth."""
+"""The decision at the prior: its threshold is a quantile of the scores of U, and reads no truth."""
 
 from __future__ import annotations
 

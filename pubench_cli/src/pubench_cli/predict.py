@@ -16,10 +16,10 @@ import numpy.typing as npt
 
 from pubench_core.data.encoding import encode, gaps_in, texts_of
 from pubench_core.data.tables import as_written, read_table
-from pubench_core.engine.model_file import SavedModel, load_model
+from pubench_core.engine.model_file import SavedModel, models_in
 from pubench_core.errors import RecordError, RequestError, RunFailed
 from pubench_core.plugins.registry import registry
-from pubench_core.records.files import MODEL, ids_in, predictions_of, write_predictions
+from pubench_core.records.files import ids_in, predictions_of, write_predictions
 from pubench_core.records.record import read_record
 from pubench_core.records.store import RecordStore
 
@@ -43,10 +43,11 @@ def predict(run: str, file: Path, out: Path | None, results: Path, form: str | N
     if out is not None:
         refuse_unwritable(out)
     folder = RecordStore(results).locate(run)
-    model = load_model(folder / MODEL, registry())
+    models = models_in(folder, registry())
+    model = models[0]  # how a table becomes rows, all of them say alike
     threshold = _threshold_of(folder)
     x, ids = rows_of(file, model, _ids_of(folder))
-    scores = model.scores(x)
+    scores = np.mean([one.scores(x) for one in models], axis=0)
     if not np.isfinite(scores).all():
         bad = int(np.flatnonzero(~np.isfinite(scores))[0])
         raise RunFailed(f"the score of row {bad} of {file} is {scores[bad]}")

@@ -62,6 +62,7 @@ def compare(
     calibrate: str | None = None,
     backbone: str | None = None,
     validation: float | None = None,
+    folds: int | None = None,
     criterion: str | None = None,
     select: str | None = None,
     decision: str | None = None,
@@ -132,7 +133,7 @@ def compare(
 SAME = (
     "mechanism", "c", "scheme", "positive_rate", "total",
     "positive", "negative", "binarization", "prior", "preset", "calibrate", "backbone",
-    "validation", "criterion", "select", "decision", "device", "threads", "results", "data_root", "offline",
+    "validation", "folds", "criterion", "select", "decision", "device", "threads", "results", "data_root", "offline",
     "save_model", "artifacts", "tracking",
 )  # fmt: skip
 

@@ -82,9 +82,8 @@ class RunResult:
         """
         from pubench_core.records.decisions import decisions_of
 
-        facts, path = self.result.data, self.folder / SCORES
-        labeled = (facts.train.labeled or 0) + (facts.validation.labeled or 0)
-        found = decisions_of(self.result, read_scores(self.folder), labeled) if path.exists() else None
+        path = self.folder / SCORES
+        found = decisions_of(self.result, read_scores(self.folder), self.result.labeled) if path.exists() else None
         if found is None:
             raise ValueError(f"{self.run_id} has no decisions: they are of tables of one's own, by the stored scores")
         return found
@@ -188,6 +187,7 @@ def run(
     calibrate: str | None = None,
     backbone: str | None = None,
     validation: float | None = None,
+    folds: int | None = None,
     criterion: str | None = None,
     select: str | None = None,
     decision: str | None = None,
@@ -212,9 +212,10 @@ def run(
     ``data``: the key of a data set, or a table of your own (:func:`pubench.data`). ``scheme``: ``case-control`` or
     ``single-training-set``, whose labels ``c`` counts; or ``one-sample`` or ``two-sample``, which draw ``total`` rows
     class-balanced, a share ``positive_rate`` of them (.3) labeled. ``select``: another name of ``criterion``, that of
-    the command line. ``decision``: which is shown first, scores above 0 (``zero``) or as many positives as the prior
-    says (``prior``). ``config``: hyper-parameters of the
-    method. ``settings``: any other field of the spec by its dotted path. ``force``: run although a result is stored.
+    the command line. ``folds``: cut P and U into so many parts, train without each in turn, and join the runs in one
+    record whose scores are out of fold. ``decision``: which is shown first, scores above 0 (``zero``) or as many
+    positives as the prior says (``prior``). ``config``: hyper-parameters of the method. ``settings``: any
+    other field of the spec by its dotted path. ``force``: run although a result is stored.
     ``progress``: called with a line about each thing worth saying (``print`` shows them).
 
     Raises InvalidRequest (a ValueError) if the request cannot be met, RunFailed if training fails.

@@ -26,6 +26,7 @@ ARGUMENTS: Mapping[str, str] = {
     "data.total": "total",
     "prior": "prior",
     "validation.fraction": "validation",
+    "validation.folds": "folds",
     "backbone.key": "backbone",
     "selection.criterion": "criterion",
     "decision.rule": "decision",

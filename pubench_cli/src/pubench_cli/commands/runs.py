@@ -77,7 +77,7 @@ def run(
 
 @takes(
     *("--mech", "--c", "--scheme", "--positive-rate", "--total", *TABLE_FLAGS),
-    *("--prior", "--preset", "--select", "--decision", "--device", "--threads", "--results"),
+    *("--prior", "--preset", "--select", "--decision", "--folds", "--device", "--threads", "--results"),
     *("--data-root", "--offline", "--no-tracking"),
 )
 def compare_methods(

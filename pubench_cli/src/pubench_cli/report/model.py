@@ -313,7 +313,8 @@ def setting_of(spec: RunSpec) -> tuple[tuple[str, str], ...]:
     if mechanism.amount is not None:
         name, value = mechanism.amount
         facts.append((name.replace("_", " "), f"{value:g}"))
-    return (*facts, ("validation", f"{spec.validation.fraction:g}"))
+    folds = spec.validation.folds
+    return (*facts, ("validation", f"{spec.validation.fraction:g}" if folds is None else f"{folds} folds"))
 
 
 def _cell(name: str, runs: Runs, measure: str, criterion: str) -> Cell:

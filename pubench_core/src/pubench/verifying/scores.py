@@ -11,6 +11,7 @@ import numpy as np
 
 from pubench_core.metric import Knowledge, Measurer, Scored
 from pubench_core.records.files import SCORES, Arrays
+from pubench_core.records.fold_values import parts_of_folds, value_over_folds
 from pubench_core.records.measures import Measures, measures_of
 from pubench_core.records.scores import MEASURED, scores_name, scores_of
 from pubench_core.records.thresholds import measures_at, threshold_in
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 #: A state that a criterion chose: its epoch, and the network's name. ``last`` is apart.
 STATE = re.compile(r"epoch-(\d+)(-|$)")
+#: Scores that a fold keeps of an epoch which none of its own criteria chose.
+_CHECKPOINT = re.compile(r"(test|validation)_(auxiliary_.+_|scores_)epoch-\d+(-|$)")
 #: Array of ``scores.npz`` that is no score -> kinds of numbers that it holds.
 _KINDS = {
     "test_rows": "iu",
@@ -30,6 +33,7 @@ _KINDS = {
     "validation_rows": "iu",
     "validation_labeled": "b",
     "validation_labels": "iu",
+    "validation_fold": "iu",
     "unlabeled_rows": "iu",
 }
 
@@ -131,21 +135,26 @@ class _Derived:
         scores = scores_of(self.arrays, state).get("validation")
         if scores is None:
             return None
+        if "validation_fold" in self.arrays:
+            parts = parts_of_folds(self.knowledge["validation"], self.arrays["validation_fold"])
+            return value_over_folds(name, scores, parts, self.measurer)
         return self.measurer.measure(name, Scored.of(scores, self.knowledge["validation"])).value
 
     def of_criterion(self, name: str, criterion: CriterionResult) -> Iterator[str]:
         """Where what was measured at the epoch of a criterion is not what its scores give."""
         scores, derived = scores_of(self.arrays, criterion.snapshot), self.states[criterion.snapshot]
         unknown = set(self.result.metrics) - set(self.names)
-        yield from _apart(name, criterion.measures, derived, unknown)
+        apart = list(_apart(name, criterion.measures, derived, unknown))
+        yield from apart
         threshold = self.thresholds[criterion.snapshot]
         if criterion.threshold is not None and threshold is not None and not close(criterion.threshold, threshold):
             yield (
                 f"the threshold at the prior, selected by {name}, is {_said(criterion.threshold)}; its scores give "
                 f"{_said(threshold)}"
             )
-        at = measures_at(criterion.threshold, scores, self.knowledge, self.names, self.measurer)
-        yield from _apart(f"{name} and decided at the prior", criterion.at_prior, at, unknown)
+        if not apart:  # else the same again
+            at = measures_at(criterion.threshold, scores, self.knowledge, self.names, self.measurer)
+            yield from _apart(f"{name} and decided at the prior", criterion.at_prior, at, unknown)
         yield from self._other_warnings(name, scores, criterion.warnings)
         plugin = self.plan.metrics.get(name)
         if plugin is None:
@@ -212,7 +221,8 @@ def _shapes(result: Result, arrays: Arrays) -> Iterator[str]:
     scores = {scores_name(part, state) for part in (*MEASURED, "unlabeled") for state in states}
     for name, array in arrays.items():
         auxiliary = name.startswith("test_auxiliary_") and any(name.endswith(f"_{state}") for state in states)
-        if name not in _KINDS and name not in scores and not auxiliary:
+        kept = result.spec.validation.fold is not None and _CHECKPOINT.match(name)
+        if name not in _KINDS and name not in scores and not auxiliary and not kept:
             yield f"{SCORES}: {name} is of no state that a criterion chose"
         elif array.dtype.kind not in _KINDS.get(name, "f"):
             yield f"{SCORES}: {name} has numbers of the type {array.dtype}"

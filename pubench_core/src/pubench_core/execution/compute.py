@@ -22,13 +22,13 @@ from ..engine.model_file import model_bytes
 from ..engine.problem import OpenedData, Problem
 from ..engine.resources import PeakMemoryMeter
 from ..engine.selection import Track
-from ..engine.train import Trained, train
+from ..engine.train import Trained, state_name, train
 from ..errors import PubenchError, RequestError, RunFailed, said_by
 from ..isolation import isolated
 from ..metric import FloatArray, Measurer
 from ..plugins.events import EpochFinished, RunStarted
 from ..plugins.listeners import Listeners
-from ..records.files import Arrays
+from ..records.files import Arrays, state_model
 from ..records.measures import Measures, measures_of
 from ..records.scores import MEASURED, rows_and_labels, scores_name
 from ..records.thresholds import measures_at, threshold_in
@@ -45,7 +45,8 @@ class Finished:
     ``trace``: one row per epoch; ``arrays``: the content of ``scores.npz``; ``samples``: that of ``samples.npz``;
     ``training``: that of ``training-scores.npz``; None where they are not to be kept.
     ``predictions``: (rows, scores) of the unlabeled rows of a user's table; ``ids``: column that names them -> their
-    texts. ``model``: content of the model's file.
+    texts. ``model``: content of the model's file; ``models``: name of a file -> content, of a fold in the states that
+    it keeps, or of all folds in the chosen one.
     """
 
     result: Result
@@ -57,6 +58,7 @@ class Finished:
     predictions: tuple[npt.NDArray[np.int64], FloatArray] | None = None
     ids: dict[str, list[str]] = field(default_factory=dict)
     model: bytes | None = field(default=None, repr=False)
+    models: dict[str, bytes] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,16 @@ def finished(plan: Plan, problem: Problem, trained: Trained, code: Code, environ
         predictions=predictions,
         ids=ids,
         model=model,
+        models={} if model is None else dict(_kept_models(plan, problem, trained)),
     )
+
+
+def _kept_models(plan: Plan, problem: Problem, trained: Trained) -> Iterator[tuple[str, bytes]]:
+    """The models of the states that a fold keeps; of any other run, none."""
+    for epoch, snapshot in trained.selection.checkpoints.items():
+        snapshot.restore(trained.method)
+        for candidate in trained.method.candidates():
+            yield state_model(state_name(epoch, candidate)), model_bytes(plan, problem, trained.method, candidate)
 
 
 def _model(plan: Plan, problem: Problem, trained: Trained) -> tuple[bytes | None, str]:
@@ -170,14 +181,15 @@ def _result(
     spec, names = plan.spec, plan.spec.evaluation.metrics
     measurer = Measurer(plan.metrics, failed=trained.evaluator.measurer.failed)  # a finished run fails no more
     knowledge, facts = {part: problem.knowledge(part) for part in MEASURED}, problem.facts()
-    measures = {name: measures_of(state.scores, knowledge, names, measurer) for name, state in trained.states.items()}
+    chosen_states = {name: trained.states[name] for name in trained.state_of.values()}
+    measures = {name: measures_of(state.scores, knowledge, names, measurer) for name, state in chosen_states.items()}
     arrays = _arrays(problem, trained) | _training(problem, trained)
-    thresholds = {name: threshold_in(arrays, name, facts, spec) for name in trained.states}
+    thresholds = {name: threshold_in(arrays, name, facts, spec) for name in chosen_states}
     at_prior = {
         name: measures_at(thresholds[name], state.scores, knowledge, names, measurer)
-        for name, state in trained.states.items()
+        for name, state in chosen_states.items()
     }
-    decided = {name: (measures[name], thresholds[name], at_prior[name]) for name in trained.states}
+    decided = {name: (measures[name], thresholds[name], at_prior[name]) for name in chosen_states}
     criteria = {
         name: _criterion(plan, problem, trained, track, decided) for name, track in trained.selection.tracks.items()
     }

@@ -69,11 +69,14 @@ def _fill(folder: Path, done: Finished) -> Result:
         np.savez_compressed(folder / TRAINING_SCORES, allow_pickle=False, **done.training)
     if done.predictions is not None:
         write_predictions(folder / PREDICTIONS, *done.predictions, done.ids, result.chosen.threshold)
-    if done.model is not None:
+    models = {**({} if done.model is None else {MODEL: done.model}), **done.models}
+    if models:
         try:
-            (folder / MODEL).write_bytes(done.model)
+            for name, content in models.items():
+                (folder / name).write_bytes(content)
         except OSError as error:
-            (folder / MODEL).unlink(missing_ok=True)
+            for name in models:
+                (folder / name).unlink(missing_ok=True)
             lines = (*result.warnings, model_warning(f"{MODEL} could not be written: {error.strerror or error}"))
             result = result.model_copy(update={"model": None, "warnings": lines})
     (folder / RESULT).write_text(result_text(result), encoding="utf-8")

@@ -8,7 +8,7 @@ from os.path import lexists
 
 from ..results import CriterionResult, Result
 from ..specs import RunSpec
-from .files import MODEL, SAMPLES, SCORES, TRACE, TRAINING_SCORES, is_whole
+from .files import MODEL, SAMPLES, SCORES, TRACE, TRAINING_SCORES, fold_model, is_whole
 from .record import Record
 
 
@@ -66,7 +66,8 @@ def lacks(asked: Asked, record: Record) -> Iterator[str]:
 
 def _has_model(record: Record, chosen: CriterionResult) -> bool:
     model = record.result.model
-    return model is not None and model.snapshot == chosen.snapshot and (record.folder / MODEL).exists()
+    name = fold_model(1) if record.result.folds else MODEL
+    return model is not None and model.snapshot == chosen.snapshot and (record.folder / name).exists()
 
 
 def lacks_thresholds(record: Record) -> bool:

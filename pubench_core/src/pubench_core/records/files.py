@@ -34,6 +34,18 @@ SAMPLES_PICTURE = "samples-{}.png"
 PREDICTIONS = "predictions.csv"
 MODEL = "model.safetensors"
 FAILURE = "failure.json"
+
+
+def state_model(state: str) -> str:
+    """File of a fold's model in one of the states that it keeps."""
+    return f"model-{state}.safetensors"
+
+
+def fold_model(number: int | str) -> str:
+    """File of a joint record: the model of one fold, from 1, in the epoch that was chosen for all; ``*``: of any."""
+    return f"model-fold-{number}.safetensors"
+
+
 #: Folder of failure records in a folder of records.
 FAILED = "failed"
 

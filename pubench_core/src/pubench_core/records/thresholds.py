@@ -55,7 +55,8 @@ def share_of_u(data: DataFacts, spec: RunSpec) -> float | None:
 def scores_of_u(arrays: Arrays, state: str, spec: RunSpec) -> FloatArray | None:
     """Scores of the training and validation rows of U in one state; None if some are not stored.
 
-    Of a user's table these are its unlabeled rows without those of a drawn test part.
+    Of a user's table these are its unlabeled rows without those of a drawn test part. Of a joint record they are out
+    of fold: every row was held out once.
     """
     if spec.data.own is not None:
         unlabeled = scores_of(arrays, state).get("unlabeled")
@@ -63,7 +64,7 @@ def scores_of_u(arrays: Arrays, state: str, spec: RunSpec) -> FloatArray | None:
             return unlabeled
         return unlabeled[~np.isin(arrays["unlabeled_rows"], arrays["test_rows"])]
     found = []
-    for name in ("training", "validation"):
+    for name in ("validation",) if spec.validation.joint else ("training", "validation"):
         scores = arrays.get(scores_name(name, state))
         if scores is None:
             return None

@@ -273,6 +273,9 @@ class Result(_Compact):
     criteria: dict[str, CriterionResult] = Field(description="what each tracked criterion chose")
     metrics: dict[str, str] = Field(description="metric -> hash of the code that measured it")
     data: DataFacts = Field(description="the labeled problem in numbers")
+    folds: tuple[str, ...] = Field(
+        (), description="run ids of the folds that this record joins; their scores are out of fold"
+    )
     epochs: int = Field(description="epochs that were trained")
     seconds: Seconds = Field(description="wall-clock time")
     peak_memory: PeakMemory = Field(description="the most memory that the run took")
@@ -291,6 +294,12 @@ class Result(_Compact):
     def chosen(self) -> CriterionResult:
         """What the criterion that names the result chose."""
         return self.criteria[self.selected]
+
+    @property
+    def labeled(self) -> int:
+        """Labeled rows that were trained on or held out, each counted once."""
+        held_out = 0 if self.folds else self.data.validation.labeled or 0
+        return (self.data.train.labeled or 0) + held_out
 
     @property
     def test(self) -> dict[str, float | None]:

@@ -215,11 +215,11 @@ def _kinds(run: PlannedRun) -> list[tuple[str, ...]]:
 
 
 def by_length(runs: Sequence[PlannedRun], expected: Expected) -> list[PlannedRun]:
-    """Longest first, those of which nothing is known before them."""
+    """Longest first, those of which nothing is known before them, and those that join others after them."""
     unknown = float("inf")
 
     def seconds(run: PlannedRun) -> float:
         known = expected.seconds(run)
         return unknown if known is None else known
 
-    return sorted(runs, key=lambda run: -seconds(run))
+    return sorted(runs, key=lambda run: (run.spec.validation.joint, -seconds(run)))
