@@ -177,11 +177,11 @@ def test_a_run_compared_with_itself_shows_no_difference(command: Run, run_id: st
     [
         (("scores.csv",), "--label-col is missing: which column of scores.csv?"),
         (("scores.csv", "--label-col", "lable"), "did you mean 'labeled'?"),
-        (("scores.csv", *LABELS, "--score-col", "said"), "numbers are right"),
+        (("scores.csv", *LABELS, "--score-col", "said"), "expected numbers"),
         (("scores.csv", *LABELS, "--compare-col", "said"), "of column 'said' (--compare-col) is "),
         (("scores.csv", *LABELS, "--truth-col", "x_1"), "--truth-col"),
         (("scores.csv", *FAST, "--prior", "0.01"), "--prior 0.01: "),
-        (("scores.csv", *FAST, "--prior", "1..2"), "--prior '1..2': "),
+        (("scores.csv", *FAST, "--prior", "1..2"), "--prior must be "),
         (("scores.csv", *FAST, "--beta", "0"), "--beta 0.0: "),
         (("scores.csv", *FAST, "--recall", "2"), "--recall 2.0: "),
         (("scores.csv", *FAST, "--budget", "3", "--threshold", "1"), "--budget: threshold is given too"),

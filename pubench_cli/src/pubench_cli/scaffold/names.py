@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 
 from pubench_core.errors import RequestError
+from pubench_core.plugins.info import ApiInfo, CommandInfo
 from pubench_core.plugins.registry import registry
 
 _KEY = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -50,13 +51,15 @@ def refuse_unusable(key: str) -> None:
         near = re.sub(r"[^a-z0-9]+", "-", key.lower()).strip("-")
         remedy = f", such as '{near}'" if near else ""
         raise RequestError(
-            f"'{key}' is not a valid key; lower-case letters and digits are right, words joined by hyphens{remedy}"
+            f"'{key}' is not a valid key; expected lower-case letters and digits, words joined by hyphens{remedy}"
         )
     if len(key) > LONGEST:
-        raise RequestError(f"key '{key}' has {len(key)} characters; at most {LONGEST} are right; choose a shorter one")
+        raise RequestError(f"key '{key}' has {len(key)} characters; expected at most {LONGEST}; choose a shorter one")
     if keyword.iskeyword(key) or keyword.iskeyword(key.capitalize()):
         raise RequestError(f"'{key}' is a keyword of Python; choose another key, such as 'my-{key}'")
     for entry in registry().named(key):
+        if entry.kind in (CommandInfo.kind, ApiInfo.kind):
+            continue  # a method may be called like a command
         what = f"{entry.kind} '{entry.key}'" if entry.kind else f"plugin '{entry.key}'"
         raise RequestError(
             f"'{key}' is taken by the {what} of {entry.distribution} {entry.version}; choose another key, such as "
