@@ -15,9 +15,9 @@ import pytest
 
 import pubench
 from pubench_core.data.generator import Part, Split, cut
-from pubench_core.engine.model_file import models_in
 from pubench_core.errors import RequestError, RunFailed
 from pubench_core.execution import run as execution
+from pubench_core.execution.folds import models_in
 from pubench_core.execution.run import execute
 from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.records.files import MODEL, PREDICTIONS, RESULT, fold_model, read_scores

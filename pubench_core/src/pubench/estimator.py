@@ -187,7 +187,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         at_prior = self.result_.chosen.threshold
         if self.decision == "prior" and at_prior is None:
             raise InvalidRequest("decision='prior' needs the class prior; prior=0.3 gives one", field="prior")
-        self.threshold_ = at_prior if self.decision == "prior" else 0.0
+        self.threshold_ = at_prior if self.decision == "prior" and at_prior is not None else 0.0
         self._models = self._loaded()
         for text in (*self.result_.warnings, *self.result_.chosen.warnings):
             warnings.warn(text, PubenchWarning, stacklevel=2)

@@ -32,7 +32,6 @@ from ..isolation import tiny_numbers_as_zero
 from ..method import AnyMethod
 from ..plugins.info import BackboneInfo, MethodInfo
 from ..plugins.registry import Registry, load
-from ..records.files import MODEL, fold_model
 from ..request.plan import Plan
 from ..request.resolving import method_class
 from ..specs import RunSpec
@@ -138,13 +137,6 @@ def _is_plain(value: Any) -> bool:
     except (TypeError, ValueError, RecursionError):
         return False
     return True
-
-
-def models_in(folder: Path, registry: Registry) -> list[SavedModel]:
-    """The models that a record keeps: one, or those of all folds, whose mean score is that of a row. As
-    :func:`load_model`."""
-    names = sorted(folder.glob(fold_model("*")), key=lambda path: int(path.stem.rpartition("-")[2]))
-    return [load_model(path, registry) for path in names or [folder / MODEL]]
 
 
 def load_model(path: Path, registry: Registry) -> SavedModel:

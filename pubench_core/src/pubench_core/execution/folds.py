@@ -20,12 +20,14 @@ import torch
 
 from ..data.dataset import DataRoot
 from ..engine.building import build_problem
+from ..engine.model_file import SavedModel, load_model
 from ..engine.problem import OpenedData, Problem
 from ..engine.selection import Choice, HeldOut, Track
 from ..engine.train import State, state_name
 from ..errors import RecordError
 from ..metric import FloatArray, Measurer
-from ..records.files import TRACE, Arrays, fold_model, read_scores, state_model
+from ..plugins.registry import Registry
+from ..records.files import MODEL, TRACE, Arrays, fold_model, read_scores, state_model
 from ..records.fold_values import parts_of_folds, value_over_folds
 from ..records.measures import measures_of
 from ..records.scores import MEASURED, rows_and_labels, scores_name, scores_of
@@ -72,7 +74,7 @@ class Fold:
         """Value of the method's own criterion after an epoch."""
         row = next((row for row in self.trace if int(row["epoch"]) == epoch), {})
         value = row.get("criterion-native")
-        return None if value in (None, "") else float(value)  # type: ignore[arg-type]
+        return None if value in (None, "") else float(value)
 
 
 def fold_of(folder: Path, result: Result) -> Fold:
@@ -162,6 +164,13 @@ def joined(plan: Plan, problem: Problem, folds: Sequence[Fold], environment: Env
         else {name: texts[unlabeled].tolist() for name, texts in problem.opened.ids.items()},
         models=models,
     )
+
+
+def models_in(folder: Path, registry: Registry) -> list[SavedModel]:
+    """The models that a record keeps: one, or those of all folds, whose mean score is that of a row. As
+    :func:`load_model`."""
+    names = sorted(folder.glob(fold_model("*")), key=lambda path: int(path.stem.rpartition("-")[2]))
+    return [load_model(path, registry) for path in names or [folder / MODEL]]
 
 
 def computed_folds(
