@@ -156,6 +156,18 @@ OPTIONS: tuple[SpecOption, ...] = (
         RUN,
         completes=criteria,
     ),
+    SpecOption(
+        "--decision",
+        ("decision", "rule"),
+        "Decision shown first: zero (scores above 0) or prior (as many positives as the prior says). (default: zero)",
+        RUN,
+    ),
+    SpecOption(
+        "--folds",
+        ("validation", "folds"),
+        "Cross-fitting: cut P and U into so many parts and score each by a model of the others. (default: none)",
+        RUN,
+    ),
     SpecOption("--preset", ("method", "preset"), "Named hyper-parameter values of the method.", RUN, completes=presets),
     SpecOption("--backbone", ("backbone", "key"), "Network. (default: the data set's)", RUN, completes="backbone"),
     SpecOption("--device", ("execution", "device"), "auto, cpu or cuda:0. (default: auto)", MACHINE),
