@@ -98,8 +98,8 @@ def pack(target: Path, name: str, members: Iterable[tuple[str, bytes]]) -> tuple
         ):
             for inside, content in members:
                 sums.append(f"{hashlib.sha256(content).hexdigest()}  {inside}\n")
-                _add(archive, f"{name}/{inside}", content)
-            _add(archive, f"{name}/{SUMS}", "".join(sums).encode())
+                add_member(archive, f"{name}/{inside}", content)
+            add_member(archive, f"{name}/{SUMS}", "".join(sums).encode())
         aside.replace(target)
         return len(sums), _sha256(target)
     except OSError as error:
@@ -154,7 +154,7 @@ def _is_large(path: Path) -> bool:
     return path.name in LARGE or path.match(SAMPLES_PICTURE.format("*"))
 
 
-def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
+def add_member(archive: tarfile.TarFile, name: str, content: bytes) -> None:
     """Without owner and time: the same study gives the same members."""
     member = tarfile.TarInfo(name)
     member.size, member.mode = len(content), 0o644
