@@ -17,7 +17,7 @@ from pubench.running import RunResult
 from pubench.significance import Significance
 from pubench.tables import PUTable
 from pubench.words import ARGUMENTS, PubenchWarning
-from pubench_core.data.tables import is_table_path
+from pubench_core.data.table_files import is_table_path
 from pubench_core.errors import Hint, RequestError, RunFailed, shortened, unknown
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry

@@ -13,10 +13,10 @@ from sklearn.utils import assert_all_finite, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pubench_core.data.encoding import encode
-from pubench_core.data.held import hold
-from pubench_core.data.tables import read_table
+from pubench_core.data.table_files import hold
+from pubench_core.data.table_reader import table_reader
 from pubench_core.errors import PluginError
+from pubench_core.plugins.registry import registry
 from pubench_core.results import Result
 
 from .labels import positive_label, refuse_other_rows
@@ -230,7 +230,8 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         assert model.columns is not None
         with in_words(_PARAMETERS):
             held = hold(frame, "X")  # the same way to features as in training
-            return model.scores(encode(read_table(held.path), model.columns, "X", _warn))
+            reader = table_reader(registry())
+            return model.scores(reader.encode(reader.frame(held.path), model.columns, "X", _warn))
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """(n,) values of ``classes_``: the second where the score is above 0."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pubench_core.data.held import held_at
+from pubench_core.data.table_files import held_at
 from pubench_core.errors import RequestError, shown
 
 from ..comparing import SAME, sayer, seeds_of

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from ..data.dataset import DataRoot
 from ..data.store import digest_now, located, source_of
-from ..data.tables import sha256_of
+from ..data.table_files import sha256_of
 from ..errors import Cause, PluginError, RecordError, RequestError
 from ..plugins.info import DatasetInfo
 from ..plugins.registry import Registry
