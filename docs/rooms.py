@@ -40,8 +40,6 @@ ROOMS = (
     Room("engine", ("engine",), "problem, training, evaluation, selection, snapshots", torch=True),
     Room("records", ("records",), "run folders, scores, measures"),
     Room("execution", ("execution",), "coverage, compute, publish", torch=True),
-    Room("study", ("study",), "many runs: plan, states, conductor, workers", torch=True),
-    Room("conformance, testing", ("conformance", "testing"), "what every method must do", torch=True),
 )
 
 

@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 import torch
 from pubench_cgenpu.method import CGenPU
+from pubench_testkit.conformance import Subject
+from pubench_testkit.conformance.fake_device import pretended_device
 from torch import Tensor, nn
 from torch.func import functional_call
 
 from pubench.method import Backbone
-from pubench_core.conformance import Subject
-from pubench_core.conformance.pretended import pretended_device
 from pubench_core.engine.building import build_problem
 from pubench_core.engine.train import train
 from pubench_core.errors import RunFailed

@@ -30,7 +30,7 @@ def section(title: str) -> str:
 
 @pytest.fixture(scope="module")
 def records(pubench_in: Callable[[Path], Any], tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """A run on a data set and one on a table of one's own."""
+    """A run on a data set and one on a user table."""
     home = tmp_path_factory.mktemp("formats")
     rng = np.random.default_rng(0)
     positive = rng.random(200) < 0.4

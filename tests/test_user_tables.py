@@ -573,7 +573,7 @@ class TestPredict:
     @pytest.mark.parametrize(
         ("change", "words"),
         [
-            (lambda frame: frame.drop(columns="b"), ("new.csv lacks 'b'; a table with every feature",)),
+            (lambda frame: frame.drop(columns="b"), ("new.csv lacks 'b'; expected a table with every feature",)),
             (lambda frame: frame.rename(columns={"b": "b2"}), ("new.csv lacks 'b'", "'b2' may be that, under another")),
             (lambda frame: frame.assign(b=["1", "x", "2"]), ("new.csv: column 'b' is not numeric", "position 1")),
             (lambda frame: frame.assign(b=[1, np.inf, 2]), ("new.csv: row 1 of column 'b' is inf",)),

@@ -31,7 +31,7 @@ class SpecOption:
     """``path``: the field that it sets. ``switch``: the value that it sets where it takes none.
 
     ``completes``: kind of plugin whose keys complete it, or what does. ``own_help``: the help of a command that takes
-    tables of one's own as well, where it differs. ``read``: makes the field's value of the text.
+    user tables as well, where it differs. ``read``: makes the field's value of the text.
     """
 
     flag: str
@@ -55,7 +55,7 @@ class SpecOption:
         return ".".join(self.path)
 
     def parameter(self, with_tables: bool = True) -> inspect.Parameter:
-        """The option as a parameter of a command. ``with_tables``: whether that takes a table of one's own as data."""
+        """The option as a parameter of a command. ``with_tables``: whether that takes a user table as data."""
         text = self.own_help if with_tables and self.own_help else self.help
         panel = f"{TABLE} (--data my.csv)" if with_tables and self.panel == TABLE else self.panel
         more: dict[str, Any] = {"help": text, "rich_help_panel": panel}
@@ -196,7 +196,7 @@ OPTIONS: tuple[SpecOption, ...] = (
 )
 
 
-#: Those that say how a table of one's own is to be read.
+#: Those that say how a user table is to be read.
 TABLE_FLAGS = tuple(option.flag for option in OPTIONS if option.panel == TABLE)
 
 

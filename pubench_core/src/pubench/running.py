@@ -16,16 +16,16 @@ from pubench_core.records.files import PREDICTIONS, SCORES, TRACE, read_scores
 from pubench_core.results import Result
 
 from .tables import PUTable
+from .tools import tool
 from .waiting import wait_briefly
 from .words import ARGUMENTS, PubenchWarning, in_words, said
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+    from pubench_verify.reproduction import Reproduction
 
     from pubench_core.records.decisions import Decisions
     from pubench_core.request import Layer, Plan
-
-    from .reproducing import Reproduction
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class RunResult:
         return {name: measure.value for name, measure in self.result.chosen.measures.get("validation", {}).items()}
 
     def predictions(self) -> DataFrame:
-        """Row, score, rank and decision of the unlabeled rows of a table of one's own, highest score first.
+        """Row, score, rank and decision of the unlabeled rows of a user table, highest score first.
 
         Columns that name the rows (left out of the features as ids, or dropped) stand beside ``row``, as texts.
 
@@ -65,13 +65,13 @@ class RunResult:
 
         path = self.folder / PREDICTIONS
         if not path.exists():
-            raise ValueError(f"{self.run_id} has no predictions: they are kept for tables of one's own (pubench.data)")
+            raise ValueError(f"{self.run_id} has no predictions: they are kept for user tables (pubench.data)")
         numbers = {"row": int, "score": float, "rank": int, "decision": int}
         found = pd.read_csv(path, dtype=str, keep_default_na=False).astype(numbers)  # everything else names the rows
         return found.sort_values("rank", ignore_index=True)
 
     def decisions(self) -> Decisions:
-        """What a run on a table of one's own decided of its unlabeled rows, beside what the prior told implies, and how
+        """What a run on a user table decided of its unlabeled rows, beside what the prior told implies, and how
         that would move if the prior were off by a fifth; what the command line prints below such a result.
 
         Raises ValueError for a data set, or where the run kept no scores.
@@ -82,7 +82,7 @@ class RunResult:
         labeled = (facts.train.labeled or 0) + (facts.validation.labeled or 0)
         found = decisions_of(self.result, read_scores(self.folder), labeled) if path.exists() else None
         if found is None:
-            raise ValueError(f"{self.run_id} has no decisions: they are of tables of one's own, by the stored scores")
+            raise ValueError(f"{self.run_id} has no decisions: they are of user tables, by the stored scores")
         return found
 
     def trace(self) -> DataFrame:
@@ -104,10 +104,9 @@ class RunResult:
         Raises InvalidRequest for a criterion that was not tracked, a run that kept no scores, another kind of file, and
         one that cannot be written.
         """
-        from .commands import command_line
-
+        draw = tool("RunResult.draw_scores")
         with in_words():
-            drawn: Path = command_line("scores").draw_scores(self.folder, Path(path), criterion)
+            drawn: Path = draw(self.folder, Path(path), criterion)
         return drawn
 
     def reproduce(
@@ -123,7 +122,7 @@ class RunResult:
         """Carries the run out again, in a folder that is removed afterwards, and compares it with its record, which
         stays as it is. What ``pubench reproduce`` does.
 
-        ``data``, ``test``: where the files of a table of one's own are now, by default where they were; a table in
+        ``data``, ``test``: where the files of a user table are now, by default where they were; a table in
         memory is one that :func:`pubench.data` made. Their content must be what it was. ``data_root``: folder of data
         files, by default the record's, where it is here. ``device``, ``threads``: by default those of the record, as
         another number of threads rounds otherwise. ``progress``: called with a line about each thing worth saying.
@@ -135,10 +134,9 @@ class RunResult:
         >>> run.reproduce().identical
         True
         """
-        from .reproducing import reproduce
-
+        reproduce = tool("RunResult.reproduce")
         with in_words():
-            return reproduce(
+            found: Reproduction = reproduce(
                 self.folder,
                 table=_path(data.own["path"] if isinstance(data, PUTable) else data),
                 test=_path(data.own.get("test") if isinstance(data, PUTable) and test is None else test),
@@ -147,6 +145,7 @@ class RunResult:
                 threads=threads,
                 say=_saying(progress),
             )
+        return found
 
     def __repr__(self) -> str:
         spec, chosen = self.result.spec, self.result.chosen

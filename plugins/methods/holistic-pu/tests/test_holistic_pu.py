@@ -23,6 +23,7 @@ from pubench_holistic_pu.method import (
     trend,
     trend_loss,
 )
+from pubench_testkit.testing import ViewsAsked
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel
 
@@ -32,7 +33,6 @@ from pubench_core.engine.train import Trained, train
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, resolve
-from pubench_core.testing import ViewsAsked
 from pubench_core.training.views import Features, PUData, PUPart
 from pubench_formulas.augmentation import weak_view
 

@@ -19,6 +19,7 @@ from pubench_lagam_pu.disambiguation import (
     pu_outer,
 )
 from pubench_lagam_pu.method import Config, LaGAM, balanced_bce, contrast
+from pubench_testkit.testing import ViewsAsked
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -29,7 +30,6 @@ from pubench_core.errors import RequestError
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, resolve
-from pubench_core.testing import ViewsAsked
 from pubench_formulas.losses import sigmoid_loss
 from pubench_formulas.risks import pu_risk
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 from pubench_nnpu.method import NNPU
+from pubench_testkit.testing import reference_cases
 from torch import Tensor
 
-from pubench_core.testing import reference_cases
 from pubench_formulas.losses import SURROGATES, Surrogate
 from pubench_formulas.risks import PURisk, pu_risk
 

@@ -21,10 +21,10 @@ from pubench_pulda.method import (
     two_way_loss,
     two_way_sigmoid,
 )
+from pubench_testkit.testing import reference_arrays, reference_cases
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from pubench_core.testing import reference_arrays, reference_cases
 from pubench_core.training.run import Run
 from pubench_core.training.views import Features, PUData, PUPart
 from pubench_formulas.losses import masked_mean

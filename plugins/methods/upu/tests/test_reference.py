@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from pubench_testkit.testing import reference_cases
 from pubench_upu.method import UPU
 from torch import Tensor
 
-from pubench_core.testing import reference_cases
 from pubench_formulas.losses import SURROGATES, Surrogate
 from pubench_formulas.risks import pu_risk
 

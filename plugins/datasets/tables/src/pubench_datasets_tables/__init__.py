@@ -2,6 +2,9 @@
 
 from pubench_core import TableInfo, hookimpl
 
+#: Ends of the names of files that are read.
+SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".xlsx", ".parquet", ".npz")
+
 
 @hookimpl
 def pubench_tables() -> list[TableInfo]:
@@ -10,7 +13,7 @@ def pubench_tables() -> list[TableInfo]:
             key="tables",
             name="Tables",
             summary="a file or frame in which some rows are labeled positive: csv, tsv, xlsx, parquet, npz",
-            suffixes=(".csv", ".csv.gz", ".tsv", ".tsv.gz", ".xlsx", ".parquet", ".npz"),
+            suffixes=SUFFIXES,
             load="pubench_datasets_tables.reader:Tables",
         )
     ]

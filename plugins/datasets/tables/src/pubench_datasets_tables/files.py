@@ -16,6 +16,7 @@ import numpy.typing as npt
 from pubench_core.data.table_files import held_at, unreadable
 from pubench_core.errors import RequestError
 
+from . import SUFFIXES
 from .arrays import read_npz, read_parquet
 from .cells import Say, each_once, is_nested
 from .delimited import read_delimited
@@ -24,7 +25,6 @@ from .excel import read_excel
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".xlsx", ".parquet", ".npz")
 #: From so many columns on, looking at one after the other takes long.
 _MANY = 100
 
