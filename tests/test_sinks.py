@@ -97,6 +97,7 @@ class TestSinksOfARequest:
         assert with_one.spec.execution.sinks == {"jsonl": "x.jsonl"}
         assert with_one.run_id == without.run_id
 
+    @pytest.mark.filterwarnings("ignore::pubench.PubenchWarning")  # of so short a run
     def test_a_password_is_in_no_record(self, tmp_path: Path) -> None:
         address = {"execution.sinks": {"mlflow": "http://ann:s3cr3t@127.0.0.1:9"}}
         found = pubench.run("nnpu", "digits", config={"epochs": 2}, results=tmp_path, settings=address, threads=1)
