@@ -196,7 +196,7 @@ def _text(value: Any) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", type=Path, help="folder of records")
-    parser.add_argument("out", type=Path, help="the CSV file, written anew")
+    parser.add_argument("out", type=Path, help="the CSV file, written again")
     parser.add_argument("--add", action="store_true", help="keep its rows of runs that the folder has no record of")
     parser.add_argument("--study", help="its name, where the folder holds several")
     options = parser.parse_args()

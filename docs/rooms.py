@@ -33,9 +33,7 @@ ROOMS = (
     Room("results", ("results",), "what a run leaves behind: typed results, failures"),
     Room("plugins", ("plugins",), "info records, hooks, registry, events, hashes of code"),
     Room("data", ("data",), "data sets, user tables, prepared copies, the PU generator"),
-    Room(
-        "isolation, backbones, formulas", ("isolation", "backbones", "formulas"), "networks, risks, views", torch=True
-    ),
+    Room("isolation, backbone", ("isolation", "backbone"), "random streams of a block; what a network is", torch=True),
     Room("training", ("training",), "what a method is given: PUData, Run, batches, steps", torch=True),
     Room("contracts", ("metric", "mechanism", "prior", "method"), "what plugins implement", torch=True),
     Room("request", ("request",), "layers, one resolution, Plan", torch=True),

@@ -12,7 +12,7 @@ from pubench_testkit.testing import reference_cases
 from torch import Tensor
 from torch.nn import functional as F
 
-from pubench_core.formulas.risks import masked_mean
+from pubench_formulas.losses import masked_mean
 
 pytestmark = pytest.mark.reference
 

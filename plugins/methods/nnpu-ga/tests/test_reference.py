@@ -10,7 +10,8 @@ import torch
 from pubench_testkit.testing import reference_cases
 from torch import Tensor
 
-from pubench_core.formulas.risks import SURROGATES, Correction, PURisk, Surrogate, pu_risk
+from pubench_formulas.losses import SURROGATES, Surrogate
+from pubench_formulas.risks import Correction, PURisk, pu_risk
 
 pytestmark = pytest.mark.reference
 

@@ -11,7 +11,8 @@ from pubench_nnpu.method import NNPU
 from pubench_testkit.testing import reference_cases
 from torch import Tensor
 
-from pubench_core.formulas.risks import SURROGATES, PURisk, Surrogate, pu_risk
+from pubench_formulas.losses import SURROGATES, Surrogate
+from pubench_formulas.risks import PURisk, pu_risk
 
 pytestmark = pytest.mark.reference
 

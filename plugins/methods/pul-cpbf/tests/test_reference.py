@@ -21,7 +21,9 @@ from pubench_pul_cpbf.method import (
 from pubench_testkit.testing import reference_arrays
 from torch import Tensor
 
-from pubench.method import SURROGATES, binary_entropy, ramps
+from pubench_formulas import ramps
+from pubench_formulas.entropy import binary_entropy
+from pubench_formulas.losses import SURROGATES
 
 pytestmark = pytest.mark.reference
 TOLERANCE = 1e-10

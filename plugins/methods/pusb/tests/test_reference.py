@@ -12,7 +12,8 @@ from pubench_testkit.testing import reference_cases
 from sklearn.metrics import accuracy_score, precision_score, recall_score
 from torch import Tensor
 
-from pubench_core.formulas.risks import masked_mean, pu_risk
+from pubench_formulas.losses import masked_mean
+from pubench_formulas.risks import pu_risk
 
 pytestmark = pytest.mark.reference
 

@@ -23,7 +23,8 @@ from pubench_self_pu.method import (
 from pubench_testkit.testing import reference_arrays
 from torch import Tensor, nn
 
-from pubench.method import binary_entropy, pu_risk
+from pubench_formulas.entropy import binary_entropy
+from pubench_formulas.risks import pu_risk
 
 pytestmark = pytest.mark.reference
 

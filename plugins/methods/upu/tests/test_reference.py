@@ -11,7 +11,8 @@ from pubench_testkit.testing import reference_cases
 from pubench_upu.method import UPU
 from torch import Tensor
 
-from pubench_core.formulas.risks import SURROGATES, Surrogate, pu_risk
+from pubench_formulas.losses import SURROGATES, Surrogate
+from pubench_formulas.risks import pu_risk
 
 pytestmark = pytest.mark.reference
 

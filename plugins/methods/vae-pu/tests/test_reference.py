@@ -27,9 +27,10 @@ from pubench_vae_pu.variational import (
 )
 from torch import Tensor, nn
 
-from pubench.method import Backbone, sigmoid_loss
+from pubench.method import Backbone
 from pubench_core.training.run import Run
 from pubench_core.training.views import Features, PUData, PUPart
+from pubench_formulas.losses import sigmoid_loss
 
 pytestmark = pytest.mark.reference
 

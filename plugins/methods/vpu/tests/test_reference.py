@@ -13,7 +13,7 @@ from sklearn.metrics import roc_auc_score
 from torch import Tensor
 from torch.nn import functional as F
 
-from pubench.method import mix
+from pubench_formulas.mixing import mix
 
 pytestmark = pytest.mark.reference
 

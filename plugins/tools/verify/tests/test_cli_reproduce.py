@@ -235,7 +235,7 @@ def test_what_cannot_be_run_again_is_refused(copy: Path, pubench: Run) -> None:
     assert "unknown method 'gone'" in gone.stderr
 
 
-# -------------------------------------------------------------------- a table of one's own
+# -------------------------------------------------------------------- a user table
 
 
 TABLE = "a,b,who\n" + "".join(f"{k % 11},{k % 7},{int(k % 4 == 0)}\n" for k in range(80))
@@ -270,7 +270,7 @@ def test_a_place_of_a_table_that_the_run_does_not_read_is_refused(
 ) -> None:
     done = pubench_in(home)("reproduce", record, "--data", "people.csv")
     assert done.returncode == 2
-    assert "--data people.csv: this run is not on a table of one's own" in " ".join(done.stderr.split())
+    assert "--data people.csv: this run is not on a user table" in " ".join(done.stderr.split())
 
 
 def test_a_run_is_reproduced_from_python(tmp_path: Path) -> None:

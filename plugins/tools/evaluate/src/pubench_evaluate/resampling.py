@@ -24,7 +24,7 @@ _LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Resampling:
-    """``times``: how often rows are drawn anew; ``seed``: of the draws."""
+    """``times``: how often rows are drawn again; ``seed``: of the draws."""
 
     times: int
     seed: int

@@ -101,7 +101,7 @@ class Grid:
 
 
 def _table_of(cell: Cell) -> tuple[str, str]:
-    """(Key of its data set, checksum of a table of one's own)."""
+    """(Key of its data set, checksum of a user table)."""
     runs: list[RunResult | FailedRun] = [*cell.runs.values(), *cell.failures]
     data = spec_of(runs[0]).data
     return data.key, data.own.sha256 if data.own is not None else ""

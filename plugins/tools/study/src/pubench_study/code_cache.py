@@ -35,7 +35,7 @@ class InstalledCode(Stored):
     metrics: dict[str, str] = Field(description="metric -> hash of its code")
 
     def code(self, run: PlannedRun, digest: str) -> Code:
-        """The code of a run that reads data of this digest (empty for a table of one's own)."""
+        """The code of a run that reads data of this digest (empty for a user table)."""
         found = self.codes[self.of[run.run_id]]
         if not digest:
             return found

@@ -63,7 +63,7 @@ def export(
 ) -> Packed:
     """Writes plan, records, failures and their frame to a ``.tar.gz``, laid out as a folder of records.
 
-    ``SHA256SUMS`` has the checksum of every file. Without scores, nothing can be measured anew and a request for scores
+    ``SHA256SUMS`` has the checksum of every file. Without scores, nothing can be measured again, and a request for them
     runs again; all that was measured is there.
 
     Files that no record has are left out. Raises RecordError if a file cannot be read, is a link or device or a damaged

@@ -121,7 +121,7 @@ def _cells_of_block(block: Axes, study: StudySpec, registry: Registry) -> Iterat
     settings, apart = {} if block is study else block.settings, _told_apart(methods)
     for data in axis("data", ()):
         for labeling, prior, seed in itertools.product(
-            [None] if "own" in data else labelings,  # a table of one's own comes with its labels
+            [None] if "own" in data else labelings,  # a user table comes with its labels
             priors,
             axis("seeds", (2,)),
         ):

@@ -15,7 +15,7 @@ from pubench_core.results import Result
 if TYPE_CHECKING:
     from pubench_core.request.plan import Plan
 
-#: ``finished``: trained and stored. ``found``: a stored record answered it, measured anew where that was needed.
+#: ``finished``: trained and stored. ``found``: a stored record answered it, measured again where that was needed.
 #: ``taken``: another process carries it out. ``unstored``: trained, and its record could not be written.
 #: ``stopped``: given up at the bar of its task, with nothing recorded.
 Status = Literal["finished", "found", "failed", "refused", "taken", "unstored", "died", "stopped"]

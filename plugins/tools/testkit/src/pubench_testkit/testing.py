@@ -14,6 +14,7 @@ that this package is imported from.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -106,18 +107,13 @@ class MethodConformance:
 class ViewsAsked:
     """Stands in for a run where a method asks for views: rows come back as they are, and what was asked is kept.
 
-    ``asked``: ("weak" or "strong", options) of every view, in order.
+    ``asked``: (name of the function, options) of every view, in order.
     """
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, dict[str, Any]]] = []
 
-    def weak(self, rows: Any, **options: Any) -> Any:
+    def augment(self, view: Callable[..., Any], rows: Any, **options: Any) -> Any:
         """The rows."""
-        self.asked.append(("weak", options))
-        return rows
-
-    def strong(self, rows: Any, **options: Any) -> Any:
-        """The rows."""
-        self.asked.append(("strong", options))
+        self.asked.append((view.__name__, options))
         return rows

@@ -185,7 +185,7 @@ def reproduce(
     """Carries out the run of a record again, in a folder that is removed afterwards, and compares. The record stays as
     it is, and no tracker hears of the run.
 
-    ``table``, ``test``: where the files of a run on a table of one's own are now; None means where they were. Their
+    ``table``, ``test``: where the files of a run on a user table are now; None means where they were. Their
     content must be what it was. ``data_root``: folder of data files; None means the record's, where it is here.
     ``device``, ``threads``: None means those of the record, as another number of threads rounds otherwise.
 
@@ -256,7 +256,7 @@ def _put_tables(data: dict[str, Any], table: Path | None, test: Path | None) -> 
     own = data["own"]
     for role, given in (("path", table), ("test", test)):
         if given is not None and (own is None or own.get(role) is None):
-            what = "reads no table of test rows" if own is not None else "is not on a table of one's own"
+            what = "reads no table of test rows" if own is not None else "is not on a user table"
             raise RequestError(f"data.own.{role}={given}: this run {what}", field=f"data.own.{role}")
         if own is None or own.get(role) is None:
             continue
@@ -326,8 +326,8 @@ def _scores(old: Result, new: Result, before: Arrays, after: Arrays) -> Iterator
 
 def _measures(old: Result, new: Result) -> Iterator[MeasureApart]:
     for name, criterion in old.criteria.items():
-        now = new.criteria[name].measures.get("test", {}) if name in new.criteria else {}
-        for metric, measure in criterion.measures.get("test", {}).items():
+        now = new.criteria[name].measured("test") if name in new.criteria else {}
+        for metric, measure in criterion.measured("test").items():
             value = now[metric].value if metric in now else None
             yield MeasureApart(name, metric, measure.value, value)
 

@@ -218,7 +218,7 @@ def status_line(found: Looked) -> str:
     number = counts(found)
     text = f"{number['done']:,} done, {number['missing']:,} to run"
     if to_measure := found.count("to measure"):
-        text += f", {to_measure} of the done ones to measure anew"
+        text += f", {to_measure} of the done ones to measure again"
     return f"{text}, {number['failed']} failed" if number["failed"] else text
 
 

@@ -37,7 +37,7 @@ LEADING_OUT = frozenset(
 #: Modules that hold data sets with their labels, or the way to them.
 DATA_SETS = ("sklearn.datasets", "torchvision.datasets", "datasets", "openml", "mlflow", "pubench_datasets")
 #: What of core a method has use for; the rest holds data, truth or the way to them.
-OPEN_ROOMS = ("method", "plugins.hooks", "plugins.info", "errors", "formulas", "backbones", "specs", "testing")
+OPEN_ROOMS = ("method", "plugins.hooks", "plugins.info", "errors", "backbone", "specs", "testing")
 #: Parts of modules of :data:`INSIDES` that show files of a package and its version.
 HARMLESS = ("importlib.resources", "importlib.metadata")
 #: Modules of which a part alone matters: ``from sys import modules``.

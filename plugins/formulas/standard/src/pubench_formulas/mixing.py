@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ..backbones.base import Backbone
+from pubench_core.backbone import Backbone
 
 
 def mix(values: Tensor, partner: Tensor, coefficient: float | Tensor) -> Tensor:

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from ..data.generator import exact
+from pubench_core.data.generator import exact
 
 #: The logarithm of zero: finite, so that gradients are, and below every logarithm of a probability.
 LOG_ZERO = -1e30

@@ -11,8 +11,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from pubench_core.formulas.augmentation import strong
-from pubench_core.formulas.operations import COLOR, DEGREES, RANDAUGMENT, SHEAR, SHIFT, changed
+from pubench_formulas.augmentation import strong_view
+from pubench_formulas.operations import COLOR, DEGREES, RANDAUGMENT, SHEAR, SHIFT, changed
 
 Image = pytest.importorskip("PIL.Image")
 ImageEnhance = pytest.importorskip("PIL.ImageEnhance")
@@ -102,14 +102,14 @@ def test_a_view_draws_from_all_of_them_equally_and_with_strengths_on_both_sides(
     """Shifts alone: a single bright column moves to either side, at most 0.3 of the width."""
     x = torch.zeros(600, 1, 21, 21)
     x[..., 10] = 1
-    views = strong(
+    views = strong_view(
         x, torch.Generator().manual_seed(0), flip=False, pad=0, cutout=0, number=1, operations=["translate-x"]
     )
     columns = views[:, 0, 10].argmax(dim=1)
     assert columns.min() == 10 - 6
     assert columns.max() == 10 + 6
     assert 250 < int((columns < 10).sum()) < 330
-    both = strong(
+    both = strong_view(
         x,
         torch.Generator().manual_seed(0),
         flip=False,
@@ -124,8 +124,6 @@ def test_a_view_draws_from_all_of_them_equally_and_with_strengths_on_both_sides(
 def test_a_batch_may_be_laid_out_with_channels_last() -> None:
     x = torch.rand(16, 3, 12, 12, generator=torch.Generator().manual_seed(0))
     last = x.contiguous(memory_format=torch.channels_last)
-    views: list[Tensor] = [
-        strong(rows, torch.Generator().manual_seed(1), operations="randaugment", number=3, cutout=(0, 0.5), fill=0.5)
-        for rows in (x, last)
-    ]
+    options: dict[str, Any] = {"operations": "randaugment", "number": 3, "cutout": (0, 0.5), "fill": 0.5}
+    views: list[Tensor] = [strong_view(rows, torch.Generator().manual_seed(1), **options) for rows in (x, last)]
     torch.testing.assert_close(*views, atol=1e-6, rtol=0)

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..errors import RequestError
-from .base import Backbone
+from pubench_core.backbone import Backbone
+from pubench_core.errors import RequestError
 
 Shape = tuple[int, ...]
 

@@ -1,4 +1,4 @@
-"""Risk estimators that several methods share, as pure functions of scores.
+"""The PU risk and its published corrections, as a pure function of scores.
 
 Shapes: ``scores`` (B,) logits, large means positive; ``labeled`` (B,) bool, True for labeled positives. Means are
 over the batch with counts floored at 1, so that a batch without P (or U) contributes 0 to those terms.
@@ -6,28 +6,14 @@ over the batch with counts floored at 1, so that a batch without P (or U) contri
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
-Surrogate = Literal["sigmoid", "logistic"]
+from .losses import SURROGATES, Surrogate, masked_mean
+
 Correction = Literal["none", "ascent", "clamp", "flip"]
-
-
-def sigmoid_loss(margin: Tensor) -> Tensor:
-    """l(z) = 1 / (1 + e^z); bounded, l(z) + l(-z) = 1."""
-    return torch.sigmoid(-margin)
-
-
-def logistic_loss(margin: Tensor) -> Tensor:
-    """l(z) = log(1 + e^-z), linear for large |z|."""
-    return F.softplus(-margin)
-
-
-SURROGATES: dict[Surrogate, Callable[[Tensor], Tensor]] = {"sigmoid": sigmoid_loss, "logistic": logistic_loss}
 
 
 class PURisk(NamedTuple):
@@ -35,11 +21,6 @@ class PURisk(NamedTuple):
 
     value: Tensor
     objective: Tensor
-
-
-def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
-    """Mean of the values where mask is True; 0 if it is True nowhere. No synchronization on a GPU."""
-    return values.masked_fill(~mask, 0).sum() / mask.sum().clamp(min=1)
 
 
 def pu_risk(

@@ -6,10 +6,10 @@ import math
 
 import pytest
 import torch
+from pubench_backbones import pubench_backbones
 from torch import Tensor, nn
 
-from pubench_core.backbones import pubench_backbones
-from pubench_core.backbones.base import Backbone, Normalize
+from pubench_core.backbone import Backbone, Normalize
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import BackboneInfo
 from pubench_core.plugins.registry import load

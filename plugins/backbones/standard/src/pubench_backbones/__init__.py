@@ -1,7 +1,6 @@
 """The networks of the published benchmarks (tables B and D of PU-Bench, Wang et al.), and a size-agnostic CNN."""
 
-from ..plugins.hooks import hookimpl
-from ..plugins.info import BackboneInfo, Reference
+from pubench_core import BackboneInfo, Reference, hookimpl
 
 _PUBENCH = Reference(
     authors="PU-Bench authors",
@@ -15,7 +14,7 @@ _WANG = Reference(
     venue="ICLR",
     year=2026,
 )
-_HERE = "pubench_core.backbones.networks"
+_HERE = "pubench_backbones.networks"
 
 
 @hookimpl

@@ -14,21 +14,14 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from pubench.method import (
-    Correction,
-    averaging,
-    binary_entropy,
-    count_log_probabilities,
-    expected_count,
-    forward_mixed,
-    mix,
-    posterior_given_count,
-    pu_risk,
-    ramps,
-)
-from pubench_core.backbones.base import Backbone
+from pubench_core.backbone import Backbone
 from pubench_core.errors import RunFailed
-from pubench_core.formulas.averaging import Buffers
+from pubench_formulas import averaging, ramps
+from pubench_formulas.averaging import Buffers
+from pubench_formulas.counts import count_log_probabilities, expected_count, posterior_given_count
+from pubench_formulas.entropy import binary_entropy
+from pubench_formulas.mixing import forward_mixed, mix
+from pubench_formulas.risks import Correction, pu_risk
 
 # -------------------------------------------------------------------- entropy
 

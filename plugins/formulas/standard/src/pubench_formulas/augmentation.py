@@ -49,7 +49,7 @@ Padding = Literal["reflect", "zeros"]
 Interval = tuple[float, float]
 
 
-def weak(
+def weak_view(
     x: Tensor,
     generator: torch.Generator,
     *,
@@ -65,7 +65,7 @@ def weak(
     return _noisy(_flip_and_crop(x, generator, flip, pad, padding), noise, generator)
 
 
-def strong(
+def strong_view(
     x: Tensor,
     generator: torch.Generator,
     *,

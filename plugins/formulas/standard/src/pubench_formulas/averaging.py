@@ -7,7 +7,7 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
-from ..errors import RunFailed
+from pubench_core.errors import RunFailed
 
 #: What becomes of buffers (running statistics of batch norm, say) when a teacher is updated.
 Buffers = Literal["average", "copy", "leave"]
