@@ -71,8 +71,8 @@ class SpecOption:
 def sinks_in(texts: Iterable[str]) -> dict[str, str | None]:
     """``KEY`` or ``KEY=ADDRESS`` -> key and address.
 
-    >>> sinks_in(["jsonl=runs.jsonl", "mlflow"])
-    {'jsonl': 'runs.jsonl', 'mlflow': None}
+    >>> sinks_in(["shelf=top", "server"])
+    {'shelf': 'top', 'server': None}
     """
     return {key: address or None for key, _, address in (text.partition("=") for text in texts)}
 
@@ -211,7 +211,7 @@ OPTIONS: tuple[SpecOption, ...] = (
     SpecOption(
         "--sinks",
         ("execution", "sinks"),
-        "Sinks that get the run, with addresses: jsonl=runs.jsonl,mlflow. (default: those that get every run)",
+        "Sinks that get the run, KEY or KEY=ADDRESS with commas between. (default: those that get every run)",
         MACHINE,
         read=lambda text: sinks_in(text.split(",")),
     ),

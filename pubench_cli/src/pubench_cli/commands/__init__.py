@@ -42,7 +42,7 @@ COMMANDS = [
         path="track",
         load="pubench_cli.commands.tracking:track",
         help="Send to sinks every record that they lack, each exactly once.",
-        example="pubench track --to jsonl=runs.jsonl",
+        example="pubench track --results results",
     ),
     CommandInfo(
         path="data",

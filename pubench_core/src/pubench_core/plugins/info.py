@@ -226,7 +226,7 @@ class SinkInfo(Info):
 
     ``load``: a subclass of :class:`pubench_core.sinks.Sink`. ``automatic``: whether it gets every finished run without
     being named in ``execution.sinks``. ``address``: what its address is, with its default (``a file; by default
-    <results>/records.jsonl``).
+    <results>/copies.txt``).
     """
 
     kind: ClassVar[str] = "sink"
