@@ -15,6 +15,7 @@ from .plugins.info import (
     Preset,
     PriorInfo,
     Reference,
+    SinkInfo,
 )
 
 __all__ = [
@@ -28,5 +29,6 @@ __all__ = [
     "Preset",
     "PriorInfo",
     "Reference",
+    "SinkInfo",
     "hookimpl",
 ]

@@ -20,6 +20,7 @@ from .info import (
     MethodInfo,
     MetricInfo,
     PriorInfo,
+    SinkInfo,
 )
 
 if TYPE_CHECKING:  # events hold results, whose import takes longer than listing every plugin
@@ -64,6 +65,11 @@ class Registration:
         raise NotImplementedError
 
     @hookspec
+    def pubench_sinks(self) -> list[SinkInfo]:
+        """Places that get copies of finished runs."""
+        raise NotImplementedError
+
+    @hookspec
     def pubench_commands(self) -> list[CommandInfo]:
         """Commands of the command line."""
         raise NotImplementedError
@@ -105,6 +111,7 @@ REGISTRATION = {
     "metric": "pubench_metrics",
     "prior": "pubench_priors",
     "backbone": "pubench_backbones",
+    "sink": "pubench_sinks",
     "command": "pubench_commands",
     "api": "pubench_api",
 }

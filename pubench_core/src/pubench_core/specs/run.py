@@ -272,9 +272,12 @@ class ExecutionSpec(Strict):
     offline: bool = Field(False, description="never touch the network")
     artifacts: tuple[Artifact, ...] = Field(("scores", "trace"), description="files that are kept beside the result")
     save_model: bool = Field(False, description="keep what scores with: model.safetensors")
-    tracking: bool = Field(True, description="tell tracking plugins of the run when it is over")
+    tracking: bool = Field(True, description="send the run to sinks and call listeners of plugins when it is over")
+    sinks: dict[str, str | None] = Field(
+        {}, description="sinks that get the run, by key, with their addresses; a password is used and never written"
+    )
     tracking_uri: str | None = Field(
-        None, description="server or database of the tracking plugin; a password in it is used and never written"
+        None, description="address of the sinks that get every run (an older name; sinks has an address for each)"
     )
 
     @field_validator("results", "data_root", "encoder")
@@ -287,6 +290,10 @@ class ExecutionSpec(Strict):
     @field_serializer("tracking_uri", when_used="json")
     def _without_password(self, uri: str | None) -> str | None:
         return None if uri is None else without_password(uri)
+
+    @field_serializer("sinks", when_used="json")
+    def _without_passwords(self, sinks: dict[str, str | None]) -> dict[str, str | None]:
+        return {key: self._without_password(address) for key, address in sinks.items()}
 
 
 class RunSpec(Strict):
