@@ -11,8 +11,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from ..data.columns import Column, as_plain
 from ..data.dataset import IntArray, PNDataset
-from ..data.encoding import Column, as_plain
 from ..data.generator import Part, Split
 from ..data.preprocess import Preprocessing
 from ..metric import Knowledge

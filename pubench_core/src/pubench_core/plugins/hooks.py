@@ -21,6 +21,7 @@ from .info import (
     MetricInfo,
     PriorInfo,
     SinkInfo,
+    TableInfo,
 )
 
 if TYPE_CHECKING:  # events hold results, whose import takes longer than listing every plugin
@@ -42,6 +43,11 @@ class Registration:
     @hookspec
     def pubench_datasets(self) -> list[DatasetInfo]:
         """Data sets with class labels, and how they are binarized by default."""
+        raise NotImplementedError
+
+    @hookspec
+    def pubench_tables(self) -> list[TableInfo]:
+        """Readers of users' tables."""
         raise NotImplementedError
 
     @hookspec
@@ -107,6 +113,7 @@ class Lifecycle:
 REGISTRATION = {
     "method": "pubench_methods",
     "dataset": "pubench_datasets",
+    "table": "pubench_tables",
     "mechanism": "pubench_mechanisms",
     "metric": "pubench_metrics",
     "prior": "pubench_priors",

@@ -292,9 +292,21 @@ def _same(info: Info, name: str, summary: str) -> None:
         object.__setattr__(info, field_name, value)
 
 
+@dataclass(frozen=True, kw_only=True)
+class TableInfo(Info):
+    """A reader of users' tables. ``suffixes``: of the files that it reads.
+
+    Its code is not hashed: what it read of a table counts by the digest of the arrays.
+    """
+
+    kind: ClassVar[str] = "table"
+    suffixes: tuple[str, ...] = ()
+
+
 INFO_TYPES: tuple[type[Info], ...] = (
     MethodInfo,
     DatasetInfo,
+    TableInfo,
     MechanismInfo,
     MetricInfo,
     PriorInfo,

@@ -83,7 +83,7 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
         backbone=backbone,
         estimator=estimator,
         metrics=installed.usable,
-        code=code_of(_computing(data, method, backbone, estimator), registry),
+        code=code_of(_computing(data, method, backbone, estimator), registry, data.choice.table),
     )
 
 

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import RequestError
-from .. import copies
-from ..held import held_at
+from pubench_core.data.table_files import held_at, unreadable
+from pubench_core.errors import RequestError
+
+from . import SUFFIXES
 from .arrays import read_npz, read_parquet
 from .cells import Say, each_once, is_nested
 from .delimited import read_delimited
@@ -24,28 +25,12 @@ from .excel import read_excel
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".xlsx", ".parquet", ".npz")
 #: From so many columns on, looking at one after the other takes long.
 _MANY = 100
 
 
 def _silent(text: str) -> None:
     """Where nobody wants to know how a file was read."""
-
-
-def is_table_path(text: str) -> bool:
-    """Whether a text that names data means a file: the key of a data set has no such character."""
-    return any(character in text for character in "./\\")
-
-
-def sha256_of(path: Path) -> str:
-    """SHA-256 of a file, or of a table in memory. Raises RequestError if it cannot be read."""
-    if (held := held_at(path)) is not None:
-        return held.sha256
-    try:
-        return copies.sha256_of(path)
-    except OSError as error:
-        raise _unreadable(path, error) from error
 
 
 def read_table(path: Path, texts: Collection[str] = (), say: Say = _silent) -> DataFrame:
@@ -100,15 +85,7 @@ def _read_file(path: Path, texts: Collection[str], say: Say) -> DataFrame:
             return read_excel(path, texts, say)
         return read_delimited(path, texts, say)
     except OSError as error:
-        raise _unreadable(path, error) from error
-
-
-def _unreadable(path: Path, error: OSError) -> RequestError:
-    """What is wrong with a file; of a relative path that leads nowhere, where it was looked for."""
-    text = f"cannot read {path}: {error.strerror or error}"
-    if isinstance(error, FileNotFoundError) and not path.is_absolute():
-        text += f" ({path.absolute()}; a relative path counts from the current folder)"
-    return RequestError(text)
+        raise unreadable(path, error) from error
 
 
 def _plain(values: Series[Any]) -> Series[Any]:

@@ -10,7 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...errors import RequestError
+from pubench_core.errors import RequestError
+
 from . import limits
 from .cells import Say, each_once, numbers_in_text, reason
 
@@ -48,8 +49,8 @@ def _first_sheet(path: Path, say: Say) -> DataFrame:
 
     if find_spec("openpyxl") is None:
         raise RequestError(
-            f"{path}: Excel files are read by openpyxl, which is not installed (pip install 'pubench-core[excel]'); or "
-            "save the table as CSV"
+            f"{path}: Excel files are read by openpyxl, which is not installed "
+            "(pip install 'pubench-datasets-tables[excel]'); or save the table as CSV"
         )
     from xml.etree.ElementTree import ParseError
 

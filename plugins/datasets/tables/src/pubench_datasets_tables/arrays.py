@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import RequestError
+from pubench_core.errors import RequestError
+
 from . import limits
 from .cells import each_once, is_nested, reason
 

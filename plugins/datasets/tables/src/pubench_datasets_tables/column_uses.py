@@ -3,43 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from ..specs import UserTableSpec
-from .encoding import Column, Encoding, are_dates, decided
+from pubench_core.data.columns import Column
+from pubench_core.data.labeled import LabeledData
+from pubench_core.data.table_reader import A_NUMBER, ColumnUse
+from pubench_core.specs import UserTableSpec
+
+from .cells import is_nested
+from .encoding import Encoding, are_dates, decided
 from .labels import is_blank
-from .tables.cells import is_nested
-from .user_table import UserTable
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
 #: Values of a column that are shown, and the most characters of one.
 SHOWN, LONGEST = 3, 24
-#: What most columns become.
-A_NUMBER = "a number"
 
 
-@dataclass(frozen=True)
-class ColumnUse:
-    """``what``: what a feature becomes, or why a column is none. ``distinct``: different values, gaps apart.
-
-    ``missing``: cells without a value. ``examples``: the first values that differ, long texts shortened.
-    """
-
-    name: str
-    use: Literal["labels", "truth", "feature", "names rows", "left out"]
-    what: str
-    distinct: int
-    missing: int
-    examples: tuple[str, ...]
-
-
-def column_uses(frame: DataFrame, spec: UserTableSpec | None = None, table: UserTable | None = None) -> list[ColumnUse]:
+def column_uses(
+    frame: DataFrame, spec: UserTableSpec | None = None, table: LabeledData | None = None
+) -> list[ColumnUse]:
     """One per column, in the table's order; without a spec, what would become of each one if it were a feature."""
     encoding: Encoding | None = None
     ids: Mapping[str, npt.NDArray[np.object_]] = {}

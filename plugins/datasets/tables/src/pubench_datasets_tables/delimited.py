@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...errors import RequestError
-from ..archives import opened
+from pubench_core.data.archives import opened
+from pubench_core.errors import RequestError
+
 from . import limits
 from .cells import Say, each_once, numbers_in_text
 

@@ -1,8 +1,8 @@
-"""Tables that are in memory and in no file: kept as the bytes of a parquet file, named by a path of their own.
+"""Files of users' tables, on disk or in memory: how they are named, and their checksums.
 
-A spec names a user's table by a path and the SHA-256 of its content. A held table has both, so that everything behind
-:func:`~pubench_core.data.tables.read_table` takes it as it takes a file, and a table that is saved has the run ids that
-it had before.
+A spec names a user's table by a path and the SHA-256 of its content. A table in memory has both: it is kept as the
+bytes of a parquet file under a path of its own. Everything behind these functions takes it as it takes a file, and a
+table that is saved has the run ids that it had before.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from ..errors import RequestError
+from . import copies
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -86,3 +87,26 @@ def held_at(path: Path) -> HeldTable | None:
             value=text,
         )
     return found
+
+
+def is_table_path(text: str) -> bool:
+    """Whether a text that names data means a file: the key of a data set has no such character."""
+    return any(character in text for character in "./\\")
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file, or of a table in memory. Raises RequestError if it cannot be read."""
+    if (held := held_at(path)) is not None:
+        return held.sha256
+    try:
+        return copies.sha256_of(path)
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def unreadable(path: Path, error: OSError) -> RequestError:
+    """What is wrong with a file; of a relative path that leads nowhere, where it was looked for."""
+    text = f"cannot read {path}: {error.strerror or error}"
+    if isinstance(error, FileNotFoundError) and not path.is_absolute():
+        text += f" ({path.absolute()}; a relative path counts from the current folder)"
+    return RequestError(text)

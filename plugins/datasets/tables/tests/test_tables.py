@@ -17,8 +17,10 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from pubench_datasets_tables import limits
+from pubench_datasets_tables.files import read_table
 
-from pubench_core.data.tables import is_table_path, limits, read_table, sha256_of
+from pubench_core.data.table_files import is_table_path, sha256_of
 from pubench_core.errors import RequestError
 
 PLAIN = "age,color,labeled\n31,red,1\n40,blue,0\n"

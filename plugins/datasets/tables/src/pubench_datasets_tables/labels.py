@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import RequestError
-from .tables.cells import is_nested
+from pubench_core.errors import RequestError
+
+from .cells import is_nested
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series

@@ -13,10 +13,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from pubench_datasets_tables import excel as excel_files
+from pubench_datasets_tables import limits
+from pubench_datasets_tables.files import read_table
+from pubench_datasets_tables.user_table import read_user_table
 
-from pubench_core.data.tables import excel as excel_files
-from pubench_core.data.tables import limits, read_table, sha256_of
-from pubench_core.data.user_table import UserTable, read_user_table
+from pubench_core.data.labeled import LabeledData
+from pubench_core.data.table_files import sha256_of
 from pubench_core.errors import RequestError
 from pubench_core.specs import UserTableSpec
 
@@ -41,10 +44,10 @@ def written(tmp_path: Path) -> Written:
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Callable[..., UserTable]:
+def table(tmp_path: Path) -> Callable[..., LabeledData]:
     """``table(column=values, ...)``: read from CSV, with two plain columns and labels ``s``; ``_name``: spec fields."""
 
-    def read(_suffix: str = "csv", **given: Any) -> UserTable:
+    def read(_suffix: str = "csv", **given: Any) -> LabeledData:
         path = tmp_path / f"my.{_suffix}"
         columns = {name: values for name, values in given.items() if not name.startswith("_")}
         frame = pd.DataFrame({**plain(), "s": LABELED.astype(int), **columns})
@@ -58,7 +61,7 @@ def table(tmp_path: Path) -> Callable[..., UserTable]:
     return read
 
 
-Table = Callable[..., UserTable]
+Table = Callable[..., LabeledData]
 
 
 def refused(call: Callable[[], object]) -> str:
@@ -308,7 +311,10 @@ class TestExcel:
     def test_without_openpyxl_the_extra_is_named(self, written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(excel_files, "find_spec", lambda name: None)
         line = refused(lambda: read_table(written(b"PK", "my.xlsx")))
-        assert "Excel files are read by openpyxl, which is not installed (pip install 'pubench-core[excel]')" in line
+        assert (
+            "Excel files are read by openpyxl, which is not installed (pip install 'pubench-datasets-tables[excel]')"
+            in line
+        )
 
     def test_cells_are_what_they_are_in_excel(self, excel: Callable[..., Path]) -> None:
         day = datetime.datetime(2024, 3, 1)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import RequestError, counted, unknown
-from ..specs import UserTableSpec
-from .encoding import Column, encode, encoding_of, gaps_in, number_blocks, texts_of
+from pubench_core.data.columns import Column, texts_of
+from pubench_core.data.labeled import LabeledData
+from pubench_core.errors import RequestError, counted, unknown
+from pubench_core.specs import UserTableSpec
+
+from .encoding import encode, encoding_of, gaps_in, number_blocks
+from .files import as_written, read_table
 from .labels import LABEL, TRUTH, BoolArray, Role, TwoValued, two_valued
-from .tables import as_written, read_table
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -30,31 +33,6 @@ _ROUND = "read the right way round? (data.own.positive_value)"
 
 
 @dataclass(frozen=True)
-class UserTable:
-    """``x``: (n, d) float32, NaN where a number is missing (the training pool's median is put there later).
-
-    ``labeled``: (n,) True for labeled positives. ``truth``: (n,) int8 1 positive, 0 negative; None without a truth
-    column. ``x_test``/``truth_test``: rows of the test file. ``notes``: what was read and what is unusual about it.
-    ``left_out``: column -> why it is no feature. ``ids``: column that names the rows -> (n,) texts, as in the file.
-    """
-
-    x: npt.NDArray[np.float32]
-    labeled: BoolArray
-    truth: npt.NDArray[np.int8] | None
-    x_test: npt.NDArray[np.float32] | None
-    truth_test: npt.NDArray[np.int8] | None
-    columns: tuple[Column, ...]
-    notes: tuple[str, ...] = ()
-    left_out: Mapping[str, str] = field(default_factory=dict)
-    ids: Mapping[str, npt.NDArray[np.object_]] = field(default_factory=dict)
-
-    @property
-    def can_be_tested(self) -> bool:
-        """Whether there are true labels to measure against: a test file, or truth from which a part is split off."""
-        return self.truth is not None or self.truth_test is not None
-
-
-@dataclass(frozen=True)
 class _TestRows:
     """``x``: (n, d) float32, encoded as the training file is."""
 
@@ -64,7 +42,7 @@ class _TestRows:
 
 
 @lru_cache(maxsize=2)
-def read_user_table(spec: UserTableSpec) -> UserTable:
+def read_user_table(spec: UserTableSpec) -> LabeledData:
     """Reads and encodes a user's file as its spec says.
 
     Raises RequestError for a column that is not there, labels that are not two-valued, no labeled or no unlabeled
@@ -85,7 +63,7 @@ def read_user_table(spec: UserTableSpec) -> UserTable:
     test = _test_rows(spec, encoding.columns) if spec.test is not None else None
     truth_test = test.truth if test is not None else None
     _refuse_unused_words(spec, [part for part in (labels, truth, truth_test) if part is not None])
-    return UserTable(
+    return LabeledData(
         x=x,
         labeled=labels.positive,
         truth=_as_integers(truth),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ...errors import RequestError
+from pubench_core.errors import RequestError
 
 #: The most bytes of a ``.csv.gz``, npz or parquet file. Twenty million rows of twenty numbers have fewer.
 TABLE_BYTES = 2**32

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import RequestError
+from pubench_core.errors import RequestError
 
 if TYPE_CHECKING:
     from pandas import Series

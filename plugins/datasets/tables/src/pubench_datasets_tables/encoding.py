@@ -11,15 +11,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import RequestError, counted, shortened
-from ..specs import UserTableSpec
+from pubench_core.data.columns import Column
+from pubench_core.errors import RequestError, counted, shortened
+from pubench_core.specs import UserTableSpec
+
+from .cells import is_nested
 from .labels import some_of
-from .tables.cells import is_nested
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -39,20 +41,6 @@ _DATE = re.compile(rf"{_DAY}([ T]\d{{1,2}}:\d{{2}}(:\d{{2}}([.,]\d+)?)?( ?[AaPp]
 #: A number with a sign of money or percent, or in groups of three digits.
 _WITH_SIGNS = re.compile(r"[$€£¥]? ?-?(\d+|\d{1,3}([, ]\d{3})+)(\.\d+)? ?[%$€£¥]?")
 _ID_NAME = re.compile(r"(^|[_\W])(id|uuid|guid|index|rownum|row)($|[_\W])|^unnamed: 0$", re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class Column:
-    """How one column of the table becomes features: numbers as they are, categories one-hot in this order."""
-
-    name: str
-    kind: Literal["number", "category"]
-    categories: tuple[str, ...] = ()
-
-    @property
-    def features(self) -> list[str]:
-        """Names of the features it becomes."""
-        return [self.name] if self.kind == "number" else [f"{self.name}={value}" for value in self.categories]
 
 
 def encode(
@@ -106,21 +94,6 @@ def _numbers(values: Series[Any], table: str, column: str) -> npt.NDArray[np.flo
             "is unknown)"
         )
     return np.asarray(numbers, dtype=np.float32)
-
-
-def texts_of(columns: Sequence[Column]) -> tuple[str, ...]:
-    """Columns that another file must be read with as texts: a category ``10`` is not the number 10."""
-    return tuple(column.name for column in columns if column.kind == "category")
-
-
-def as_plain(columns: Sequence[Column]) -> list[dict[str, Any]]:
-    """The encoding as plain data, for records."""
-    return [{"name": c.name, "kind": c.kind, "categories": list(c.categories)} for c in columns]
-
-
-def from_plain(columns: Sequence[Mapping[str, Any]]) -> tuple[Column, ...]:
-    """The encoding that :func:`as_plain` wrote."""
-    return tuple(Column(c["name"], c["kind"], tuple(c["categories"])) for c in columns)
 
 
 # -------------------------------------------------------------------- deciding what a column becomes

@@ -10,17 +10,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from pubench_datasets_tables.encoding import MAX_CATEGORIES, encode
+from pubench_datasets_tables.user_table import read_user_table
 
-from pubench_core.data.encoding import MAX_CATEGORIES, Column, as_plain, encode, from_plain
-from pubench_core.data.tables import sha256_of
-from pubench_core.data.user_table import UserTable, read_user_table
+from pubench_core.data.columns import Column, as_plain, from_plain
+from pubench_core.data.labeled import LabeledData
+from pubench_core.data.table_files import sha256_of
 from pubench_core.errors import RequestError
 from pubench_core.specs import UserTableSpec
 
 N, N_LABELED = 30, 6
 LABELED = (np.arange(N) < N_LABELED).astype(int)
 
-Read = Callable[..., UserTable]
+Read = Callable[..., LabeledData]
 
 
 def plain_columns() -> dict[str, Any]:
@@ -44,7 +46,7 @@ def read(tmp_path: Path) -> Read:
             frame.to_csv(path, index=False)
         return path
 
-    def do(*, _suffix: str = "csv", _test: dict[str, Any] | None = None, **given: Any) -> UserTable:
+    def do(*, _suffix: str = "csv", _test: dict[str, Any] | None = None, **given: Any) -> LabeledData:
         more = {name[1:]: value for name, value in given.items() if name.startswith("_")}
         columns = {name: value for name, value in given.items() if not name.startswith("_")}
         path = write(f"my.{_suffix}", {**plain_columns(), "s": LABELED, **columns})
@@ -63,13 +65,13 @@ def complaint(read: Read, **given: Any) -> str:
     return str(caught.value)
 
 
-def note(table: UserTable, word: str) -> str:
+def note(table: LabeledData, word: str) -> str:
     """The one note with this word."""
     (found,) = [text for text in table.notes if word in text]
     return found
 
 
-def names(table: UserTable) -> list[str]:
+def names(table: LabeledData) -> list[str]:
     return [column.name for column in table.columns]
 
 
@@ -306,7 +308,7 @@ class TestFeatures:
 
 
 class TestLeftOut:
-    def left_out(self, table: UserTable, name: str) -> str:
+    def left_out(self, table: LabeledData, name: str) -> str:
         assert name not in names(table)
         return note(table, f"'{name}' (").split(f"'{name}' (", 1)[1].split(")", 1)[0]
 
