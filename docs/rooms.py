@@ -38,7 +38,7 @@ ROOMS = (
     Room("contracts", ("metric", "mechanism", "prior", "method"), "what plugins implement", torch=True),
     Room("request", ("request",), "layers, one resolution, Plan", torch=True),
     Room("engine", ("engine",), "problem, training, evaluation, selection, snapshots", torch=True),
-    Room("records", ("records",), "run folders, scores, measures"),
+    Room("records, sinks", ("records", "sinks"), "run folders, scores, measures; where copies go"),
     Room("execution", ("execution",), "coverage, compute, publish", torch=True),
 )
 

@@ -147,7 +147,7 @@ class TestRun:
     def test_predictions_are_of_the_unlabeled_rows_of_the_file(self, folder: Path, home: Path) -> None:
         rows = rows_of((folder / "predictions.csv").read_text())
         labeled = pd.read_csv(home / "my.csv").labeled.to_numpy()
-        assert list(rows[0]) == ["row", "score", "rank", "decision"]
+        assert list(rows[0]) == ["row", "score", "rank", "decision", "decision_at_prior"]
         assert [int(row["row"]) for row in rows] == np.flatnonzero(labeled == 0).tolist()
 
     def test_rank_and_decision_are_of_the_score(self, folder: Path) -> None:

@@ -561,6 +561,7 @@ def test_the_run_id_does_not_depend_on_where_and_how_a_run_is_carried_out(ask: A
         "artifacts": "[]",
         "save_model": "true",
         "tracking": "false",
+        "sinks": "{'jsonl': 'x.jsonl'}",
         "tracking_uri": "'sqlite:///x.db'",
     }
     assert set(execution) == set(ExecutionSpec.model_fields)

@@ -46,13 +46,16 @@ class RunResult:
 
     @property
     def test(self) -> dict[str, float | None]:
-        """metric -> value on the test part, under the criterion that names the result; empty without true labels."""
+        """metric -> value on the test part, under the criterion that names the result; empty without true labels.
+
+        ``METRIC-at-prior``: by the decision at the prior.
+        """
         return self.result.test
 
     @property
     def validation(self) -> dict[str, float | None]:
         """metric -> value on the validation part, PU-only ones included."""
-        return {name: measure.value for name, measure in self.result.chosen.measures.get("validation", {}).items()}
+        return {name: measure.value for name, measure in self.result.chosen.measured("validation").items()}
 
     def predictions(self) -> DataFrame:
         """Row, score, rank and decision of the unlabeled rows of a user table, highest score first.
@@ -66,8 +69,9 @@ class RunResult:
         path = self.folder / PREDICTIONS
         if not path.exists():
             raise ValueError(f"{self.run_id} has no predictions: they are kept for user tables (pubench.data)")
-        numbers = {"row": int, "score": float, "rank": int, "decision": int}
-        found = pd.read_csv(path, dtype=str, keep_default_na=False).astype(numbers)  # everything else names the rows
+        numbers = {"row": int, "score": float, "rank": int, "decision": int, "decision_at_prior": int}
+        found = pd.read_csv(path, dtype=str, keep_default_na=False)  # everything else names the rows
+        found = found.astype({name: kind for name, kind in numbers.items() if name in found.columns})
         return found.sort_values("rank", ignore_index=True)
 
     def decisions(self) -> Decisions:
@@ -78,9 +82,8 @@ class RunResult:
         """
         from pubench_core.records.decisions import decisions_of
 
-        facts, path = self.result.data, self.folder / SCORES
-        labeled = (facts.train.labeled or 0) + (facts.validation.labeled or 0)
-        found = decisions_of(self.result, read_scores(self.folder), labeled) if path.exists() else None
+        path = self.folder / SCORES
+        found = decisions_of(self.result, read_scores(self.folder), self.result.labeled) if path.exists() else None
         if found is None:
             raise ValueError(f"{self.run_id} has no decisions: they are of user tables, by the stored scores")
         return found
@@ -183,8 +186,10 @@ def run(
     calibrate: str | None = None,
     backbone: str | None = None,
     validation: float | None = None,
+    folds: int | None = None,
     criterion: str | None = None,
     select: str | None = None,
+    decision: str | None = None,
     seed: int | None = None,
     device: str | None = None,
     threads: int | None = None,
@@ -206,8 +211,10 @@ def run(
     ``data``: the key of a data set, or a table of your own (:func:`pubench.data`). ``scheme``: ``case-control`` or
     ``single-training-set``, whose labels ``c`` counts; or ``one-sample`` or ``two-sample``, which draw ``total`` rows
     class-balanced, a share ``positive_rate`` of them (.3) labeled. ``select``: another name of ``criterion``, that of
-    the command line. ``config``: hyper-parameters of the
-    method. ``settings``: any other field of the spec by its dotted path. ``force``: run although a result is stored.
+    the command line. ``folds``: cut P and U into so many parts, train without each in turn, and join the runs in one
+    record whose scores are out of fold. ``decision``: which is shown first, scores above 0 (``zero``) or as many
+    positives as the prior says (``prior``). ``config``: hyper-parameters of the method. ``settings``: any
+    other field of the spec by its dotted path. ``force``: run although a result is stored.
     ``progress``: called with a line about each thing worth saying (``print`` shows them).
 
     Raises InvalidRequest (a ValueError) if the request cannot be met, RunFailed if training fails.
@@ -308,10 +315,9 @@ def carry_out(plan: Plan, *, force: bool = False, progress: Callable[[str], None
     What a reader of the result must know is warned of.
     """
     from pubench_core.execution.run import execute
-    from pubench_core.plugins.registry import registry
+    from pubench_core.sinks import listeners_of
 
-    listeners = registry().listeners if plan.spec.execution.tracking else []
-    outcome = execute(plan, listeners=listeners, force=force, say=_saying(progress))
+    outcome = execute(plan, listeners=listeners_of(plan.spec.execution), force=force, say=_saying(progress))
     for text in (*outcome.result.warnings, *outcome.result.chosen.warnings):
         warnings.warn(visible(text), PubenchWarning, stacklevel=3)
     return RunResult(outcome.result, outcome.folder, outcome.reused)

@@ -15,6 +15,7 @@ from .plugins.info import (
     Preset,
     PriorInfo,
     Reference,
+    SinkInfo,
     TableInfo,
 )
 
@@ -29,6 +30,7 @@ __all__ = [
     "Preset",
     "PriorInfo",
     "Reference",
+    "SinkInfo",
     "TableInfo",
     "hookimpl",
 ]

@@ -27,6 +27,7 @@ from pubench_core.metric import Measurer
 from pubench_core.records.files import read_scores
 from pubench_core.records.measures import measures_of
 from pubench_core.records.scores import scores_of
+from pubench_core.records.thresholds import measures_at
 from pubench_core.results import Measure, Result
 
 UPU, PN = "upu", "pn"
@@ -332,8 +333,11 @@ def _with_measures(folder: Path, changed: set[str]) -> None:
     arrays = read_scores(folder)
     plan = plan_here(result, Path("."))
     knowledge = knowledge_in(arrays, result)
-    measured = {
-        name: measures_of(scores_of(arrays, one.snapshot), knowledge, list(result.metrics), Measurer(plan.metrics))
+    measurer, names = Measurer(plan.metrics), list(result.metrics)
+    scores = {name: scores_of(arrays, one.snapshot) for name, one in result.criteria.items()}
+    measured = {name: measures_of(scores[name], knowledge, names, measurer) for name in scores}
+    at_prior = {
+        name: measures_at(one.threshold, scores[name], knowledge, names, measurer)
         for name, one in result.criteria.items()
     }
 
@@ -341,6 +345,9 @@ def _with_measures(folder: Path, changed: set[str]) -> None:
         for name, parts in measured.items():
             content["criteria"][name]["measures"]["test"] = {
                 key: measure.model_dump(mode="json") for key, measure in parts["test"].items()
+            }
+            content["criteria"][name]["at_prior"]["test"] = {
+                key: measure.model_dump(mode="json") for key, measure in at_prior[name]["test"].items()
             }
         for name in changed:
             content["criteria"][name]["warnings"] = []
@@ -385,6 +392,13 @@ def test_on_another_machine_measures_may_differ_a_little_and_scores_at_will(copi
     folder = copied(UPU)
     for criterion in ("pa", "last"):
         _scaled(folder, criterion, lambda scores, truth: scores * 2)
+
+    def without_thresholds(content: dict[str, Any]) -> None:
+        for criterion in content["criteria"].values():
+            del criterion["threshold"], criterion["at_prior"]
+
+    assert "decided at the prior" in said(folder)[0], "the threshold is as it was"
+    edit(folder / "result.json", without_thresholds)  # as in an older record
     assert [problem.what.partition(",")[0] for problem in pubench.verify(folder.parent).problems] == [
         "carried out again"
     ]

@@ -20,6 +20,7 @@ from .info import (
     MethodInfo,
     MetricInfo,
     PriorInfo,
+    SinkInfo,
     TableInfo,
 )
 
@@ -70,6 +71,11 @@ class Registration:
         raise NotImplementedError
 
     @hookspec
+    def pubench_sinks(self) -> list[SinkInfo]:
+        """Places that get copies of finished runs."""
+        raise NotImplementedError
+
+    @hookspec
     def pubench_commands(self) -> list[CommandInfo]:
         """Commands of the command line."""
         raise NotImplementedError
@@ -112,6 +118,7 @@ REGISTRATION = {
     "metric": "pubench_metrics",
     "prior": "pubench_priors",
     "backbone": "pubench_backbones",
+    "sink": "pubench_sinks",
     "command": "pubench_commands",
     "api": "pubench_api",
 }

@@ -221,6 +221,21 @@ class BackboneInfo(Info):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SinkInfo(Info):
+    """A place that gets copies of finished runs: a tracking server, a file.
+
+    ``load``: a subclass of :class:`pubench_core.sinks.Sink`. ``automatic``: whether it gets every finished run without
+    being named in ``execution.sinks``. ``address``: what its address is, with its default (``a file; by default
+    <results>/copies.txt``).
+    """
+
+    kind: ClassVar[str] = "sink"
+    computes: ClassVar[bool] = False
+    automatic: bool = False
+    address: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class CommandInfo(Info):
     """A command of ``pubench``.
 
@@ -296,6 +311,7 @@ INFO_TYPES: tuple[type[Info], ...] = (
     MetricInfo,
     PriorInfo,
     BackboneInfo,
+    SinkInfo,
     CommandInfo,
     ApiInfo,
 )

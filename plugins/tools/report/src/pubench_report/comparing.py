@@ -16,6 +16,7 @@ from pubench_core.data.roots import data_root
 from pubench_core.errors import PubenchError, RecordError, RequestError, unknown
 from pubench_core.randomness import SEEDS
 from pubench_core.records.store import RecordStore
+from pubench_core.results import shown_first
 
 from .grouping import FailedRun
 from .results import Results
@@ -61,8 +62,10 @@ def compare(
     calibrate: str | None = None,
     backbone: str | None = None,
     validation: float | None = None,
+    folds: int | None = None,
     criterion: str | None = None,
     select: str | None = None,
+    decision: str | None = None,
     device: str | None = None,
     threads: int | None = None,
     results: str | Path | None = None,
@@ -130,8 +133,8 @@ def compare(
 SAME = (
     "mechanism", "c", "scheme", "positive_rate", "total",
     "positive", "negative", "binarization", "prior", "preset", "calibrate", "backbone",
-    "validation", "criterion", "select", "device", "threads", "results", "data_root", "offline", "save_model",
-    "artifacts", "tracking",
+    "validation", "folds", "criterion", "select", "decision", "device", "threads", "results", "data_root", "offline",
+    "save_model", "artifacts", "tracking",
 )  # fmt: skip
 
 
@@ -281,7 +284,8 @@ def _carried_out(run: _Planned, force: bool, said_before: set[str]) -> tuple[Run
 def _headline(done: RunResult) -> list[tuple[str, float | None]]:
     """The accuracy, or PA where there are no true labels."""
     if "accuracy" in done.test:
-        return [("accuracy", done.test["accuracy"])]
+        shown = shown_first("accuracy", done.test, done.result.decision)
+        return [(shown, done.test[shown])]
     return [("pa", done.validation.get("pa"))]
 
 

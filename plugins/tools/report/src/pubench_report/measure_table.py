@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pubench_core.results import Result
+from pubench_core.results import NO_THRESHOLD, Result, metric_and_rule
 
 from .grouping import Grid, marked
 from .text import aligned, html_table
@@ -186,9 +186,11 @@ def _measured(result: Result, metric: str, part: str, criterion: str | None) -> 
     chosen = result.criteria.get(criterion or result.selected)
     if chosen is None:
         return f"criterion {criterion} was not tracked"
-    measure = chosen.measures.get(part, {}).get(metric)
+    measure = chosen.measured(part).get(metric)
     if measure is not None:
         return measure.undefined if measure.value is None else measure.value
+    if metric_and_rule(metric)[1] == "prior" and chosen.threshold is None and not chosen.undefined:
+        return NO_THRESHOLD
     if not chosen.undefined and part == "test" and result.data.test is None:
         return "there are no test rows with true labels"
     return chosen.undefined or "it was not measured"

@@ -16,7 +16,7 @@ from pubench_core.plugins.registry import Registry
 from pubench_core.records.files import RESULT
 from pubench_core.records.record import Record
 from pubench_core.records.store import RecordStore
-from pubench_core.results import Measure, Result
+from pubench_core.results import Measure, Result, metric_and_rule
 from pubench_core.specs.canonical import short_hash
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ COLUMNS: Mapping[str, str] = {
     "prior": "float64", "prior_from": "string", "prior_true": "float64",
     "seed": "int64", "preset": "string", "calibrate": "string", "backbone": "string", "config": "string",
     "validation_fraction": "float64", "oracle": "bool", "criterion": "string", "criterion_selected": "bool",
-    "criterion_oracle": "bool", "criterion_value": "float64", "epoch": "Int64", "epochs": "int64", "part": "string",
+    "criterion_oracle": "bool", "criterion_value": "float64", "epoch": "Int64", "threshold": "float64",
+    "epochs": "int64", "part": "string",
     "measure": "string", "tag": "string", "value": "float64", "low": "float64", "high": "float64",
     "undefined": "string", "seconds": "float64", "seconds_training": "float64", "memory_bytes": "int64",
     "memory_of": "string", "at_once": "Int64", "device": "string", "threads": "int64", "code": "string",
@@ -45,6 +46,7 @@ def frame_of(results: Iterable[Result], registry: Registry) -> DataFrame:
     """A row per run, criterion, part and measure; a criterion without a value has one row that says why.
 
     ``prior``: what the method was given; ``prior_from``: how that came about. ``config``: hyper-parameters as JSON.
+    ``threshold``: of the decision at the prior, by which measures are that are named ``METRIC-at-prior``.
     ``tag``: ``oracle`` if the measure reads true labels, ``pu`` if not, empty where it is not installed. ``value``: as
     the metric gives it, ``low`` and ``high`` the ends of its interval, NaN where there is none; ``undefined``: why
     there is no value. ``at_once``: how many runs of studies in this folder shared the machine, at most; absent where
@@ -66,13 +68,15 @@ def _rows(result: Result, tags: Mapping[str, str]) -> Iterator[dict[str, Any]]:
             "criterion_oracle": criterion.oracle,
             "criterion_value": criterion.value,
             "epoch": criterion.epoch,
+            "threshold": criterion.threshold,
             "warnings": "; ".join((*result.warnings, *criterion.warnings)),
         }
         if criterion.undefined:
             yield {**facts, **chosen, "undefined": criterion.undefined, "part": "", "measure": "", "tag": ""}
-        for part, measures in criterion.measures.items():
-            for measure, found in measures.items():
-                yield {**facts, **chosen, "part": part, "measure": measure, "tag": tags.get(measure, ""), **_of(found)}
+        for part in criterion.measures:
+            for measure, found in criterion.measured(part).items():
+                tag = tags.get(metric_and_rule(measure)[0], "")
+                yield {**facts, **chosen, "part": part, "measure": measure, "tag": tag, **_of(found)}
 
 
 def _of(measure: Measure) -> dict[str, Any]:

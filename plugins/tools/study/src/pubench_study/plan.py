@@ -39,6 +39,12 @@ class PlannedRun(Stored):
             raise ValueError("a resolved run must have data.key, data.preprocess and method.key")
         return self
 
+    @property
+    def is_fold(self) -> bool:
+        """Whether it is one of several folds, which another run of the plan joins."""
+        validation = self.resolved.get("validation")
+        return isinstance(validation, dict) and validation.get("fold") is not None
+
     @cached_property
     def spec(self) -> RunSpec:
         """The resolved spec. Raises RecordError if the plan was damaged there."""

@@ -70,6 +70,11 @@ def freeze(
                 continue
             raise RequestError(f"{file.origin}: '{cell}' is the same run as '{other}'; leave one of the two out")
         plans.append(plan)
+        for one in plan.folds:
+            facts = {**cell.facts, "fold": one.spec.validation.fold}
+            fold = PlannedRun(run_id=one.run_id, row=cell.row, facts=facts, draw=cell.draw, resolved=plain(one.spec))
+            runs[fold.run_id] = fold
+            plans.append(one)
     if not runs:
         raise RequestError(f"{file.origin}: no run is left: {excluded[0].cell}: {excluded[0].reason}")
     versions = {name: version for plan in plans for name, version in plan.code.versions.items()}

@@ -13,7 +13,7 @@ from pubench_core.data.table_files import sha256_of
 from pubench_core.errors import Cause, PluginError, RecordError, RequestError
 from pubench_core.plugins.info import DatasetInfo
 from pubench_core.plugins.registry import Registry
-from pubench_core.records.asked import lacks, unmeasured
+from pubench_core.records.asked import lacks, lacks_thresholds, unmeasured
 from pubench_core.records.record import read_failure
 from pubench_core.records.store import RecordStore, failures_in
 from pubench_core.results import Failure
@@ -156,7 +156,9 @@ def state_of(
         elif missing := list(lacks(asked, record)):
             why = f"the stored record has {', '.join(missing)}"
         else:
-            todo = unmeasured(asked, record.result) or record.result.selected != run.spec.selection.criterion
+            shown = (run.spec.selection.criterion, run.spec.decision.rule)
+            todo = unmeasured(asked, record.result) or (record.result.selected, record.result.decision) != shown
+            todo = todo or lacks_thresholds(record)
             return RunState(run, "to measure" if todo else "done", seconds=record.result.seconds.total)
     same = [
         failure for failure in map(read_failure, failures) if failure is not None and _same_code(failure, run, code)
@@ -214,11 +216,11 @@ def _kinds(run: PlannedRun) -> list[tuple[str, ...]]:
 
 
 def by_length(runs: Sequence[PlannedRun], expected: Expected) -> list[PlannedRun]:
-    """Longest first, those of which nothing is known before them."""
+    """Longest first, those of which nothing is known before them, and those that join others after them."""
     unknown = float("inf")
 
     def seconds(run: PlannedRun) -> float:
         known = expected.seconds(run)
         return unknown if known is None else known
 
-    return sorted(runs, key=lambda run: -seconds(run))
+    return sorted(runs, key=lambda run: (run.spec.validation.joint, -seconds(run)))

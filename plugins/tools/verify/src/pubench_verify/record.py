@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pubench_core.errors import PluginError, RecordError, RequestError, shortened
-from pubench_core.records.files import SCORES, read_scores
+from pubench_core.records.files import SCORES, TRAINING_SCORES, read_scores
 from pubench_core.records.record import Record
 
 from .code import Digests, other_code
@@ -79,11 +79,12 @@ class Look:
         if isfile(folder / SCORES):
             try:
                 arrays = read_scores(folder)
+                training = read_scores(folder, TRAINING_SCORES) if isfile(folder / TRAINING_SCORES) else {}
             except RecordError as error:
                 yield str(error)
                 return
             self.derived += 1
-            yield from other_measures(plan, result, arrays)
+            yield from other_measures(plan, result, arrays, training)
             if digest is not None and not changed:
                 yield from other_rows(plan, result, arrays, self._draws, self.say)
 

@@ -326,8 +326,8 @@ def _scores(old: Result, new: Result, before: Arrays, after: Arrays) -> Iterator
 
 def _measures(old: Result, new: Result) -> Iterator[MeasureApart]:
     for name, criterion in old.criteria.items():
-        now = new.criteria[name].measures.get("test", {}) if name in new.criteria else {}
-        for metric, measure in criterion.measures.get("test", {}).items():
+        now = new.criteria[name].measured("test") if name in new.criteria else {}
+        for metric, measure in criterion.measured("test").items():
             value = now[metric].value if metric in now else None
             yield MeasureApart(name, metric, measure.value, value)
 

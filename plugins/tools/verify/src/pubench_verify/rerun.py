@@ -96,7 +96,8 @@ def _other_fields(found: Reproduction) -> Iterator[str]:
     for name, criterion in mine.criteria.items():
         if name in now.criteria and criterion.epoch != now.criteria[name].epoch:
             yield f"{name} chooses epoch {now.criteria[name].epoch}, where it says {criterion.epoch}"
-    old, new = _fields(mine, now.metrics), _fields(now, now.metrics)
+    older = {name for name, criterion in mine.criteria.items() if criterion.threshold is None}
+    old, new = _fields(mine, now.metrics, older), _fields(now, now.metrics, older)
     words_differ = mine.code.versions != now.code.versions
     for path in sorted({*old, *new}):
         if words_differ and path.rpartition(".")[2] in _WORDS:
@@ -105,15 +106,21 @@ def _other_fields(found: Reproduction) -> Iterator[str]:
             yield f"{path} is {new.get(path)}, where it says {old.get(path)}"
 
 
-def _fields(result: Result, metrics: Container[str]) -> dict[str, object]:
-    """Path -> value of what can be repeated; of measures, those of ``metrics`` (others were measured later)."""
+def _fields(result: Result, metrics: Container[str], older: Container[str]) -> dict[str, object]:
+    """Path -> value of what can be repeated; of measures, those of ``metrics`` (others were measured later).
+
+    ``older``: criteria that were recorded before decisions at the prior were.
+    """
     plain = result.plain()
     plain["warnings"] = [line for line in result.warnings if not line.startswith("no model was kept")]
     plain["metrics"] = {name: code for name, code in result.metrics.items() if name in metrics}
-    for criterion in plain["criteria"].values():
-        parts = criterion.get("measures", {})
-        for part, measures in parts.items():
-            parts[part] = {name: measure for name, measure in measures.items() if name in metrics}
+    for name, criterion in plain["criteria"].items():
+        if name in older:
+            criterion.pop("threshold", None)
+            criterion.pop("at_prior", None)
+        for parts in (criterion.get("measures", {}), criterion.get("at_prior", {})):
+            for part, measures in parts.items():
+                parts[part] = {name: measure for name, measure in measures.items() if name in metrics}
     return {path: value for path, value in by_path(plain).items() if not path.startswith(_UNREPEATED)}
 
 

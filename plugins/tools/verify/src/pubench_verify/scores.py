@@ -11,8 +11,10 @@ import numpy as np
 
 from pubench_core.metric import Knowledge, Measurer, Scored
 from pubench_core.records.files import SCORES, Arrays
+from pubench_core.records.fold_values import parts_of_folds, value_over_folds
 from pubench_core.records.measures import Measures, measures_of
 from pubench_core.records.scores import MEASURED, scores_name, scores_of
+from pubench_core.records.thresholds import measures_at, threshold_in
 from pubench_core.results import NEVER, CriterionResult, Measure, Result, said_alike
 
 from .measures import close, same
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 #: A state that a criterion chose: its epoch, and the network's name. ``last`` is apart.
 STATE = re.compile(r"epoch-(\d+)(-|$)")
+#: Scores that a fold keeps of an epoch which none of its own criteria chose.
+_CHECKPOINT = re.compile(r"(test|validation)_(auxiliary_.+_|scores_)epoch-\d+(-|$)")
 #: Array of ``scores.npz`` that is no score -> kinds of numbers that it holds.
 _KINDS = {
     "test_rows": "iu",
@@ -29,17 +33,21 @@ _KINDS = {
     "validation_rows": "iu",
     "validation_labeled": "b",
     "validation_labels": "iu",
+    "validation_fold": "iu",
     "unlabeled_rows": "iu",
 }
 
 
-def other_measures(plan: Plan, result: Result, arrays: Arrays) -> Iterator[str]:
-    """Where arrays do not fit, or give other measures, values of criteria or warnings than the record has."""
+def other_measures(plan: Plan, result: Result, arrays: Arrays, training: Arrays) -> Iterator[str]:
+    """Where arrays do not fit, or give other measures, values of criteria or warnings than the record has.
+
+    ``training``: scores of the training part, empty if the record has none.
+    """
     shapes = list(_shapes(result, arrays))
     yield from shapes
     if shapes:
         return
-    derived = _Derived.of(plan, result, arrays)
+    derived = _Derived.of(plan, result, arrays, training)
     yield from _other_metrics(plan, result)
     yield from derived.other_definitions()
     for name, criterion in result.criteria.items():
@@ -67,7 +75,10 @@ def _other_metrics(plan: Plan, result: Result) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class _Derived:
-    """What the stored scores give. ``names``: of the metrics that are installed; ``states``: state -> its measures."""
+    """What the stored scores give. ``names``: of the metrics that are installed; ``states``: state -> its measures.
+
+    ``thresholds``: state -> threshold at the prior; None if the scores of U are not stored.
+    """
 
     plan: Plan
     result: Result
@@ -76,9 +87,10 @@ class _Derived:
     measurer: Measurer
     names: tuple[str, ...]
     states: Mapping[str, Measures]
+    thresholds: Mapping[str, float | None]
 
     @classmethod
-    def of(cls, plan: Plan, result: Result, arrays: Arrays) -> _Derived:
+    def of(cls, plan: Plan, result: Result, arrays: Arrays, training: Arrays) -> _Derived:
         """Measures every state that a criterion names."""
         from pubench_core.execution.coverage import knowledge_in
 
@@ -86,7 +98,8 @@ class _Derived:
         names = tuple(name for name in result.metrics if name in plan.metrics)
         chosen = dict.fromkeys(one.snapshot for one in result.criteria.values() if one.snapshot)
         states = {state: measures_of(scores_of(arrays, state), knowledge, names, measurer) for state in chosen}
-        return cls(plan, result, arrays, knowledge, measurer, names, states)
+        of_u = {state: threshold_in(arrays | training, state, result.data, result.spec) for state in chosen}
+        return cls(plan, result, arrays, knowledge, measurer, names, states, of_u)
 
     def other_definitions(self) -> Iterator[str]:
         """Criteria that say that they have no value and have one, or for another reason, and the reverse."""
@@ -122,13 +135,26 @@ class _Derived:
         scores = scores_of(self.arrays, state).get("validation")
         if scores is None:
             return None
+        if "validation_fold" in self.arrays:
+            parts = parts_of_folds(self.knowledge["validation"], self.arrays["validation_fold"])
+            return value_over_folds(name, scores, parts, self.measurer)
         return self.measurer.measure(name, Scored.of(scores, self.knowledge["validation"])).value
 
     def of_criterion(self, name: str, criterion: CriterionResult) -> Iterator[str]:
         """Where what was measured at the epoch of a criterion is not what its scores give."""
         scores, derived = scores_of(self.arrays, criterion.snapshot), self.states[criterion.snapshot]
         unknown = set(self.result.metrics) - set(self.names)
-        yield from _apart(name, criterion.measures, derived, unknown)
+        apart = list(_apart(name, criterion.measures, derived, unknown))
+        yield from apart
+        threshold = self.thresholds[criterion.snapshot]
+        if criterion.threshold is not None and threshold is not None and not close(criterion.threshold, threshold):
+            yield (
+                f"the threshold at the prior, selected by {name}, is {_said(criterion.threshold)}; its scores give "
+                f"{_said(threshold)}"
+            )
+        if not apart:  # else the same again
+            at = measures_at(criterion.threshold, scores, self.knowledge, self.names, self.measurer)
+            yield from _apart(f"{name} and decided at the prior", criterion.at_prior, at, unknown)
         yield from self._other_warnings(name, scores, criterion.warnings)
         plugin = self.plan.metrics.get(name)
         if plugin is None:
@@ -195,7 +221,8 @@ def _shapes(result: Result, arrays: Arrays) -> Iterator[str]:
     scores = {scores_name(part, state) for part in (*MEASURED, "unlabeled") for state in states}
     for name, array in arrays.items():
         auxiliary = name.startswith("test_auxiliary_") and any(name.endswith(f"_{state}") for state in states)
-        if name not in _KINDS and name not in scores and not auxiliary:
+        kept = result.spec.validation.fold is not None and _CHECKPOINT.match(name)
+        if name not in _KINDS and name not in scores and not auxiliary and not kept:
             yield f"{SCORES}: {name} is of no state that a criterion chose"
         elif array.dtype.kind not in _KINDS.get(name, "f"):
             yield f"{SCORES}: {name} has numbers of the type {array.dtype}"

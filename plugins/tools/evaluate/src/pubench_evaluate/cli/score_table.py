@@ -220,7 +220,7 @@ def all_unlabeled_of_run(folder: Path) -> Subject:
         truth=None,
         rows=np.concatenate([held_out.rows[kept], arrays["unlabeled_rows"].astype(np.int64)]),
         scheme=held_out.scheme,
-        n_labeled=(result.data.train.labeled or 0) + (result.data.validation.labeled or 0),
+        n_labeled=result.labeled,
     )
 
 

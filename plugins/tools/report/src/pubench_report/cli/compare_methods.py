@@ -25,6 +25,7 @@ from pubench_core.errors import Hint, RequestError, RunFailed, shortened, unknow
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, resolve
+from pubench_core.results import metric_and_rule, shown_first
 
 from ..comparing import compare
 from ..measure_table import MeasureTable
@@ -141,6 +142,8 @@ def _compared(results: Results, asked: Asked, baseline: str | None) -> Iterator[
         on = results.where(data=data)
         for measure in measures if len(on) else []:
             part: Literal["test", "validation"] = "test" if measure in on.metrics("test") else "validation"
+            if asked.measure is None and all(run.result.decision == "prior" for run in on):
+                measure = shown_first(measure, on.metrics(part), "prior")
             table = on.table(measure, part=part)
             if data is untrue:
                 table = replace(table, notes=(*table.notes, _assumed(measure)))
@@ -149,7 +152,8 @@ def _compared(results: Results, asked: Asked, baseline: str | None) -> Iterator[
 
 def _assumed(measure: str) -> str:
     """What must hold for a PU measure to rank methods."""
-    info = next(one for one in registry().infos(MetricInfo) if measure in (one.key, *one.aliases))
+    key = metric_and_rule(measure)[0]
+    info = next(one for one in registry().infos(MetricInfo) if key in (one.key, *one.aliases))
     names = {"SCAR": "that labeled positives are a random draw of all (SCAR)", "prior": "that the prior is right"}
     assumed = " and ".join(names[name] for name in sorted(info.assumes))
     return (

@@ -165,6 +165,7 @@ def _planned(
             known.get(run.run_id) or FailedRun(run.row, run.run_id, run.spec, MISSING, "it was not carried out yet"),
         )
         for run in plan.runs
+        if not run.is_fold
     ]
 
 

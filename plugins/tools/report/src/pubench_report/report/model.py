@@ -12,6 +12,7 @@ from typing import Literal
 from pubench_core.errors import RequestError, unknown
 from pubench_core.plugins.info import MethodInfo, MetricInfo
 from pubench_core.plugins.registry import registry
+from pubench_core.results import NO_THRESHOLD, at_prior_name, metric_and_rule
 from pubench_core.specs import MechanismSpec, RunSpec
 
 from ..grouping import Cell as Runs
@@ -40,10 +41,12 @@ class Measure:
     @classmethod
     def of(cls, key: str) -> Measure:
         """What the installed metric says of itself."""
-        info = next((one for one in registry().infos(MetricInfo) if key in (one.key, *one.aliases)), None)
+        metric, rule = metric_and_rule(key)
+        info = next((one for one in registry().infos(MetricInfo) if metric in (one.key, *one.aliases)), None)
         if info is None:
             return cls(key, key, False, None)
-        return cls(key, info.name, info.headline, info.higher_is_better)
+        name = f"{info.name} at the prior" if rule == "prior" else info.name
+        return cls(key, name, info.headline, info.higher_is_better)
 
     @property
     def scale(self) -> float:
@@ -137,6 +140,14 @@ class Model:
     _cells: dict[tuple[str, str], dict[tuple[str, str], Cell]] = field(default_factory=dict)
 
     @property
+    def by_decision(self) -> tuple[Measure, ...]:
+        """The measure by each decision that it was measured by, the one that the runs show first leading."""
+        other = at_prior_name(self.measure.key)
+        found = [self.measure, *(one for one in self.measures if one.key == other)]
+        first = {run.result.decision for run in self.gathered.done}
+        return tuple(found if first != {"prior"} else reversed(found))
+
+    @property
     def rows(self) -> tuple[str, ...]:
         """Methods, set up in one way each."""
         return self.gathered.grid.rows
@@ -219,13 +230,14 @@ def model_of(gathered: Gathered, measure: str, criterion: str | None) -> Model:
     elif criterion not in criteria:
         raise unknown("criterion", criterion, criteria)
     measured = dict.fromkeys(
-        key for result in results for found in result.criteria.values() for key in found.measures.get("test", {})
+        key for result in results for found in result.criteria.values() for key in found.measured("test")
     )
     if measure not in measured:
         if not measured:
             raise RequestError(_UNMEASURED)
         raise unknown("measure on test rows", measure, measured)
-    all_measures = [Measure.of(key) for key in dict.fromkeys([*(k for k in FIRST if k in measured), *measured])]
+    first = [name for key in FIRST for name in (key, at_prior_name(key)) if name in measured]
+    all_measures = [Measure.of(key) for key in dict.fromkeys([*first, *measured])]
     shown = [one for one in all_measures if one.percent or one.key == measure]
     ids: dict[tuple[str, str], str] = {}
     for (row, column), cell in gathered.grid.cells.items():
@@ -301,22 +313,25 @@ def setting_of(spec: RunSpec) -> tuple[tuple[str, str], ...]:
     if mechanism.amount is not None:
         name, value = mechanism.amount
         facts.append((name.replace("_", " "), f"{value:g}"))
-    return (*facts, ("validation", f"{spec.validation.fraction:g}"))
+    folds = spec.validation.folds
+    return (*facts, ("validation", f"{spec.validation.fraction:g}" if folds is None else f"{folds} folds"))
 
 
 def _cell(name: str, runs: Runs, measure: str, criterion: str) -> Cell:
     values, why, alike = {}, [], 0
+    rule = metric_and_rule(measure)[1]
     for seed, run in runs.runs.items():
         chosen = run.result.criteria.get(criterion)
         if chosen is None:
             why.append(f"criterion {criterion} was not tracked")
             continue
-        alike += chosen.decided_alike
-        found = chosen.measures.get("test", {}).get(measure)
+        alike += chosen.decided_alike and rule == "zero"
+        found = chosen.measured("test").get(measure)
         if found is not None and found.value is not None:
             values[seed] = found.value
         else:
-            why.append(chosen.undefined or (found.undefined if found is not None else "it was not measured"))
+            absent = NO_THRESHOLD if rule == "prior" and chosen.threshold is None else "it was not measured"
+            why.append(chosen.undefined or (found.undefined if found is not None else absent))
     why += ["not carried out yet" if f.cause == MISSING else f"{f.cause}: {f.reason}" for f in runs.failures]
     tracked = not runs.runs or any(criterion in run.result.criteria for run in runs.runs.values())
     return Cell(name, values, runs.seeds, alike, tuple(dict.fromkeys(why)), tracked=tracked)

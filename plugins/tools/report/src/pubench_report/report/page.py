@@ -180,7 +180,7 @@ def _recipe(model: Model, one: Recipe, runs: Sequence[RunResult], records: Mappi
 def _run(model: Model, run: RunResult, record: str, *, first: bool) -> str:
     result, name = run.result, escaped(run.run_id)
     chosen = result.criteria.get(model.criterion)
-    measure = chosen.measures.get("test", {}).get(model.measure.key) if chosen is not None else None
+    measure = chosen.measured("test").get(model.measure.key) if chosen is not None else None
     value = "no value" if measure is None or measure.value is None else model.measure.text(measure.value)
     epoch = "" if chosen is None or chosen.epoch is None else f", epoch {chosen.epoch}"
     alike = " <span class=k>alike</span>" if chosen is not None and chosen.decided_alike else ""

@@ -60,7 +60,7 @@ def sections(model: Model, tests: Sequence[Comparison]) -> list[Section]:
             "Results",
             f"{upper(measure.label)}, on test rows, mean ± sample standard deviation over seeds; epochs selected "
             f"by {criterion}.",
-            tuple(result_table(model, setting) for setting in model.settings),
+            tuple(result_table(model, setting, one) for setting in model.settings for one in model.by_decision),
         ),
         Section(
             "criteria",
@@ -118,14 +118,13 @@ def entry(cell: Cell, measure: Measure, column: Column) -> Entry:
     return Entry(f"{measure.text(cell.mean)}{spread}{count}", cell.mark, cell.alike, cell.id, why)
 
 
-def result_table(model: Model, setting: Setting) -> Table:
+def result_table(model: Model, setting: Setting, measure: Measure) -> Table:
     """Methods by data sets."""
-    cells = model.cells(model.measure, model.criterion)
+    cells = model.cells(measure, model.criterion)
     rows = model.rows_of(setting)
     head = ["method", *(f"{column.name} ({_seeds(len(column.seeds))})" for column in setting.columns)]
     body = [
-        (Entry(model.row_name(row)), *(entry(cells[row, c.label], model.measure, c) for c in setting.columns))
-        for row in rows
+        (Entry(model.row_name(row)), *(entry(cells[row, c.label], measure, c) for c in setting.columns)) for row in rows
     ]
     shown = [cell for row in rows for c in setting.columns if (cell := cells[row, c.label]).tracked]
     missing = sum(cell.seeds - len(cell.values) for cell in shown)
@@ -133,9 +132,12 @@ def result_table(model: Model, setting: Setting) -> Table:
     for column in setting.columns:
         there = [row for row in rows if row not in model.apart and cells[row, column.label].values]
         out = [row for row in there if row not in model.competing(cells, column)]
-        if model.measure.higher_is_better is not None and out and len(there) > 1:
+        if measure.higher_is_better is not None and out and len(there) > 1:
             notes.append(f"{column.name}: not compared for best and second, as seeds are missing: {', '.join(out)}")
-    return Table(f"results-{setting.key}", setting.words, tuple(head), tuple(body), tuple(notes))
+    if measure == model.measure:
+        return Table(f"results-{setting.key}", setting.words, tuple(head), tuple(body), tuple(notes))
+    title = f"{upper(measure.name)}: above the (1 - prior) quantile of the scores of U; {setting.words}"
+    return Table(f"results-{setting.key}-at-prior", title, tuple(head), tuple(body), tuple(notes))
 
 
 def _seeds(n: int) -> str:

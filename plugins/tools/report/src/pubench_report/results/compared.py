@@ -10,6 +10,7 @@ from pubench.words import InvalidRequest
 from pubench_core.errors import counted, unknown
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
+from pubench_core.results import metric_and_rule
 
 from ..draws import NamedRun
 from ..grouping import FailedRun, grid_of
@@ -134,7 +135,8 @@ def _compared_by(named: Sequence[NamedRun], metric: str, criterion: str | None, 
 
 def _info(metric: str) -> MetricInfo | None:
     """What an installed metric says of itself; None where it is not installed."""
-    return next((info for info in registry().infos(MetricInfo) if metric in (info.key, *info.aliases)), None)
+    key = metric_and_rule(metric)[0]
+    return next((info for info in registry().infos(MetricInfo) if key in (info.key, *info.aliases)), None)
 
 
 def _direction(metric: str) -> bool:

@@ -29,10 +29,7 @@ def criteria_of(runs: Iterable[RunResult]) -> tuple[str, ...]:
 def metrics_of(runs: Iterable[RunResult], part: str) -> tuple[str, ...]:
     """Metrics that a run has a measure of on a part, the well-known ones first."""
     found = dict.fromkeys(
-        metric
-        for run in runs
-        for criterion in run.result.criteria.values()
-        for metric in criterion.measures.get(part, {})
+        metric for run in runs for criterion in run.result.criteria.values() for metric in criterion.measured(part)
     )
     first = [metric for metric in _FIRST if metric in found]
     return tuple(dict.fromkeys([*first, *found]))

@@ -76,5 +76,5 @@ def _config_columns(given: bool | Collection[str], runs: Sequence[RunResult]) ->
 
 
 def _value(chosen: CriterionResult, part: str, metric: str) -> float | None:
-    measure = chosen.measures.get(part, {}).get(metric)
+    measure = chosen.measured(part).get(metric)
     return None if measure is None else measure.value

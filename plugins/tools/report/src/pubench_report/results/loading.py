@@ -21,7 +21,9 @@ from .runs import Results
 
 
 def load_results(folder: str | Path = "results", *, study: str | None = None) -> Results:
-    """All records of a folder, oldest first. Neither torch nor a plugin's implementation is imported.
+    """All records of a folder, oldest first, without those of single folds.
+
+    Neither torch nor a plugin's implementation is imported.
 
     ``study``: the name of a study that was planned there; only its runs then, in the plan's order and under the names
     that it gives to rows, whatever code made them, with those that failed and have no result among the failures.
@@ -54,6 +56,8 @@ def load_results(folder: str | Path = "results", *, study: str | None = None) ->
     done = []
     for record in records.readable:
         run_id = record.result.run_id
+        if record.result.spec.validation.fold is not None:
+            continue
         if run_id in named and record.folder.name != run_id:
             said = f"left out: {shortened(str(record.folder))} is a copy of the record {run_id}"
             warnings.warn(said, PubenchWarning, stacklevel=2)
@@ -67,7 +71,9 @@ def _failed_beside(folder: Path, done: Sequence[RunResult]) -> list[FailedRun]:
     finished = {run.run_id for run in done}
     latest = [read_failure(paths[-1]) for run_id, paths in failures_in(folder).items() if run_id not in finished]
     failed = [
-        FailedRun(one.spec.method.key, one.run_id, one.spec, one.cause, one.reason) for one in latest if one is not None
+        FailedRun(one.spec.method.key, one.run_id, one.spec, one.cause, one.reason)
+        for one in latest
+        if one is not None and one.spec.validation.fold is None
     ]
     if not failed:
         return []
@@ -102,6 +108,8 @@ def _of_study(folder: Path, name: str) -> Results:
     runs: list[RunResult | FailedRun] = []
     names: list[str] = []
     for planned in plan.runs:
+        if planned.is_fold:
+            continue
         try:
             record = store.find(planned.run_id)
         except RecordError as error:
