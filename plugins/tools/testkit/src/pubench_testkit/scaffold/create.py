@@ -70,10 +70,11 @@ def _values(names: Names, chosen: templates.Template, checkout: Checkout | None)
     """What stands for each name in a template."""
     major, minor = version("pubench-core").split(".")[:2]
     bounds = f">={major}.{minor},<{int(major) + 1}"
-    of_core = {re.split(r"[^\w-]", each)[0]: each for each in requires("pubench-core") or ()}
+    of_core = {re.split(r"[^\w-]", each)[0]: each.split(";")[0].strip() for each in requires("pubench-core") or ()}
     ours = {name: name + bounds for name in chosen.dependencies if name.startswith("pubench-")}
     others = ((of_core | ours).get(name, name) for name in chosen.dependencies)  # with core's bounds
-    dependencies = (f"pubench-core{bounds}", *others)
+    core = "pubench-core[train]" if "torch" in chosen.dependencies else "pubench-core"
+    dependencies = (core + bounds, *others)
     alone = templates.filled(templates.folder() / templates.ALONE, vars(names))
     folder = f"plugins/{chosen.kind}s/{names.key}"
     return {
