@@ -33,6 +33,7 @@ from ..records.measures import Measures, measures_of
 from ..records.scores import MEASURED, rows_and_labels, scores_name
 from ..request.plan import Plan
 from ..results import NEVER, RECORD_VERSION, Code, CriterionResult, Environment, Result, SavedModelFacts
+from ..specs.run import TEST
 from .environment import capture
 from .warnings import warnings_of
 
@@ -175,7 +176,7 @@ def _result(
         run_id=plan.run_id,
         code=code,
         spec=spec,
-        oracle="truth" in plan.method.requires,
+        oracle="truth" in plan.method.requires or spec.prior == TEST,
         selected=spec.selection.criterion,
         criteria=criteria,
         metrics={name: plan.metrics[name].code for name in names},

@@ -130,7 +130,9 @@ class Axes(Strict):
         None, description="keys, or mappings with key, name, preset, config, grid, calibrate, backbone; or all"
     )
     data: tuple[dict[str, Any], ...] | None = Field(
-        None, description="keys of data sets, or sections of a run's data (own.path names a table of one's own)"
+        None,
+        description="keys of data sets, or sections of a run's data (own.path names a table of one's own; tasks: "
+        "{min_presences: 30} chooses among those of a source)",
     )
     mechanisms: tuple[MechanismEntry, ...] | None = Field(None, description="keys, or mappings with key and variant")
     c: tuple[float, ...] | None = Field(None, description="label frequencies")

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".xlsx", ".parquet", ".npz")
 #: From so many columns on, looking at one after the other takes long.
 _MANY = 100
+#: A task of a data source: ``disdat/nsw14``, ``openml:61/class``.
+_ADDRESS = re.compile(r"[a-z0-9][a-z0-9-]+(/[\w-]+|:[^\\]+)")
 
 
 def _silent(text: str) -> None:
@@ -34,7 +37,12 @@ def _silent(text: str) -> None:
 
 
 def is_table_path(text: str) -> bool:
-    """Whether a text that names data means a file: the key of a data set has no such character."""
+    """Whether a text that names data means a file: the key of a data set has no such character.
+
+    ``disdat/nsw14`` and ``openml:61/class`` are addresses of tasks, unless a file or folder has that name.
+    """
+    if _ADDRESS.fullmatch(text) and not Path(text).exists():
+        return False
     return any(character in text for character in "./\\")
 
 
