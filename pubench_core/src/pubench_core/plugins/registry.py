@@ -14,7 +14,7 @@ import traceback
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, distributions, version
 from pathlib import Path
@@ -147,6 +147,14 @@ class Registry:
                 )
         known = [e.key for e in mine if e.status == "ok"]
         raise unknown(name, key, known, hint=Hint("list", name))
+
+    def source(self, address: str) -> DatasetInfo:
+        """The record of a data source, with the task of an address as it is written, whether it is here or not.
+
+        It says where files lie and how they are downloaded; :meth:`find` says what is in them.
+        """
+        key, _, task = re.sub("[/:]", "\0", address, count=1).partition("\0")
+        return replace(self.find(DatasetInfo, key), task=task) if task else self.find(DatasetInfo, key)
 
     def infos(self, kind: type[InfoT]) -> list[InfoT]:
         """All usable info records of one kind, by key."""
