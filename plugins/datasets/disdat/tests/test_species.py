@@ -117,9 +117,7 @@ class TestWhatIsWrong:
 
     def test_a_species_without_a_presence_in_its_survey(self, root: DataRoot, change: Change) -> None:
         change("SAtest_pa.rds", lambda frame: frame.assign(sa02=0))
-        with pytest.raises(
-            RequestError, match=r"disdat/sa02 has no positive among its 12 test rows, so nothing"
-        ):
+        with pytest.raises(RequestError, match=r"disdat/sa02 has no positive among its 12 test rows, so nothing"):
             opened("disdat/sa02", root)
         assert opened("disdat/sa01", root).y is None
 
@@ -174,9 +172,7 @@ class TestFetch:
             raise error
 
         monkeypatch.setattr("pooch.retrieve", fail)
-        with pytest.raises(
-            RequestError, match=f"disdat could not be downloaded .*{error}.*; try again, or get it"
-        ):
+        with pytest.raises(RequestError, match=f"disdat could not be downloaded .*{error}.*; try again, or get it"):
             source("disdat").fetch(DataRoot(tmp_path, "a test"))
 
     def test_offline_touches_no_network(self, tmp_path: Path) -> None:

@@ -102,7 +102,9 @@ class OpenMLTable(DataSource):
             number, _ = parse(self.info, self.info.task)
             path = cached(root, number)
             if path is None or path.suffix != ".arff":
-                raise root.missing(self.info, ["dataset.arff"], [root.cache / "openml"])
+                raise RequestError(
+                    f"table {number} of {self.info.key} is not in {root.cache / 'openml'}", field="data.key"
+                )
             paths = [path]
         return tuple(file for path in paths for file in (path, path.with_name("description.xml")))
 
