@@ -121,8 +121,8 @@ class Problem:
 
     @property
     def unlabeled_rows(self) -> IntArray | None:
-        """Rows of a user's own table that carry no label, in its order; None for simulated labels."""
-        return None if self.data.labeled is None else np.flatnonzero(~self.data.labeled)
+        """Rows of a user's own table that carry no label, in its order; None for data sets."""
+        return None if self.opened.columns is None or self.data.labeled is None else np.flatnonzero(~self.data.labeled)
 
     def view(self, granted: frozenset[str]) -> PUData:
         """What a method may see; its table is LP ‖ U."""
