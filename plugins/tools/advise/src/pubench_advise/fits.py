@@ -102,10 +102,8 @@ def out_of_fold(
     ``done(k, seconds)`` is called after fit k; None is returned if it says that there is no time for another one.
     Raises PubenchError if a fit fails.
     """
-    name = _name_of(candidate, rows, prior)
     scores, total = np.zeros(len(rows.x)), 0.0
-    for k in range(rows.folds):
-        path = kept / f"{name}-{k}.npz"
+    for k, path in enumerate(paths_of(candidate, rows, kept, prior)):
         stored = _stored(path, int((rows.fold == k).sum()))
         if stored is None:
             began = time.perf_counter()
@@ -133,15 +131,18 @@ def aligned(scores: FloatArray, rows: Rows) -> FloatArray:
     return found
 
 
-def _name_of(candidate: Candidate, rows: Rows, prior: float | None) -> str:
-    """Names a fit by all that decides its scores: table, method, settings, prior, code, parts."""
+def paths_of(candidate: Candidate, rows: Rows, kept: Path, prior: float | None) -> list[Path]:
+    """Where the fits of a candidate are kept, named by all that decides their scores: table, method, settings, prior,
+    code, parts.
+    """
     given = {f"config.{name}": value for name, value in candidate.config.items()}
     if candidate.prior:
         given["prior"] = prior
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         plan = plan_of(candidate.method, rows.table, {**given, "validation": 0.0, "criterion": "last"}, {})
-    return f"{candidate.method}-{short_hash([plan.run_id, plan.code.hash, rows.folds, rows.seed])}"
+    name = f"{candidate.method}-{short_hash([plan.run_id, plan.code.hash, rows.folds, rows.seed])}"
+    return [kept / f"{name}-{k}.npz" for k in range(rows.folds)]
 
 
 def _stored(path: Path, n: int) -> tuple[FloatArray, float] | None:

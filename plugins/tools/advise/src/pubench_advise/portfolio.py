@@ -38,11 +38,11 @@ DEFAULT = Candidate("bagged trees", "pu-bagging", {"n_estimators": 100}, seconds
 PORTFOLIO = (
     DEFAULT,
     Candidate("logistic regression, P against U", "naive", {"base": "logistic"}, seconds=0.05),
-    Candidate("boosting, P against U", "naive", {"base": "boosting"}, seconds=0.15),
     Candidate("Elkan-Noto, logistic", "elkan-noto", {"base": "logistic"}, seconds=0.1),
+    Candidate("two-step, logistic", "two-step", {"base": "logistic"}, seconds=0.1),
+    Candidate("boosting, P against U", "naive", {"base": "boosting"}, seconds=0.15),
     Candidate("PUET", "puet", prior=True, seconds=0.2),
     Candidate("bagged forest", "pu-bagging", {"base": "forest", "n_estimators": 100}, seconds=0.3),
-    Candidate("two-step, logistic", "two-step", {"base": "logistic"}, seconds=0.1),
     Candidate("nnPU", "nnpu", prior=True, classic=False, seconds=4.0),
     Candidate("PUSB", "pusb", prior=True, classic=False, seconds=4.0),
     Candidate("VPU", "vpu", classic=False, seconds=10.0),
