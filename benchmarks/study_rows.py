@@ -34,7 +34,7 @@ from pubench_core.specs import RunSpec
 from pubench_core.study.files import folder_of
 from pubench_core.study.plan import read_plan
 
-MEASURES = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc")
+MEASURES = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc", "average-precision")
 COLUMNS = (
     "method", "data", "mechanism", "c", "positive_rate", "scheme", "prior", "told_prior", "seed", "preset", "settings",
     "draw", "criterion", "criterion_oracle", "criterion_value", "selected", "epoch", "epochs", *MEASURES, "seconds",
@@ -73,10 +73,11 @@ def added(file: Path, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Rows of runs, and those of a file's rows that are of other runs."""
     with file.open(newline="") as lines:
         reader = csv.DictReader(lines)
-        if tuple(reader.fieldnames or ()) != COLUMNS:
-            sys.exit(f"{file} has other columns than {', '.join(COLUMNS)}: leave --add out to write it anew")
+        stored = reader.fieldnames or ()
+        if [name for name in COLUMNS if name in stored] != list(stored) or not {*RUN, "criterion"} <= {*stored}:
+            sys.exit(f"{file} has other columns than {', '.join(COLUMNS)}: leave --add out to write it again")
         known = {_run(row) for row in found}
-        older = [row for row in reader if _run(row) not in known]
+        older = [{**dict.fromkeys(COLUMNS, ""), **row} for row in reader if _run(row) not in known]
     print(f"{len({_run(row) for row in older})} runs stay as {file} has them", file=sys.stderr)
     return sorted([*older, *found], key=_place)
 

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 MARKER = "<!-- here the site has the tables of benchmarks/results -->"
 #: Measure and criterion of every column, and what it is called.
 COLUMNS = {
-    "accuracy_by_f1": "accuracy by `f1` (oracle)",
-    "f1_by_f1": "F1 by `f1` (oracle)",
     "accuracy_by_pa": "accuracy by `pa`",
     "f1_by_pa": "F1 by `pa`",
+    "accuracy_by_f1": "accuracy by `f1` (oracle)",
+    "f1_by_f1": "F1 by `f1` (oracle)",
 }
 
 

@@ -86,7 +86,7 @@ def test_stored_runs_are_reused_and_the_figures_are_those_of_the_records(
         (("nnpu", "vpu", "--data", "digits", "--figures", "f"), "--figures f needs --out FILE"),
         (("nnpu", "vpu", "--data", "digits", "--out", "a.xyz"), "--out a.xyz: its ending says no format; .html"),
         (("nnpu", "vpu", "--data", "digits", "--seeds", "x"), "--seeds x: a number of seeds from 1 to 10"),
-        (("nnpu", "vpu", "--data", "digits", "--baseline", "upu"), "--baseline upu: one of the methods is right"),
+        (("nnpu", "vpu", "--data", "digits", "--baseline", "upu"), "--baseline upu: expected one of the methods"),
         (("nnpu", "vpu", "--data", "digits", "--measure", "acuracy"), "unknown measure 'acuracy'; did you mean"),
         (("nnpu", "vpu", "--data", "digits", "--c", "3"), "--c: given '3'"),
         (("nnpu", "vpu", "--data", "digits", "--set", "bogus=1"), "--set bogus=1"),

@@ -177,7 +177,7 @@ def test_a_run_compared_with_itself_shows_no_difference(command: Run, run_id: st
     [
         (("scores.csv",), "--label-col is missing: which column of scores.csv?"),
         (("scores.csv", "--label-col", "lable"), "did you mean 'labeled'?"),
-        (("scores.csv", *LABELS, "--score-col", "said"), "numbers are right"),
+        (("scores.csv", *LABELS, "--score-col", "said"), "expected numbers"),
         (("scores.csv", *LABELS, "--compare-col", "said"), "of column 'said' (--compare-col) is "),
         (("scores.csv", *LABELS, "--truth-col", "x_1"), "--truth-col"),
         (("scores.csv", *FAST, "--prior", "0.01"), "--prior 0.01: "),

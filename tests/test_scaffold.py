@@ -286,7 +286,7 @@ def test_the_example_of_the_help_works(pubench: Run, tmp_path: Path, kind: str) 
         ("method", "ünder", "'ünder' is not a valid key"),
         ("method", "../up", "'../up' is not a valid key"),
         ("method", "", "'' is not a valid key"),
-        ("method", "m" * 41, "has 41 characters; at most 40 are right"),
+        ("method", "m" * 41, "has 41 characters; expected at most 40"),
         ("method", "class", "'class' is a keyword of Python"),
         ("metric", "none", "'none' is a keyword of Python"),
         ("method", "core", "pubench_core would shadow the module of this name"),

@@ -466,7 +466,7 @@ def test_a_site_is_replaced_as_a_whole_or_not_at_all(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["nowhere"], "nowhere is not there; a folder of records or a file of rows (.csv) is right"),
+        (["nowhere"], "nowhere is not there; expected a folder of records or a file of rows (.csv)"),
         (["other.csv"], "other.csv is no file of rows: it lacks the column method"),
         (["empty"], "no finished run is in empty"),
         (["rows"], "nothing to publish; files of rows must be named themselves: rows/study-one.csv and 1 more"),

@@ -173,13 +173,13 @@ def test_a_table_that_is_not_here_is_said_by_plan_and_run_alike(
     [
         (["run", "shorter.yaml"], "cannot read shorter.yaml"),
         (["run", "quik"], "did you mean 'quick'"),
-        (["run", "short.yaml", "--only", "methods=upu"], "NAME=VALUES is right, with a name of method, data"),
+        (["run", "short.yaml", "--only", "methods=upu"], "expected NAME=VALUES, with a name of method, data"),
         (["run", "short.yaml", "--only", "method=vpu"], "no run has method vpu; there are upu, nnpu"),
         (
             ["run", "short.yaml", "--only", "seed=2", "--only", "seed=25"],
             "--only seed=2 --only seed=25: no run of 4 fits all of them; NAME=A,B is for either value",
         ),
-        (["run", "short.yaml", "--max-time", "soon"], "numbers with s, m or h are right"),
+        (["run", "short.yaml", "--max-time", "soon"], "expected numbers with s, m or h"),
         (["run", "short.yaml", "--gpus", "a"], "numbers joined by commas"),
         (["run", "short.yaml", "--gpus", "0", "-j", "2"], "leave out --jobs"),
         (["run", "short.yaml", "--gpus", "999"], "--gpus 999: "),

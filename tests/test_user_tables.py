@@ -646,8 +646,8 @@ class TestPredictOfADataSet:
             np.save(file, np.zeros((2, 30)))
         for name, words in {
             "my.csv": "my.csv has 31 columns; the model was trained on 30 features",
-            "narrow.npz": "rows of shape (29); finite ones of (30) are right",
-            "gap.npz": "finite ones of (30) are right",
+            "narrow.npz": "rows of shape (29); expected finite ones of (30)",
+            "gap.npz": "expected finite ones of (30)",
             "other.npz": "is not an npz with an array 'x' of shape (n, 30)",
             "cut.npz": "is not an npz with an array 'x'",
             "array.npz": "is not an npz with an array 'x'",

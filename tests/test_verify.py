@@ -701,7 +701,7 @@ def test_the_command_says_a_line_per_problem(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["nowhere"], "nowhere is not a folder; the folder of records is right"),
+        (["nowhere"], "nowhere is not a folder; expected the folder of records"),
         (["."], ". holds no records"),
         (["site"], "site holds no records; the records of a site are in its folder records"),
         (["site", "--rerun", "-1"], "should be greater than or equal to 0"),

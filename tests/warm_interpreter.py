@@ -33,7 +33,7 @@ import torch
 import typer.main
 
 import pubench.method  # noqa: F401
-import pubench_cli.commands.data
+import pubench_cli.commands.runs
 import pubench_cli.describe
 import pubench_cli.doctor
 import pubench_cli.listing

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,14 @@ def test_a_design_whose_arrays_do_not_fit_is_refused_in_one_line(tmp_path: Path,
     with np.load(path) as stored:
         arrays = {**stored, **change}
     np.savez(path, **arrays)
+    with pytest.raises(pubench.InvalidRequest, match=r"^design=\S+: must be a file that pubench audit wrote[^\n]+$"):
+        pubench.AuditSample.load(path)
+
+
+def test_a_design_that_names_more_rows_than_memory_holds_is_refused_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "audit.design.npz"
+    with zipfile.ZipFile(path, "w") as archive, archive.open("scores.npy", "w") as member:
+        np.lib.format.write_array_header_1_0(member, {"descr": "<f8", "fortran_order": False, "shape": (10**15,)})
     with pytest.raises(pubench.InvalidRequest, match=r"^design=\S+: must be a file that pubench audit wrote[^\n]+$"):
         pubench.AuditSample.load(path)
 
@@ -269,7 +278,7 @@ def test_answers_may_be_words_and_an_empty_one_is_left_out() -> None:
     ("answers", "says"),
     [
         (["maybe"] * 40, "1 or yes, 0 or no"),
-        ([1] * 39, "40 are right"),
+        ([1] * 39, "expected 40, one per drawn row"),
         ({10**6: 1}, "was not drawn"),
         ([""] * 40, "no row above the threshold has one"),
     ],

@@ -259,11 +259,11 @@ def test_a_wrong_argument_is_one_line_that_names_it(more: dict[str, Any], field:
     [
         ([0.1, np.nan, 0.3], [1, 0, 0], "row 1 (counted from 0) is nan"),
         ([[0.1], [0.2]], [1, 0], "shape (2, 1)"),
-        (["a", "b"], [1, 0], "numbers are right"),
+        (["a", "b"], [1, 0], "expected numbers"),
         ([0.1, 0.2], [0, 0], "none is labeled"),
         ([0.1, 0.2], [1, 1], "all are labeled"),
         ([0.1, 0.2], [1, 2], "the values are 1, 2"),
-        ([0.1, 0.2], [1], "2 values are right"),
+        ([0.1, 0.2], [1], "expected 2 values"),
     ],
 )
 def test_wrong_rows_are_one_line(scores: Any, labeled: Any, says: str) -> None:

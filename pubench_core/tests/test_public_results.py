@@ -749,7 +749,7 @@ def test_what_cannot_be_tested_is_refused() -> None:
         results.significance(reference="vpuu")
     with pytest.raises(InvalidRequest, match="unknown test 'sign'; known: t, wilcoxon"):
         results.significance(test="sign")  # type: ignore[arg-type]
-    with pytest.raises(InvalidRequest, match=r"alpha: a number in \(0, 1\) is right, given 5"):
+    with pytest.raises(InvalidRequest, match=r"alpha must be in \(0, 1\), got 5"):
         results.significance(alpha=5)
     with pytest.raises(InvalidRequest, match="two methods are needed for a test, there is nnpu"):
         results.where(method="nnpu").significance()
@@ -951,9 +951,9 @@ def test_a_folder_that_holds_no_records_is_empty(tmp_path: Path) -> None:
 def test_what_is_no_folder_of_records_is_refused(tmp_path: Path) -> None:
     one = run()
     stored(tmp_path, one)
-    with pytest.raises(InvalidRequest, match=r"folder: .*nowhere is not there; the folder of records is right"):
+    with pytest.raises(InvalidRequest, match=r"folder: .*nowhere is not there; expected the folder of records"):
         load_results(tmp_path / "nowhere")
-    with pytest.raises(InvalidRequest, match=r"result.json is a file; the folder of records is right"):
+    with pytest.raises(InvalidRequest, match=r"result.json is a file; expected the folder of records"):
         load_results(tmp_path / one.run_id / "result.json")
     with pytest.raises(InvalidRequest, match="is one record; the folder that holds it is right"):
         load_results(tmp_path / one.run_id)

@@ -317,7 +317,7 @@ def test_protocols_say_what_they_are() -> None:
         ({"methods": ["nnpuu"]}, "did you mean 'nnpu'"),
         ({"data": ["digit"]}, "did you mean 'digits'"),
         ({"methods": [{"key": "nnpu", "config": {"lrr": 1}}]}, "did you mean 'lr'"),
-        ({"methods": [{"key": "nnpu", "ranges": {"lr": 0.1}}]}, "a list of values, or {log: [low, high]}, is right"),
+        ({"methods": [{"key": "nnpu", "ranges": {"lr": 0.1}}]}, "must be a list of values, or {log: [low, high]}, got"),
         ({"methods": [{"key": "nnpu", "ranges": {"lr": {"log": [1, 0.1]}}}]}, "two numbers above 0, the smaller first"),
         ({"c": [0.1, 2]}, "mechanism.c"),
         ({"c": []}, "c: the list is empty"),

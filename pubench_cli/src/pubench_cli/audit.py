@@ -132,8 +132,8 @@ def read(answers: Path, design: Path | None, *, as_json: bool) -> None:
     if lacking := [name for name in ("audit", "row", "answer") if name not in frame]:
         known = nearest(lacking[0], frame.columns)
         raise RequestError(
-            f"--answers {answers}: there is no column '{lacking[0]}' ({known}); the sheet that pubench audit "
-            "wrote is right"
+            f"--answers {answers}: there is no column '{lacking[0]}' ({known}); it must be the sheet that pubench "
+            "audit wrote"
         )
     keys = sorted(set(frame["audit"].dropna().astype(str)))
     if len(keys) != 1:

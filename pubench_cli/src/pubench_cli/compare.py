@@ -86,8 +86,8 @@ def _found(asked: Asked) -> SideBySide:
         others = _loaded(asked.other, asked.results, None)
         return beside_results(ours, others, asked.other, criterion=asked.criterion, measure=asked.measure)
     raise RequestError(
-        f"--with {shortened(asked.other)}: a publication ({', '.join(names())}), a folder of records or a file of rows "
-        f"is right; {nearest(asked.other, names())}"
+        f"--with must be a publication ({', '.join(names())}), a folder of records or a file of rows, got "
+        f"{shortened(asked.other)}; {nearest(asked.other, names())}"
     )
 
 

@@ -224,7 +224,7 @@ def _baseline(asked: Asked, keys: Sequence[str]) -> str | None:
     if asked.baseline in asked.methods:
         return keys[asked.methods.index(asked.baseline)]
     raise RequestError(
-        f"--baseline {shortened(asked.baseline)}: one of the methods is right: {', '.join(asked.methods)}"
+        f"--baseline {shortened(asked.baseline)}: expected one of the methods: {', '.join(asked.methods)}"
     )
 
 

@@ -151,12 +151,12 @@ def _rows_of_arrays(file: Path, model: SavedModel) -> npt.NDArray[Any]:
         try:
             x = frame.to_numpy(dtype=np.float32)
         except (ValueError, TypeError) as error:
-            raise RequestError(f"{file}: {len(frame.columns)} numeric columns are right ({error})") from error
+            raise RequestError(f"{file}: expected {len(frame.columns)} numeric columns ({error})") from error
         if len(shape) == 1 and x.shape[1] != shape[0]:
             raise RequestError(f"{file} has {x.shape[1]} columns; the model was trained on {shape[0]} features")
         x = x.reshape(len(x), *shape) if x.shape[1] == np.prod(shape) else x
     if x.shape[1:] != shape or not np.isfinite(x).all():
-        raise RequestError(f"{file}: rows of shape ({_text(x.shape[1:])}); finite ones of ({_text(shape)}) are right")
+        raise RequestError(f"{file}: rows of shape ({_text(x.shape[1:])}); expected finite ones of ({_text(shape)})")
     return np.asarray(x if x.dtype == np.uint8 else x.astype(np.float32))
 
 

@@ -170,7 +170,7 @@ def _numbers(frame: DataFrame, column: str, path: Path, flag: str) -> npt.NDArra
         strange = pd.to_numeric(values, errors="coerce").isna().to_numpy()
         row = int(np.argmax(strange))  # of texts that are all numbers, the first
         raise RequestError(
-            f"{path.name}: row {row} of column '{column}' ({flag}) is {values.iloc[row]!r}; numbers are right, higher "
+            f"{path.name}: row {row} of column '{column}' ({flag}) is {values.iloc[row]!r}; expected numbers, higher "
             "means more positive"
         )
     return np.asarray(values, dtype=np.float64)

@@ -121,4 +121,4 @@ def _write(path: Path, content: bytes) -> None:
         finally:
             aside.unlink(missing_ok=True)
     except OSError as error:
-        raise RequestError(f"cannot write {path}: {error.strerror or error}; another file is right") from error
+        raise RequestError(f"cannot write {path}: {error.strerror or error}; choose another file") from error

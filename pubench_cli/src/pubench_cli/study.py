@@ -123,7 +123,7 @@ def chosen_runs(plan: FrozenPlan, only: Sequence[str]) -> list[PlannedRun]:
         wanted = [value.strip() for value in values.split(",")]
         if not equals or name not in CONDITIONS:
             raise RequestError(
-                f"--only {shortened(text)}: NAME=VALUES is right, with a name of {', '.join(CONDITIONS)}"
+                f"--only {shortened(text)}: expected NAME=VALUES, with a name of {', '.join(CONDITIONS)}"
             )
         facts = dict.fromkeys(run.facts.get(name) for run in plan.runs)
         keys = {run.method for run in plan.runs} - set(facts) if name == "method" else set()

@@ -161,7 +161,7 @@ def _devices(how: How) -> list[str]:
             ) from None
         return [how.device] * how.jobs
     if not re.fullmatch(r"\d{1,3}(,\d{1,3})*", how.gpus):
-        raise RequestError(f"--gpus {how.gpus}: numbers joined by commas are right (--gpus 0,1)")
+        raise RequestError(f"--gpus {how.gpus}: expected numbers joined by commas (--gpus 0,1)")
     if how.jobs > 1:
         raise RequestError(
             "--jobs and --gpus: with GPUs, --slots-per-gpu says how many runs share each; leave out --jobs"
@@ -193,7 +193,7 @@ def seconds_in(text: str | None) -> float | None:
     units = {"s": 1, "m": 60, "h": 3600}
     parts = re.findall(r"(\d+(?:\.\d+)?)([smh])", text)
     if not parts or "".join(number + unit for number, unit in parts) != text.strip():
-        raise RequestError(f"--max-time {text}: numbers with s, m or h are right (90s, 30m, 1h30m)")
+        raise RequestError(f"--max-time {text}: expected numbers with s, m or h (90s, 30m, 1h30m)")
     return float(sum(float(number) * units[unit] for number, unit in parts))
 
 

@@ -119,12 +119,19 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
-    if home is None:
+    if home is not None:
+        found = getattr(importlib.import_module(f".{home}", __name__), name)
+    elif name.startswith("_"):
         raise AttributeError(f"module 'pubench' has no attribute '{name}'")
-    found = getattr(importlib.import_module(f".{home}", __name__), name)
+    else:
+        from .tools import tool
+
+        found = tool(name)
     globals()[name] = found
     return found
 
 
 def __dir__() -> list[str]:
-    return __all__
+    from .tools import names
+
+    return sorted({*_HOMES, *names()})

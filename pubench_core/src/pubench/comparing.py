@@ -143,14 +143,14 @@ def _entries(methods: str | Sequence[str] | Mapping[str, str | Mapping[str, Any]
     if isinstance(methods, str):
         methods = [methods]
     if not isinstance(methods, Iterable):
-        raise RequestError(f"methods: keys, or a mapping from names to settings, are right; given {methods!r}")
+        raise RequestError(f"methods must be keys, or a mapping from names to settings, got {methods!r}")
     if not isinstance(methods, Mapping):
         keys = list(methods)
         if twice := next((key for key in keys if keys.count(key) > 1), None):
             raise RequestError(f"methods: {twice!r} is there twice")
         methods = {key: key for key in keys}
     if not methods:
-        raise RequestError("methods: keys, or a mapping from names to settings, are right; given nothing")
+        raise RequestError("methods must be keys, or a mapping from names to settings, got nothing")
     return {str(name): _entry(str(name), given) for name, given in methods.items()}
 
 
@@ -158,7 +158,7 @@ def _entry(name: str, given: str | Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(given, str):
         return {"method": given}
     if not isinstance(given, Mapping):
-        raise RequestError(f"methods[{name!r}]: a key or a mapping with {', '.join(_OWN)} is right, given {given!r}")
+        raise RequestError(f"methods[{name!r}] must be a key or a mapping with {', '.join(_OWN)}, got {given!r}")
     for field in given:
         if field not in _OWN:
             raise unknown("setting", str(field), _OWN, where=f"methods[{name!r}]")
@@ -182,11 +182,11 @@ def seeds_of(given: int | Iterable[int]) -> list[int]:
     """
     if not isinstance(given, Iterable):
         if not isinstance(given, int) or isinstance(given, bool) or not 1 <= given <= _MOST_SEEDS:
-            raise RequestError(f"seeds: a number from 1 to {_MOST_SEEDS} or a list of seeds is right, given {given!r}")
+            raise RequestError(f"seeds must be a number from 1 to {_MOST_SEEDS} or a list of seeds, got {given!r}")
         return [*SEEDS[:given], *range(SEEDS[-1] + 1, SEEDS[-1] + 1 + given - len(SEEDS))]
     found = list(given)
     if not found or len(set(found)) < len(found):
-        raise RequestError(f"seeds: a list of different seeds is right, given {found!r}")
+        raise RequestError(f"seeds must be a list of different seeds, got {found!r}")
     return found
 
 
@@ -204,7 +204,7 @@ def _plan(
     hyper: dict[str, Any] = {}
     for where, given in (("config", config), (f"methods[{name!r}]: config", entry.get("config"))):
         if given is not None and not isinstance(given, Mapping):
-            raise RequestError(f"{where}: a mapping of hyper-parameters is right, given {given!r}")
+            raise RequestError(f"{where} must be a mapping of hyper-parameters, got {given!r}")
         hyper |= {f"config.{field}": value for field, value in (given or {}).items()}
     return plan_of(entry["method"], data, {**same, **own, **hyper, "seed": seed}, settings or {})
 

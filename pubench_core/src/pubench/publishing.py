@@ -43,7 +43,7 @@ def site(
     'index.html'
     """
     if by not in ("protocol", "study"):
-        raise InvalidRequest(f"by: protocol or study is right, given {by!r}")
+        raise InvalidRequest(f"by must be protocol or study, got {by!r}")
     write = command_line("site.write")
     given = [sources] if isinstance(sources, (str, Path)) else list(sources)
     asked = write.Asked(

@@ -233,7 +233,7 @@ _FIELDS["select"] = "selection.criterion"
 def of_config(config: Mapping[str, Any] | None) -> dict[str, Any]:
     """Hyper-parameters as :func:`plan_of` takes them. Raises RequestError for what is no mapping."""
     if config is not None and not isinstance(config, Mapping):
-        raise RequestError(f"config: a mapping of hyper-parameters is right, given {shown(config)}")
+        raise RequestError(f"config must be a mapping of hyper-parameters, got {shown(config)}")
     return {f"config.{name}": value for name, value in (config or {}).items()}
 
 
@@ -283,7 +283,7 @@ def _put_data(layer: Layer, data: str | Path | PUTable) -> None:
         layer.put(("data", "key"), data, f"data={shown(data)}")
     else:
         raise RequestError(
-            f"data: the key of a data set or a table made by pubench.data is right, given {type(data).__name__}",
+            f"data must be the key of a data set or a table made by pubench.data, got {type(data).__name__}",
             field="data.key",
         )
 

@@ -48,7 +48,7 @@ class Hint:
 
 
 class PubenchError(Exception):
-    """Base of every error whose message is written for the user: what was given, what is right, what to do.
+    """Base of every error whose message is written for the user: what is wrong, what is expected, what to do.
 
     ``field``: path of the field of the spec that is wrong, where it is one; ``value``: what it was given. ``about``:
     the function of a plugin that returned what it must not, if one did.

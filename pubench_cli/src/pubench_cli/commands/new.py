@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -54,12 +53,3 @@ def new_metric(key: NewKey, path: NewPath = None, in_repo: InRepo = False) -> No
     from ..scaffold.create import create
 
     create("metric", key, path=path, in_repo=in_repo)
-
-
-#: Command -> an example of it.
-COMMANDS: dict[Callable[..., None], str] = {
-    new_method: "pubench new-method my-method --family disambiguation",
-    new_dataset: "pubench new-dataset my-data --path packages",
-    new_mechanism: "pubench new-mechanism my-mechanism",
-    new_metric: "pubench new-metric my-metric",
-}

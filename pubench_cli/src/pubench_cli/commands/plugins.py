@@ -6,7 +6,6 @@ What they do is in :mod:`pubench_cli.listing`, :mod:`pubench_cli.describe`, :mod
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -61,12 +60,3 @@ def check(
     from ..check import check as examine
 
     examine(name, as_json=format is Format.json)
-
-
-#: Command -> an example of it.
-COMMANDS: dict[Callable[..., None], str] = {
-    list_: "pubench list methods --format json",
-    info: "pubench info nnpu",
-    doctor: "pubench doctor nnpu",
-    check: "pubench check nnpu",
-}

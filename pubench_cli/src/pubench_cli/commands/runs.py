@@ -5,7 +5,6 @@ What they do is in the modules of their names. A search of hyper-parameters is i
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
@@ -196,13 +195,3 @@ def reproduce(
         run, results, table=data, test=test, data_root=data_root, device=device, threads=threads, as_json=as_json
     ):
         raise Over(1)
-
-
-#: Command -> an example of it.
-COMMANDS: dict[Callable[..., None], str] = {
-    run: "pubench run --method nnpu --data digits --mech scar --c 0.1 --seed 2 --select pa",
-    compare_methods: "pubench compare-methods my-method nnpu vpu --data digits,breast-cancer --seeds 3",
-    predict: "pubench predict 783e61fad537fd47 new.csv > predictions.csv",
-    scores: "pubench scores 783e61fad537fd47 --out scores.png",
-    reproduce: "pubench reproduce 783e61fad537fd47 --results results",
-}

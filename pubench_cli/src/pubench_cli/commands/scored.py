@@ -5,7 +5,6 @@ What they do is in :mod:`pubench_cli.evaluate`, :mod:`pubench_cli.audit` and :mo
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -203,11 +202,3 @@ def prior(
         html=html,
         as_json=format is Format.json,
     )
-
-
-#: Command -> an example of it.
-COMMANDS: dict[Callable[..., None], str] = {
-    evaluate: "pubench evaluate scores.csv --label-col labeled --prior 0.2..0.4 --budget 200",
-    audit: "pubench audit scores.csv --label-col labeled --ids id --n 60",
-    prior: "pubench prior my.csv --label-col labeled --estimators bbe,dedpul",
-}

@@ -5,7 +5,6 @@ What they do is in :mod:`pubench_cli.site`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -78,10 +77,3 @@ def verify(
         folder, rerun=rerun, fresh=fresh, tolerance=tolerance, seed=seed, data_root=data_root, as_json=as_json
     ):
         raise Over(1)
-
-
-#: Command -> an example of it.
-COMMANDS: dict[Callable[..., None], str] = {
-    site: "pubench site results --out site",
-    verify: "pubench verify results --rerun 2",
-}

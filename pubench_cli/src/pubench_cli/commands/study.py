@@ -13,13 +13,6 @@ from ..options import option
 from ..process import Over
 from .shared import NamingCriterion, PrintFormat, Results, Root, TestMeasure
 
-study_app = typer.Typer(
-    name="study",
-    help="Plan and carry out many runs: one file, one command, nothing lost, nothing twice.",
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
 
 class Executor(StrEnum):
     """Who carries runs out."""
@@ -52,7 +45,6 @@ Replan = Annotated[
 ]
 
 
-@study_app.command(epilog="Example: pubench study protocols")
 def protocols(format: PrintFormat = Format.table) -> None:
     """List the study files that come with pubench."""
     from ..study import print_protocols
@@ -60,7 +52,6 @@ def protocols(format: PrintFormat = Format.table) -> None:
     print_protocols(as_json=format is Format.json)
 
 
-@study_app.command(epilog="Example: pubench study plan quick --results results")
 def plan(
     study: File,
     results: Results = Path("results"),
@@ -77,7 +68,6 @@ def plan(
     print_plan(request, replan=replan, jobs=jobs, as_json=format is Format.json)
 
 
-@study_app.command(epilog="Example: pubench study run quick --results results -j 2")
 def run(
     study: File,
     results: Results = Path("results"),
@@ -128,7 +118,6 @@ def run(
     raise Over(run_study(Request(study, results, tuple(only or ()), data_root), how, as_json=format is Format.json))
 
 
-@study_app.command(epilog="Example: pubench study status quick --results results")
 def status(
     study: Planned = None,
     results: Results = Path("results"),
@@ -142,7 +131,6 @@ def status(
     print_status(Request(study, results, tuple(only or ()), data_root), as_json=format is Format.json)
 
 
-@study_app.command(epilog="Example: pubench study failures quick --results results")
 def failures(
     study: Planned = None,
     results: Results = Path("results"),
@@ -156,7 +144,6 @@ def failures(
     print_failures(Request(study, results, tuple(only or ()), data_root), as_json=format is Format.json)
 
 
-@study_app.command(epilog="Example: pubench study export quick --results results --out quick.tar.gz")
 def export(
     study: Planned = None,
     results: Results = Path("results"),
@@ -175,7 +162,6 @@ def export(
     )
 
 
-@study_app.command(epilog="Example: pubench study report results --study quick --format html")
 def report(
     folder: Annotated[
         str | None,
@@ -231,7 +217,6 @@ def report(
     )
 
 
-@study_app.command(epilog="Example: pubench study compare results --with pubench2026")
 def compare(
     other: Annotated[
         str,

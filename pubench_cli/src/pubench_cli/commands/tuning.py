@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -96,9 +95,3 @@ def tune(
         out=out,
     )
     raise Over(tune_method(given, how, as_json=format is Format.json))
-
-
-#: Command -> an example of it.
-COMMANDS: dict[Callable[..., None], str] = {
-    tune: "pubench tune nnpu --data digits --criterion pa --trials 50 --out best.yaml",
-}

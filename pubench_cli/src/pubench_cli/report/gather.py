@@ -178,7 +178,7 @@ def folder_and_study(given: str | None, results: Path, study: str | None) -> tup
     if not isdir(results) or given not in [folder.name for folder in studies_in(results)]:
         raise RequestError(
             f"no folder of records and no study in {results} is called '{shortened(given)}'; "
-            "a folder, or a study of the folder that --results names, is right"
+            "name a folder, or a study of the folder that --results names"
         )
     return results, given
 

@@ -158,4 +158,4 @@ def write_text(path: Path, text: str) -> None:
         else:
             replace_text(path, text)
     except OSError as error:
-        raise RequestError(f"cannot write {path}: {error.strerror or error}; another file is right") from error
+        raise RequestError(f"cannot write {path}: {error.strerror or error}; choose another file") from error

@@ -50,10 +50,10 @@ def refuse_unusable(key: str) -> None:
         near = re.sub(r"[^a-z0-9]+", "-", key.lower()).strip("-")
         remedy = f", such as '{near}'" if near else ""
         raise RequestError(
-            f"'{key}' is not a valid key; lower-case letters and digits are right, words joined by hyphens{remedy}"
+            f"'{key}' is not a valid key; expected lower-case letters and digits, words joined by hyphens{remedy}"
         )
     if len(key) > LONGEST:
-        raise RequestError(f"key '{key}' has {len(key)} characters; at most {LONGEST} are right; choose a shorter one")
+        raise RequestError(f"key '{key}' has {len(key)} characters; expected at most {LONGEST}; choose a shorter one")
     if keyword.iskeyword(key) or keyword.iskeyword(key.capitalize()):
         raise RequestError(f"'{key}' is a keyword of Python; choose another key, such as 'my-{key}'")
     for entry in registry().named(key):

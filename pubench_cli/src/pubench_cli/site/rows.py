@@ -130,8 +130,8 @@ def _rows(path: Path) -> list[Row]:
             lacking = [name for name in _NEEDED if name not in (reader.fieldnames or ())]
             if lacking:
                 raise RequestError(
-                    f"{path} is no file of rows: it lacks the column {lacking[0]}; a folder of records, or what "
-                    "benchmarks/study_rows.py writes, is right"
+                    f"{path} is no file of rows: it lacks the column {lacking[0]}; expected a folder of records, or "
+                    "what benchmarks/study_rows.py writes"
                 )
             found: list[Row] = list(reader)
     except (OSError, UnicodeDecodeError, csv.Error) as error:

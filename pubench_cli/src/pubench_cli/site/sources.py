@@ -88,7 +88,7 @@ def collect(given: Sequence[Path], study: str | None = None, criterion: str | No
             studies = _rows(found, path, study, criterion)
         else:
             raise RequestError(
-                f"{shortened(str(path))} is not there; a folder of records or a file of rows (.csv) is right"
+                f"{shortened(str(path))} is not there; expected a folder of records or a file of rows (.csv)"
             )
         found.sources.append(Source(path, studies, len(found.done) - before, rows=not isdir(path)))
     found.notes = list(dict.fromkeys([*found.notes, *lines_on(run.result for run in found.done)]))

@@ -56,5 +56,5 @@ def compare_with(
         if Path(other).is_dir():
             return beside_results(results, load_results(other), str(other), criterion=criterion, measure=measure)
     raise InvalidRequest(
-        f"other: a publication ({', '.join(names())}), a folder of records or results are right, given {other!r}"
+        f"other must be a publication ({', '.join(names())}), a folder of records or results, got {other!r}"
     )

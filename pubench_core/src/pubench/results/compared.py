@@ -61,7 +61,7 @@ def tested(table: MeasureTable, reference: str | None, test: Test, alpha: float)
     if test not in ("t", "wilcoxon"):
         raise unknown("test", test, ("t", "wilcoxon"))
     if not 0 < alpha < 1:
-        raise InvalidRequest(f"alpha: a number in (0, 1) is right, given {alpha!r}")
+        raise InvalidRequest(f"alpha must be in (0, 1), got {alpha!r}")
     if len(table.rows) < 2:
         raise InvalidRequest(f"two methods are needed for a test, there is {', '.join(table.rows) or 'none'}")
     competing = [row for row in table.rows if row not in {*table.oracles, *table.baselines}]

@@ -41,10 +41,10 @@ def load_results(folder: str | Path = "results", *, study: str | None = None) ->
     if not isdir(path):
         what = "a file" if isfile(path) else "not there"
         raise InvalidRequest(
-            f"folder: {shortened(str(path))} is {what}; the folder of records is right, by default 'results'"
+            f"folder: {shortened(str(path))} is {what}; expected the folder of records, by default 'results'"
         )
     if isfile(path / RESULT):
-        raise InvalidRequest(f"folder: {path} is one record; the folder that holds it is right: {path.parent}")
+        raise InvalidRequest(f"folder: {path} is one record; expected the folder that holds it: {path.parent}")
     if study is not None:
         return _of_study(path, study)
     records = RecordStore(path).all()

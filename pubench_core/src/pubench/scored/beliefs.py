@@ -92,7 +92,8 @@ def _ends(prior: Any) -> tuple[float, float]:
         low = high = float("nan")
     if not 0 < low <= high < 1:
         raise RequestError(
-            f"prior={shown(prior)}: a number between 0 and 1 (0.3), an interval (0.2..0.4) or estimated:KEY is right",
+            "prior must be a number between 0 and 1 (0.3), an interval (0.2..0.4) or estimated:KEY, got "
+            f"{shown(prior)}",
             field="prior",
             value=prior,
         )

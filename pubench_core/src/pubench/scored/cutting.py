@@ -196,16 +196,14 @@ class Cuts:
             name for name, v in (("threshold", threshold), ("budget", budget), ("recall", recall)) if v is not None
         ]
         if len(asked_for) > 1:
-            raise RequestError(
-                f"{asked_for[1]}: {asked_for[0]} is given too; one of the two is right", field=asked_for[1]
-            )
+            raise RequestError(f"{asked_for[1]}: {asked_for[0]} is given too; give one of the two", field=asked_for[1])
         if budget is not None:
             return self._budget(budget)
         if recall is not None:
             return self._recall(recall)
         value = 0.0 if threshold is None else threshold
         if not np.isfinite(value):
-            raise RequestError(f"threshold={value}: a finite number is right", field="threshold", value=value)
+            raise RequestError(f"threshold={value}: expected a finite number", field="threshold", value=value)
         return self._at(float(value))
 
     def _budget(self, budget: int) -> Cut:
@@ -235,7 +233,7 @@ class Cuts:
 
     def _recall(self, target: float) -> Cut:
         if not 0 < target <= 1:
-            raise RequestError(f"recall={shown(target)}: above 0 and at most 1 is right", field="recall", value=target)
+            raise RequestError(f"recall={shown(target)}: expected above 0 and at most 1", field="recall", value=target)
         found = threshold_of_recall(self.rows, target, self.shares)
         if found is None:
             why = "purity below 1 needs a prior below it" if not self.shares.identified else "no threshold reaches it"

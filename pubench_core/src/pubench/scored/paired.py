@@ -62,7 +62,7 @@ def other_model(rows: ScoredRows, scores: Any) -> ScoredRows:
     """The same rows with the scores of another model."""
     if np.shape(scores) != rows.scores.shape:
         raise RequestError(
-            f"compare: {len(rows.scores)} scores are right, of the same rows in the same order; given shape "
+            f"compare: expected {len(rows.scores)} scores, of the same rows in the same order; given shape "
             f"{np.shape(scores)}",
             field="compare",
         )

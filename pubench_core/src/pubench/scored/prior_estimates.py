@@ -143,7 +143,7 @@ def _features(values: npt.NDArray[Any]) -> FloatArray:
     try:
         numbers = values.astype(np.float64)
     except (ValueError, TypeError) as error:
-        raise RequestError(f"x: numbers are right, (n, d) features or (n,) scores ({error})", field="x") from error
+        raise RequestError(f"x: expected numbers, (n, d) features or (n,) scores ({error})", field="x") from error
     if np.isinf(numbers).any():
         raise RequestError(f"x: {int(np.isinf(numbers).sum())} values are infinite", field="x")
     gaps = np.isnan(numbers)

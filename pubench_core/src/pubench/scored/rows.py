@@ -86,12 +86,12 @@ def scored_rows(
     if not 0 < n_labeled < len(values):
         which = "none is" if not n_labeled else "all are"
         raise RequestError(
-            f"labeled: {which} labeled of {len(values)} rows; some labeled positives and some unlabeled rows are right",
+            f"labeled: {which} labeled of {len(values)} rows; expected some labeled positives and some unlabeled rows",
             field="labeled",
         )
     if scheme not in get_args(Scheme):
         raise RequestError(
-            f"scheme={shown(scheme)}: one of {', '.join(get_args(Scheme))} is right", field="scheme", value=scheme
+            f"scheme={shown(scheme)}: expected one of {', '.join(get_args(Scheme))}", field="scheme", value=scheme
         )
     if not _is_number(purity) or not 0 < purity <= 1:
         raise RequestError(
@@ -110,9 +110,9 @@ def _numbers(given: Any, name: str) -> FloatArray:
     try:
         values = np.asarray(given, dtype=np.float64)
     except (ValueError, TypeError) as error:
-        raise RequestError(f"{name}: numbers are right, one per row ({error})", field=name) from error
+        raise RequestError(f"{name}: expected numbers, one per row ({error})", field=name) from error
     if values.ndim != 1 or not len(values):
-        raise RequestError(f"{name}: one number per row is right; given shape {values.shape}", field=name)
+        raise RequestError(f"{name} must be one number per row, got shape {values.shape}", field=name)
     if not (finite := np.isfinite(values)).all():
         row = int(np.flatnonzero(~finite)[0])
         raise RequestError(
@@ -127,7 +127,7 @@ def _two_valued(given: Any, name: str, n: int, pos_label: Any) -> BoolArray:
     """(n,) True where positive: 1/0, 1/-1, True/False, or two values of which ``pos_label`` is one."""
     values = np.asarray(given)
     if values.shape != (n,):
-        raise RequestError(f"{name}: {n} values are right, one per score; given shape {values.shape}", field=name)
+        raise RequestError(f"{name}: expected {n} values, one per score; given shape {values.shape}", field=name)
     if values.dtype.kind == "f" and np.isnan(values).any():
         row = int(np.flatnonzero(np.isnan(values))[0])
         raise RequestError(f"{name}: row {row} (counted from 0) has no value", field=name)
@@ -138,7 +138,7 @@ def _two_valued(given: Any, name: str, n: int, pos_label: Any) -> BoolArray:
         return np.asarray(values == 1, dtype=bool)
     some = ", ".join(map(str, sorted(found, key=str)[:5])) + (", ..." if len(found) > 5 else "")
     raise RequestError(
-        f"{name}: the values are {some}; 1 and 0, 1 and -1, true and false are right, or two values of which pos_label "
+        f"{name}: the values are {some}; expected 1 and 0, 1 and -1, true and false, or two values of which pos_label "
         "is the positive one",
         field=name,
     )

@@ -106,7 +106,7 @@ def tune(
         if isinstance(data, PUTable):
             data = _on_disk(data, Path(results or "results") / TUNING / TABLES)
         if not isinstance(prune, bool):
-            raise RequestError(f"prune: True or False is right, given {shown(prune)}", field="prune")
+            raise RequestError(f"prune must be True or False, got {shown(prune)}", field="prune")
         if "seed" in (settings or {}):
             raise RequestError("settings.seed: seeds names the seeds of a search", field="seed")
         layer = layer_of(method, data, {**same, **of_config(config)}, settings or {})

@@ -73,10 +73,10 @@ def search(layers: Sequence[Layer], asked: Asked, registry: Registry, say: Calla
         ("search_seed", asked.search_seed, 0, 2**32 - 1),
     ):
         if isinstance(given, bool) or not isinstance(given, int) or not least <= given <= most:
-            raise RequestError(f"{name}: a whole number from {least} to {most} is right, given {given!r}", field=name)
+            raise RequestError(f"{name} must be a whole number from {least} to {most}, got {given!r}", field=name)
     limit = asked.max_seconds
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, (int, float)) or not limit >= 0):
-        raise RequestError(f"max_seconds: a number from 0 is right, given {shown(limit)}", field="max_seconds")
+        raise RequestError(f"max_seconds must be a number from 0, got {shown(limit)}", field="max_seconds")
     aim, plan = _objective(layers, asked, registry, say)
     results = plan.spec.execution.results
     store = RecordStore(results)
@@ -138,7 +138,7 @@ def _objective(
     criterion = plan.spec.selection.criterion
     if criterion == "last":
         raise RequestError(
-            "criterion last is no measure, so no trial would be better than another; pa or pauc is right",
+            "criterion last is no measure, so no trial would be better than another; expected pa or pauc",
             field="selection.criterion",
         )
     if asked.pruned and "trace" not in plan.spec.execution.artifacts:

@@ -30,7 +30,7 @@ DEFAULT = "default"
 _WEIGHT_DECAY = (1e-6, 1e-2)
 #: Share of its width by which a range stays away from a bound that is not itself allowed.
 _INSET = 0.01
-_RIGHT = "name=low..high, name=low..high:log or name=a,b,c is right"
+_FORMS = "expected name=low..high, name=low..high:log or name=a,b,c"
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def space_of(given: Given | None, subject: Subject) -> dict[str, Dimension]:
         )
     if not found:
         raise RequestError(
-            f"{subject.method} declares no ranges to tune; name one of {', '.join(subject.fields)}: {_RIGHT}"
+            f"{subject.method} declares no ranges to tune; name one of {', '.join(subject.fields)}: {_FORMS}"
         )
     return dict(sorted(found.items()))
 
@@ -144,17 +144,17 @@ def _listed(given: Given | None, word: str) -> list[tuple[str, Any, str]]:
     if given is None:
         return [(DEFAULT, None, DEFAULT)]
     if not isinstance(given, Iterable):
-        raise RequestError(f"{word}{shown(given)}: {_RIGHT}")
+        raise RequestError(f"{word}{shown(given)}: {_FORMS}")
     if isinstance(given, Mapping):
         return [(str(name), value, f"{word}{name}={shown(value)}") for name, value in given.items()]
     found = []
     for text in [given] if isinstance(given, str) else given:
         name, equals, value = str(text).partition("=")
         if name.strip() != DEFAULT and not (equals and value.strip()):
-            raise RequestError(f"{word}{shortened(str(text))}: {_RIGHT}")
+            raise RequestError(f"{word}{shortened(str(text))}: {_FORMS}")
         found.append((name.strip(), value.strip(), shortened(f"{word}{text}")))
     if not found:
-        raise RequestError(f"{word}given nothing; {_RIGHT}")
+        raise RequestError(f"{word}given nothing; {_FORMS}")
     return found
 
 
@@ -173,10 +173,10 @@ def _dimension(name: str, value: Any, said: str, field: FieldInfo, subject: Subj
     if isinstance(value, str):
         value = parse_assignment(f"{name}=[{value}]", said.partition(name)[0])[1]
     if not isinstance(value, (list, set, range)):
-        raise RequestError(f"{said}: {_RIGHT}")
+        raise RequestError(f"{said}: {_FORMS}")
     values = tuple(dict.fromkeys(_checked(name, one, said, subject) for one in _plain(value, said)))
     if len(values) < 2:
-        raise RequestError(f"{said}: a list of two different values or more is right; one value is set, not tuned")
+        raise RequestError(f"{said}: expected a list of two different values or more; one value is set, not tuned")
     return Options(values)
 
 
@@ -191,13 +191,13 @@ def _range(name: str, given: tuple[Any, ...], said: str, field: FieldInfo, subje
     kinds = {field.annotation, *get_args(field.annotation)}
     whole = int in kinds and float not in kinds
     if not whole and float not in kinds:
-        raise RequestError(f"{said}: {name} is {accepted(field)}; a list of values is right, not a range")
+        raise RequestError(f"{said}: {name} is {accepted(field)}; expected a list of values, not a range")
     if len(given) not in (2, 3) or (len(given) == 3 and str(given[2]).strip() != "log"):
-        raise RequestError(f"{said}: {_RIGHT}")
+        raise RequestError(f"{said}: {_FORMS}")
     low, high = (_number(end, said, name, whole=whole) for end in given[:2])
     log = len(given) == 3
     if not low < high:
-        raise RequestError(f"{said}: the bounds are in the wrong order or equal; low..high with low < high is right")
+        raise RequestError(f"{said}: the bounds are in the wrong order or equal; expected low..high with low < high")
     if log and low <= 0:
         raise RequestError(f"{said}: a range on a logarithmic scale starts above 0")
     for end in (low, high):
@@ -209,7 +209,7 @@ def _number(given: Any, said: str, name: str, *, whole: bool) -> float:
     try:
         number = float(given)
     except (TypeError, ValueError):
-        raise RequestError(f"{said}: {shown(given)} is not a number; {_RIGHT}") from None
+        raise RequestError(f"{said}: {shown(given)} is not a number; {_FORMS}") from None
     if not math.isfinite(number):
         raise RequestError(f"{said}: bounds are finite numbers, given {shown(given)}")
     if whole and not number.is_integer():

@@ -31,7 +31,7 @@ def records_in(place: Path) -> tuple[list[Path], list[Problem]]:
     Raises InvalidRequest for what is no folder, or holds nothing of the kind.
     """
     if not isdir(place):
-        raise InvalidRequest(f"{shortened(str(place))} is not a folder; the folder of records is right")
+        raise InvalidRequest(f"{shortened(str(place))} is not a folder; expected the folder of records")
     if isfile(place / RESULT):
         return [place], []
     inside = [path for path in sorted(place.iterdir()) if not path.name.startswith(".")]

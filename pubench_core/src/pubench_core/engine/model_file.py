@@ -182,7 +182,7 @@ def _assembled(
     """The method with its state put back. Raises whatever its code raises on a state that is none of its."""
     method = implementation(implementation.Config.model_validate(facts.spec.method.config))
     if set(facts.parts) != set(method.scored_by):
-        raise ValueError(f"it holds {', '.join(sorted(facts.parts))}; {', '.join(method.scored_by)} is right")
+        raise ValueError(f"it holds {', '.join(sorted(facts.parts))}; expected {', '.join(method.scored_by)}")
     method.assemble(build)
     for name, recipe in facts.parts.items():
         _rebuild(method, name, recipe, tensors, facts.numbers, build)

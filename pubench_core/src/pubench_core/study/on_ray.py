@@ -171,7 +171,7 @@ def _refuse_silent(address: str) -> None:
     if address == "auto":
         return
     if not colon or not port.isdigit():
-        raise RequestError(f"Ray address {shortened(address)}: HOST:PORT, ray://HOST:PORT or auto is right")
+        raise RequestError(f"Ray address must be HOST:PORT, ray://HOST:PORT or auto, got {shortened(address)}")
     try:
         socket.create_connection((host, int(port)), timeout=_PATIENCE).close()
     except (OSError, OverflowError) as error:

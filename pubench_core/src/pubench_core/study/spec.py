@@ -32,7 +32,7 @@ def _entries(given: Any, what: str) -> Any:
                 raise ValueError(f"{what}.{name} must be a mapping, got {shown(more)}")
         given = [{"name": str(name), "key": str(name), **(more or {})} for name, more in given.items()]
     if not isinstance(given, (list, tuple)):
-        raise ValueError(f"{what}: a list of keys, or of mappings with a key, is right; given {shown(given)}")
+        raise ValueError(f"{what} must be a list of keys, or of mappings with a key, got {shown(given)}")
     return [{"key": item} if isinstance(item, str) else item for item in given]
 
 
@@ -42,7 +42,7 @@ def _lists_of(given: Any, what: str, other: str = "") -> Any:
         if other and isinstance(values, Mapping):
             continue
         if not isinstance(values, (list, tuple)) or not values:
-            raise ValueError(f"{what}.{name}: a list of values{other} is right, given {shown(values)}")
+            raise ValueError(f"{what}.{name} must be a list of values{other}, got {shown(values)}")
     return given or {}
 
 
@@ -55,7 +55,7 @@ class LogRange(Strict):
     @classmethod
     def _ordered(cls, given: tuple[float, float]) -> tuple[float, float]:
         if not 0 < given[0] < given[1] < float("inf"):
-            raise ValueError(f"two numbers above 0, the smaller first, are right, given {list(given)}")
+            raise ValueError(f"expected two numbers above 0, the smaller first, got {list(given)}")
         return given
 
 
@@ -63,7 +63,7 @@ Ranges = dict[str, LogRange | tuple[Any, ...]]
 
 
 def _ranges_of(given: Any) -> Any:
-    return _lists_of(given, "ranges", ", or {log: [low, high]},")
+    return _lists_of(given, "ranges", ", or {log: [low, high]}")
 
 
 class MethodEntry(Strict):
@@ -190,7 +190,7 @@ class Axes(Strict):
     def _seeds(cls, given: Any) -> Any:
         if isinstance(given, int) and not isinstance(given, bool):
             if not 1 <= given <= len(SEEDS):
-                raise ValueError(f"seeds: a number from 1 to {len(SEEDS)} or a list of seeds is right, given {given}")
+                raise ValueError(f"seeds must be a number from 1 to {len(SEEDS)} or a list of seeds, got {given}")
             return SEEDS[:given]
         return given
 
@@ -245,7 +245,7 @@ class StudySpec(Axes):
                 raise ValueError("exclude: an empty condition would leave out every run")
             for name in condition:
                 if name not in CONDITIONS:
-                    raise ValueError(f"exclude: there is no '{name}'; {', '.join(CONDITIONS)} are right")
+                    raise ValueError(f"exclude: there is no '{name}'; expected {', '.join(CONDITIONS)}")
         return given
 
     @model_validator(mode="after")

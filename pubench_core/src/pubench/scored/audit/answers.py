@@ -122,7 +122,7 @@ def answered(sample: AuditSample, answers: Any) -> IntArray:
         given = list(answers)
     if len(given) != len(sample.drawn):
         raise RequestError(
-            f"answers: {len(sample.drawn)} are right, one per drawn row; given {len(given)}", field="answers"
+            f"answers: expected {len(sample.drawn)}, one per drawn row; given {len(given)}", field="answers"
         )
     return np.array([_answer(value, row) for value, row in zip(given, sample.to_check.tolist(), strict=True)])
 
@@ -136,7 +136,7 @@ def _answer(value: Any, row: int) -> int:
     if text in _BLANK:
         return -1
     raise RequestError(
-        f"answers: row {row} has {shown(value)}; 1 or yes, 0 or no, or empty (could not tell) is right", field="answers"
+        f"answers: row {row} has {shown(value)}; expected 1 or yes, 0 or no, or empty (could not tell)", field="answers"
     )
 
 

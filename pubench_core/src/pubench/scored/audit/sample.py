@@ -140,7 +140,7 @@ class AuditSample:
             raise RequestError(
                 f"design={path}: it cannot be read ({error.strerror or error})", field="design"
             ) from error
-        except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        except (ValueError, KeyError, TypeError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
             raise RequestError(wrong, field="design") from error
         if about.get("version") != _VERSION or found.key != about["key"]:
             raise RequestError(wrong, field="design")
@@ -207,7 +207,7 @@ def audit_sample(
 def _numbers_of(rows: Any, n: int) -> IntArray:
     numbers = np.arange(n) if rows is None else np.asarray(rows, dtype=np.int64)
     if numbers.shape != (n,) or len(np.unique(numbers)) != n:
-        raise RequestError(f"rows: {n} different numbers are right, one per score", field="rows")
+        raise RequestError(f"rows: expected {n} different numbers, one per score", field="rows")
     return numbers
 
 
