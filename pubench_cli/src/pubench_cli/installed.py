@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from typer._click.core import Command, Context
 
 #: Command -> what installs it, for those that say so when they are called and are not there.
-PACKAGES: Mapping[str, str] = {}
+PACKAGES: Mapping[str, str] = {
+    "advise": "pubench-advise",
+}
 HELP = {"help_option_names": ["-h", "--help"]}
 
 

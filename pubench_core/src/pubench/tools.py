@@ -11,7 +11,10 @@ from pubench_core.plugins.info import ApiInfo
 from pubench_core.plugins.registry import load, registry
 
 #: Name -> what installs it, for those that say so when they are used and are not there.
-PACKAGES: Mapping[str, str] = {}
+PACKAGES: Mapping[str, str] = {
+    "Advice": "pubench-advise",
+    "advise": "pubench-advise",
+}
 
 
 def tool(name: str) -> Any:

@@ -184,9 +184,9 @@ class _Steps:
         here = [one for one in suited(look.labeled, 0.5) if isinstance(one, Candidate)]
         whole = expected(here, self.rows)
         self.say(
-            f"{look.name}: {look.rows:,} rows, {look.labeled:,} labeled, {look.features:,} features; a first ranking in "
-            f"about {in_words(expected([DEFAULT], self.rows) + 5)}, all {len(here)} methods in about {in_words(whole)}, "
-            f"at most {in_words(self.clock.budget)}"
+            f"{look.name}: {look.rows:,} rows, {look.labeled:,} labeled, {look.features:,} features; a first "
+            f"ranking in about {in_words(expected([DEFAULT], self.rows) + 5)}, all {len(here)} methods in about "
+            f"{in_words(whole)}, at most {in_words(self.clock.budget)}"
         )
 
     def _told(self, prior: Prior) -> float | None:

@@ -30,8 +30,8 @@ VERSION = 1
 class Compared:
     """A method next to bagged trees. ``found``: share of held-out labeled positives above the budget's last row.
 
-    ``held_out``, ``checked``: differences to bagged trees; None for bagged trees themselves and, of ``checked``, without
-    answers.
+    ``held_out``, ``checked``: differences to bagged trees; None for bagged trees themselves, and without
+    checked rows.
     """
 
     name: str

@@ -23,7 +23,8 @@ main { max-width: 980px; margin: 0 auto; padding: 24px 20px 48px; }
 h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 4px; overflow-wrap: anywhere; }
 h2 { font-size: 1.15rem; margin: 34px 0 8px; } p, li { max-width: 75ch; } p { margin: 6px 0; }
 .soft, caption { color: var(--soft); font-size: .92rem; } caption { text-align: left; }
-.first { font-size: 1.2rem; margin: 18px 0; padding: 14px 16px; background: var(--panel); border-radius: 6px; max-width: none; }
+.first { font-size: 1.2rem; margin: 18px 0; padding: 14px 16px; background: var(--panel); border-radius: 6px;
+  max-width: none; }
 .warnings { list-style: none; margin: 16px 0; padding: 0; }
 .warnings li { max-width: none; background: var(--warn); border-left: 4px solid var(--warn-line); padding: 8px 12px;
   margin: 8px 0; }
@@ -122,16 +123,12 @@ def _between(interval: Sequence[float] | None, digits: int = 3) -> str:
 def _next(advice: Advice) -> list[str]:
     found = ["ranked.csv: every unlabeled row, the likeliest positive first"]
     if advice.model is not None:
-        found.append(
-            f"new rows: <code>pubench predict {escape(advice.model)} new.csv</code>".replace(
-                "new rows", "<b>new rows</b>"
-            )
-        )
+        found.append(f"<b>new rows</b>: <code>pubench predict {escape(advice.model)} new.csv</code>")
     if advice.sheet is not None and advice.audited is None:
         found.append(
-            f"<b>check the 60 rows</b> of <code>{escape(advice.sheet)}</code> (1 or 0 in the last column), then the same "
-            f"command with <code>--audited {escape(advice.sheet)}</code>: the prior, the promise and the choice are made "
-            "again with them"
+            f"<b>check the 60 rows</b> of <code>{escape(advice.sheet)}</code> (1 or 0 in the last column), then "
+            f"the same command with <code>--audited {escape(advice.sheet)}</code>: the prior, the promise and the "
+            "choice are made again with them"
         )
     return found
 
@@ -139,8 +136,8 @@ def _next(advice: Advice) -> list[str]:
 def _labeling(advice: Advice) -> str:
     one = advice.scheme == "one-sample"
     taken = (
-        "All rows are taken as one draw from the population, some of whose positives are labeled (one-sample): the file "
-        "holds labeled and unlabeled rows together."
+        "All rows are taken as one draw from the population, some of whose positives are labeled (one-sample): the "
+        "file holds labeled and unlabeled rows together."
         if one
         else "The unlabeled rows alone are taken as a draw from the population; labeled rows come from elsewhere "
         "(two-sample)."
