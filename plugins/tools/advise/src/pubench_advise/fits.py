@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -148,9 +149,9 @@ def paths_of(candidate: Candidate, rows: Rows, kept: Path, prior: float | None) 
 def _stored(path: Path, n: int) -> tuple[FloatArray, float] | None:
     """Scores and seconds of a finished fit; None if there is none, or no whole one."""
     try:
-        with np.load(path, allow_pickle=False) as found:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
             scores, seconds = found["scores"], float(found["seconds"])
-    except (OSError, ValueError, KeyError, EOFError):
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile):
         return None
     return (scores, seconds) if scores.shape == (n,) else None
 
