@@ -24,6 +24,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from pubench_study.files import folder_of
+from pubench_study.plan import read_plan
+
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import ENVIRONMENT
 from pubench_core.records.record import Record
@@ -31,8 +34,6 @@ from pubench_core.records.store import RecordStore
 from pubench_core.request import Layer, resolve
 from pubench_core.results import CriterionResult, Environment, Result
 from pubench_core.specs import RunSpec
-from pubench_core.study.files import folder_of
-from pubench_core.study.plan import read_plan
 
 MEASURES = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc", "average-precision")
 COLUMNS = (
@@ -195,7 +196,7 @@ def _text(value: Any) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", type=Path, help="folder of records")
-    parser.add_argument("out", type=Path, help="the CSV file, written anew")
+    parser.add_argument("out", type=Path, help="the CSV file, written again")
     parser.add_argument("--add", action="store_true", help="keep its rows of runs that the folder has no record of")
     parser.add_argument("--study", help="its name, where the folder holds several")
     options = parser.parse_args()

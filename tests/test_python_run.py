@@ -108,7 +108,7 @@ class TestData:
         found = pubench.run("upu", pubench.data(x, labeled), prior=0.37, results=tmp_path, **QUICK).predictions()
         assert sorted(found["row"]) == np.flatnonzero(~labeled).tolist()
         assert found["rank"].tolist() == list(range(1, len(found) + 1))
-        with pytest.raises(ValueError, match="kept for tables of one's own"):
+        with pytest.raises(ValueError, match="kept for user tables"):
             pubench.run("upu", "digits", results=tmp_path, **QUICK).predictions()
 
     @pytest.mark.parametrize("kind", ["pair", "frame", "file"])

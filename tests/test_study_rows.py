@@ -11,8 +11,11 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from pubench_report.site import write
+from pubench_study.files import StudyFolder, read_study
+from pubench_study.plan import write_plan
+from pubench_study.planning import freeze
 
-from pubench_cli.site import write
 from pubench_core.data.dataset import DataRoot
 from pubench_core.data.roots import data_root
 from pubench_core.execution.run import execute
@@ -21,9 +24,6 @@ from pubench_core.records.store import RecordStore
 from pubench_core.request import Layer, resolve
 from pubench_core.request.identity import ENGINE_REVISION
 from pubench_core.specs import ExecutionSpec
-from pubench_core.study.files import StudyFolder, read_study
-from pubench_core.study.freeze import freeze
-from pubench_core.study.plan import write_plan
 
 ROOT = Path(__file__).parents[1]
 STUDY = """

@@ -19,7 +19,27 @@ if TYPE_CHECKING:
 
 #: Command -> what installs it, for those that say so when they are called and are not there.
 PACKAGES: Mapping[str, str] = {
+<<<<<<< HEAD
     "advise": "pubench-advise",
+=======
+    "check": "pubench-testkit",
+    "new-method": "pubench-testkit",
+    "new-dataset": "pubench-testkit",
+    "new-mechanism": "pubench-testkit",
+    "new-metric": "pubench-testkit",
+    "evaluate": "pubench-evaluate",
+    "audit": "pubench-evaluate",
+    "prior": "pubench-evaluate",
+    "study": "pubench-study",
+    "compare-methods": "pubench-report",
+    "scores": "pubench-report",
+    "site": "pubench-report",
+    "study report": "pubench-report",
+    "study compare": "pubench-report",
+    "tune": "pubench-tune",
+    "verify": "pubench-verify",
+    "reproduce": "pubench-verify",
+>>>>>>> main
 }
 HELP = {"help_option_names": ["-h", "--help"]}
 

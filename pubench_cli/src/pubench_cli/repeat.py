@@ -47,7 +47,7 @@ def seeds_of(text: str) -> list[int]:
     >>> seeds_of("3"), seeds_of("7,1"), seeds_of("42,")
     ([2, 25, 42], [7, 1], [42])
     """
-    from pubench_core.study.spec import SEEDS
+    from pubench_core.randomness import SEEDS
 
     try:
         given = [int(part) for part in text.removesuffix(",").split(",")]

@@ -50,7 +50,7 @@ def refuse_other_rows(x: Any, given: Any, names: tuple[str, str], *, by_position
     """RequestError where both name their rows, as the index of pandas does, and do so in other words or orders.
 
     ``names``: what ``x`` and ``given`` are called. ``by_position``: other words are no reason, as scikit-learn, whose
-    steps may number rows anew, goes by position; the same words in another order are one.
+    steps may number rows again, goes by position; the same words in another order are one.
     """
     of_pandas = hasattr(x, "iloc") and hasattr(given, "iloc")  # pandas is not loaded for arrays
     if not of_pandas or len(x) != len(given) or x.index.equals(given.index):

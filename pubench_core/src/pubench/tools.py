@@ -12,8 +12,33 @@ from pubench_core.plugins.registry import load, registry
 
 #: Name -> what installs it, for those that say so when they are used and are not there.
 PACKAGES: Mapping[str, str] = {
+<<<<<<< HEAD
     "Advice": "pubench-advise",
     "advise": "pubench-advise",
+=======
+    "AuditResult": "pubench-evaluate",
+    "AuditSample": "pubench-evaluate",
+    "Evaluation": "pubench-evaluate",
+    "PriorEstimates": "pubench-evaluate",
+    "audit_answers": "pubench-evaluate",
+    "audit_sample": "pubench-evaluate",
+    "estimate_prior": "pubench-evaluate",
+    "evaluate": "pubench-evaluate",
+    "Results": "pubench-report",
+    "SideBySide": "pubench-report",
+    "compare": "pubench-report",
+    "compare_with": "pubench-report",
+    "load_results": "pubench-report",
+    "site": "pubench-report",
+    "RunResult.draw_scores": "pubench-report",
+    "Trial": "pubench-tune",
+    "Tuned": "pubench-tune",
+    "tune": "pubench-tune",
+    "Reproduction": "pubench-verify",
+    "RunResult.reproduce": "pubench-verify",
+    "Verification": "pubench-verify",
+    "verify": "pubench-verify",
+>>>>>>> main
 }
 
 

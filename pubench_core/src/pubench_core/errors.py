@@ -40,7 +40,7 @@ class Hint:
 
     ``list``: see every plugin of the kind ``subject``. ``describe``, ``diagnose``: read about one plugin, or why it
     does not work. ``fetch``: download the data set ``subject``. ``prepare again``: remove its prepared copy. ``run
-    again``: although a result is stored. ``plan again``: freeze the plan of a study anew.
+    again``: although a result is stored. ``plan again``: freeze the plan of a study again.
     """
 
     action: Literal["list", "describe", "diagnose", "fetch", "prepare again", "run again", "plan again"]

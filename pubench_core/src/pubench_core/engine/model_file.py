@@ -24,7 +24,7 @@ from safetensors.torch import load as deserialize
 from safetensors.torch import save as serialize
 from torch import Tensor, nn
 
-from ..backbones.base import Backbone
+from ..backbone import Backbone
 from ..data.encoding import Column, as_plain
 from ..data.preprocess import Preprocessing
 from ..errors import PluginError, PubenchError, RecordError, RequestError, said_by, shown

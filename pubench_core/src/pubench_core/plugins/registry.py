@@ -288,7 +288,7 @@ NAMELESS = "its metadata give no name or no version (a leftover of an installati
 
 @lru_cache(maxsize=1024)
 def _metadata(distribution: Distribution) -> Any:
-    """Its metadata, which importlib parses anew whenever it is asked."""
+    """Its metadata, which importlib parses again whenever it is asked."""
     return distribution.metadata
 
 
