@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
 #: Command -> what installs it, for those that say so when they are called and are not there.
 PACKAGES: Mapping[str, str] = {
-<<<<<<< HEAD
     "advise": "pubench-advise",
-=======
     "check": "pubench-testkit",
     "new-method": "pubench-testkit",
     "new-dataset": "pubench-testkit",
@@ -39,7 +37,6 @@ PACKAGES: Mapping[str, str] = {
     "tune": "pubench-tune",
     "verify": "pubench-verify",
     "reproduce": "pubench-verify",
->>>>>>> main
 }
 HELP = {"help_option_names": ["-h", "--help"]}
 

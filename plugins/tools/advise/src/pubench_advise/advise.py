@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from pubench_evaluate.audit import AuditSample, audit_sample
+from pubench_evaluate.audit.statistics import Side, clopper_pearson
+from pubench_evaluate.evaluation import Evaluation, evaluate
 
-from pubench import Evaluation, PUTable, audit_sample, evaluate, run
+from pubench import PUTable, run
 from pubench.tables import data
 from pubench.words import in_words as in_words_of_python
 from pubench_core.data.tables import as_written, read_table
@@ -327,8 +330,6 @@ class _Steps:
         """
         if self.audited is None:
             return None
-        from pubench.scored.audit.statistics import Side, clopper_pearson
-
         unlabeled = np.flatnonzero(~self.rows.labeled)
         top = unlabeled[highest(chosen.scores[unlabeled], budget)]
         inside = np.isin(self.audited.checked.rows, top)
@@ -450,8 +451,6 @@ class _Steps:
 
 
 def _key_of(design: Path) -> str:
-    from pubench import AuditSample
-
     return AuditSample.load(design).key
 
 

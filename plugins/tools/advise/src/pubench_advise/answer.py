@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pubench import Evaluation
+from pubench_evaluate.evaluation import Evaluation
+
 from pubench_core.results import plain_data
 
 from .audited import Audited

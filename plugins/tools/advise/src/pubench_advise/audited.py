@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from pubench import AuditResult, AuditSample, audit_answers
-from pubench.scored.audit import answered
+from pubench_evaluate.audit import AuditResult, AuditSample, answered, audit_answers
+
 from pubench_core.data.tables import read_table
 from pubench_core.errors import RequestError, nearest
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from pubench import Evaluation
+from pubench_evaluate.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from .answer import Compared, Promise

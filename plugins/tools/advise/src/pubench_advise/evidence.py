@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from pubench_evaluate.audit import AuditSample
 
-from pubench import AuditSample
 from pubench_core.randomness import stream
 
 from .goals import Goal

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from pubench_evaluate.audit import audit_answers, audit_sample
 
-from pubench import audit_answers, audit_sample
 from pubench_core.errors import PubenchError
 from pubench_core.randomness import stream
 

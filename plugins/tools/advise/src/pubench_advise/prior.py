@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pubench_evaluate.prior_estimates import estimate_prior
 
-from pubench import estimate_prior
 from pubench_core.errors import PubenchError
 from pubench_core.randomness import stream
 from pubench_core.specs.canonical import short_hash
