@@ -324,14 +324,18 @@ class _Steps:
         return Promise(budget, min(least, most), most, "the prior, and a ranking no worse than a random order", if_scar)
 
     def _by_design(self, chosen: Scored, budget: int) -> tuple[int, int] | None:
-        """95 % interval by checked rows: exact for bagged trees at the sheet's own threshold, else of those in the top.
+        """95 % interval by checked rows: by the design if the sheet divides the rows there, else by those in the top.
 
-        None without checked rows there.
+        None without checked rows in the top.
         """
         if self.audited is None:
             return None
         unlabeled = np.flatnonzero(~self.rows.labeled)
         top = unlabeled[highest(chosen.scores[unlabeled], budget)]
+        scored, precision = self.audited.sample.scored, self.audited.result.precision
+        above = np.flatnonzero(~scored.labeled & (scored.scores > self.audited.sample.threshold))
+        if np.array_equal(np.sort(top), above) and precision.low is not None and precision.high is not None:
+            return int(np.floor(precision.low * budget)), int(np.ceil(precision.high * budget))
         inside = np.isin(self.audited.checked.rows, top)
         if not inside.any():
             return None

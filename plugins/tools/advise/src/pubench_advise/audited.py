@@ -17,10 +17,11 @@ DESIGN = ".design.npz"
 
 @dataclass(frozen=True)
 class Audited:
-    """``result``: what the answers say by design of the draw; ``checked``: the rows themselves."""
+    """``result``: what the answers say, by design of the draw; ``checked``: the rows; ``sample``: the draw."""
 
     result: AuditResult
     checked: Checked
+    sample: AuditSample
 
 
 def read_answers(sheet: Path, folder: Path) -> Audited:
@@ -42,7 +43,7 @@ def read_answers(sheet: Path, folder: Path) -> Audited:
     given = dict(zip(row.astype(int).tolist(), frame["answer"].tolist(), strict=True))
     values = answered(sample, given)
     known = {int(number): int(value) for number, value in zip(sample.to_check, values, strict=True) if value >= 0}
-    return Audited(audit_answers(sample, given), Checked.of(sample, known))
+    return Audited(audit_answers(sample, given), Checked.of(sample, known), sample)
 
 
 def _design(sheet: Path, folder: Path, key: str) -> AuditSample:

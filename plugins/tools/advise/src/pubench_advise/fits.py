@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from pubench import PUClassifier, PUKFold, PUTable
 from pubench.running import plan_of
+from pubench_core.randomness import stream
 from pubench_core.specs.canonical import short_hash
 
 from .portfolio import Candidate
@@ -121,14 +122,16 @@ def out_of_fold(
 def aligned(scores: FloatArray, rows: Rows) -> FloatArray:
     """(n,) each score as the share of the unlabeled rows of its part that score lower, ties counting half.
 
-    Scores of different models are on different scales; parts are random, so these shares are comparable.
+    Scores of different models are on different scales; parts are random, so these shares are comparable. Rows of the
+    same rank in different parts are put in a random order.
     """
     found = np.zeros(len(scores))
+    order = stream(rows.seed, "equal ranks").uniform(-0.25, 0.25, len(scores))
     for k in range(rows.folds):
         inside = rows.fold == k
         unlabeled = np.sort(scores[inside & ~rows.labeled])
         below, upto = (np.searchsorted(unlabeled, scores[inside], side) for side in ("left", "right"))
-        found[inside] = (below + upto) / (2 * len(unlabeled))
+        found[inside] = ((below + upto) / 2 + order[inside]) / len(unlabeled)
     return found
 
 

@@ -61,12 +61,14 @@ class Scar:
 def scar_of(
     audited: Audited | None, contradictions: tuple[str, ...], power: tuple[tuple[float, float], ...], n: int
 ) -> Scar:
-    """What checked rows say, else what the card contradicts."""
-    if audited is not None and audited.result.scar.p_value is not None:
-        test = audited.result.scar
-        return Scar("rejected" if test.rejected else "not rejected", test.p_value, "", power, n)
+    """Rejected by checked rows, contradicted by the card (at the narrowed prior), not rejected, or untested."""
+    test = None if audited is None else audited.result.scar
+    if test is not None and test.rejected:
+        return Scar("rejected", test.p_value, "", power, n)
     if contradictions:
-        return Scar("contradicted", None, contradictions[0], power, n)
+        return Scar("contradicted", None if test is None else test.p_value, contradictions[0], power, n)
+    if test is not None and test.p_value is not None:
+        return Scar("not rejected", test.p_value, "", power, n)
     reason = "no row was checked" if audited is None else audited.result.scar.undefined
     return Scar("untested", None, reason, power, n)
 
