@@ -335,7 +335,7 @@ def differences(path: Path, is_now: str, must_be: str) -> Iterator[str]:
         elif key not in now:
             yield f"{path}: {key} is missing: {as_toml(right[key])}"
         else:
-            yield f"{path}: {key} is {as_toml(now[key])}; {as_toml(right[key])} is right"
+            yield f"{path}: {key} is {as_toml(now[key])}; expected {as_toml(right[key])}"
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -19,10 +19,10 @@ from typing import Any
 
 import raw_rows
 import torch
+from pubench_backbones import pubench_backbones
 from torch import nn
 
-from pubench_core.backbones import pubench_backbones
-from pubench_core.backbones.base import Backbone, Normalize
+from pubench_core.backbone import Backbone, Normalize
 from pubench_core.plugins.registry import load
 
 FORMATS = {"contiguous": torch.contiguous_format, "channels_last": torch.channels_last}

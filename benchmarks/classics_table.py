@@ -1,4 +1,4 @@
-"""The classics beside the best PU methods, from committed rows: accuracy, F1, AUC, seconds of test parts, in Markdown.
+"""The classics next to the best PU methods: test measures and seconds of committed rows, in Markdown.
 
     python benchmarks/classics_table.py benchmarks/results/study-*.csv
 
@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 CLASSICS = ("naive", "elkan-noto", "pu-bagging", "two-step", "pu-boost")
-MEASURES = ("accuracy", "f1", "auc", "seconds")
+MEASURES = ("accuracy", "f1", "auc", "average-precision", "seconds")
 Row = Mapping[str, str]
 Group = dict[tuple[str, str, str], list[Row]]
 
@@ -50,7 +50,7 @@ def mean(rows: list[Row], measure: str) -> float:
 
 def line(name: str, by: str, rows: list[Row]) -> str:
     """A row of the table."""
-    cells = [f"{mean(rows, m):.1f}" for m in MEASURES]
+    cells = [f"{mean(rows, m):.1f}" if all(row.get(m) for row in rows) else "" for m in MEASURES]
     return f"| {name} | {by} | {len(rows)} | " + " | ".join(cells) + " |"
 
 
@@ -62,8 +62,8 @@ def main() -> None:
         mine = {k: v for k, v in groups.items() if k[0] == data and k[1].split("`")[1] in CLASSICS and k[2] == "last"}
         if not mine:
             continue
-        print(f"\n**{data}**\n\n| method | epoch by | seeds | accuracy | F1 | AUC | seconds |")
-        print("|---|---|---:|---:|---:|---:|---:|")
+        print(f"\n**{data}**\n\n| method | epoch by | seeds | accuracy | F1 | AUC | AP | seconds |")
+        print("|---|---|---:|---:|---:|---:|---:|---:|")
         for (_, name, _), rows in sorted(mine.items(), key=lambda item: -mean(item[1], "accuracy")):
             print(line(name, "last", rows))
         seeds = max(map(len, mine.values()))

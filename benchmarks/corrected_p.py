@@ -16,9 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pubench_report.published import PublishedCell, source
 from scipy import stats
-
-from pubench.published import PublishedCell, source
 
 P_VALUES = Path(__file__).parents[1] / "pubench_core" / "src" / "pubench" / "published" / "pubench2026-table-d6.csv"
 BASELINE, SEEDS, HALF_DIGIT = "nnpu", 10, 0.005

@@ -29,13 +29,13 @@ import numpy.typing as npt
 import raw_rows
 import torch
 from PIL import Image
+from pubench_backbones.networks import lenet
 from sklearn import metrics
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset
 from torchvision import transforms
 
-from pubench_core.backbones.networks import lenet
 from pubench_core.engine.building import build_problem
 from pubench_core.engine.problem import Problem
 from pubench_core.engine.train import train

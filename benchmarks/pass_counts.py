@@ -16,11 +16,11 @@ from pathlib import Path
 
 import raw_rows
 import torch
+from pubench_backbones import networks
 from torch import Tensor, nn
 
 import pubench
-from pubench_core.backbones import networks
-from pubench_core.backbones.base import Backbone
+from pubench_core.backbone import Backbone
 
 
 class Counted:

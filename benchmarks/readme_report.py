@@ -1,113 +1,132 @@
-"""Writes the README's first figure and table: what `pubench study report` makes of the studies' rows on Spambase.
+"""Writes the README's figure, its caption and its table of results from the committed rows on Spambase.
 
-    python benchmarks/readme_report.py            # writes both
-    python benchmarks/readme_report.py --check    # exit code 1 where the README or its figure is of other rows
+    python benchmarks/readme_report.py            # writes all three
+    python benchmarks/readme_report.py --check    # exit code 1 if the README or its figure show other rows
 
-The rows are those of ``benchmarks/results/study-*.csv`` under PU-Bench's main protocol; the code is the report's own.
-Rows of the present engine revision count first; a method with older ones is marked.
+PU-Bench's conventional setting: case-control data, SCAR labels, c = .1, 1 % validation, true prior. If a method and
+seed have several rows, one of the present engine revision counts. The figure is ordered by what a user can do: the
+accuracy at the epoch that ``pa`` chose.
 """
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import statistics
 import sys
 import textwrap
-from dataclasses import replace
+from collections import defaultdict
 from pathlib import Path
 
 from PIL import Image
 from summary import OLDER, OLDER_ROWS
 
-from pubench.running import RunResult
-from pubench_cli.report.figures import all_figures
-from pubench_cli.report.figures.style import DPI, plain_style
-from pubench_cli.report.gather import gathered_of
-from pubench_cli.report.model import Model
-from pubench_cli.report.statistics import Comparison
-from pubench_cli.report.tables import Table, sections
-from pubench_cli.report.text import LEGEND, md_table
-from pubench_cli.report.write import compared
-from pubench_cli.site.rows import read_rows
+from pubench_core.plugins.info import MethodInfo
+from pubench_core.plugins.registry import registry
 from pubench_core.request.identity import ENGINE_REVISION
-from pubench_core.specs import RunSpec
 
 ROOT = Path(__file__).parents[1]
-README, FIGURE = ROOT / "README.md", ROOT / "docs" / "pages" / "images" / "spambase-criteria.png"
+README, FIGURE = ROOT / "README.md", ROOT / "docs" / "pages" / "images" / "spambase-choice.png"
 STUDIES = [
     ROOT / "benchmarks" / "results" / f"study-{name}.csv"
-    for name in ("conventional", "conventional-13", "methods-2", "methods-3", "methods-4")
+    for name in ("conventional", "classics", "conventional-13", "methods-2", "methods-3", "methods-4")
 ]
 #: A block of the README, by its name, and where it ends.
 START, END = "<!-- {}: written by benchmarks/readme_report.py -->\n", "<!-- end of what readme_report.py wrote -->\n"
-#: What the table shows of the report's.
-COLUMNS = ("method", "accuracy, %", "F1, %", "AUC, %")
-DATA, SCHEME, C, MECHANISM = "spambase", "case-control", 0.1, "scar"
-#: Field of the PNG that says which table the figure stands beside.
+WANTED = {
+    "data": "spambase", "scheme": "case-control", "mechanism": "scar", "c": "0.1", "prior": "true",
+    "settings": "validation.fraction=0.01",
+}  # fmt: skip
+SEEDS = 10
+#: The criterion that reads no true label, and the oracle that publications use.
+PU_ONLY, ORACLE = "pa", "f1"
+#: How many of the best methods the table shows.
+SHOWN = 6
+#: Field of the PNG that names the rows it shows.
 STAMP = "Source"
 
-
-def report() -> tuple[Model, list[Comparison]]:
-    """Of the runs of all studies, each method and seed once, best method first."""
-    found = [run for path in STUDIES for run in read_rows(path).runs if _wanted(run.result.spec)]
-    kept: dict[str, dict[int, RunResult]] = {}
-    for run in sorted(found, key=_current):
-        kept.setdefault(run.result.spec.method.key, {})[run.result.spec.seed] = run
-
-    def accuracy(method: str) -> float:
-        return statistics.fmean(run.result.test["accuracy"] or 0.0 for run in kept[method].values())
-
-    named = [
-        (method if all(map(_current, kept[method].values())) else f"{method} {OLDER}", run)
-        for method in sorted(kept, key=lambda method: (-accuracy(method), method))
-        for _, run in sorted(kept[method].items())
-    ]
-    return compared(gathered_of(named, ROOT), "accuracy", None, None)
+#: Method -> criterion -> seed -> row.
+Rows = dict[str, dict[str, dict[str, dict[str, str]]]]
 
 
-def _current(run: RunResult) -> bool:
-    """Whether a run is of a clean commit with the present engine revision: rows of uncommitted trees name none."""
-    return run.result.code.parts.get("engine") == f"revision {ENGINE_REVISION}"
+def rows() -> Rows:
+    """The rows that count."""
+    found: Rows = defaultdict(lambda: defaultdict(dict))
+    for path in STUDIES:
+        with path.open(newline="") as file:
+            for row in csv.DictReader(file):
+                if WANTED.items() <= row.items() and row["accuracy"]:
+                    seeds = found[row["method"]][row["criterion"]]
+                    if row["seed"] not in seeds or current(row) > current(seeds[row["seed"]]):
+                        seeds[row["seed"]] = row
+    return found
 
 
-def _wanted(spec: RunSpec) -> bool:
-    return (spec.data.key, spec.data.scheme, spec.mechanism.c, spec.mechanism.key, spec.prior) == (
-        DATA, SCHEME, C, MECHANISM, "true",
-    )  # fmt: skip
+def current(row: dict[str, str]) -> bool:
+    """Whether a row is of the present engine revision and of a clean commit."""
+    return row["revision"] == str(ENGINE_REVISION)
 
 
-def blocks(model: Model, tests: list[Comparison]) -> dict[str, str]:
-    """Markdown by the name of its block: the figure, and the report's table of measures with what it shows."""
-    whole: Table = next(part for part in sections(model, tests) if part.key == "measures").tables[0]
-    places = [whole.head.index(name) for name in COLUMNS]
-    found = replace(whole, head=COLUMNS, rows=tuple(tuple(row[place] for place in places) for row in whole.rows))
-    methods = len(model.rows)
-    older = any(row.endswith(OLDER) for row in model.rows)
-    legend = f"{LEGEND['md']}." + (f" {OLDER}: some or all of its runs are of an {OLDER_ROWS}." if older else "")
-    figure = (
-        f"![Test accuracy of {methods} methods on Spambase at the epoch that each selection criterion chose]"
-        f"({FIGURE.relative_to(ROOT).as_posix()})"
+def mean(found: Rows, method: str, criterion: str, measure: str = "accuracy") -> float:
+    return statistics.fmean(float(row[measure]) for row in found[method][criterion].values())
+
+
+def cell(found: Rows, method: str, criterion: str, measure: str = "accuracy") -> str:
+    """Mean ± sample standard deviation over seeds, in percent, with the number of seeds if some are missing."""
+    values = [float(row[measure]) for row in found[method][criterion].values()]
+    some = f" ({len(values)} of {SEEDS})" if len(values) < SEEDS else ""
+    return f"{statistics.fmean(values):.1f} ± {statistics.stdev(values):.1f}{some}"
+
+
+def label(method: str) -> str:
+    """Name of a method with what it is: an oracle or the baseline."""
+    info = registry().find(MethodInfo, method)
+    kind = "oracle" if "truth" in info.needs else "baseline" if info.role == "baseline" else ""
+    return f"{method} ({kind})" if kind else method
+
+
+def ordered(found: Rows) -> list[str]:
+    """Methods, best first, by accuracy at the epoch that the PU-only criterion chose."""
+    return sorted(found, key=lambda method: -mean(found, method, PU_ONLY))
+
+
+def ranked(found: Rows) -> list[str]:
+    """The methods that have all seeds and are neither an oracle nor the baseline, best first."""
+    whole = [method for method in ordered(found) if len(found[method][PU_ONLY]) == SEEDS]
+    return [method for method in whole if label(method) == method]
+
+
+def blocks(found: Rows) -> dict[str, str]:
+    """Markdown by the name of its block."""
+    best = ranked(found)
+    behind = max((mean(found, m, ORACLE) - mean(found, m, PU_ONLY), m) for m in best)[1]
+    caption = (
+        f"**{len(found)} methods on Spambase, 10 % of the positives labeled.** Filled: the epoch is chosen without "
+        f"true labels. Hollow: it is chosen with them, as publications do. Without them, `{best[0]}` is first "
+        f"({mean(found, best[0], PU_ONLY):.1f} %), and `naive`, which takes unlabeled rows as negative, has "
+        f"{mean(found, 'naive', PU_ONLY):.1f} %. The choice costs `{behind}` "
+        f"{mean(found, behind, ORACLE) - mean(found, behind, PU_ONLY):.0f} points."
     )
+    figure = f"![Test accuracy of {len(found)} methods on Spambase, with the epoch chosen without and with true labels]"
     lines = [
-        *textwrap.wrap(
-            f"{methods} methods on Spambase ({model.settings[0].words}), PU-Bench's protocol as its code has "
-            "it ([its text](docs/pages/published.md#where-pu-benchs-text-and-code-differ) differs): test measures at "
-            f"the epoch that {model.criterion_name(model.criterion)} chose, mean ± sample standard deviation over "
-            "seeds. "
-            "`benchmarks/readme_report.py` makes figure and table of [the rows of the studies](benchmarks/results), as "
-            "`pubench study report` does of records; a row names its run and its commit, and `pubench run --method "
-            "nnpu --data spambase --preset pubench --c 0.1 --set validation.fraction=0.01 --select f1` is one of them; "
-            f"a method that lacks seeds is never best or second. {legend}",
-            118,
-        ),
-        "",
-        *md_table(found)[2:],
+        "| method | accuracy, epoch by `pa` | AUC, epoch by `pa` | accuracy, epoch by F1 (oracle) |",
+        "| --- | ---: | ---: | ---: |",
     ]
-    return {"figure": figure, "table": "\n".join(lines).rstrip()}
+    for method in [*best[:SHOWN], "nnpu", "naive", "pn"]:
+        older = any(not current(row) for row in found[method][PU_ONLY].values())
+        cells = [cell(found, method, PU_ONLY), cell(found, method, PU_ONLY, "auc"), cell(found, method, ORACLE)]
+        lines.append(f"| {label(method)}{f' {OLDER}' if older else ''} | " + " | ".join(cells) + " |")
+    if any(OLDER in line for line in lines):
+        lines += ["", f"{OLDER}: runs of an {OLDER_ROWS}."]
+    wrapped = "\n".join(textwrap.wrap(caption, 118, break_long_words=False))
+    return {
+        "figure": f"{figure}({FIGURE.relative_to(ROOT).as_posix()})\n\n{wrapped}",
+        "table": "\n".join(lines),
+    }
 
 
 def block_of(text: str, name: str) -> str:
-    """What the README has in a block."""
+    """Content of a block of the README."""
     return text.partition(START.format(name))[2].partition(END)[0].strip()
 
 
@@ -117,30 +136,52 @@ def with_block(text: str, name: str, content: str) -> str:
     return f"{before}{START.format(name)}\n{content}\n\n{END}{rest.partition(END)[2]}"
 
 
-def stamp_of(model: Model) -> str:
-    """Of every value that the figure shows."""
-    cells = {criterion: model.cells(model.measure, criterion) for criterion in model.criteria}
-    shown = [(c, row, cell.id, dict(cell.values)) for c, found in cells.items() for row, cell in sorted(found.items())]
-    return hashlib.sha256(repr(shown).encode()).hexdigest()
+def stamp_of(found: Rows) -> str:
+    """Digest of every value that the figure shows."""
+    shown = [
+        (m, c, sorted((s, r["accuracy"]) for s, r in found[m][c].items())) for m in found for c in (PU_ONLY, ORACLE)
+    ]
+    return hashlib.sha256(repr(sorted(shown)).encode()).hexdigest()
 
 
-def draw(model: Model, tests: list[Comparison], stamp: str) -> None:
-    """The report's figure of criteria, with what it belongs to."""
-    figure = next(one for one in all_figures(model, tests) if one.key == "criteria-s1").figure
-    with plain_style():
-        figure.savefig(FIGURE, format="png", dpi=DPI, metadata={"Software": None, STAMP: stamp})
+def draw(found: Rows, stamp: str) -> None:
+    """One line per method: filled at the PU-only choice, hollow at the oracle's."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    methods = ordered(found)[::-1]
+    places = range(len(methods))
+    chosen, oracle = ([mean(found, method, by) for method in methods] for by in (PU_ONLY, ORACLE))
+    figure, axes = pyplot.subplots(figsize=(7.2, 7.6), layout="constrained")
+    axes.hlines(places, chosen, oracle, color="#b8c4d0", linewidth=1.5, zorder=1)
+    axes.scatter(
+        oracle, places, s=34, facecolors="white", edgecolors="#c2571a", zorder=2, label="with true labels (F1)"
+    )
+    axes.scatter(chosen, places, s=34, color="#1f5fa8", zorder=3, label="without true labels (PA)")
+    marks = [f" {OLDER}" if not all(map(current, found[m][PU_ONLY].values())) else "" for m in methods]
+    axes.set_yticks(places, [label(m) + mark for m, mark in zip(methods, marks, strict=True)], fontsize=8)
+    axes.set_xlabel("test accuracy, %, mean over seeds")
+    axes.grid(axis="x", color="#e6e6e6", zorder=0)
+    axes.set_ylim(-0.8, len(methods) - 0.2)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    axes.legend(title="epoch chosen", loc="upper left", frameon=True, edgecolor="none", reverse=True)
+    figure.savefig(FIGURE, format="png", dpi=144, metadata={"Software": None, STAMP: stamp})
+    pyplot.close(figure)
 
 
 def main() -> None:
-    model, tests = report()
-    made, stamp = blocks(model, tests), stamp_of(model)
+    found = rows()
+    made, stamp = blocks(found), stamp_of(found)
     text = README.read_text(encoding="utf-8")
     if sys.argv[1:] == ["--check"]:
         with Image.open(FIGURE) as picture:
             same = picture.info.get(STAMP) == stamp
         same = same and all(block_of(text, name) == content for name, content in made.items())
         sys.exit(not same and "README.md: run python benchmarks/readme_report.py")
-    draw(model, tests, stamp)
+    draw(found, stamp)
     for name, content in made.items():
         text = with_block(text, name, content)
     README.write_text(text, encoding="utf-8")

@@ -21,6 +21,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from pubench_study.code_cache import installed_code
+from pubench_study.files import StudyFolder
+from pubench_study.plan import read_plan
+from pubench_study.state import Digests
 from raw_rows import append
 
 from pubench_core.data.roots import data_root
@@ -28,10 +32,6 @@ from pubench_core.plugins.registry import registry
 from pubench_core.records.files import RESULT
 from pubench_core.records.store import RecordStore
 from pubench_core.specs import ExecutionSpec
-from pubench_core.study.files import StudyFolder
-from pubench_core.study.installed import installed_code
-from pubench_core.study.plan import read_plan
-from pubench_core.study.state import Digests
 
 SCRIPT = Path(sys.executable).parent / "pubench"
 TRIVIAL = """

@@ -24,6 +24,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from pubench_study.files import folder_of
+from pubench_study.plan import read_plan
+
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import ENVIRONMENT
 from pubench_core.records.record import Record
@@ -31,10 +34,8 @@ from pubench_core.records.store import RecordStore
 from pubench_core.request import Layer, resolve
 from pubench_core.results import CriterionResult, Environment, Result
 from pubench_core.specs import RunSpec
-from pubench_core.study.files import folder_of
-from pubench_core.study.plan import read_plan
 
-MEASURES = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc")
+MEASURES = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc", "average-precision")
 COLUMNS = (
     "method", "data", "mechanism", "c", "positive_rate", "scheme", "prior", "told_prior", "seed", "preset", "settings",
     "draw", "criterion", "criterion_oracle", "criterion_value", "selected", "epoch", "epochs", *MEASURES, "seconds",
@@ -73,10 +74,11 @@ def added(file: Path, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Rows of runs, and those of a file's rows that are of other runs."""
     with file.open(newline="") as lines:
         reader = csv.DictReader(lines)
-        if tuple(reader.fieldnames or ()) != COLUMNS:
-            sys.exit(f"{file} has other columns than {', '.join(COLUMNS)}: leave --add out to write it anew")
+        stored = reader.fieldnames or ()
+        if [name for name in COLUMNS if name in stored] != list(stored) or not {*RUN, "criterion"} <= {*stored}:
+            sys.exit(f"{file} has other columns than {', '.join(COLUMNS)}: leave --add out to write it again")
         known = {_run(row) for row in found}
-        older = [row for row in reader if _run(row) not in known]
+        older = [{**dict.fromkeys(COLUMNS, ""), **row} for row in reader if _run(row) not in known]
     print(f"{len({_run(row) for row in older})} runs stay as {file} has them", file=sys.stderr)
     return sorted([*older, *found], key=_place)
 
@@ -194,7 +196,7 @@ def _text(value: Any) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", type=Path, help="folder of records")
-    parser.add_argument("out", type=Path, help="the CSV file, written anew")
+    parser.add_argument("out", type=Path, help="the CSV file, written again")
     parser.add_argument("--add", action="store_true", help="keep its rows of runs that the folder has no record of")
     parser.add_argument("--study", help="its name, where the folder holds several")
     options = parser.parse_args()

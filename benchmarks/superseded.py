@@ -11,7 +11,7 @@ import csv
 from pathlib import Path
 
 from raw_rows import RESULTS
-from study_rows import COLUMNS, RUN
+from study_rows import RUN
 
 Row = dict[str, str]
 
@@ -39,7 +39,7 @@ def read(results: Path) -> dict[Path, list[Row]]:
     for path in sorted(results.glob("study-*.csv")):
         with path.open(newline="") as file:
             reader = csv.DictReader(file)
-            if tuple(reader.fieldnames or ()) == COLUMNS:
+            if {*RUN, "commit"} <= {*(reader.fieldnames or ())}:
                 found[path] = list(reader)
     return found
 
@@ -49,7 +49,7 @@ def main(results: Path = RESULTS) -> None:
     for path, rows in superseded(before).items():
         if len(rows) < len(before[path]):
             with path.open("w", newline="") as file:
-                writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+                writer = csv.DictWriter(file, list(before[path][0]), lineterminator="\n")
                 writer.writeheader()
                 writer.writerows(rows)
         print(f"{path.name}: {len(before[path]) - len(rows)} rows removed, {sum(map(uncommitted, rows))} left")

@@ -20,8 +20,8 @@ from sklearn.preprocessing import StandardScaler
 from torch import Tensor
 from torch.nn import functional as F
 
-from pubench_core.formulas.augmentation import strong, weak
-from pubench_core.formulas.operations import RANDAUGMENT
+from pubench_formulas.augmentation import strong_view, weak_view
+from pubench_formulas.operations import RANDAUGMENT
 
 SEED = 2
 #: Top left corners of the parts of a photograph.
@@ -33,23 +33,23 @@ LAGAM: dict[str, Any] = {"padding": "zeros", "operations": "randaugment", "numbe
 def gray(rows: Tensor, generator: torch.Generator, **options: Any) -> Tensor:
     """Holistic-PU's strong views of Fashion-MNIST: one change after the other."""
     first, second = OPERATIONS["gray"]
-    return strong(strong(rows, generator, **options, **first), generator, flip=False, pad=0, **second)
+    return strong_view(strong_view(rows, generator, **options, **first), generator, flip=False, pad=0, **second)
 
 
 #: Name of a column -> the kind of view and its parameters.
 IMAGES: Mapping[str, tuple[View, dict[str, Any]]] = {
-    "weak": (weak, {}),
-    "strong": (strong, {}),
-    "Holistic-PU": (strong, OPERATIONS["randaugment"][0]),
+    "weak": (weak_view, {}),
+    "strong": (strong_view, {}),
+    "Holistic-PU": (strong_view, OPERATIONS["randaugment"][0]),
     "Holistic-PU, gray": (gray, {}),
-    "LaGAM": (strong, LAGAM),
-    "PUL-CPBF": (strong, STRONG_IMAGE),
+    "LaGAM": (strong_view, LAGAM),
+    "PUL-CPBF": (strong_view, STRONG_IMAGE),
 }
 VECTORS: Mapping[str, tuple[View, dict[str, Any]]] = {
-    "weak": (weak, {}),
-    "strong": (strong, {}),
-    "Holistic-PU, weak": (weak, WEAK_VECTOR),
-    "Holistic-PU, strong": (strong, STRONG_VECTOR),
+    "weak": (weak_view, {}),
+    "strong": (strong_view, {}),
+    "Holistic-PU, weak": (weak_view, WEAK_VECTOR),
+    "Holistic-PU, strong": (strong_view, STRONG_VECTOR),
 }
 
 
@@ -81,7 +81,7 @@ def operations(row: Tensor) -> plt.Figure:
     generator = torch.Generator().manual_seed(SEED)
     plain = {"flip": False, "pad": 0, "number": 1, "cutout": 0.0}
     made = [row.expand(2, -1, -1, -1)]
-    made += [strong(made[0], generator, operations=[name], **plain) for name in RANDAUGMENT]
+    made += [strong_view(made[0], generator, operations=[name], **plain) for name in RANDAUGMENT]
     return _drawn(["as it is", *RANDAUGMENT], made, slanted=True)
 
 

@@ -15,9 +15,9 @@ from matplotlib.figure import Figure
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from pubench_report.report.figures.style import DPI, INK, RULE, SMALL, TEXT, looks
 from wang_page import RESULTS, SHIFT, Run, read, sampling
 
-from pubench_cli.report.figures.style import DPI, INK, RULE, SMALL, TEXT, looks
 from pubench_core.plugins.info import DatasetInfo, MethodInfo
 from pubench_core.plugins.registry import registry
 

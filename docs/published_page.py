@@ -9,8 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from page_parts import BENCHMARKS, listed, marked, origin, summary_script, table
+from pubench_report.published import (
+    STANDINGS,
+    Figure,
+    PublishedCell,
+    Verdict,
+    source,
+    standard_error,
+    standing_of,
+    verdict_of,
+)
 
-from pubench.published import STANDINGS, Figure, PublishedCell, Verdict, source, standard_error, standing_of, verdict_of
 from pubench_core.plugins.info import DatasetInfo
 from pubench_core.plugins.registry import registry
 

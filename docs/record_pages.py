@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 
 from page_parts import add_pages, markdown_of, table
+from pubench_study.plan import FrozenPlan
+from pubench_study.spec import StudySpec
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
@@ -15,8 +17,6 @@ from pubench_core.results import RECORD_VERSION, Environment, Failure, Result
 from pubench_core.specs import RunSpec
 from pubench_core.specs.config import TrainingConfig
 from pubench_core.specs.fields import about
-from pubench_core.study.plan import FrozenPlan
-from pubench_core.study.spec import StudySpec
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -47,7 +47,7 @@ record as a typed object.
 STUDY = """# Fields of a study
 
 What a study file may hold ([Studies](studies.md) says what for), then the content of its frozen plan, `plan.json`. The
-models are `pubench_core.study.spec.StudySpec` and `pubench_core.study.plan.FrozenPlan`.
+models are `pubench_study.spec.StudySpec` and `pubench_study.plan.FrozenPlan`.
 
 """
 
@@ -124,7 +124,7 @@ def _page_of(model: type[BaseModel]) -> str:
     """Which of the pages has a model."""
     if model.__module__.startswith("pubench_core.specs"):
         return "run"
-    return "study" if model.__module__.startswith("pubench_core.study") else "record"
+    return "study" if model.__module__.startswith("pubench_study") else "record"
 
 
 def _words(annotation: Any) -> str:

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from page_parts import BENCHMARKS, listed, marked, origin, summary_script, table
+from pubench_study.files import protocols, read_study
 
 from pubench_core.plugins.info import DatasetInfo, MethodInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.study.files import protocols, read_study
 
 if TYPE_CHECKING:
     from mkdocs.structure.pages import Page
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 MARKER = "<!-- here the site has the tables of benchmarks/results -->"
 #: Measure and criterion of every column, and what it is called.
 COLUMNS = {
-    "accuracy_by_f1": "accuracy by `f1` (oracle)",
-    "f1_by_f1": "F1 by `f1` (oracle)",
     "accuracy_by_pa": "accuracy by `pa`",
     "f1_by_pa": "F1 by `pa`",
+    "accuracy_by_f1": "accuracy by `f1` (oracle)",
+    "f1_by_f1": "F1 by `f1` (oracle)",
 }
 
 

@@ -33,17 +33,13 @@ ROOMS = (
     Room("results", ("results",), "what a run leaves behind: typed results, failures"),
     Room("plugins", ("plugins",), "info records, hooks, registry, events, hashes of code"),
     Room("data", ("data",), "data sets, user tables, prepared copies, the PU generator"),
-    Room(
-        "isolation, backbones, formulas", ("isolation", "backbones", "formulas"), "networks, risks, views", torch=True
-    ),
+    Room("isolation, backbone", ("isolation", "backbone"), "random streams of a block; what a network is", torch=True),
     Room("training", ("training",), "what a method is given: PUData, Run, batches, steps", torch=True),
     Room("contracts", ("metric", "mechanism", "prior", "method"), "what plugins implement", torch=True),
     Room("request", ("request",), "layers, one resolution, Plan", torch=True),
     Room("engine", ("engine",), "problem, training, evaluation, selection, snapshots", torch=True),
     Room("records", ("records",), "run folders, scores, measures"),
     Room("execution", ("execution",), "coverage, compute, publish", torch=True),
-    Room("study", ("study",), "many runs: plan, states, conductor, workers", torch=True),
-    Room("conformance, testing", ("conformance", "testing"), "what every method must do", torch=True),
 )
 
 

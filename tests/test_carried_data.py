@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pubench_report.suspicion import Scored, too_good
+from pubench_testkit.conformance.carried import ROWS, carried
 from sklearn.datasets import load_breast_cancer, load_digits
-
-from pubench.suspicion import Scored, too_good
-from pubench_core.conformance.carried import ROWS, carried
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 CHEAT = """

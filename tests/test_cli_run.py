@@ -89,9 +89,9 @@ class TestTable:
         return rest
 
     def rows(self, first: subprocess.CompletedProcess[str]) -> dict[str, tuple[str, list[str]]]:
-        """criterion -> (mark, cells after the name) of the printed table."""
+        """criterion -> (mark, cells after the name) of the printed table, by the decision at 0."""
         found = {}
-        for line in self.lines(first)[2:8]:
+        for line in self.lines(first)[2:14:2]:
             match = re.fullmatch(r"([> ]) (\S+)((?: \(oracle\))?) +(.*)", line.rstrip())
             assert match
             found[match[2]] = (match[1] + match[3], match[4].split())
@@ -107,8 +107,8 @@ class TestTable:
 
     def test_its_columns_are_the_measures(self, first: subprocess.CompletedProcess[str]) -> None:
         header = self.lines(first)[1].split()
-        assert header[:5] == ["selected", "by", "epoch", "value", "accuracy"]
-        assert header[4:10] == ["accuracy", "precision", "recall", "F1", "macro-F1", "AUC"]
+        assert header[:6] == ["selected", "by", "epoch", "value", "positive", "above"]
+        assert header[6:12] == ["accuracy", "precision", "recall", "F1", "macro-F1", "AUC"]
 
     def test_its_numbers_are_the_record_s_in_per_cent(
         self, first: subprocess.CompletedProcess[str], record: dict[str, Any]
@@ -116,15 +116,25 @@ class TestTable:
         for name, (_, cells) in self.rows(first).items():
             entry = record["criteria"][name]
             expected = [str(entry["epoch"])] + ([f"{entry['value']:.4f}"] if name != "last" else [])
-            expected += [f"{100 * values_of(entry)[key]:.2f}" for key in HEADLINE]
+            expected += ["0", *(f"{100 * values_of(entry)[key]:.2f}" for key in HEADLINE)]
             assert cells[: len(expected)] == expected
+
+    def test_below_each_criterion_is_the_decision_at_the_prior(
+        self, first: subprocess.CompletedProcess[str], record: dict[str, Any]
+    ) -> None:
+        for line, entry in zip(self.lines(first)[3:14:2], record["criteria"].values(), strict=True):
+            measures = entry["at_prior"]["test"]
+            assert line.split() == [
+                f"{entry['threshold']:.4g}",
+                *(f"{100 * measures[key]['value']:.2f}" for key in HEADLINE),
+            ]
 
     def test_it_says_what_was_run_and_at_what_cost(
         self, first: subprocess.CompletedProcess[str], folder: Path, record: dict[str, Any]
     ) -> None:
         lines = self.lines(first)
         assert lines[0].startswith("nnpu on digits: case-control, scar, c = 0.1, seed 2; 57 labeled, 1149 unlabeled")
-        below = " ".join(lines[8:])
+        below = " ".join(lines[14:])
         assert "percent" in below
         assert "2 epochs" in below
         assert f"{record['seconds']['total']:.1f} s" in below
@@ -415,8 +425,8 @@ class TestDryRun:
         assert (done.returncode, done.stderr) == (0, "")
         assert list(tmp_path.iterdir()) == []
         spec = yaml.safe_load(done.stdout)
-        sections = "data mechanism prior prior_scorer validation method backbone selection evaluation seed execution"
-        assert list(spec) == sections.split()
+        sections = "data mechanism prior prior_scorer validation method backbone selection decision evaluation seed"
+        assert list(spec) == [*sections.split(), "execution"]
         assert (spec["prior"], spec["seed"], spec["backbone"]["key"]) == ("scaled:1.2", 2, "mlp")
         assert spec["method"]["config"]["lr"] == 0.01
         assert spec["data"]["positive"] == [0, 2, 4, 6, 8]
@@ -507,7 +517,7 @@ class TestOracle:
 
     def test_with_true_labels_tumors_are_classified(self, supervised: subprocess.CompletedProcess[str]) -> None:
         chosen = next(line for line in supervised.stdout.splitlines() if line.startswith("> pa"))
-        assert float(chosen.split()[4]) > 85
+        assert float(chosen.split()[5]) > 85
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pubench_testkit.conformance import Subject
 
-from pubench_core.conformance import Subject
 from pubench_core.plugins.info import MechanismInfo, MethodInfo
 from pubench_core.plugins.registry import registry
 

@@ -295,8 +295,8 @@ def test_every_field_of_a_run_is_on_its_page(hook: Callable[[str], ModuleType]) 
 
 
 def test_every_field_of_a_study_is_on_its_page(hook: Callable[[str], ModuleType]) -> None:
-    from pubench_core.study.plan import FrozenPlan, PlannedRun
-    from pubench_core.study.spec import Draws, MechanismEntry, MethodEntry, StudySpec
+    from pubench_study.plan import FrozenPlan, PlannedRun
+    from pubench_study.spec import Draws, MechanismEntry, MethodEntry, StudySpec
 
     page = hook("record_pages").study_page()
     for model in (StudySpec, MethodEntry, MechanismEntry, Draws, FrozenPlan, PlannedRun):
@@ -310,9 +310,10 @@ def test_every_field_of_a_study_is_on_its_page(hook: Callable[[str], ModuleType]
 def test_the_page_of_studies_has_every_field_protocol_and_cause() -> None:
     from typing import get_args
 
+    from pubench_study.files import protocols
+    from pubench_study.spec import SEEDS, StudySpec
+
     from pubench_core.errors import Cause
-    from pubench_core.study.files import protocols
-    from pubench_core.study.spec import SEEDS, StudySpec
 
     page = (DOCS / "pages" / "studies.md").read_text(encoding="utf-8")
     fields = page.partition("| field | what it lists |")[2].partition("\n\n")[0]
@@ -326,9 +327,9 @@ def test_the_page_of_studies_has_every_field_protocol_and_cause() -> None:
 
 
 def test_the_page_of_studies_counts_the_runs_of_every_protocol() -> None:
-    from pubench_core.study.files import protocols, read_study
-    from pubench_core.study.grid import cells_of
-    from pubench_core.study.spec import MethodEntry
+    from pubench_study.files import protocols, read_study
+    from pubench_study.grid import cells_of
+    from pubench_study.spec import MethodEntry
 
     page = (DOCS / "pages" / "studies.md").read_text(encoding="utf-8")
     for name, path in protocols().items():
@@ -344,7 +345,7 @@ def test_the_page_of_studies_counts_the_runs_of_every_protocol() -> None:
 
 
 def test_the_page_of_formats_has_every_column_of_the_frame_with_its_type() -> None:
-    from pubench_core.records.frame import COLUMNS, FRAME_VERSION
+    from pubench_study.frame import COLUMNS, FRAME_VERSION
 
     page = (DOCS / "pages" / "record-formats.md").read_text(encoding="utf-8")
     section = page.partition("## results.parquet\n")[2].partition("\n## ")[0]

@@ -414,7 +414,7 @@ def test_run_ids_are_completed(here: Run, folder: Path, home: Path) -> None:
     assert completed(here, "predict", "--results", "elsewhere", folder.name[:4]) == {folder.name}
 
 
-# ------------------------------------------------------------------ a table of one's own
+# ------------------------------------------------------------------ a user table
 
 
 class TestUnderstood:

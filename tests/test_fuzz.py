@@ -22,6 +22,10 @@ import yaml
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
+from pubench_study.files import StudyFolder, read_study
+from pubench_study.plan import read_plan, write_plan
+from pubench_study.planning import freeze
+from pubench_study.spec import StudySpec
 
 import pubench
 from pubench_cli.main import app
@@ -31,10 +35,6 @@ from pubench_core.errors import PubenchError
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, resolve
 from pubench_core.specs import RunSpec
-from pubench_core.study.files import StudyFolder, read_study
-from pubench_core.study.freeze import freeze
-from pubench_core.study.plan import read_plan, write_plan
-from pubench_core.study.spec import StudySpec
 
 #: Seconds for each of the kinds below.
 SECONDS = float(os.environ.get("PUBENCH_FUZZ_SECONDS", "60")) / 5

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import torch
 from pubench_holding import Holds
+from pubench_testkit.conformance.subject import SAMPLES
 from torch import Tensor
 
-from pubench_core.conformance.subject import SAMPLES
 from pubench_core.data.dataset import PNDataset
 from pubench_core.data.generator import Split
 from pubench_core.engine.building import build_problem
@@ -128,7 +128,7 @@ def test_on_data_sorted_by_class_positions_in_memory_tell_nothing(
     plugins: Registry, modality: str, sets: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A file sorted by class, as spambase's is; the numbers are the instances and the order of the features."""
-    from pubench_core.conformance.samples import Sample
+    from pubench_testkit.conformance.samples import Sample
 
     unsorted = Sample.read
 

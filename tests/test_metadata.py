@@ -83,7 +83,7 @@ def test_the_repository_is_as_the_script_writes_it(metadata: ModuleType, capsys:
 
 
 DRIFTS = [
-    (NNPU, 'version = "0.1.0"', 'version = "0.0.9"', 'project.version is "0.0.9"; "0.1.0" is right'),
+    (NNPU, 'version = "0.1.0"', 'version = "0.0.9"', 'project.version is "0.0.9"; expected "0.1.0"'),
     (NNPU, 'license = "MIT"\n', "", 'project.license is missing: "MIT"'),
     (NNPU, "3.13", "3.14", 'project.requires-python is ">=3.11,<3.14"'),
     (NNPU, '"pubench-core>=0.1,<1"', '"pubench-core"', 'project.dependencies lacks "pubench-core>=0.1,<1"'),
@@ -117,7 +117,7 @@ def test_a_file_that_drifted_is_a_line_and_is_put_right(
     edit(tree / file, old, new)
     if words.startswith("project.requires-python"):
         edit(tree / file, ">=3.11,<3.14", ">=3.11,<3.13")
-        words = 'project.requires-python is ">=3.11,<3.13"; ">=3.11,<3.14" is right'
+        words = 'project.requires-python is ">=3.11,<3.13"; expected ">=3.11,<3.14"'
     code, lines = script("--check")
     assert code == 1
     assert [line for line in lines if line.startswith(f"{file}: ") and words in line]

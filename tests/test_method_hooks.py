@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 import torch
 from pubench_cgenpu.method import CGenPU
+from pubench_testkit.conformance import Subject
+from pubench_testkit.conformance.fake_device import pretended_device
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from pubench.method import Backbone, averaging, binary_entropy
-from pubench_core.conformance import Subject
-from pubench_core.conformance.pretended import pretended_device
+from pubench.method import Backbone
 from pubench_core.engine.building import build_problem
 from pubench_core.engine.train import train
 from pubench_core.errors import RunFailed
@@ -29,6 +29,9 @@ from pubench_core.records import files
 from pubench_core.specs.config import TrainingConfig
 from pubench_core.training.run import Run
 from pubench_core.training.views import Features, PUData, PUPart
+from pubench_formulas import averaging
+from pubench_formulas.augmentation import strong_view, weak_view
+from pubench_formulas.entropy import binary_entropy
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -339,8 +342,8 @@ DRAWS: dict[str, Callable[[Run[Any]], Tensor]] = {
     "integers": lambda run: run.integers(1000, 20),
     "uniform": lambda run: run.uniform(4, 5),
     "normal": lambda run: run.normal(4, 5),
-    "weak": lambda run: run.weak(torch.zeros(4, 5, device=run.device)),
-    "strong": lambda run: run.strong(torch.ones(4, 5, device=run.device), noise=0.3),
+    "weak": lambda run: run.augment(weak_view, torch.zeros(4, 5, device=run.device)),
+    "strong": lambda run: run.augment(strong_view, torch.ones(4, 5, device=run.device), noise=0.3),
 }
 
 

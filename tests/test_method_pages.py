@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import importlib.util
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -207,8 +206,3 @@ def test_the_words_of_a_protocol_are_those_of_its_rows(pages: ModuleType, tmp_pa
 
 def test_a_method_without_rows_says_so(pages: ModuleType, tmp_path: Path) -> None:
     assert section(pages.page(describe(METHODS[0]), tmp_path)) == pages.UNMEASURED
-
-
-def test_the_readme_has_the_table_of_methods_that_the_rows_give() -> None:
-    done = subprocess.run([sys.executable, ROOT / "benchmarks" / "readme_table.py", "--check"], capture_output=True)
-    assert done.returncode == 0, done.stderr.decode()

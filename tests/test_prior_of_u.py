@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from pubench_testkit.conformance import Subject
 
 from pubench.method import PUData
-from pubench_core.conformance import Subject
 from pubench_core.engine.building import build_problem
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import MethodInfo

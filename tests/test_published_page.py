@@ -11,8 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-
-from pubench.published import source
+from pubench_report.published import source
 
 ROOT = Path(__file__).parents[1]
 

@@ -71,11 +71,11 @@ class TestRun:
             ({"c": 5}, "c=5: given 5; c must be a number in \\(0, 1\\]"),
             ({"mechanism": "scarr"}, "unknown mechanism 'scarr'"),
             ({"config": {"lrr": 1}}, "lrr=1: upu has no field 'lrr'; did you mean 'lr'"),
-            ({"config": 3}, "config: a mapping of hyper-parameters is right, given 3"),
+            ({"config": 3}, "config must be a mapping of hyper-parameters, got 3"),
             ({"preset": "nope"}, "unknown preset of upu 'nope'"),
             ({"seed": -1}, "seed=-1: given -1; seed must be"),
             ({"settings": {"validation.fractoin": 0.1}}, "no field 'fractoin'; did you mean 'fraction'"),
-            ({"data": pd.DataFrame({"a": [1]})}, "a table made by pubench.data is right, given DataFrame"),
+            ({"data": pd.DataFrame({"a": [1]})}, "a table made by pubench.data, got DataFrame"),
             ({"device": "tpu"}, "device='tpu'"),
             ({"data": "nowhere.csv"}, "pubench.data\\('nowhere.csv', labeled=COLUMN\\) makes a table"),
         ],
@@ -108,7 +108,7 @@ class TestData:
         found = pubench.run("upu", pubench.data(x, labeled), prior=0.37, results=tmp_path, **QUICK).predictions()
         assert sorted(found["row"]) == np.flatnonzero(~labeled).tolist()
         assert found["rank"].tolist() == list(range(1, len(found) + 1))
-        with pytest.raises(ValueError, match="kept for tables of one's own"):
+        with pytest.raises(ValueError, match="kept for user tables"):
             pubench.run("upu", "digits", results=tmp_path, **QUICK).predictions()
 
     @pytest.mark.parametrize("kind", ["pair", "frame", "file"])
@@ -145,14 +145,14 @@ class TestData:
         ("given", "message"),
         [
             ({}, "labeled is missing: an array or a column .*; there is mean radius"),
-            ({"labeled": [1, 0]}, "labeled: 569 values are right, one per row of x; given shape \\(2,\\)"),
+            ({"labeled": [1, 0]}, "labeled: expected 569 values, one per row of x; given shape \\(2,\\)"),
             ({"labeled": "nope"}, "unknown column of data \\(labeled\\) 'nope'"),
             ({"labeled": np.zeros(569)}, "column 'labeled' labels no row"),
             ({"labeled": np.arange(569)}, "1 and 0, 1 and -1, true and false"),
             ({"labeled": "labeled", "x": "my.txt"}, "my.txt: a table is a file ending in"),
             ({"labeled": [1, 0], "x": "my.csv"}, "labeled: for a file it is the name of a column, given list"),
-            ({"labeled": [1, 0], "x": [1.0, 2.0]}, "array of shape \\(n, d\\) is right; given shape \\(2,\\)"),
-            ({"labeled": "mean area", "test": (1, 2, 3)}, "a pair \\(x_test, truth_test\\) is right, given 3"),
+            ({"labeled": [1, 0], "x": [1.0, 2.0]}, "array of shape \\(n, d\\), got shape \\(2,\\)"),
+            ({"labeled": "mean area", "test": (1, 2, 3)}, "a pair \\(x_test, truth_test\\), got 3"),
         ],
     )
     def test_what_is_wrong_is_one_line(self, cancer, given, message):

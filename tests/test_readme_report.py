@@ -1,9 +1,8 @@
-"""The README's first figure and table are what the rows of the studies give today."""
+"""The README's figure and table are those of the committed rows."""
 
 from __future__ import annotations
 
 import importlib
-import re
 import statistics
 from csv import DictReader
 from pathlib import Path
@@ -27,47 +26,53 @@ def script() -> ModuleType:
 
 
 @pytest.fixture(scope="module")
-def made(script: ModuleType) -> Any:
-    """(model, tests) of the report."""
-    return script.report()
+def found(script: ModuleType) -> Any:
+    return script.rows()
 
 
-def test_the_readme_has_the_table_and_the_figure_that_the_rows_give(script: ModuleType, made: Any) -> None:
+def test_the_readme_shows_the_figure_and_table_that_the_rows_give(script: ModuleType, found: Any) -> None:
     text = script.README.read_text(encoding="utf-8")
-    for name, content in script.blocks(*made).items():
+    for name, content in script.blocks(found).items():
         assert script.block_of(text, name) == content, "run python benchmarks/readme_report.py"
     with Image.open(script.FIGURE) as picture:
-        assert picture.info[script.STAMP] == script.stamp_of(made[0]), "run python benchmarks/readme_report.py"
-    assert f"]({script.FIGURE.relative_to(ROOT)})" in text.partition("\n## ")[0]  # it opens with them
+        assert picture.info[script.STAMP] == script.stamp_of(found), "run python benchmarks/readme_report.py"
+    assert f"]({script.FIGURE.relative_to(ROOT)})" in text.partition("\n## ")[0]  # it opens with the figure
 
 
-def test_its_numbers_are_those_of_the_rows(script: ModuleType, made: Any) -> None:
-    wanted = {"method": "vpu", "data": "spambase", "criterion": "f1", "scheme": "case-control"}
+@pytest.mark.parametrize(("method", "criterion"), [("nnpu", "pa"), ("nnpu", "f1"), ("pu-bagging", "pa")])
+def test_a_cell_is_the_mean_of_the_newest_row_of_every_seed(
+    script: ModuleType, found: Any, method: str, criterion: str
+) -> None:
+    wanted = {"method": method, "data": "spambase", "criterion": criterion, "settings": "validation.fraction=0.01"}
     values, revisions = {}, {}
     for path in script.STUDIES:
         with path.open(newline="") as file:
             for row in sorted(DictReader(file), key=lambda row: row["revision"]):
                 if wanted.items() <= row.items() and row["revision"] >= revisions.get(row["seed"], ""):
                     values[row["seed"]], revisions[row["seed"]] = float(row["accuracy"]), row["revision"]
-    assert len(values) == 10
-    numbers = [values[seed] for seed in sorted(values, key=int)]
-    cell = f"{statistics.fmean(numbers):.2f} ± {statistics.stdev(numbers):.2f}"
-    table = script.blocks(*made)["table"]
-    (line,) = (line for line in table.splitlines() if re.match(r"\| vpu( †)? \|", line))
-    assert line.split(" | ")[1] == cell
+    assert len(values) == script.SEEDS
+    cell = f"{statistics.fmean(values.values()):.1f} ± {statistics.stdev(values.values()):.1f}"
+    assert script.cell(found, method, criterion) == cell
     older = any(revision != str(ENGINE_REVISION) for revision in revisions.values())
-    assert line.startswith("| vpu † |" if older else "| vpu |")
-    assert (" †: some or all of its runs are of an older engine revision" in " ".join(table.split())) >= older
+    (line,) = (line for line in script.blocks(found)["table"].splitlines() if line.startswith(f"| {method} "))
+    assert line.startswith(f"| {method} † |") == older
+    assert cell in line
 
 
-def test_other_rows_are_another_stamp(script: ModuleType, made: Any) -> None:
-    model, _ = made
-    before = script.stamp_of(model)
-    cells = model.cells(model.measure, "pa")
-    place = next(where for where, cell in cells.items() if cell.values)
-    kept = cells[place]
-    try:
-        cells[place] = type(kept)(kept.id, {**kept.values, 2: 0.5}, kept.seeds)
-        assert script.stamp_of(model) != before
-    finally:
-        cells[place] = kept
+def test_neither_an_oracle_nor_the_baseline_is_called_first(script: ModuleType, found: Any) -> None:
+    names = {script.label(method) for method in found}
+    assert {"pn (oracle)", "naive (baseline)"} <= names
+    assert not {"pn", "naive"} & set(script.ranked(found))
+
+
+def test_the_page_of_findings_shows_the_numbers_of_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(SCRIPT.parent))
+    findings = importlib.import_module("findings")
+    text = "\n\n".join(findings.parts()) + "\n"
+    assert findings.PAGE.read_text(encoding="utf-8") == text, "run python benchmarks/findings.py"
+
+
+def test_other_rows_are_another_stamp(script: ModuleType, found: Any) -> None:
+    row = found["nnpu"]["pa"]["2"]
+    other = {**found, "nnpu": {**found["nnpu"], "pa": {**found["nnpu"]["pa"], "2": {**row, "accuracy": "50.0"}}}}
+    assert script.stamp_of(other) != script.stamp_of(found)

@@ -30,7 +30,7 @@ def section(title: str) -> str:
 
 @pytest.fixture(scope="module")
 def records(pubench_in: Callable[[Path], Any], tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """A run on a data set and one on a table of one's own."""
+    """A run on a data set and one on a user table."""
     home = tmp_path_factory.mktemp("formats")
     rng = np.random.default_rng(0)
     positive = rng.random(200) < 0.4
@@ -99,7 +99,7 @@ def test_columns_of_trace_and_predictions_are_those_of_the_page(records: list[Pa
     for name in (*fixed, "positive_decisions", "PART-METRIC", "criterion-NAME"):
         assert f"`{name}`" in section("trace.csv"), name
     head = next(csv.reader((own / files.PREDICTIONS).read_text().splitlines()))
-    assert head == ["row", "score (of the table)", "score", "rank", "decision"]
+    assert head == ["row", "score (of the table)", "score", "rank", "decision", "decision_at_prior"]
     for name in head:
         assert f"`{name}`" in section("predictions.csv"), name
     assert not (of_data / files.PREDICTIONS).exists()

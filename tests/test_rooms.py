@@ -58,13 +58,13 @@ def test_what_only_describes_or_reads_is_imported_without_torch(room: object) ->
     assert done.stdout.strip() == "False"
 
 
-#: Of the room of studies, which carries runs out: what reads or writes files, and what waits for workers.
-WITHOUT_TORCH = ("spec", "files", "plan", "installed", "state", "export", "conduct", "local", "task", "worker")
+#: Of studies: what reads or writes files, and what waits for workers.
+WITHOUT_TORCH = ("spec", "files", "plan", "code_cache", "state", "export", "scheduler", "local", "task", "worker")
 
 
 @pytest.mark.parametrize("name", WITHOUT_TORCH)
 def test_the_parent_of_a_study_and_what_reads_it_need_no_torch(name: str) -> None:
-    code = f"import sys, pubench_core.study.{name}; print('torch' in sys.modules)"
+    code = f"import sys, pubench_study.{name}; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 

@@ -58,7 +58,7 @@ def test_what_the_page_says_can_be_done_in_its_order(page: Path, pubench: Run, t
                 installed(tmp_path / target, tmp_path / "site")
                 env["PYTHONPATH"] = str(tmp_path / "site")
             case ["pubench", "check", _]:
-                pass  # half a minute; tests/test_scaffold.py makes the same checks
+                pass  # half a minute; plugins/tools/testkit/tests/test_scaffold.py makes the same checks
             case ["pubench", *arguments]:
                 short = ["--set", "epochs=2", "--no-tracking", "--threads", "1"] if arguments[0] == "run" else []
                 done.append(pubench(*arguments, *short, env=env))

@@ -11,8 +11,11 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from pubench_report.site import write
+from pubench_study.files import StudyFolder, read_study
+from pubench_study.plan import write_plan
+from pubench_study.planning import freeze
 
-from pubench_cli.site import write
 from pubench_core.data.dataset import DataRoot
 from pubench_core.data.roots import data_root
 from pubench_core.execution.run import execute
@@ -21,9 +24,6 @@ from pubench_core.records.store import RecordStore
 from pubench_core.request import Layer, resolve
 from pubench_core.request.identity import ENGINE_REVISION
 from pubench_core.specs import ExecutionSpec
-from pubench_core.study.files import StudyFolder, read_study
-from pubench_core.study.freeze import freeze
-from pubench_core.study.plan import write_plan
 
 ROOT = Path(__file__).parents[1]
 STUDY = """
@@ -140,6 +140,12 @@ def test_rows_of_runs_that_the_folder_does_not_have_stay_if_asked(
     assert [row["seed"] for row in both] == sorted((row["seed"] for row in both), key=int)
     assert write("--add") == both
     assert write() == written
+    with file.open("w", newline="") as lines:
+        before = [name for name in module.COLUMNS if name != "average-precision"]
+        writer = csv.DictWriter(lines, before, lineterminator="\n", extrasaction="ignore")
+        writer.writeheader()
+        writer.writerow(elsewhere)
+    assert {**elsewhere, "average-precision": ""} in write("--add")
     file.write_text("method,data\n")
     with pytest.raises(SystemExit, match=r"a\.csv has other columns"):
         write("--add")
@@ -201,9 +207,9 @@ def test_the_page_of_results_has_means_numbers_of_seeds_and_what_is_missing(scri
     expected = [
         "`upu` †",
         "3",
-        *(f"{np.mean(v):.2f} ± {np.std(v, ddof=1):.2f}" for v in (accuracy, f1)),
         f"{np.mean(by_pa):.2f} ± {np.std(by_pa, ddof=1):.2f} (2)",
         "65.00 (1)",
+        *(f"{np.mean(v):.2f} ± {np.std(v, ddof=1):.2f}" for v in (accuracy, f1)),
     ]
     assert "| " + " | ".join(expected) + " |" in section
     assert (
@@ -219,7 +225,7 @@ def test_a_criterion_without_a_value_in_any_run_is_undefined(script: object, row
     text = (rows / "a-study.csv").read_text().replace(study_row(2, "pa", "75", "65"), study_row(2, "pa", "", "", ""))
     (rows / "a-study.csv").write_text(text)
     page = script("results_page").conventional(rows)  # type: ignore[operator]
-    assert "| `upu` † | 2 | 85.00 ± 7.07 | 77.50 ± 10.61 | undefined | undefined |" in page
+    assert "| `upu` † | 2 | undefined | undefined | 85.00 ± 7.07 | 77.50 ± 10.61 |" in page
 
 
 def test_published_figures_are_of_methods_and_data_sets_by_their_keys(script: object) -> None:

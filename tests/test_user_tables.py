@@ -147,7 +147,7 @@ class TestRun:
     def test_predictions_are_of_the_unlabeled_rows_of_the_file(self, folder: Path, home: Path) -> None:
         rows = rows_of((folder / "predictions.csv").read_text())
         labeled = pd.read_csv(home / "my.csv").labeled.to_numpy()
-        assert list(rows[0]) == ["row", "score", "rank", "decision"]
+        assert list(rows[0]) == ["row", "score", "rank", "decision", "decision_at_prior"]
         assert [int(row["row"]) for row in rows] == np.flatnonzero(labeled == 0).tolist()
 
     def test_rank_and_decision_are_of_the_score(self, folder: Path) -> None:
@@ -573,7 +573,7 @@ class TestPredict:
     @pytest.mark.parametrize(
         ("change", "words"),
         [
-            (lambda frame: frame.drop(columns="b"), ("new.csv lacks 'b'; a table with every feature",)),
+            (lambda frame: frame.drop(columns="b"), ("new.csv lacks 'b'; expected a table with every feature",)),
             (lambda frame: frame.rename(columns={"b": "b2"}), ("new.csv lacks 'b'", "'b2' may be that, under another")),
             (lambda frame: frame.assign(b=["1", "x", "2"]), ("new.csv: column 'b' is not numeric", "position 1")),
             (lambda frame: frame.assign(b=[1, np.inf, 2]), ("new.csv: row 1 of column 'b' is inf",)),
@@ -646,8 +646,8 @@ class TestPredictOfADataSet:
             np.save(file, np.zeros((2, 30)))
         for name, words in {
             "my.csv": "my.csv has 31 columns; the model was trained on 30 features",
-            "narrow.npz": "rows of shape (29); finite ones of (30) are right",
-            "gap.npz": "finite ones of (30) are right",
+            "narrow.npz": "rows of shape (29); expected finite ones of (30)",
+            "gap.npz": "expected finite ones of (30)",
             "other.npz": "is not an npz with an array 'x' of shape (n, 30)",
             "cut.npz": "is not an npz with an array 'x'",
             "array.npz": "is not an npz with an array 'x'",

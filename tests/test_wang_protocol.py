@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from pubench_study.files import find_study
+from pubench_study.grid import Cell, cells_of
 
 from pubench_core.plugins.info import DatasetInfo, MethodInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.study.files import find_study
-from pubench_core.study.grid import Cell, cells_of
 
 CALIBRATED = ("upu", "nnpu", "nnpu-ga", "pusb", "vpu", "dist-pu")
 METHODS = (

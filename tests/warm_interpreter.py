@@ -31,9 +31,10 @@ import safetensors.torch  # noqa: F401
 import scipy.special  # noqa: F401
 import torch
 import typer.main
+from pubench_study import local, worker
 
 import pubench.method  # noqa: F401
-import pubench_cli.commands.data
+import pubench_cli.commands.runs
 import pubench_cli.describe
 import pubench_cli.doctor
 import pubench_cli.listing
@@ -42,11 +43,10 @@ import pubench_cli.run
 from pubench.running import plan_of
 from pubench_core.execution.environment import capture
 from pubench_core.plugins.registry import registry
-from pubench_core.study import local, worker
 
 #: Libraries that may be loaded before a process is forked: they start no threads when they are imported.
 SHARED = {"pubench", "pubench_core", "pubench_cli", "rich", "scipy", "pandas", "matplotlib", "sklearn", "numba"}
-WORKER = ["-m", "pubench_core.study.worker"]
+WORKER = ["-m", "pubench_study.worker"]
 
 
 def serve() -> dict[str, Any] | None:

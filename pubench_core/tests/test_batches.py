@@ -9,9 +9,9 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pubench_backbones.networks import mlp_wang
 from torch import Tensor, nn
 
-from pubench_core.backbones.networks import mlp_wang
 from pubench_core.errors import PluginError, RunFailed
 from pubench_core.specs.config import MethodConfig, TrainingConfig
 from pubench_core.training.batches import Batch

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pubench_testkit.testing import reference_arrays, reference_folder
 from scipy.stats import rankdata
 
 from pubench_core.data.dataset import PNDataset
 from pubench_core.data.generator import Split, given_split, label_count
 from pubench_core.engine.problem import Problem
 from pubench_core.errors import PluginError, RequestError
-from pubench_core.testing import reference_arrays, reference_folder
 
 SCHEMES = ("case-control", "single-training-set")
 Splitter = Callable[..., Split]

@@ -10,21 +10,21 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from pubench_backbones.networks import mlp_wang
 from sklearn.metrics import roc_auc_score
 
 from pubench_core import PriorInfo
-from pubench_core.backbones.networks import mlp_wang
 from pubench_core.engine import bagged_nets, priors
 from pubench_core.engine.backbone_scores import held_out_by_backbone
 from pubench_core.engine.building import build_problem
 from pubench_core.engine.priors import FOLDS, Samples, folds_of_instances, given_prior, held_out_scores
 from pubench_core.errors import RequestError
-from pubench_core.formulas.bbe import best_bin
 from pubench_core.plugins.registry import registry
 from pubench_core.prior import PriorEstimate, PriorEstimator
 from pubench_core.request import Layer, resolve
 from pubench_core.request.plan import EstimatorChoice
 from pubench_core.training.networks import NetworkBuilder
+from pubench_formulas.bbe import best_bin
 
 Array = np.ndarray[Any, Any]
 

@@ -40,4 +40,4 @@ def test_the_examples_of_a_module_run(
 
 
 def test_running_comparing_and_loading_have_examples() -> None:
-    assert {"pubench", "pubench.running", "pubench.comparing", "pubench.results.loading"} <= set(MODULES)
+    assert {"pubench", "pubench.running", "pubench_report.comparing", "pubench_report.results.loading"} <= set(MODULES)

@@ -115,7 +115,7 @@ def pubench_priors() -> list[PriorInfo]:
 
 @pytest.fixture(scope="module")
 def plugins() -> Registry:
-    points = [EntryPoint("toy", __name__, GROUP), EntryPoint("core", "pubench_core.backbones", GROUP)]
+    points = [EntryPoint("toy", __name__, GROUP), EntryPoint("core", "pubench_backbones", GROUP)]
     found = Registry(points)
     assert {entry.status for entry in found.all()} == {"ok"}
     return found
@@ -444,7 +444,7 @@ def test_a_method_that_is_none_is_the_plugins_fault(write: Write) -> None:
         def load() -> Any:
             return Offering()
 
-    points: Any = [Point(), EntryPoint("toy", __name__, GROUP), EntryPoint("core", "pubench_core.backbones", GROUP)]
+    points: Any = [Point(), EntryPoint("toy", __name__, GROUP), EntryPoint("core", "pubench_backbones", GROUP)]
     with pytest.raises(
         PluginError, match=r"method 'hollow': .*:zero is not a subclass of pubench_core\.method\.Method"
     ):

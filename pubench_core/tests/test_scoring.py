@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 import torch
+from pubench_backbones.networks import cnn
 from torch import Tensor, nn
 
-from pubench_core.backbones.networks import cnn
 from pubench_core.training import scoring
 from pubench_core.training.memory import remembering_outputs
 from pubench_core.training.scoring import ROWS, score_outputs, score_rows

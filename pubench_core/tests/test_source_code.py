@@ -306,23 +306,66 @@ def test_where_the_package_lies_does_not_count(pack: Path, tmp_path: Path, monke
     assert code() == before
 
 
-def test_packages_of_other_plugins_count_where_they_are_imported_and_so_on_from_there(pack: Path, write: Write) -> None:
-    others = ("toy_near", "toy_far", "toy_stranger")
-    for name in others:
+OTHERS = ("toy_near", "toy_far", "toy_stranger")
+
+
+@pytest.fixture
+def shared(pack: Path, write: Write) -> str:
+    """Three packages of formulas; toy_pack imports one module of toy_near, which imports one of toy_far. The hash."""
+    for name in OTHERS:
         write(f"{name}/__init__.py", "")
-        write(f"{name}/formulas.py", "X = 1\n")
-    alone = code(others=others)
-    write("toy_pack/help.py", "def shift(x):\n    from toy_near.formulas import X\n    return x + X\n")
-    write("toy_near/more.py", "import toy_far.formulas as far\n")
-    before = code(others=others)
-    assert before != alone
-    write("toy_stranger/formulas.py", "X = 2\n")
-    assert code(others=others) == before
-    for name in ("toy_near", "toy_far"):
-        write(f"{name}/formulas.py", "X = 2\n")
-        changed_by_it = code(others=others)
-        assert changed_by_it != before
-        before = changed_by_it
+        for module in ("used", "unused"):
+            write(f"{name}/{module}.py", "X = 1\n")
+    write("toy_pack/help.py", "def shift(x):\n    from toy_near.used import X\n    return x + X\n")
+    write("toy_near/used.py", "import toy_far.used\n\nX = toy_far.used.X\n")
+    return code(others=OTHERS)
+
+
+@pytest.mark.parametrize("path", ["toy_near/used.py", "toy_far/used.py"])
+def test_modules_of_other_plugins_count_if_they_are_imported(shared: str, write: Write, path: str) -> None:
+    write(path, "X = 2\n")
+    assert code(others=OTHERS) != shared
+
+
+@pytest.mark.parametrize("path", ["toy_near/unused.py", "toy_far/unused.py", "toy_stranger/used.py", "toy_near/new.py"])
+def test_modules_of_other_plugins_that_are_not_imported_do_not_count(shared: str, write: Write, path: str) -> None:
+    write(path, "X = 2\n")
+    assert code(others=OTHERS) == shared
+
+
+def test_data_files_of_another_plugin_count_if_a_module_of_it_is_imported(shared: str, write: Write) -> None:
+    write("toy_stranger/table.csv", "1,2\n")
+    assert code(others=OTHERS) == shared
+    write("toy_near/table.csv", "1,2\n")
+    assert code(others=OTHERS) != shared
+
+
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "from toy_near import unused",
+        "from toy_near.unused import X",
+        "import toy_near.unused",
+        "import toy_near.unused as u",
+        "if True:\n    from toy_near import unused as u",
+        "from .more import u",
+    ],
+)
+def test_every_way_to_import_a_module_of_another_plugin_is_followed(shared: str, write: Write, imports: str) -> None:
+    write("toy_pack/more.py", "import toy_near.unused as u\n" if ".more" in imports else "")
+    write("toy_pack/help.py", f"{imports}\n\n\ndef shift(x):\n    return x\n")
+    before = code(others=OTHERS)
+    write("toy_near/unused.py", "X = 2\n")
+    assert code(others=OTHERS) != before
+
+
+def test_packages_above_an_imported_module_count(shared: str, write: Write) -> None:
+    write("toy_near/deep/__init__.py", "")
+    write("toy_near/deep/er.py", "X = 1\n")
+    write("toy_pack/help.py", "from toy_near.deep.er import X\n\n\ndef shift(x):\n    return x + X\n")
+    before = code(others=OTHERS)
+    write("toy_near/deep/__init__.py", "import toy_near.deep.er as er\n\ner.X = 2\n")
+    assert code(others=OTHERS) != before
 
 
 def test_an_imported_package_that_is_no_plugin_does_not_count(pack: Path, write: Write) -> None:

@@ -353,7 +353,7 @@ class TestNpz:
         [
             ({"a": np.array([1, "x", None], dtype=object)}, ("plain arrays", "Object arrays")),
             ({"a": np.ones(3), "s": 3}, ("array 's' has shape ()",)),
-            ({"a": np.ones(3), "x": np.ones((3, 2, 2))}, ("array 'x' has shape (3, 2, 2)", "(n, d) is right")),
+            ({"a": np.ones(3), "x": np.ones((3, 2, 2))}, ("array 'x' has shape (3, 2, 2)", "expected (n,) or (n, d)")),
             ({"x": np.ones((3, 2)), "s": np.ones(4)}, ("differ in length (x 3, s 4)",)),
             ({"x": np.ones((3, 2)), "x_0": np.ones(3)}, ("'x_0' is there twice",)),
             ({"a": np.ones(3, complex)}, ("'a' is complex128",)),

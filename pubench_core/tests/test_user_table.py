@@ -118,7 +118,7 @@ class TestLabels:
     @pytest.mark.parametrize(
         ("values", "words"),
         [
-            (np.arange(N) % 3, ("the values 0, 1, 2; 1 and 0, 1 and -1, true and false, or two texts are right",)),
+            (np.arange(N) % 3, ("the values 0, 1, 2; expected 1 and 0, 1 and -1, true and false, or two texts",)),
             (np.arange(N), ("the values 0, 1, 2, 3, 4 and 25 more",)),
             (
                 np.where(LABELED, "yes", "no"),
@@ -165,7 +165,7 @@ class TestLabels:
 
     def test_a_column_of_lists_is_no_column_of_labels(self, read: Read) -> None:
         line = complaint(read, s=[[k] * (k % 3) for k in range(N)], _suffix="parquet")
-        assert "holds lists; one value per row is right" in line
+        assert "holds lists; expected one value per row" in line
 
     @pytest.mark.parametrize("count", [2, 7, 8])
     def test_so_few_that_none_can_be_held_out_are_said(self, read: Read, count: int) -> None:
@@ -296,13 +296,13 @@ class TestFeatures:
 
     @pytest.mark.parametrize(
         ("value", "right"),
-        [(np.inf, "finite values"), (-np.inf, "finite values"), (1e300, "values up to 3.4e38, as 32 bits hold them,")],
+        [(np.inf, "finite values"), (-np.inf, "finite values"), (1e300, "values up to 3.4e38, as 32 bits hold them")],
     )
     @pytest.mark.filterwarnings("error")
     def test_an_infinite_value_is_refused_with_its_place(self, read: Read, value: float, right: str) -> None:
         for others in (1.0, np.arange(N) / 7):
             line = complaint(read, v=np.where(np.arange(N) == 3, value, others))
-            assert f"row 3 of column 'v' is {value:g}; {right} are right" in line
+            assert f"row 3 of column 'v' is {value:g}, expected {right}" in line
 
 
 class TestLeftOut:

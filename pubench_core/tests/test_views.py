@@ -170,7 +170,7 @@ def test_without_calibration_on_purpose_u_is_as_it_is_and_is_believed_to_have_th
     [("nnpu", "auto", "pool"), ("nnpu", "off", "pool"), ("lbe-pu", "off", "implied"), ("nnpu", "case-control", "pool")],
 )
 def test_the_setting_of_the_method_decides_what_off_means(method: str, calibrate: str, believed: str) -> None:
-    from pubench_core.conformance.subject import Subject
+    from pubench_testkit.conformance.subject import Subject
 
     scheme = "case-control" if calibrate == "case-control" else "single-training-set"
     subject = Subject.of(method)

@@ -14,9 +14,11 @@ from torch import Tensor
 from torch.func import functional_call
 from torch.nn import functional as F
 
-from pubench.method import Field, Method, PUData, PUPart, Run, Scorer, TrainingConfig, masked_mean, pu_risk
+from pubench.method import Field, Method, PUData, PUPart, Run, Scorer, TrainingConfig
 from pubench_core import MethodInfo, PriorInfo, hookimpl
 from pubench_core.prior import PriorEstimate, PriorEstimator
+from pubench_formulas.losses import masked_mean
+from pubench_formulas.risks import pu_risk
 
 
 class Config(TrainingConfig):

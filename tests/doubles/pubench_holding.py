@@ -11,9 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pubench.method import Field, Method, PUData, Run, TrainingConfig, pu_risk
+from pubench.method import Field, Method, PUData, Run, TrainingConfig
 from pubench_core import MethodInfo, MetricInfo, hookimpl
 from pubench_core.metric import MetricView
+from pubench_formulas.risks import pu_risk
 
 
 def found_from(*roots: Any) -> Iterator[Any]:

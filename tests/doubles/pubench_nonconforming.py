@@ -11,8 +11,9 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from pubench.method import Field, Method, PUData, Run, TrainingConfig, pu_risk
+from pubench.method import Field, Method, PUData, Run, TrainingConfig
 from pubench_core import MethodInfo, hookimpl
+from pubench_formulas.risks import pu_risk
 
 
 class Config(TrainingConfig):

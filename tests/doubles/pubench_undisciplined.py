@@ -9,8 +9,9 @@ from pubench_nonconforming import Config, Sound
 from torch import Tensor
 from torch.optim import Optimizer
 
-from pubench.method import Batch, PUData, Run, pu_risk
+from pubench.method import Batch, PUData, Run
 from pubench_core import MethodInfo, hookimpl
+from pubench_formulas.risks import pu_risk
 
 
 class Disciplined(Sound):

@@ -35,51 +35,9 @@ class ListFormat(StrEnum):
     csv = "csv"
 
 
-class Family(StrEnum):
-    """What a new method does about rows without a label."""
-
-    risk = "risk"
-    disambiguation = "disambiguation"
-    generative = "generative"
-
-
-class MethodTemplate(StrEnum):
-    """How a new method trains."""
-
-    network = "network"
-    two_stage = "two-stage"
-    trees = "trees"
-
-
 class PredictFormat(StrEnum):
     """How predictions are printed."""
 
-    csv = "csv"
-    json = "json"
-
-
-class ReportFormat(StrEnum):
-    """How a report is written."""
-
-    table = "table"
-    md = "md"
-    csv = "csv"
-    latex = "latex"
-    html = "html"
-
-
-class PairedTest(StrEnum):
-    """Tests of differences between methods over seeds."""
-
-    t = "t"
-    wilcoxon = "wilcoxon"
-
-
-class CompareFormat(StrEnum):
-    """How a comparison with others' figures is printed."""
-
-    table = "table"
-    md = "md"
     csv = "csv"
     json = "json"
 
@@ -96,14 +54,6 @@ def keys(kind: str) -> Callable[[str], list[str]]:
 def any_key(incomplete: str) -> list[str]:
     """Completion of a key of any kind."""
     return sorted({key for kind in Kind for key in _usable(kind.removesuffix("s")) if key.startswith(incomplete)})
-
-
-def methods_and_packages(incomplete: str) -> list[str]:
-    """Completion of a method's key or of the name of a package that has methods."""
-    from pubench_core.plugins.registry import registry
-
-    entries = registry().entries("method")
-    return sorted({name for e in entries for name in (e.key, e.distribution) if name.startswith(incomplete)})
 
 
 def criteria(incomplete: str) -> list[str]:
@@ -133,22 +83,6 @@ def runs(context: typer.Context, incomplete: str) -> list[str]:
     except OSError:
         return []
     return sorted(name for name in ids if name.startswith(incomplete))
-
-
-def studies(incomplete: str) -> list[str]:
-    """Completion of a study: shipped protocols, study files here, studies in ``results``."""
-    from pubench_core.study.files import protocols, studies_in
-
-    here = [str(path) for suffix in ("yaml", "yml") for path in Path().glob(f"*.{suffix}")]
-    names = {*protocols(), *here, *(folder.name for folder in studies_in(Path("results")))}
-    return sorted(name for name in names if name.startswith(incomplete))
-
-
-def published(incomplete: str) -> list[str]:
-    """Completion of a publication whose tables are here."""
-    from pubench.published import names
-
-    return sorted(name for name in names() if name.startswith(incomplete))
 
 
 def _usable(kind: str) -> list[str]:

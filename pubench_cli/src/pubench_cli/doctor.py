@@ -84,7 +84,7 @@ def problem(entry: Entry) -> str:
             from pubench_core.request.resolving import method_class
 
             method_class(entry.info)
-        else:
+        elif entry.info.load:  # a group of commands has none
             load(entry.info)
     except PluginError:
         return traceback.format_exc()

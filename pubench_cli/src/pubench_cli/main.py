@@ -1,7 +1,4 @@
-"""The ``pubench`` command: its sub-commands put together, and how it ends.
-
-Each is declared in :mod:`pubench_cli.commands`.
-"""
+"""The ``pubench`` command, and how it ends. Its sub-commands are found by :mod:`pubench_cli.installed`."""
 
 from __future__ import annotations
 
@@ -14,25 +11,18 @@ import typer
 
 from pubench.waiting import wait_briefly
 
-from .commands import new, plugins, runs, scored, site, tracking, tuning
-from .commands.data import data_app
-from .commands.study import study_app
+from .installed import HELP, Commands
 from .process import carried_out, complain, go_on_without_readers
 from .visible import guard
 
 app = typer.Typer(
     name="pubench",
+    cls=Commands,
     help="Benchmark positive-unlabeled (PU) learning: honest, fast, reproducible.",
     epilog="Example: pubench run --method nnpu --data digits --mech scar --c 0.1",
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=HELP,
 )
-app.add_typer(data_app)
-app.add_typer(study_app)
-for group in (plugins, runs, scored, tuning, site, tracking, new):
-    for command, example in group.COMMANDS.items():
-        name = command.__name__.rstrip("_").replace("_", "-")
-        app.command(name, epilog=f"Example: {example}")(command)
 
 
 def _version(wanted: bool) -> None:

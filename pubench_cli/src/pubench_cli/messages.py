@@ -23,7 +23,7 @@ _SECTIONS = "data|mechanism|validation|method|backbone|selection|evaluation|exec
 #: A field's dotted path, or one of the two fields outside of sections where a value is given; not what the user typed.
 _FIELD = re.compile(
     r"(?<!--set )(?<!--only )(?<![\w.\[-])"
-    rf"(?P<field>(?:{_SECTIONS})(?:\.[a-z][a-z0-9_]*)+|(?:prior|seed)(?==))(?P<is>=)?"
+    rf"(?P<field>(?:{_SECTIONS})(?:\.[a-z][a-z0-9_]*)+|(?:prior|seed)(?==| must be ))(?P<is>=)?"
 )
 
 

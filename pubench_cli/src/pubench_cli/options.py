@@ -31,7 +31,7 @@ class SpecOption:
     """``path``: the field that it sets. ``switch``: the value that it sets where it takes none.
 
     ``completes``: kind of plugin whose keys complete it, or what does. ``own_help``: the help of a command that takes
-    tables of one's own as well, where it differs. ``read``: makes the field's value of the text.
+    user tables as well, where it differs. ``read``: makes the field's value of the text.
     """
 
     flag: str
@@ -55,7 +55,7 @@ class SpecOption:
         return ".".join(self.path)
 
     def parameter(self, with_tables: bool = True) -> inspect.Parameter:
-        """The option as a parameter of a command. ``with_tables``: whether that takes a table of one's own as data."""
+        """The option as a parameter of a command. ``with_tables``: whether that takes a user table as data."""
         text = self.own_help if with_tables and self.own_help else self.help
         panel = f"{TABLE} (--data my.csv)" if with_tables and self.panel == TABLE else self.panel
         more: dict[str, Any] = {"help": text, "rich_help_panel": panel}
@@ -156,6 +156,18 @@ OPTIONS: tuple[SpecOption, ...] = (
         RUN,
         completes=criteria,
     ),
+    SpecOption(
+        "--decision",
+        ("decision", "rule"),
+        "Decision shown first: zero (scores above 0) or prior (as many positives as the prior says). (default: zero)",
+        RUN,
+    ),
+    SpecOption(
+        "--folds",
+        ("validation", "folds"),
+        "Cross-fitting: cut P and U into so many parts and score each by a model of the others. (default: none)",
+        RUN,
+    ),
     SpecOption("--preset", ("method", "preset"), "Named hyper-parameter values of the method.", RUN, completes=presets),
     SpecOption("--backbone", ("backbone", "key"), "Network. (default: the data set's)", RUN, completes="backbone"),
     SpecOption("--device", ("execution", "device"), "auto, cpu or cuda:0. (default: auto)", MACHINE),
@@ -196,7 +208,7 @@ OPTIONS: tuple[SpecOption, ...] = (
 )
 
 
-#: Those that say how a table of one's own is to be read.
+#: Those that say how a user table is to be read.
 TABLE_FLAGS = tuple(option.flag for option in OPTIONS if option.panel == TABLE)
 
 

@@ -16,10 +16,11 @@ import numpy.typing as npt
 
 from pubench_core.data.encoding import encode, gaps_in, texts_of
 from pubench_core.data.tables import as_written, read_table
-from pubench_core.engine.model_file import SavedModel, load_model
+from pubench_core.engine.model_file import SavedModel
 from pubench_core.errors import RecordError, RequestError, RunFailed
+from pubench_core.execution.folds import models_in
 from pubench_core.plugins.registry import registry
-from pubench_core.records.files import MODEL, ids_in, predictions_of, write_predictions
+from pubench_core.records.files import ids_in, predictions_of, write_predictions
 from pubench_core.records.record import read_record
 from pubench_core.records.store import RecordStore
 
@@ -33,7 +34,7 @@ ENDINGS = {".csv": "csv", ".json": "json", ".parquet": "parquet"}
 
 
 def predict(run: str, file: Path, out: Path | None, results: Path, form: str | None) -> None:
-    """Writes row, what names it, score, rank and decision of every row of ``file``.
+    """Writes row, what names it, score, rank and decisions of every row of ``file``.
 
     ``form``: csv, json (a list of objects) or what the ending of ``out`` says.
     """
@@ -43,19 +44,20 @@ def predict(run: str, file: Path, out: Path | None, results: Path, form: str | N
     if out is not None:
         refuse_unwritable(out)
     folder = RecordStore(results).locate(run)
-    model = load_model(folder / MODEL, registry())
-    _say_which_epoch(folder)
+    models = models_in(folder, registry())
+    model = models[0]  # how a table becomes rows, all of them say alike
+    threshold = _threshold_of(folder)
     x, ids = rows_of(file, model, _ids_of(folder))
-    scores = model.scores(x)
+    scores = np.mean([one.scores(x) for one in models], axis=0)
     if not np.isfinite(scores).all():
         bad = int(np.flatnonzero(~np.isfinite(scores))[0])
         raise RunFailed(f"the score of row {bad} of {file} is {scores[bad]}")
     rows = np.arange(len(scores))
     if out is None:
         if form == "json":
-            print_json(_objects(predictions_of(rows, scores, ids)))
+            print_json(_objects(predictions_of(rows, scores, ids, threshold)))
         else:
-            write_predictions(rows_out(), rows, scores, ids)
+            write_predictions(rows_out(), rows, scores, ids, threshold)
         return
     aside = out.with_name(f".{out.stem}.{os.getpid()}{out.suffix}")  # a full disk leaves no half of a file
     try:
@@ -63,11 +65,13 @@ def predict(run: str, file: Path, out: Path | None, results: Path, form: str | N
             case "parquet":
                 import pandas as pd
 
-                pd.DataFrame(predictions_of(rows, scores, ids)).to_parquet(aside, index=False)
+                pd.DataFrame(predictions_of(rows, scores, ids, threshold)).to_parquet(aside, index=False)
             case "json":
-                aside.write_text(json.dumps(_objects(predictions_of(rows, scores, ids)), indent=2) + "\n", "utf-8")
+                aside.write_text(
+                    json.dumps(_objects(predictions_of(rows, scores, ids, threshold)), indent=2) + "\n", "utf-8"
+                )
             case _:
-                write_predictions(aside, rows, scores, ids)
+                write_predictions(aside, rows, scores, ids, threshold)
         aside.replace(out)
     except OSError as error:
         raise RequestError(f"cannot write {out}: {error.strerror or error}") from error
@@ -102,18 +106,23 @@ def _ids_of(folder: Path) -> list[str]:
         return []
 
 
-def _say_which_epoch(folder: Path) -> None:
-    """A line where the model is of another epoch than the result: a stored run was shown under another criterion."""
+def _threshold_of(folder: Path) -> float | None:
+    """The threshold at the prior of the model's epoch; None if there is none.
+
+    Prints a line if the model is of another epoch than the result: a stored run was shown under another criterion.
+    """
     try:
         result = read_record(folder).result
     except RecordError:  # damaged, or of another version; the model scores all the same
-        return
+        return None
     if result.model is not None and result.model.snapshot != result.chosen.snapshot:
         err().print(
             f"the model is of {result.model.snapshot}, the result of {result.chosen.snapshot}, which "
             f"{result.selected} chose; run it again with --select {result.selected} --save-model to have its model",
             markup=False,
         )
+    snapshot = result.model.snapshot if result.model is not None else ""
+    return next((one.threshold for one in result.criteria.values() if snapshot and one.snapshot == snapshot), None)
 
 
 def rows_of(file: Path, model: SavedModel, names: Sequence[str] = ()) -> tuple[npt.NDArray[Any], dict[str, list[str]]]:
@@ -151,12 +160,12 @@ def _rows_of_arrays(file: Path, model: SavedModel) -> npt.NDArray[Any]:
         try:
             x = frame.to_numpy(dtype=np.float32)
         except (ValueError, TypeError) as error:
-            raise RequestError(f"{file}: {len(frame.columns)} numeric columns are right ({error})") from error
+            raise RequestError(f"{file}: expected {len(frame.columns)} numeric columns ({error})") from error
         if len(shape) == 1 and x.shape[1] != shape[0]:
             raise RequestError(f"{file} has {x.shape[1]} columns; the model was trained on {shape[0]} features")
         x = x.reshape(len(x), *shape) if x.shape[1] == np.prod(shape) else x
     if x.shape[1:] != shape or not np.isfinite(x).all():
-        raise RequestError(f"{file}: rows of shape ({_text(x.shape[1:])}); finite ones of ({_text(shape)}) are right")
+        raise RequestError(f"{file}: rows of shape ({_text(x.shape[1:])}); expected finite ones of ({_text(shape)})")
     return np.asarray(x if x.dtype == np.uint8 else x.astype(np.float32))
 
 

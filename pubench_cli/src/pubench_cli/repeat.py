@@ -47,7 +47,7 @@ def seeds_of(text: str) -> list[int]:
     >>> seeds_of("3"), seeds_of("7,1"), seeds_of("42,")
     ([2, 25, 42], [7, 1], [42])
     """
-    from pubench_core.study.spec import SEEDS
+    from pubench_core.randomness import SEEDS
 
     try:
         given = [int(part) for part in text.removesuffix(",").split(",")]
@@ -57,7 +57,7 @@ def seeds_of(text: str) -> list[int]:
         return list(SEEDS[: given[0]])
     if len(given) < 1 + ("," not in text) or len(set(given)) < len(given) or min(given) < 0:
         raise RequestError(
-            f"--seeds {text}: a number of seeds from 1 to {len(SEEDS)}, or a list of different ones, is right "
+            f"--seeds must be a number of seeds from 1 to {len(SEEDS)}, or a list of different ones, got {text} "
             "(--seeds 3, --seeds 2,25,42 or --seeds 42,)",
             field="seed",
             value=text,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import Registry
-from pubench_core.results import CriterionResult, Result
+from pubench_core.results import CriterionResult, DecisionRule, Measure, Result, at_prior_name
 from pubench_core.specs.run import TEST
 
 from .columns import Column, print_table
@@ -35,6 +35,8 @@ def print_result(
     _print_criteria(result, infos)
     seconds, memory = result.seconds, result.peak_memory
     test = "test measures in percent" if result.test else "no true labels, so nothing is measured on them"
+    if result.chosen.threshold is not None and result.test:
+        test += ", decided at 0 and at the prior: above the score that leaves as many rows of U as it says are positive"
     console.print(
         f"{test}. {result.epochs} epochs, {seconds.total:.1f} s in all, "
         f"{seconds.per_epoch:.2f} s per epoch ({seconds.per_epoch_training:.2f} s training)\n"
@@ -62,18 +64,37 @@ def _print_criteria(result: Result, infos: dict[str, MetricInfo]) -> None:
     keys = headline(result, infos)
     columns = [Column("selected by"), Column("epoch", right=True), Column("value", right=True)]
     columns += [Column(infos[key].name if key in infos else key, right=True) for key in keys]
+    if keys:
+        columns.insert(3, Column("positive above", right=True))
     rows, styles = [], []
     for name, criterion in result.criteria.items():
         chosen = name == result.selected
         label = f"{'>' if chosen else ' '} {name}{' (oracle)' if criterion.oracle else ''}"
         value = "" if criterion.value is None else f"{criterion.value:.4f}"
-        cells = ["" if criterion.undefined else _percent(criterion, key) for key in keys]
-        rows.append([label, str(criterion.epoch or ""), value, *cells])
-        styles.append("dim" if criterion.undefined else "bold" if chosen else "")
+        decided = _decided(criterion, keys, result.decision) if keys else [[]]
+        for k, cells in enumerate(decided):
+            rows.append([label, str(criterion.epoch or ""), value, *cells] if not k else ["", "", "", *cells])
+            styles.append("dim" if criterion.undefined else "bold" if chosen and not k else "")
     print_table(out(), columns, rows, styles, surplus="below")
     for name, criterion in result.criteria.items():
         if criterion.undefined:
             out().print(f"{name} is undefined: {criterion.undefined}", style="dim", markup=False)
+
+
+def _decided(criterion: CriterionResult, keys: list[str], first: DecisionRule) -> list[list[str]]:
+    """Threshold and test measures by each decision, that of ``first`` first; what needs no decision only there."""
+    if criterion.undefined:
+        return [["", *("" for _ in keys)]]
+    measured = criterion.measured("test")
+    by_rule = {"zero": ["0", *(_percent(measured.get(key)) for key in keys)]}
+    if criterion.threshold is not None and criterion.at_prior.get("test"):
+        at_prior = [measured.get(at_prior_name(key)) for key in keys]
+        by_rule["prior"] = [f"{criterion.threshold:.4g}", *("" if one is None else _percent(one) for one in at_prior)]
+    rows = sorted(by_rule.items(), key=lambda row: row[0] != first)
+    if rows[0][0] == "prior":
+        rows[0] = ("prior", [own or zero for own, zero in zip(rows[0][1], by_rule["zero"], strict=True)])
+        rows[1] = ("zero", [zero if own else "" for own, zero in zip(by_rule["prior"], by_rule["zero"], strict=True)])
+    return [cells for _, cells in rows]
 
 
 #: How a metric's warning begins where labels and prior cannot both be right.
@@ -121,6 +142,5 @@ def _title(result: Result) -> str:
     )
 
 
-def _percent(criterion: CriterionResult, key: str) -> str:
-    measure = criterion.measures.get("test", {}).get(key)
+def _percent(measure: Measure | None) -> str:
     return "-" if measure is None or measure.value is None else f"{100 * measure.value:.2f}"

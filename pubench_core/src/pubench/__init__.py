@@ -16,63 +16,44 @@ from typing import TYPE_CHECKING, Any
 
 #: Public name -> module of this package.
 _HOMES = {
-    "AuditResult": "scored.audit",
-    "AuditSample": "scored.audit",
-    "Evaluation": "scored.evaluation",
     "InvalidRequest": "words",
     "PUClassifier": "estimator",
     "PUKFold": "model_selection",
     "PUTable": "tables",
-    "PriorEstimates": "scored.prior_estimates",
     "PubenchWarning": "words",
-    "Results": "results",
-    "Reproduction": "reproducing",
     "RunResult": "running",
-    "SideBySide": "beside",
-    "Trial": "tuning.result",
-    "Tuned": "tuning.result",
-    "Verification": "verifying",
-    "audit_answers": "scored.audit",
-    "audit_sample": "scored.audit",
-    "compare": "comparing",
-    "compare_with": "beside",
     "data": "tables",
-    "estimate_prior": "scored.prior_estimates",
-    "evaluate": "scored.evaluation",
     "list_backbones": "listing",
     "list_datasets": "listing",
     "list_mechanisms": "listing",
     "list_methods": "listing",
     "list_metrics": "listing",
     "list_priors": "listing",
-    "load_results": "results",
     "pa_scorer": "model_selection",
     "pauc_scorer": "model_selection",
     "pulp_scorer": "model_selection",
     "recovered_auc_scorer": "model_selection",
     "run": "running",
-    "site": "publishing",
-    "tune": "tuning.front",
-    "verify": "verifying",
 }
 
 if TYPE_CHECKING:
-    from .beside import SideBySide, compare_with
-    from .comparing import compare
+    from pubench_evaluate.audit import AuditResult, AuditSample, audit_answers, audit_sample
+    from pubench_evaluate.evaluation import Evaluation, evaluate
+    from pubench_evaluate.prior_estimates import PriorEstimates, estimate_prior
+    from pubench_report.comparing import compare
+    from pubench_report.comparison import SideBySide, compare_with
+    from pubench_report.publishing import site
+    from pubench_report.results import Results, load_results
+    from pubench_tune.api import tune
+    from pubench_tune.result import Trial, Tuned
+    from pubench_verify.reproduction import Reproduction
+    from pubench_verify.verification import Verification, verify
+
     from .estimator import PUClassifier
     from .listing import list_backbones, list_datasets, list_mechanisms, list_methods, list_metrics, list_priors
     from .model_selection import PUKFold, pa_scorer, pauc_scorer, pulp_scorer, recovered_auc_scorer
-    from .publishing import site
-    from .reproducing import Reproduction
-    from .results import Results, load_results
     from .running import RunResult, run
-    from .scored.audit import AuditResult, AuditSample, audit_answers, audit_sample
-    from .scored.evaluation import Evaluation, evaluate
-    from .scored.prior_estimates import PriorEstimates, estimate_prior
     from .tables import PUTable, data
-    from .tuning.front import tune
-    from .tuning.result import Trial, Tuned
-    from .verifying import Verification, verify
     from .words import InvalidRequest, PubenchWarning
 
 __all__ = [
@@ -119,12 +100,19 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
-    if home is None:
+    if home is not None:
+        found = getattr(importlib.import_module(f".{home}", __name__), name)
+    elif name.startswith("_"):
         raise AttributeError(f"module 'pubench' has no attribute '{name}'")
-    found = getattr(importlib.import_module(f".{home}", __name__), name)
+    else:
+        from .tools import tool
+
+        found = tool(name)
     globals()[name] = found
     return found
 
 
 def __dir__() -> list[str]:
-    return __all__
+    from .tools import names
+
+    return sorted({*_HOMES, *names()})

@@ -21,7 +21,7 @@ from pubench_core.results import Result
 
 from .labels import positive_label, refuse_other_rows
 from .tables import PUTable, data, frame_of
-from .words import PubenchWarning, in_arguments, in_words, said
+from .words import InvalidRequest, PubenchWarning, in_arguments, in_words, said
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -38,8 +38,10 @@ _PARAMETERS: Mapping[str, str] = {
     "data.scheme": "scheme",
     "prior": "prior",
     "validation.fraction": "validation",
+    "validation.folds": "cv",
     "backbone.key": "backbone",
     "selection.criterion": "criterion",
+    "decision.rule": "decision",
     "seed": "random_state",
     "execution.device": "device",
     "execution.threads": "threads",
@@ -71,16 +73,21 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
     ``method``: key of an installed method. ``prior``: class prior π of the population, for methods that need it.
     ``scheme``: ``one-sample`` (all rows are one draw from the population, some of its positives are labeled) or
     ``two-sample`` (the unlabeled rows alone are a draw). ``criterion``: chooses the epoch, on the ``validation`` share
-    of the rows; None means ``pa``, or ``pauc`` where no prior is known. ``pos_label``: the value of ``y`` that means
-    labeled positive, where values are not 1/0, 1/-1 or True/False. ``features``: columns to use, as shell patterns; by
-    default all but constant ones, dates and ids. ``random_state``: None means 2, the seed of a run that names none:
-    fitting twice gives the same model.
+    of the rows, or on ``cv`` folds; None means ``pa``, or ``pauc`` where no prior is known. ``decision``: ``zero``
+    calls rows positive whose score is above 0, ``prior`` as many as the prior says. ``pos_label``: the value of ``y``
+    that means labeled positive, where values are not 1/0, 1/-1 or True/False. ``features``: columns to use, as shell
+    patterns; by default all but constant ones, dates and ids. ``random_state``: None means 2, the seed of a run that
+    names none: fitting twice gives the same model.
 
     ``X`` is an array of shape (n, d) or a frame (pandas, polars); texts become one feature per value, missing values
     are filled, numbers are standardized, all fitted on the training part alone.
 
+    ``cv``: a number of folds. A model is trained without each; a new row's score is the mean of all, and
+    ``out_of_fold_scores_``, (n,), are those of the rows of ``X`` by the model that did not see them.
+
     After ``fit``: ``classes_`` (unlabeled or negative, positive), ``n_features_in_``, ``feature_names_in_`` (frames),
-    ``result_`` (what a record of the run would hold), ``notes_`` (how the columns were read), ``n_iter_`` (epochs).
+    ``threshold_`` (scores above it are positive), ``result_`` (what a record of the run would hold), ``notes_`` (how
+    the columns were read), ``n_iter_`` (epochs).
 
     >>> from sklearn.datasets import load_breast_cancer
     >>> x, y = load_breast_cancer(return_X_y=True, as_frame=True)
@@ -99,7 +106,9 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         preset: str | None = None,
         backbone: str | None = None,
         criterion: str | None = None,
+        decision: str = "zero",
         validation: float = 0.2,
+        cv: int | None = None,
         pos_label: Any = None,
         features: Any = None,
         device: str = "auto",
@@ -113,7 +122,9 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         self.preset = preset
         self.backbone = backbone
         self.criterion = criterion
+        self.decision = decision
         self.validation = validation
+        self.cv = cv
         self.pos_label = pos_label
         self.features = features
         self.device = device
@@ -121,7 +132,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         self.random_state = random_state
         self.config = config
 
-    _model: SavedModel | None
+    _models: list[SavedModel] | None
 
     # ---------------------------------------------------------------- parameters
 
@@ -170,9 +181,14 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
                 features=self._features(frame),
                 scheme=self.scheme,
             )
-            self.result_, self.notes_, self._model_bytes = self._trained(table)
+            self.result_, self.notes_, self._model_bytes, scores = self._trained(table)
+        self.out_of_fold_scores_ = scores
         self.n_iter_ = self.result_.chosen.epoch
-        self._model = self._loaded()
+        at_prior = self.result_.chosen.threshold
+        if self.decision == "prior" and at_prior is None:
+            raise InvalidRequest("decision='prior' needs the class prior; prior=0.3 gives one", field="prior")
+        self.threshold_ = at_prior if self.decision == "prior" and at_prior is not None else 0.0
+        self._models = self._loaded()
         for text in (*self.result_.warnings, *self.result_.chosen.warnings):
             warnings.warn(text, PubenchWarning, stacklevel=2)
         return self
@@ -183,11 +199,14 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
             return self.features
         return () if hasattr(self, "feature_names_in_") else [str(name) for name in frame.columns]
 
-    def _trained(self, table: PUTable) -> tuple[Result, tuple[str, ...], bytes]:
-        """The result of a run that leaves no record, how the table was read, and the saved model."""
+    def _trained(self, table: PUTable) -> tuple[Result, tuple[str, ...], list[bytes], npt.NDArray[np.float64] | None]:
+        """The result of a run that leaves no record, how the table was read, the saved model or those of all folds, and
+        under cross-fitting the scores out of fold.
+        """
         from pubench_core.data.roots import data_root
         from pubench_core.engine.building import open_data
-        from pubench_core.execution.compute import Audience, choose_device, compute
+        from pubench_core.execution.compute import Audience, captured, choose_device, compute
+        from pubench_core.execution.folds import computed_folds
         from pubench_core.isolation import left_as_found
 
         from .running import plan_of
@@ -197,7 +216,9 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
             "preset": self.preset,
             "backbone": self.backbone,
             "criterion": self.criterion,
-            "validation": self.validation,
+            "decision": self.decision,
+            "validation": self.validation if self.cv is None else None,
+            "folds": self.cv,
             "device": self.device,
             "threads": self.threads,
             "seed": self._seed(),
@@ -208,10 +229,20 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         root = data_root(plan.spec.execution)
         with left_as_found():
             opened = open_data(plan, root)
-            done = compute(plan, opened, root, choose_device(plan), Audience())
-        if done.model is None:
+            device = choose_device(plan)
+            if self.cv is None:
+                done = compute(plan, opened, root, device, Audience())
+            else:
+                done = computed_folds(plan, opened, root, device, captured(plan, device))
+        models = [*([] if done.model is None else [done.model]), *done.models.values()]
+        if not models:
             raise PluginError(f"{self.method} cannot be an estimator: {done.result.warnings[-1]}")
-        return done.result, tuple(in_arguments(note, _PARAMETERS) for note in opened.notes), done.model
+        scores = None
+        if self.cv is not None:
+            assert done.arrays is not None
+            scores = np.empty(len(opened.data.x))
+            scores[done.arrays["validation_rows"]] = done.arrays[f"validation_scores_{done.result.chosen.snapshot}"]
+        return done.result, tuple(in_arguments(note, _PARAMETERS) for note in opened.notes), models, scores
 
     def _seed(self) -> int | None:
         """None leaves the seed to the spec, whose default it then is."""
@@ -224,18 +255,20 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
     # ---------------------------------------------------------------- scores
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
-        """(n,) scores of (n, d) rows; positive iff above 0. A score is no probability."""
+        """(n,) scores of (n, d) rows; positive iff above ``threshold_``. A score is no probability."""
         check_is_fitted(self)
-        model, frame = self._saved(), self._frame(X, reset=False)
-        assert model.columns is not None
+        models, frame = self._saved(), self._frame(X, reset=False)
+        columns = models[0].columns
+        assert columns is not None
         with in_words(_PARAMETERS):
             held = hold(frame, "X")  # the same way to features as in training
-            return model.scores(encode(read_table(held.path), model.columns, "X", _warn))
+            x = encode(read_table(held.path), columns, "X", _warn)
+            return np.asarray(np.mean([model.scores(x) for model in models], axis=0))
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """(n,) values of ``classes_``: the second where the score is above 0."""
+        """(n,) values of ``classes_``: the second if the score is above ``threshold_``."""
         scores = self.decision_function(X)
-        return np.asarray(self.classes_[(scores > 0).astype(int)])
+        return np.asarray(self.classes_[(scores > self.threshold_).astype(int)])
 
     def score(self, X: Any, y: Any, sample_weight: None = None) -> float:
         """AUC of the rows that ``y`` says are positive against the others: with PU labels the proxy AUC (PAUC), with
@@ -254,11 +287,13 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         AttributeError for a method without any.
         """
         check_is_fitted(self)
-        model = self._saved()
-        found = model.method.feature_importances()
-        if found is None:
+        models = self._saved()
+        model, of_each = models[0], [one.method.feature_importances() for one in models]
+        known = [importances for importances in of_each if importances is not None]
+        if not known:
             raise AttributeError(f"{self.method} has no feature importances")
         assert model.columns is not None
+        found = np.mean(known, axis=0)
         names = getattr(self, "feature_names_in_", [f"x_{k}" for k in range(self.n_features_in_)])
         owners = [column.name for column in model.columns for _ in column.features]
         totals = dict.fromkeys(map(str, names), 0.0)
@@ -268,21 +303,21 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
 
     # ---------------------------------------------------------------- what is kept
 
-    def _saved(self) -> SavedModel:
-        if self._model is None:
-            self._model = self._loaded()
-        return self._model
+    def _saved(self) -> list[SavedModel]:
+        if self._models is None:
+            self._models = self._loaded()
+        return self._models
 
-    def _loaded(self) -> SavedModel:
+    def _loaded(self) -> list[SavedModel]:
         from pubench_core.engine.model_file import model_of
         from pubench_core.plugins.registry import registry
 
-        return model_of(self._model_bytes, registry())
+        return [model_of(content, registry()) for content in self._model_bytes]
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
-        if "_model" in state:
-            state["_model"] = None  # made again from the bytes of its file
+        if "_models" in state:
+            state["_models"] = None  # made again from the bytes of its file
         return state
 
     def _frame(self, X: Any, *, reset: bool) -> DataFrame:

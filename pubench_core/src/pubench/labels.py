@@ -23,7 +23,7 @@ def positive_label(values: npt.NDArray[Any], pos_label: Any = None) -> Any:
         raise ValueError(f"y has 1 class ({shown}); PU learning needs labeled positives and unlabeled rows")
     if len(found) > 2:
         raise ValueError(
-            f"Only binary classification is supported. Unknown label type: y has the values {shown}; two are right, "
+            f"Only binary classification is supported. Unknown label type: y has the values {shown}; expected two, "
             "labeled positive and unlabeled"
         )
     if pos_label is not None:
@@ -32,7 +32,7 @@ def positive_label(values: npt.NDArray[Any], pos_label: Any = None) -> Any:
         return found[found == pos_label][0]
     if not (found.dtype.kind in "biuf" and found[1] == 1 and found[0] in (0, -1)):
         raise ValueError(
-            f"y has the values {shown}; 1 and 0, 1 and -1, True and False are right, or pos_label says which means "
+            f"y has the values {shown}; expected 1 and 0, 1 and -1, True and False, or pos_label says which means "
             "labeled positive"
         )
     return found[1]
@@ -50,7 +50,7 @@ def refuse_other_rows(x: Any, given: Any, names: tuple[str, str], *, by_position
     """RequestError where both name their rows, as the index of pandas does, and do so in other words or orders.
 
     ``names``: what ``x`` and ``given`` are called. ``by_position``: other words are no reason, as scikit-learn, whose
-    steps may number rows anew, goes by position; the same words in another order are one.
+    steps may number rows again, goes by position; the same words in another order are one.
     """
     of_pandas = hasattr(x, "iloc") and hasattr(given, "iloc")  # pandas is not loaded for arrays
     if not of_pandas or len(x) != len(given) or x.index.equals(given.index):

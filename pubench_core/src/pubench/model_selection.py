@@ -99,15 +99,15 @@ def recovered_auc_scorer(
     """
     _check(prior, scheme)
     if not 0 < purity <= 1:
-        raise ValueError(f"purity={purity!r}: a number in (0, 1] is right")
+        raise ValueError(f"purity must be in (0, 1], got {purity!r}")
     return PUScorer("recovered-auc", prior, scheme, pos_label, purity)
 
 
 def _check(prior: float, scheme: str) -> None:
     if not 0 < prior < 1:
-        raise ValueError(f"prior={prior!r}: a number in (0, 1) is right")
+        raise ValueError(f"prior must be in (0, 1), got {prior!r}")
     if scheme not in get_args(Scheme):
-        raise ValueError(f"scheme={scheme!r}: one of {', '.join(get_args(Scheme))} is right")
+        raise ValueError(f"scheme must be one of {', '.join(get_args(Scheme))}, got {scheme!r}")
 
 
 class PUKFold:
@@ -150,8 +150,7 @@ class PUKFold:
         fewest = min(int(has_label.sum()), int((~has_label).sum()))
         if fewest < self.n_splits:
             raise ValueError(
-                f"n_splits={self.n_splits}: the smaller of the two parts has {fewest} different instances; at most "
-                "that many folds are right"
+                f"n_splits must be at most {fewest}, the different instances of the smaller part, got {self.n_splits}"
             )
         seed = 0 if self.random_state is None else self.random_state
         folds = StratifiedKFold(self.n_splits, shuffle=True, random_state=seed)

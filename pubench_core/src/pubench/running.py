@@ -16,16 +16,16 @@ from pubench_core.records.files import PREDICTIONS, SCORES, TRACE, read_scores
 from pubench_core.results import Result
 
 from .tables import PUTable
+from .tools import tool
 from .waiting import wait_briefly
 from .words import ARGUMENTS, PubenchWarning, in_words, said
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+    from pubench_verify.reproduction import Reproduction
 
     from pubench_core.records.decisions import Decisions
     from pubench_core.request import Layer, Plan
-
-    from .reproducing import Reproduction
 
 
 @dataclass(frozen=True)
@@ -46,16 +46,19 @@ class RunResult:
 
     @property
     def test(self) -> dict[str, float | None]:
-        """metric -> value on the test part, under the criterion that names the result; empty without true labels."""
+        """metric -> value on the test part, under the criterion that names the result; empty without true labels.
+
+        ``METRIC-at-prior``: by the decision at the prior.
+        """
         return self.result.test
 
     @property
     def validation(self) -> dict[str, float | None]:
         """metric -> value on the validation part, PU-only ones included."""
-        return {name: measure.value for name, measure in self.result.chosen.measures.get("validation", {}).items()}
+        return {name: measure.value for name, measure in self.result.chosen.measured("validation").items()}
 
     def predictions(self) -> DataFrame:
-        """Row, score, rank and decision of the unlabeled rows of a table of one's own, highest score first.
+        """Row, score, rank and decision of the unlabeled rows of a user table, highest score first.
 
         Columns that name the rows (left out of the features as ids, or dropped) stand beside ``row``, as texts.
 
@@ -65,24 +68,24 @@ class RunResult:
 
         path = self.folder / PREDICTIONS
         if not path.exists():
-            raise ValueError(f"{self.run_id} has no predictions: they are kept for tables of one's own (pubench.data)")
-        numbers = {"row": int, "score": float, "rank": int, "decision": int}
-        found = pd.read_csv(path, dtype=str, keep_default_na=False).astype(numbers)  # everything else names the rows
+            raise ValueError(f"{self.run_id} has no predictions: they are kept for user tables (pubench.data)")
+        numbers = {"row": int, "score": float, "rank": int, "decision": int, "decision_at_prior": int}
+        found = pd.read_csv(path, dtype=str, keep_default_na=False)  # everything else names the rows
+        found = found.astype({name: kind for name, kind in numbers.items() if name in found.columns})
         return found.sort_values("rank", ignore_index=True)
 
     def decisions(self) -> Decisions:
-        """What a run on a table of one's own decided of its unlabeled rows, beside what the prior told implies, and how
+        """What a run on a user table decided of its unlabeled rows, beside what the prior told implies, and how
         that would move if the prior were off by a fifth; what the command line prints below such a result.
 
         Raises ValueError for a data set, or where the run kept no scores.
         """
         from pubench_core.records.decisions import decisions_of
 
-        facts, path = self.result.data, self.folder / SCORES
-        labeled = (facts.train.labeled or 0) + (facts.validation.labeled or 0)
-        found = decisions_of(self.result, read_scores(self.folder), labeled) if path.exists() else None
+        path = self.folder / SCORES
+        found = decisions_of(self.result, read_scores(self.folder), self.result.labeled) if path.exists() else None
         if found is None:
-            raise ValueError(f"{self.run_id} has no decisions: they are of tables of one's own, by the stored scores")
+            raise ValueError(f"{self.run_id} has no decisions: they are of user tables, by the stored scores")
         return found
 
     def trace(self) -> DataFrame:
@@ -104,10 +107,9 @@ class RunResult:
         Raises InvalidRequest for a criterion that was not tracked, a run that kept no scores, another kind of file, and
         one that cannot be written.
         """
-        from .commands import command_line
-
+        draw = tool("RunResult.draw_scores")
         with in_words():
-            drawn: Path = command_line("scores").draw_scores(self.folder, Path(path), criterion)
+            drawn: Path = draw(self.folder, Path(path), criterion)
         return drawn
 
     def reproduce(
@@ -123,7 +125,7 @@ class RunResult:
         """Carries the run out again, in a folder that is removed afterwards, and compares it with its record, which
         stays as it is. What ``pubench reproduce`` does.
 
-        ``data``, ``test``: where the files of a table of one's own are now, by default where they were; a table in
+        ``data``, ``test``: where the files of a user table are now, by default where they were; a table in
         memory is one that :func:`pubench.data` made. Their content must be what it was. ``data_root``: folder of data
         files, by default the record's, where it is here. ``device``, ``threads``: by default those of the record, as
         another number of threads rounds otherwise. ``progress``: called with a line about each thing worth saying.
@@ -135,10 +137,9 @@ class RunResult:
         >>> run.reproduce().identical
         True
         """
-        from .reproducing import reproduce
-
+        reproduce = tool("RunResult.reproduce")
         with in_words():
-            return reproduce(
+            found: Reproduction = reproduce(
                 self.folder,
                 table=_path(data.own["path"] if isinstance(data, PUTable) else data),
                 test=_path(data.own.get("test") if isinstance(data, PUTable) and test is None else test),
@@ -147,6 +148,7 @@ class RunResult:
                 threads=threads,
                 say=_saying(progress),
             )
+        return found
 
     def __repr__(self) -> str:
         spec, chosen = self.result.spec, self.result.chosen
@@ -184,8 +186,10 @@ def run(
     calibrate: str | None = None,
     backbone: str | None = None,
     validation: float | None = None,
+    folds: int | None = None,
     criterion: str | None = None,
     select: str | None = None,
+    decision: str | None = None,
     seed: int | None = None,
     device: str | None = None,
     threads: int | None = None,
@@ -207,8 +211,10 @@ def run(
     ``data``: the key of a data set, or a table of your own (:func:`pubench.data`). ``scheme``: ``case-control`` or
     ``single-training-set``, whose labels ``c`` counts; or ``one-sample`` or ``two-sample``, which draw ``total`` rows
     class-balanced, a share ``positive_rate`` of them (.3) labeled. ``select``: another name of ``criterion``, that of
-    the command line. ``config``: hyper-parameters of the
-    method. ``settings``: any other field of the spec by its dotted path. ``force``: run although a result is stored.
+    the command line. ``folds``: cut P and U into so many parts, train without each in turn, and join the runs in one
+    record whose scores are out of fold. ``decision``: which is shown first, scores above 0 (``zero``) or as many
+    positives as the prior says (``prior``). ``config``: hyper-parameters of the method. ``settings``: any
+    other field of the spec by its dotted path. ``force``: run although a result is stored.
     ``progress``: called with a line about each thing worth saying (``print`` shows them).
 
     Raises InvalidRequest (a ValueError) if the request cannot be met, RunFailed if training fails.
@@ -233,7 +239,7 @@ _FIELDS["select"] = "selection.criterion"
 def of_config(config: Mapping[str, Any] | None) -> dict[str, Any]:
     """Hyper-parameters as :func:`plan_of` takes them. Raises RequestError for what is no mapping."""
     if config is not None and not isinstance(config, Mapping):
-        raise RequestError(f"config: a mapping of hyper-parameters is right, given {shown(config)}")
+        raise RequestError(f"config must be a mapping of hyper-parameters, got {shown(config)}")
     return {f"config.{name}": value for name, value in (config or {}).items()}
 
 
@@ -283,7 +289,7 @@ def _put_data(layer: Layer, data: str | Path | PUTable) -> None:
         layer.put(("data", "key"), data, f"data={shown(data)}")
     else:
         raise RequestError(
-            f"data: the key of a data set or a table made by pubench.data is right, given {type(data).__name__}",
+            f"data must be the key of a data set or a table made by pubench.data, got {type(data).__name__}",
             field="data.key",
         )
 

@@ -178,7 +178,7 @@ def _with_column(frame: DataFrame, given: Any, what: str) -> tuple[DataFrame, st
         return frame, given
     values = np.asarray(given)
     if values.shape != (len(frame),):
-        raise RequestError(f"{what}: {len(frame)} values are right, one per row of x; given shape {values.shape}")
+        raise RequestError(f"{what}: expected {len(frame)} values, one per row of x; given shape {values.shape}")
     name = what
     while name in frame.columns:
         name += "_"
@@ -189,12 +189,12 @@ def _test_frame(test: Any, truth: str) -> DataFrame:
     if not isinstance(test, tuple):
         return frame_of(test, "test")
     if len(test) != 2:
-        raise RequestError(f"test: a pair (x_test, truth_test) is right, given {len(test)} things")
+        raise RequestError(f"test must be a pair (x_test, truth_test), got {len(test)} things")
     refuse_other_rows(*test, ("x_test", "truth_test"))
     frame = frame_of(test[0], "test")
     values = np.asarray(test[1])
     if values.shape != (len(frame),):
-        raise RequestError(f"test: {len(frame)} true labels are right, one per row; given shape {values.shape}")
+        raise RequestError(f"test: expected {len(frame)} true labels, one per row; given shape {values.shape}")
     return frame.assign(**{truth: values})
 
 
@@ -214,5 +214,5 @@ def frame_of(x: Any, what: str) -> DataFrame:
         return found
     array = np.asarray(x)
     if array.ndim != 2:
-        raise RequestError(f"{what}: a file, a frame or an array of shape (n, d) is right; given shape {array.shape}")
+        raise RequestError(f"{what} must be a file, a frame or an array of shape (n, d), got shape {array.shape}")
     return pd.DataFrame(array, columns=[f"x_{k}" for k in range(array.shape[1])]).infer_objects()

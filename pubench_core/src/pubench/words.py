@@ -26,8 +26,10 @@ ARGUMENTS: Mapping[str, str] = {
     "data.total": "total",
     "prior": "prior",
     "validation.fraction": "validation",
+    "validation.folds": "folds",
     "backbone.key": "backbone",
     "selection.criterion": "criterion",
+    "decision.rule": "decision",
     "seed": "seed",
     "execution.device": "device",
     "execution.threads": "threads",
@@ -57,7 +59,7 @@ _CALLS = {
     "run again": "force=True runs it again",
     "plan again": "in a shell: pubench study plan FILE --replan",
 }
-_SECTIONS = "data|mechanism|validation|method|backbone|selection|evaluation|execution"
+_SECTIONS = "data|mechanism|validation|method|backbone|selection|decision|evaluation|execution"
 _FIELD = re.compile(rf"(?<![\w.\[-])(?:{_SECTIONS})(?:\.[a-z][a-z0-9_]*)+")
 
 

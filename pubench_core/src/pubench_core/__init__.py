@@ -5,7 +5,9 @@ Importing this package is cheap: it brings in no torch. Method authors import fr
 
 from .plugins.hooks import hookimpl
 from .plugins.info import (
+    ApiInfo,
     BackboneInfo,
+    CommandInfo,
     DatasetInfo,
     MechanismInfo,
     MethodInfo,
@@ -16,7 +18,9 @@ from .plugins.info import (
 )
 
 __all__ = [
+    "ApiInfo",
     "BackboneInfo",
+    "CommandInfo",
     "DatasetInfo",
     "MechanismInfo",
     "MethodInfo",

@@ -41,7 +41,7 @@ class Hint:
     ``list``: see every plugin of the kind ``subject``. ``describe``, ``diagnose``: read about one plugin, or why it
     does not work. ``fetch``: download the data set ``subject``. ``tasks``: list the tasks of a data source. ``prepare
     again``: remove its prepared copy. ``run again``: although a result is stored. ``plan again``: freeze the plan of a
-    study anew.
+    study again.
     """
 
     action: Literal["list", "describe", "diagnose", "fetch", "tasks", "prepare again", "run again", "plan again"]
@@ -49,7 +49,7 @@ class Hint:
 
 
 class PubenchError(Exception):
-    """Base of every error whose message is written for the user: what was given, what is right, what to do.
+    """Base of every error whose message is written for the user: what is wrong, what is expected, what to do.
 
     ``field``: path of the field of the spec that is wrong, where it is one; ``value``: what it was given. ``about``:
     the function of a plugin that returned what it must not, if one did.

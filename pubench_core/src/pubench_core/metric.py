@@ -127,6 +127,8 @@ class MetricView:
 
     def __init__(self, scored: Scored, info: MetricInfo) -> None:
         self._scored, self._info = scored, info
+        #: Whether the metric has read what a threshold decides.
+        self.read_decisions = False
 
     def _declared(self, need: str, value: Any) -> Any:
         if need not in self._info.needs:
@@ -143,6 +145,7 @@ class MetricView:
     @property
     def decisions(self) -> BoolArray:
         """(n,) True where the decision is positive."""
+        self.read_decisions = True
         return self._scored.decisions
 
     @property
@@ -155,6 +158,7 @@ class MetricView:
     def counts(self) -> Counts:
         """The confusion matrix of the decisions. Needs truth."""
         self._declared("truth", self._scored.knowledge.truth)
+        self.read_decisions = True
         return self._scored.counts
 
     @property
@@ -232,6 +236,7 @@ class MetricView:
     @property
     def threshold(self) -> float:
         """Rows whose score is above it are decided positive."""
+        self.read_decisions = True
         return self._scored.knowledge.threshold
 
     @property
@@ -274,7 +279,11 @@ class MetricPlugin:
 
 def measure(metric: Metric, info: MetricInfo, scored: Scored) -> MetricValue:
     """Applies a metric; raises Undefined where it has no value, PluginError where it returns a non-number."""
-    found = metric(MetricView(scored, info))
+    return _measure(metric, MetricView(scored, info), info)
+
+
+def _measure(metric: Metric, view: MetricView, info: MetricInfo) -> MetricValue:
+    found = metric(view)
     value = found if isinstance(found, MetricValue) else MetricValue(float(found))
     if not np.isfinite(value.value):
         raise PluginError(f"metric '{info.key}' returned {value.value}; it must raise Undefined where it has no value")
@@ -285,7 +294,8 @@ class Measurer:
     """Applies metrics for one run. A metric that fails loses its own values and is not applied again.
 
     The criterion that names the result, ``indispensable``, is different: its failure is the run's. ``failed``: metric
-    -> why, in words for the reader.
+    -> why, in words for the reader. ``deciding``: metrics that have read a decision; the others have the same value
+    at every threshold.
     """
 
     def __init__(
@@ -293,6 +303,7 @@ class Measurer:
     ) -> None:
         self.metrics = metrics
         self.failed: dict[str, str] = dict(failed or {})
+        self.deciding: set[str] = set()
         self._indispensable = indispensable
 
     def measure(self, name: str, scored: Scored) -> Measure:
@@ -300,8 +311,9 @@ class Measurer:
         if name in self.failed:
             return Measure(undefined=self.failed[name])
         plugin = self.metrics[name]
+        view = MetricView(scored, plugin.info)
         try:
-            found = measure(plugin.function, plugin.info, scored)
+            found = _measure(plugin.function, view, plugin.info)
             return Measure(
                 value=found.value,
                 interval=found.interval,
@@ -318,6 +330,9 @@ class Measurer:
                 raise
             self.failed[name] = f"metric '{name}' failed and has no value: {said_by(error)}"
             return Measure(undefined=self.failed[name])
+        finally:
+            if view.read_decisions:
+                self.deciding.add(name)
 
     def measure_all(self, names: Iterable[str], scored: Scored) -> dict[str, Measure]:
         """Every metric for which enough is known of these rows."""

@@ -48,7 +48,7 @@ def read(root: DataRoot, source: Callable[[str], DataSource]) -> Callable[[str],
 
 @pytest.fixture
 def rows(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """``rows(key, 3, 2, last=1)``: the set's files are right with 3 and 2 rows; the last row is the test part."""
+    """``rows(key, 3, 2, last=1)``: makes the set's files valid with 3 and 2 rows; the last row is the test part."""
 
     def shorten(key: str, *counts: int, last: int = 0) -> None:
         layout = LAYOUTS[key]

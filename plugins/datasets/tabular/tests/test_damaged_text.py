@@ -50,16 +50,16 @@ class TestDamaged:
         [
             ("", " is empty; "),
             ("\n\n", " is empty; "),
-            (numbers(57, "1") + "0,1,2", ", line 2: 3 columns where 58 are right; "),
-            (numbers(57, "1") + "\n" + numbers(58, "1"), ", line 3: 59 columns where 58 are right; "),
+            (numbers(57, "1") + "0,1,2", ", line 2: 3 columns, expected 58; "),
+            (numbers(57, "1") + "\n" + numbers(58, "1"), ", line 3: 59 columns, expected 58; "),
             (numbers(57, "1") + "x" + numbers(57, "0"), ", line 2, column 1: 'x0' is not a finite number; "),
             (numbers(57, "1") + numbers(57, "0")[1:], ", line 2, column 1: '' is not a finite number; "),
             (numbers(57, "1") + "nan" + numbers(57, "0")[1:], ", line 2, column 1: 'nan' is not a finite number; "),
             ("1e39" + numbers(57, "0")[1:], ", line 1, column 1: '1e39' is not a finite number; "),
             (numbers(57, "1") + numbers(57, "2"), ", line 2, column 58: class '2' is none of 0, 1; "),
-            (numbers(57, "1"), " has 1 rows where 2 are right: it was cut short, joined, or is another version; "),
-            (numbers(57, "1") * 3, " has 3 rows where 2 are right: it was cut short, joined, or is another version; "),
-            ("<html>no such page</html>", ", line 1: 1 columns where 58 are right; "),
+            (numbers(57, "1"), " has 1 rows, expected 2: it was cut short, joined, or is another version; "),
+            (numbers(57, "1") * 3, " has 3 rows, expected 2: it was cut short, joined, or is another version; "),
+            ("<html>no such page</html>", ", line 1: 1 columns, expected 58; "),
         ],
         ids=[
             "empty",
@@ -125,9 +125,9 @@ class TestDamaged:
     @pytest.mark.parametrize(
         ("header", "said"),
         [
-            ("", ", line 1, column 1: the name '0' where 'fixed acidity' is right; "),
-            (WINE_HEADER.replace("pH", "acidity"), ", line 1, column 9: the name 'acidity' where 'pH' is right; "),
-            (WINE_HEADER.replace(";", ","), ", line 1: 1 columns where 12 are right; "),
+            ("", ", line 1, column 1: the name '0', expected 'fixed acidity'; "),
+            (WINE_HEADER.replace("pH", "acidity"), ", line 1, column 9: the name 'acidity', expected 'pH'; "),
+            (WINE_HEADER.replace(";", ","), ", line 1: 1 columns, expected 12; "),
         ],
         ids=["absent", "other", "commas"],
     )
@@ -146,4 +146,4 @@ class TestDamaged:
         for batch in range(1, 11):
             path = put(f"uci/batch{batch}.dat", "1 " + " ".join(f"{k}:1.0" for k in range(1, 129) if k != 3))
         path = path.with_name("batch1.dat")
-        assert self.refused(path, read, "gas").startswith(", line 1: '4:1.0' where '3:' and a value are right; ")
+        assert self.refused(path, read, "gas").startswith(", line 1: '4:1.0', expected '3:' and a value; ")

@@ -214,10 +214,10 @@ class TestDamaged:
             (lambda text: text.replace(",1\n", ",2\n"), " is not valid ARFF ("),
             (lambda text: text[: text.index("@DATA") + 6], " has no rows"),
             (lambda text: text.replace("0.5,", "?,", 1), ", row 1, column 1: None is not a finite number"),
-            (lambda text: text[: text.rindex("\n", 0, -1) + 1], " has 1 rows where 2 are right"),
+            (lambda text: text[: text.rindex("\n", 0, -1) + 1], " has 1 rows, expected 2"),
             (lambda text: text.replace("0.5,", "5%'", 1), " is not valid ARFF ("),
             (lambda text: text.replace("@ATTRIBUTE 'f3' NUMERIC", "@ATTRIBUTE"), " is not valid ARFF ("),
-            (lambda text: text.replace("'class'", "'target'"), " has 0 columns called 'class' where one is right"),
+            (lambda text: text.replace("'class'", "'target'"), " has 0 columns called 'class', expected one"),
         ],
         ids=[
             "empty",
@@ -247,7 +247,7 @@ class TestDamaged:
     def test_other_columns(self, cache: Path, rows: Rows, read: Read) -> None:
         rows("spambase", 2)
         path = write_arff(cache, 44, {"class": ["0", "1"], "f": [1.0, 2.0]})
-        assert self.refused(path, read).startswith(" has 2 columns where 58 are right")
+        assert self.refused(path, read).startswith(" has 2 columns, expected 58")
 
     def test_arff_that_is_not_text(self, cache: Path, read: Read) -> None:
         path = write_arff(cache, 44, SPAM)

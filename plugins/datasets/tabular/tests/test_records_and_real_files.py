@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from pubench_datasets_tabular import pubench_datasets
 from pubench_datasets_tabular.layouts import LAYOUTS
+from pubench_testkit.testing import reference_folder
 
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.store import open_dataset, source_of
 from pubench_core.engine.building import build_problem
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, parse_assignment, resolve
-from pubench_core.testing import reference_folder
 
 INFOS = {info.key: info for info in pubench_datasets() if not info.tasks}
 #: Rows of each class, training and test part: as counted in the files' own documentation.

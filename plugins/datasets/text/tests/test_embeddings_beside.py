@@ -149,8 +149,8 @@ class TestRefused:
             (lambda a: {"embedding": with_value(a["embedding"], 4, np.nan)}, "length nan in row 4"),
             (lambda a: {"embedding": with_value(a["embedding"], 4, np.inf)}, "length inf in row 4"),
             (lambda a: {"embedding": with_value(a["embedding"], 9, 0)}, "length 0 in row 9"),
-            (lambda a: {"embedding": a["embedding"] * 2}, "in row 0; unit length is right"),
-            (lambda a: {"embedding": a["embedding"][:, 0]}, "shape (40,); (n, 384) float16 is right"),
+            (lambda a: {"embedding": a["embedding"] * 2}, "in row 0; expected unit length"),
+            (lambda a: {"embedding": a["embedding"][:, 0]}, "shape (40,); expected (n, 384) float16"),
             (lambda a: {"embedding": a["embedding"].astype(np.float64)}, "type float64"),
         ],
     )

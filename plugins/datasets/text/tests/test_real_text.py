@@ -17,6 +17,7 @@ from pubench_datasets_text import pubench_datasets
 from pubench_datasets_text.encoder import encode, loaded
 from pubench_datasets_text.model import Model, find_local
 from pubench_datasets_text.source import EMBEDDINGS, TextSource
+from pubench_testkit.testing import reference_folder
 
 from pubench_core.data.dataset import ClassData, DataRoot, user_cache
 from pubench_core.data.store import open_dataset, source_of
@@ -24,7 +25,6 @@ from pubench_core.engine.building import build_problem
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, parse_assignment, resolve
-from pubench_core.testing import reference_folder
 
 INFOS = {info.key: info for info in pubench_datasets()}
 #: What was said while the real sets were read.

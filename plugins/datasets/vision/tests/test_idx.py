@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from pubench_datasets_vision import pubench_datasets
+from pubench_testkit.testing import reference_folder
 
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.store import open_dataset, source_of
@@ -23,7 +24,6 @@ from pubench_core.engine.building import build_problem
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, parse_assignment, resolve
-from pubench_core.testing import reference_folder
 
 Bytes = npt.NDArray[np.uint8]
 NAMES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")

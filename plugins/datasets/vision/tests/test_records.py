@@ -10,12 +10,12 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from pubench_datasets_vision import pubench_datasets
+from pubench_testkit.testing import reference_folder
 
 from pubench_core.data.dataset import ClassData, IntArray, binarize
 from pubench_core.data.generator import generate, stratified_counts
 from pubench_core.data.store import source_of
 from pubench_core.specs import DataSpec
-from pubench_core.testing import reference_folder
 
 INFOS = {info.key: info for info in pubench_datasets()}
 PUBLISHED = {"mnist": "MNIST", "fashion-mnist": "F-MNIST", "cifar10": "CIFAR-10", "adni": "ADNI"}

@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from pubench_mechanisms.draws import AtypicalFirst, MostTypical, TypicalFirst, weighted_draw
+from pubench_testkit.testing import reference_arrays
 from scipy.special import logit, softmax
 
 from pubench_core.data.generator import label_count
-from pubench_core.testing import reference_arrays
 
 TOLERANCE = 1e-12
 

@@ -21,10 +21,10 @@ from pubench_cgenpu.method import (
     divergence,
     prior_divergence,
 )
+from pubench_testkit.conformance import Subject
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
-from pubench_core.conformance import Subject
 from pubench_core.engine.building import build_problem
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import PluginError

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 from pubench_cgenpu.networks import Shape, new_discriminator, new_generator
+from pubench_testkit.testing import layer_names
 from torch import nn
-
-from pubench_core.testing import layer_names
 
 SHAPES: tuple[Shape, ...] = (
     *((1, 8, 8), (1, 28, 28), (3, 32, 32), (3, 64, 64), (1, 128, 128)),

@@ -17,9 +17,8 @@ from pubench_cgenpu.method import (
     divergence,
     prior_divergence,
 )
+from pubench_testkit.testing import reference_arrays
 from torch import Tensor, nn
-
-from pubench_core.testing import reference_arrays
 
 pytestmark = pytest.mark.reference
 

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 import torch
 from pubench_count_loss.method import binomial, distribution_loss, exact_count_loss
+from pubench_testkit.testing import reference_arrays
 from torch import Tensor
 
-from pubench.method import count_log_probabilities, expected_count, logistic_loss
-from pubench_core.testing import reference_arrays
+from pubench_formulas.counts import count_log_probabilities, expected_count
+from pubench_formulas.losses import logistic_loss
 
 pytestmark = pytest.mark.reference
 

@@ -94,7 +94,7 @@ def test_crops_of_augmented_images_show_zeros_beyond_the_edge() -> None:
 
     class Views:
         @staticmethod
-        def weak(x: torch.Tensor, padding: str = "") -> torch.Tensor:
+        def augment(view: object, x: torch.Tensor, padding: str = "") -> torch.Tensor:
             paddings.append(padding)
             return x
 

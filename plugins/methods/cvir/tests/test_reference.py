@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 from pubench_cvir.method import cvir_loss, n_ignored, provisional_negatives
+from pubench_testkit.testing import reference_cases
 from torch import Tensor
 from torch.nn import functional as F
 
-from pubench_core.formulas.risks import masked_mean
-from pubench_core.testing import reference_cases
+from pubench_formulas.losses import masked_mean
 
 pytestmark = pytest.mark.reference
 

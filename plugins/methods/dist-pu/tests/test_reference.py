@@ -19,12 +19,15 @@ from pubench_dist_pu.method import (
     soft_histogram,
     stored_targets,
 )
+from pubench_testkit.testing import reference_arrays, reference_cases
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from pubench.method import binary_entropy, masked_mean, mix, ramps
-from pubench_core.testing import reference_arrays, reference_cases
 from pubench_core.training.batches import Batch
+from pubench_formulas import ramps
+from pubench_formulas.entropy import binary_entropy
+from pubench_formulas.losses import masked_mean
+from pubench_formulas.mixing import mix
 
 pytestmark = pytest.mark.reference
 

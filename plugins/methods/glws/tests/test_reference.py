@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 from pubench_glws.method import Posterior, glws_loss, posteriors
+from pubench_testkit.testing import reference_arrays
 from torch import Tensor
 
-from pubench.method import count_log_probabilities
-from pubench_core.testing import reference_arrays
+from pubench_formulas.counts import count_log_probabilities
 
 pytestmark = pytest.mark.reference
 

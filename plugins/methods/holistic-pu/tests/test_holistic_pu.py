@@ -23,6 +23,7 @@ from pubench_holistic_pu.method import (
     trend,
     trend_loss,
 )
+from pubench_testkit.testing import ViewsAsked
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel
 
@@ -32,8 +33,8 @@ from pubench_core.engine.train import Trained, train
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, resolve
-from pubench_core.testing import ViewsAsked
 from pubench_core.training.views import Features, PUData, PUPart
+from pubench_formulas.augmentation import weak_view
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -314,11 +315,8 @@ def test_each_loss_gets_the_views_of_its_own_rows(monkeypatch: pytest.MonkeyPatc
     class Marking:
         """Adds 1 to a weak view and 10 to a strong one."""
 
-        def weak(self, rows: Tensor, **what: Any) -> Tensor:
-            return rows + 1
-
-        def strong(self, rows: Tensor, **what: Any) -> Tensor:
-            return rows + 10
+        def augment(self, view: object, rows: Tensor, **what: Any) -> Tensor:
+            return rows + (1 if view is weak_view else 10)
 
     p, u = torch.full((2, 5), 100.0), torch.full((2, 5), 200.0)
     views = HolisticPU(Config())._views(p, u, Marking())  # type: ignore[arg-type]
@@ -361,16 +359,16 @@ def test_three_deviations_are_of_all_rows() -> None:
 def test_views_are_those_of_the_card() -> None:
     image, vector = torch.zeros(2, 1, 8, 8), torch.zeros(2, 5)
     official = {"operations": "randaugment", "probability": 0.5, "magnitude": 0.9, "cutout": 0.5, "fill": 0.5}
-    assert views_of(image) == [("weak", {})] * 2 + [("strong", official)] * 2
-    unmirrored = [("weak", {"flip": False})] * 2 + [("strong", {"flip": False, **official})] * 2
+    assert views_of(image) == [("weak_view", {})] * 2 + [("strong_view", official)] * 2
+    unmirrored = [("weak_view", {"flip": False})] * 2 + [("strong_view", {"flip": False, **official})] * 2
     assert views_of(image, flip=False) == unmirrored
     half = [("autocontrast", {}), ("equalize", {"flip": False, "pad": 0})]
     one = {"number": 1, "probability": 0.5, "cutout": 0}
-    gray = [("strong", {**moved, "operations": name, **one}) for name, moved in half for _ in range(2)]
-    assert views_of(image, operations="gray") == [("weak", {})] * 2 + gray
+    gray = [("strong_view", {**moved, "operations": name, **one}) for name, moved in half for _ in range(2)]
+    assert views_of(image, operations="gray") == [("weak_view", {})] * 2 + gray
     assert all(what["pad"] == 0 for _, what in views_of(image, operations="mri"))
     noisy = {"noise": 0.05, "drop": 0.05, "sign": 0.05}
-    assert views_of(vector) == [("weak", {"noise": 0.01})] * 2 + [("strong", noisy)] * 2
+    assert views_of(vector) == [("weak_view", {"noise": 0.01})] * 2 + [("strong_view", noisy)] * 2
     assert views_of(vector, augment=False) == []
 
 

@@ -17,10 +17,9 @@ from pubench_holistic_pu.method import (
     trend,
     trend_loss,
 )
+from pubench_testkit.testing import reference_arrays
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
-
-from pubench_core.testing import reference_arrays
 
 pytestmark = pytest.mark.reference
 TOLERANCE = 1e-10

@@ -19,17 +19,19 @@ from pubench_lagam_pu.disambiguation import (
     pu_outer,
 )
 from pubench_lagam_pu.method import Config, LaGAM, balanced_bce, contrast
+from pubench_testkit.testing import ViewsAsked
 from torch import Tensor
 from torch.nn import functional as F
 
-from pubench.method import Run, pu_risk, sigmoid_loss
+from pubench.method import Run
 from pubench_core.engine.building import build_problem
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, resolve
-from pubench_core.testing import ViewsAsked
+from pubench_formulas.losses import sigmoid_loss
+from pubench_formulas.risks import pu_risk
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -248,11 +250,14 @@ def views_of(x: Tensor, **options: Any) -> list[tuple[str, dict[str, Any]]]:
 def test_views_are_those_of_the_card_and_digits_are_not_mirrored() -> None:
     changes = {"operations": "randaugment", "number": 3, "cutout": (0, 0.5), "fill": 0.5}
     weak = {"padding": "zeros"}
-    assert views_of(torch.zeros(2, 1, 8, 8)) == [("weak", weak), ("strong", {**weak, **changes})]
+    assert views_of(torch.zeros(2, 1, 8, 8)) == [("weak_view", weak), ("strong_view", {**weak, **changes})]
     assert preset("pubench", "mnist")["flip"] is False
     still = {**weak, "flip": False}
-    assert views_of(torch.zeros(2, 1, 8, 8), flip=False) == [("weak", still), ("strong", {**still, **changes})]
-    assert views_of(torch.zeros(2, 5)) == [("weak", {}), ("strong", {})]
+    assert views_of(torch.zeros(2, 1, 8, 8), flip=False) == [
+        ("weak_view", still),
+        ("strong_view", {**still, **changes}),
+    ]
+    assert views_of(torch.zeros(2, 5)) == [("weak_view", {}), ("strong_view", {})]
 
 
 def test_a_step_gets_the_labels_the_groups_and_the_mixed_rows_of_its_epoch(monkeypatch: pytest.MonkeyPatch) -> None:

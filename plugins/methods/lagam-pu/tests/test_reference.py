@@ -15,10 +15,11 @@ from pubench_lagam_pu.disambiguation import (
     meta_gradient,
 )
 from pubench_lagam_pu.method import balanced_bce, contrast, learning_rate
+from pubench_testkit.testing import reference_arrays
 from torch import Tensor
 
-from pubench.method import mix, ramps
-from pubench_core.testing import reference_arrays
+from pubench_formulas import ramps
+from pubench_formulas.mixing import mix
 
 pytestmark = pytest.mark.reference
 

@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pubench_backbones.networks import mlp_wang
 from pubench_lbe_pu.method import (
     LBEPU,
     Task,
@@ -18,7 +19,6 @@ from pubench_lbe_pu.method import (
     smallest,
 )
 
-from pubench_core.backbones.networks import mlp_wang
 from pubench_core.engine.building import build_problem
 from pubench_core.engine.train import Trained, train
 from pubench_core.plugins.info import MethodInfo

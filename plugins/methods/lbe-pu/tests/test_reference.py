@@ -17,9 +17,8 @@ from pubench_lbe_pu.method import (
     posterior,
     smallest,
 )
+from pubench_testkit.testing import reference_arrays
 from torch import Tensor
-
-from pubench_core.testing import reference_arrays
 
 pytestmark = pytest.mark.reference
 

@@ -14,12 +14,12 @@ from pubench_mpe_pu.method import LARGEST_SHARE, MPEPU, cvir_loss, discriminator
 from pubench_core.engine.building import build_problem
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError
-from pubench_core.formulas.bbe import best_bin
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, resolve
 from pubench_core.training.run import Run
 from pubench_core.training.views import Features, PUData, PUPart
+from pubench_formulas.bbe import best_bin
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -141,7 +141,7 @@ def test_crops_of_augmented_images_show_zeros_beyond_the_edge() -> None:
 
     class Views:
         @staticmethod
-        def weak(x: torch.Tensor, padding: str = "") -> torch.Tensor:
+        def augment(view: object, x: torch.Tensor, padding: str = "") -> torch.Tensor:
             paddings.append(padding)
             return x
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import torch
 from pubench_mpe_pu.method import cvir_loss, discriminator_threshold, provisional_negatives
+from pubench_testkit.testing import reference_cases
 from torch import Tensor
 from torch.nn import functional as F
 
-from pubench_core.formulas.bbe import best_bin
-from pubench_core.formulas.risks import masked_mean
-from pubench_core.testing import reference_cases
+from pubench_formulas.bbe import best_bin
+from pubench_formulas.losses import masked_mean
 
 pytestmark = pytest.mark.reference
 

@@ -1,4 +1,4 @@
-from pubench_core.testing import MethodConformance
+from pubench_testkit.testing import MethodConformance
 
 
 class TestConformance(MethodConformance):

@@ -9,9 +9,10 @@ from pubench_nnpu_ga.method import NNPUGA
 
 from pubench_core.engine.building import build_problem
 from pubench_core.engine.train import Trained, train
-from pubench_core.formulas.risks import SURROGATES, Surrogate, pu_risk
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, resolve
+from pubench_formulas.losses import SURROGATES, Surrogate
+from pubench_formulas.risks import pu_risk
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

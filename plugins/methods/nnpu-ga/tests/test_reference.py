@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from pubench_testkit.testing import reference_cases
 from torch import Tensor
 
-from pubench_core.formulas.risks import SURROGATES, Correction, PURisk, Surrogate, pu_risk
-from pubench_core.testing import reference_cases
+from pubench_formulas.losses import SURROGATES, Surrogate
+from pubench_formulas.risks import Correction, PURisk, pu_risk
 
 pytestmark = pytest.mark.reference
 

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 import torch
 from pubench_nnpu.method import NNPU
+from pubench_testkit.testing import reference_cases
 from torch import Tensor
 
-from pubench_core.formulas.risks import SURROGATES, PURisk, Surrogate, pu_risk
-from pubench_core.testing import reference_cases
+from pubench_formulas.losses import SURROGATES, Surrogate
+from pubench_formulas.risks import PURisk, pu_risk
 
 pytestmark = pytest.mark.reference
 

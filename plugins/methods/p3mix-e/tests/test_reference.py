@@ -15,10 +15,13 @@ from pubench_p3mix_e.method import (
     mixup_losses,
     most_uncertain,
 )
+from pubench_testkit.testing import reference_arrays
 from torch import Tensor, nn
 
-from pubench.method import Backbone, averaging, binary_entropy, forward_mixed, mix
-from pubench_core.testing import reference_arrays
+from pubench.method import Backbone
+from pubench_formulas import averaging
+from pubench_formulas.entropy import binary_entropy
+from pubench_formulas.mixing import forward_mixed, mix
 
 pytestmark = pytest.mark.reference
 TOLERANCE = 1e-10

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 from pubench_pan.method import PAN, Config, difference, separation
+from pubench_testkit.testing import reference_arrays
 from torch import Tensor, nn
 
 from pubench.method import Backbone
-from pubench_core.testing import reference_arrays
 from pubench_core.training.run import Run
 from pubench_core.training.views import Features, PUData, PUPart
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 from pubench_pn.method import PN, pn_risk
+from pubench_testkit.testing import reference_cases
 from torch import Tensor
 
 from pubench_core.metric import Scored
-from pubench_core.testing import reference_cases
 
 pytestmark = pytest.mark.reference
 

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 import torch
 from pubench_pubn.method import SINGLE_STAGE_RHO, SMALLEST_POSTERIOR, single_stage_risk, threshold, weighted_risk
+from pubench_testkit.testing import reference_arrays
 from torch import Tensor
 
-from pubench_core.formulas.risks import SURROGATES, Surrogate, pu_risk
-from pubench_core.testing import reference_arrays
+from pubench_formulas.losses import SURROGATES, Surrogate
+from pubench_formulas.risks import pu_risk
 
 pytestmark = pytest.mark.reference
 

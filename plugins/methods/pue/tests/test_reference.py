@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 import torch
 from pubench_pue.method import inverse_weights, propensity_loss, pue_risk
+from pubench_testkit.testing import reference_arrays
 from torch import Tensor
 from torch.nn import functional as F
-
-from pubench_core.testing import reference_arrays
 
 pytestmark = pytest.mark.reference
 

@@ -24,8 +24,7 @@ from pubench_puet.trees import (
     posterior,
     try_cut,
 )
-
-from pubench_core.testing import Arrays, reference_arrays
+from pubench_testkit.testing import Arrays, reference_arrays
 
 pytestmark = pytest.mark.reference
 TOLERANCE = 1e-9

@@ -21,16 +21,17 @@ from pubench_pul_cpbf.method import (
     opinion,
     weight_of_u,
 )
+from pubench_testkit.testing import ViewsAsked
 from torch import Tensor, nn
 
-from pubench.method import Backbone, Run, logistic_loss
+from pubench.method import Backbone, Run
 from pubench_core.engine.building import build_problem
 from pubench_core.engine.train import Trained, train
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, resolve
-from pubench_core.testing import ViewsAsked
 from pubench_core.training.views import Features, PUData, PUPart
+from pubench_formulas.losses import logistic_loss
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -18,10 +18,12 @@ from pubench_pul_cpbf.method import (
     opinion,
     weight_of_u,
 )
+from pubench_testkit.testing import reference_arrays
 from torch import Tensor
 
-from pubench.method import SURROGATES, binary_entropy, ramps
-from pubench_core.testing import reference_arrays
+from pubench_formulas import ramps
+from pubench_formulas.entropy import binary_entropy
+from pubench_formulas.losses import SURROGATES
 
 pytestmark = pytest.mark.reference
 TOLERANCE = 1e-10

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from pubench_backbones.networks import mlp_wang
 from pubench_pulda.method import (
     PULDA,
     Average,
@@ -20,14 +21,14 @@ from pubench_pulda.method import (
     two_way_loss,
     two_way_sigmoid,
 )
+from pubench_testkit.testing import reference_arrays, reference_cases
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from pubench.method import masked_mean, mix
-from pubench_core.backbones.networks import mlp_wang
-from pubench_core.testing import reference_arrays, reference_cases
 from pubench_core.training.run import Run
 from pubench_core.training.views import Features, PUData, PUPart
+from pubench_formulas.losses import masked_mean
+from pubench_formulas.mixing import mix
 
 pytestmark = pytest.mark.reference
 

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 import torch
 from pubench_pusb.method import PUSB, pusb_risk, quantile_rank, quantile_threshold
+from pubench_testkit.testing import reference_cases
 from sklearn.metrics import accuracy_score, precision_score, recall_score
 from torch import Tensor
 
-from pubench_core.formulas.risks import masked_mean, pu_risk
-from pubench_core.testing import reference_cases
+from pubench_formulas.losses import masked_mean
+from pubench_formulas.risks import pu_risk
 
 pytestmark = pytest.mark.reference
 

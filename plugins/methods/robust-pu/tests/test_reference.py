@@ -18,11 +18,12 @@ from pubench_robust_pu.method import (
     threshold_after,
     weighted_cross_entropy,
 )
+from pubench_testkit.testing import reference_arrays
 from torch import Tensor
 from torch.nn import functional as F
 
-from pubench.method import SURROGATES, masked_mean, pu_risk
-from pubench_core.testing import reference_arrays
+from pubench_formulas.losses import SURROGATES, masked_mean
+from pubench_formulas.risks import pu_risk
 
 pytestmark = pytest.mark.reference
 

@@ -20,10 +20,11 @@ from pubench_self_pu.method import (
     squared_distance,
     weighted_nnpu,
 )
+from pubench_testkit.testing import reference_arrays
 from torch import Tensor, nn
 
-from pubench.method import binary_entropy, pu_risk
-from pubench_core.testing import reference_arrays
+from pubench_formulas.entropy import binary_entropy
+from pubench_formulas.risks import pu_risk
 
 pytestmark = pytest.mark.reference
 

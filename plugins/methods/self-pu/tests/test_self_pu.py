@@ -16,12 +16,15 @@ from pubench_self_pu.method import Config, SelfPU, interleaved, weighted_nnpu
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from pubench.method import Run, Surrogate, averaging, binary_entropy
+from pubench.method import Run
 from pubench_core.engine.building import build_problem
 from pubench_core.engine.train import Trained, train
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, resolve
+from pubench_formulas import averaging
+from pubench_formulas.entropy import binary_entropy
+from pubench_formulas.losses import Surrogate
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from pubench_testkit.testing import reference_cases
 from pubench_upu.method import UPU
 from torch import Tensor
 
-from pubench_core.formulas.risks import SURROGATES, Surrogate, pu_risk
-from pubench_core.testing import reference_cases
+from pubench_formulas.losses import SURROGATES, Surrogate
+from pubench_formulas.risks import pu_risk
 
 pytestmark = pytest.mark.reference
 

@@ -7,11 +7,10 @@ import math
 
 import pytest
 import torch
+from pubench_testkit.testing import layer_names
 from pubench_vae_pu.networks import Design, Generator, _averages, _Crop, _narrowing, new_discriminator
 from torch import Tensor, nn
 from torch.nn import functional as F
-
-from pubench_core.testing import layer_names
 
 PUBLISHED = ((1, 28, 28), (3, 32, 32), (1, 128, 128))
 OTHERS = ((1, 8, 8), (3, 64, 64), (1, 9, 30), (2, 5, 5), (1,), (57,), (384,))

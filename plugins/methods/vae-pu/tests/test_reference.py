@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from pubench_testkit.testing import reference_arrays
 from pubench_vae_pu.course import Masses
 from pubench_vae_pu.method import VAEPU, Config, Optimizers, virtual_risk
 from pubench_vae_pu.networks import Generator
@@ -26,10 +27,10 @@ from pubench_vae_pu.variational import (
 )
 from torch import Tensor, nn
 
-from pubench.method import Backbone, sigmoid_loss
-from pubench_core.testing import reference_arrays
+from pubench.method import Backbone
 from pubench_core.training.run import Run
 from pubench_core.training.views import Features, PUData, PUPart
+from pubench_formulas.losses import sigmoid_loss
 
 pytestmark = pytest.mark.reference
 

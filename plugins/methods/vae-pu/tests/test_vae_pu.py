@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from pubench_testkit.conformance.subject import Subject
 from pubench_vae_pu.course import Masses, masses_of, schedule
 from pubench_vae_pu.method import VAEPU, Config
 from pubench_vae_pu.variational import bound, ordered
@@ -18,7 +19,6 @@ from sklearn.mixture import GaussianMixture
 from torch import nn
 from torch.nn.modules.module import register_module_forward_pre_hook
 
-from pubench_core.conformance.subject import Subject
 from pubench_core.engine.building import build_problem
 from pubench_core.engine.evaluation import Evaluator
 from pubench_core.engine.selection import HeldOut

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from pubench_testkit.testing import reference_cases
 from pubench_vpu.method import VPU, decision_logit, mixup_regularizer, variational_loss
 from sklearn.metrics import roc_auc_score
 from torch import Tensor
 from torch.nn import functional as F
 
-from pubench.method import mix
-from pubench_core.testing import reference_cases
+from pubench_formulas.mixing import mix
 
 pytestmark = pytest.mark.reference
 

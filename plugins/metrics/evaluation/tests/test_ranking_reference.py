@@ -10,8 +10,7 @@ import pytest
 from pubench_metrics_evaluation.hypergeometric import Hypergeometric, log_tails
 from pubench_metrics_evaluation.operating import averages, f1, lee_liu, pseudo_f, recall
 from pubench_metrics_evaluation.pulp import Ranking, Ties, pulp, terms_of
-
-from pubench_core.testing import reference_arrays, reference_cases
+from pubench_testkit.testing import reference_arrays, reference_cases
 
 pytestmark = pytest.mark.reference
 

@@ -21,11 +21,11 @@ from pubench_metrics_evaluation.recovered import (
     recall_of,
     true_points,
 )
+from pubench_testkit.testing import reference_arrays, reference_cases
 
 from pubench_core.errors import Undefined
 from pubench_core.metric import MetricView, Scored, measure
 from pubench_core.plugins.registry import load
-from pubench_core.testing import reference_arrays, reference_cases
 
 pytestmark = pytest.mark.reference
 

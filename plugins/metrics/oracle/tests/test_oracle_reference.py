@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from pubench_metrics_oracle import pubench_metrics
 from pubench_metrics_oracle.measures import counts
+from pubench_testkit.testing import reference_arrays, reference_cases
 
 from pubench_core.errors import Undefined
 from pubench_core.metric import Knowledge, MetricView, Scored, measure
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import load, registry
-from pubench_core.testing import reference_arrays, reference_cases
 
 pytestmark = pytest.mark.reference
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 from pubench_metrics_pu import pubench_metrics
+from pubench_testkit.testing import reference_arrays, reference_cases
 
 from pubench_core.metric import Knowledge, Scored, measure
 from pubench_core.plugins.registry import load
 from pubench_core.specs import unlabeled_prior
-from pubench_core.testing import reference_arrays, reference_cases
 
 pytestmark = pytest.mark.reference
 

@@ -275,7 +275,7 @@ def test_folds_of_trees_are_even_and_drawn() -> None:
 
 
 def test_the_estimator_takes_the_same_function_as_mpe_pu() -> None:
-    from pubench_core.formulas.bbe import best_bin
+    from pubench_formulas.bbe import best_bin
 
     p, u = samples("bbe", 0.4)
     found = BestBin().estimate(p, u, np.random.default_rng(0))

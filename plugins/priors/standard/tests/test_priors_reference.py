@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from pubench_priors_standard import alphamax, dedpul, elkan_noto, kernel_means, tice
+from pubench_testkit.testing import reference_arrays, reference_cases
 
-from pubench_core.formulas.bbe import best_bin
-from pubench_core.testing import reference_arrays, reference_cases
+from pubench_formulas.bbe import best_bin
 
 pytestmark = pytest.mark.reference
 

@@ -1,5 +1,112 @@
-"""The commands as they are typed: arguments, options, help. What they do is in the modules beside this folder.
+"""The commands as they are typed: arguments, options, help. What they do is in the modules next to this folder.
 
-A module for each group; its ``COMMANDS`` says which there are, with an example of each. Nothing heavy is imported here:
-every command imports what it needs when it is called.
+:data:`COMMANDS` describes them; nothing else is imported before one is called.
 """
+
+from __future__ import annotations
+
+from pubench_core import CommandInfo, hookimpl
+
+COMMANDS = [
+    CommandInfo(
+        path="list",
+        load="pubench_cli.commands.plugins:list_",
+        help="List installed plugins, broken ones included, without importing them.",
+        example="pubench list methods --format json",
+    ),
+    CommandInfo(
+        path="info",
+        load="pubench_cli.commands.plugins:info",
+        help="Say everything about one plugin: reference, hyper-parameters with bounds, presets, provenance.",
+        example="pubench info nnpu",
+    ),
+    CommandInfo(
+        path="doctor",
+        load="pubench_cli.commands.plugins:doctor",
+        help="Check the installation, or one plugin (with its traceback if it is broken, and exit code 1).",
+        example="pubench doctor nnpu",
+    ),
+    CommandInfo(
+        path="run",
+        load="pubench_cli.commands.runs:run",
+        help="Run one method on one data set under one labeling, and print what it reached under every criterion.",
+        example="pubench run --method nnpu --data digits --mech scar --c 0.1 --seed 2 --select pa",
+    ),
+    CommandInfo(
+        path="predict",
+        load="pubench_cli.commands.runs:predict",
+        help="Score new rows with the model that a run kept (--save-model): row and ids, score, rank, decision.",
+        example="pubench predict 783e61fad537fd47 new.csv > predictions.csv",
+    ),
+    CommandInfo(
+        path="track",
+        load="pubench_cli.commands.tracking:track",
+        help="Send to MLflow every record that it lacks, each exactly once.",
+        example="pubench track --results results",
+    ),
+    CommandInfo(
+        path="ui",
+        load="pubench_cli.commands.tracking:ui",
+        help="Open MLflow's page on the results, on this machine only.",
+        example="pubench ui --results results",
+    ),
+    CommandInfo(
+        path="data",
+        help="List, fetch, check, draw and remove data sets.",
+    ),
+    CommandInfo(
+        path="data list",
+        load="pubench_cli.commands.data:list_",
+        help="What is here of every data set: state, size, rows, classes, prior, license (citations: pubench data "
+        "info).",
+        example="pubench data list",
+    ),
+    CommandInfo(
+        path="data info",
+        load="pubench_cli.commands.data:info",
+        help="Everything about one data set, or what is understood of a table of your own (my.csv --label-col COLUMN).",
+        example="pubench data info letter",
+    ),
+    CommandInfo(
+        path="data check",
+        load="pubench_cli.commands.data:check",
+        help="Say what is understood of a table of your own, before anything is trained: labels, features, ids, "
+        "oddities.",
+        example="pubench data check my.csv --label-col labeled",
+    ),
+    CommandInfo(
+        path="data fetch",
+        load="pubench_cli.commands.data:fetch",
+        help="Download what is absent and prepare the copy that runs open.",
+        example="pubench data fetch fashion-mnist",
+    ),
+    CommandInfo(
+        path="data verify",
+        load="pubench_cli.commands.data:verify",
+        help="Read every byte of prepared copies and their sources, and compare checksums. Exit code 1 if one differs.",
+        example="pubench data verify fashion-mnist",
+    ),
+    CommandInfo(
+        path="data path",
+        load="pubench_cli.commands.data:path",
+        help="Print the folder of a data set's prepared copy, or of its files where there is none.",
+        example="cd $(pubench data path mnist)",
+    ),
+    CommandInfo(
+        path="data remove",
+        load="pubench_cli.commands.data:remove",
+        help="Delete prepared copies. The files as distributed stay.",
+        example="pubench data remove mnist",
+    ),
+    CommandInfo(
+        path="data show",
+        load="pubench_cli.commands.data:show",
+        help="Write a PNG: who is labeled and who is hidden (images), or classes and propensities (text, tabular).",
+        example="pubench data show mnist --mech s2 --c 0.1",
+    ),
+]
+
+
+@hookimpl
+def pubench_commands() -> list[CommandInfo]:
+    return COMMANDS

@@ -11,13 +11,6 @@ from ..choices import Format, ListFormat, keys
 from ..options import TABLE_FLAGS, Given, option, takes
 from .shared import PrintFormat, Root
 
-data_app = typer.Typer(
-    name="data",
-    help="List, fetch, check, draw and remove data sets.",
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
 Key = Annotated[str, typer.Argument(help="Data set key or alias.", autocompletion=keys("dataset"))]
 KeyOrFile = Annotated[
     str, typer.Argument(help="Data set key or alias, or a table of your own.", autocompletion=keys("dataset"))
@@ -30,7 +23,6 @@ Encoder = Annotated[Path | None, typer.Option("--encoder", help=option("--encode
 Offline = Annotated[bool, typer.Option("--offline", help=option("--offline").help)]
 
 
-@data_app.command("list", epilog="Example: pubench data list")
 def list_(
     data_root: Root = None,
     format: Annotated[ListFormat, typer.Option(help="How to print it.")] = ListFormat.table,
@@ -41,7 +33,6 @@ def list_(
     print_list(data_root, format.value)
 
 
-@data_app.command(epilog="Example: pubench data info letter")
 @takes("--data-root", *TABLE_FLAGS)
 def info(
     given: Given,
@@ -59,7 +50,6 @@ def info(
     print_one(key, given.get("--data-root"), as_json=format is Format.json)
 
 
-@data_app.command(epilog="Example: pubench data check my.csv --label-col labeled")
 @takes(*TABLE_FLAGS)
 def check(
     given: Given,
@@ -72,7 +62,6 @@ def check(
     print_table_facts(file, given, as_json=format is Format.json)
 
 
-@data_app.command(epilog="Example: pubench data fetch fashion-mnist")
 def fetch(
     keys: Annotated[list[str], typer.Argument(help="Data set keys.", autocompletion=keys("dataset"))],
     data_root: Root = None,
@@ -86,7 +75,6 @@ def fetch(
     get(keys, data_root, encoder, offline, as_json=format is Format.json)
 
 
-@data_app.command(epilog="Example: pubench data verify fashion-mnist")
 def verify(keys: Keys = None, data_root: Root = None, format: PrintFormat = Format.table) -> None:
     """Read every byte of prepared copies and their sources, and compare checksums. Exit code 1 if one differs."""
     from ..data import verify as check
@@ -94,7 +82,6 @@ def verify(keys: Keys = None, data_root: Root = None, format: PrintFormat = Form
     check(keys or [], data_root, as_json=format is Format.json)
 
 
-@data_app.command(epilog="Example: cd $(pubench data path mnist)")
 def path(key: Key, data_root: Root = None, format: PrintFormat = Format.table) -> None:
     """Print the folder of a data set's prepared copy, or of its files where there is none."""
     from ..data import print_path
@@ -102,7 +89,6 @@ def path(key: Key, data_root: Root = None, format: PrintFormat = Format.table) -
     print_path(key, data_root, as_json=format is Format.json)
 
 
-@data_app.command(epilog="Example: pubench data remove mnist")
 def remove(
     keys: Annotated[list[str], typer.Argument(help="Data set keys.", autocompletion=keys("dataset"))],
     data_root: Root = None,
@@ -114,7 +100,6 @@ def remove(
     delete(keys, data_root, as_json=format is Format.json)
 
 
-@data_app.command(epilog="Example: pubench data show mnist --mech s2 --c 0.1")
 @takes(
     *("--mech", "--c", "--scheme", "--positive-rate", "--total"),
     *("--seed", "--data-root", "--encoder", "--offline", *TABLE_FLAGS),

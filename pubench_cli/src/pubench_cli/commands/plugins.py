@@ -1,17 +1,15 @@
-"""The commands that look at plugins: ``list``, ``info``, ``doctor`` and ``check``.
+"""The commands that look at plugins: ``list``, ``info`` and ``doctor``.
 
-What they do is in :mod:`pubench_cli.listing`, :mod:`pubench_cli.describe`, :mod:`pubench_cli.doctor` and
-:mod:`pubench_cli.check`.
+What they do is in :mod:`pubench_cli.listing`, :mod:`pubench_cli.describe` and :mod:`pubench_cli.doctor`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
-from ..choices import Format, Kind, ListFormat, any_key, methods_and_packages
+from ..choices import Format, Kind, ListFormat, any_key
 from .shared import PrintFormat
 
 
@@ -48,25 +46,3 @@ def doctor(
         check_all(as_json=format is Format.json)
     else:
         check_one(key, as_json=format is Format.json)
-
-
-def check(
-    name: Annotated[
-        str,
-        typer.Argument(help="Method key or alias, or the name of a package.", autocompletion=methods_and_packages),
-    ],
-    format: PrintFormat = Format.table,
-) -> None:
-    """Put a method through every conformance check. Exit code 1 if one fails."""
-    from ..check import check as examine
-
-    examine(name, as_json=format is Format.json)
-
-
-#: Command -> an example of it.
-COMMANDS: dict[Callable[..., None], str] = {
-    list_: "pubench list methods --format json",
-    info: "pubench info nnpu",
-    doctor: "pubench doctor nnpu",
-    check: "pubench check nnpu",
-}

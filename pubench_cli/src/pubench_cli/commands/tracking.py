@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -35,10 +34,3 @@ def ui(
     from ..tracking import open_page
 
     open_page(results, tracking_uri, port)
-
-
-#: Command -> an example of it.
-COMMANDS: dict[Callable[..., None], str] = {
-    track: "pubench track --results results",
-    ui: "pubench ui --results results",
-}

@@ -125,7 +125,7 @@ def members(
                         continue
                     place = f"{path} (member {member.name!r})"
                     if member.size > limit:  # of a sparse one: with its holes, which take no bytes in the archive
-                        raise damaged(place, f"{member.size} bytes; at most {limit} are right")
+                        raise damaged(place, f"{member.size} bytes; expected at most {limit}")
                     given += member.size
                     if given > total:
                         raise too_large(path, total)

@@ -52,22 +52,20 @@ def class_counts(info: DatasetInfo, data: ClassData | PUTasks) -> dict[str, list
 def _wrong_with(part: str, x: Any, y: Any, data: ClassData, classes: tuple[str, ...]) -> str:
     """What is wrong with what stands for features and labels of a part; empty if nothing is. ``data``: both parts."""
     if not (isinstance(x, np.ndarray) and isinstance(y, np.ndarray)):
-        return (
-            f"the {part} part is {type(x).__name__} and {type(y).__name__}; two arrays are right, features and labels"
-        )
+        return f"the {part} part is {type(x).__name__} and {type(y).__name__}; expected two arrays, features and labels"
     if x.ndim < 2 or y.ndim != 1 or len(x) != len(y) or not x.size:
         return (
-            f"features of the {part} part have shape {x.shape} and labels {y.shape}; (n, ...) and (n,) are right, with "
+            f"features of the {part} part have shape {x.shape} and labels {y.shape}; expected (n, ...) and (n,), with "
             "at least one row"
         )
     if x.dtype not in (np.uint8, np.float32):
-        return f"features are {x.dtype}; uint8 or float32 is right"
+        return f"features are {x.dtype}; expected uint8 or float32"
     if x.dtype != data.x.dtype:
         return f"test rows are {x.dtype} and training rows {data.x.dtype}"
     if x.shape[1:] != data.x.shape[1:]:
         return f"test rows have shape {x.shape[1:]}, not {data.x.shape[1:]}"
     if y.dtype.kind not in "iu":
-        return f"labels are {y.dtype}; integers are right, class indices"
+        return f"labels are {y.dtype}; expected integers, class indices"
     if y.min() < 0 or y.max() >= len(classes):
         return f"class {y.min() if y.min() < 0 else y.max()} of the {part} part is none of {classes}"
     if x.dtype == np.float32 and not np.isfinite(x).all():

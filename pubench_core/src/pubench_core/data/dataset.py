@@ -120,7 +120,7 @@ class PNDataset:
 def binarize(info: DatasetInfo, loaded: ClassData, problem: DataSpec) -> PNDataset:
     """The binary problem of two lists of class indices; classes in neither are dropped.
 
-    Raises RequestError if a side has no row, and if a test part is to be drawn anew where there is none yet.
+    Raises RequestError if a side has no row, and if a test part is to be drawn again where there is none yet.
     """
     if problem.test == "drawn":
         if loaded.x_test is None:

@@ -100,10 +100,10 @@ def _numbers(values: Series[Any], table: str, column: str) -> npt.NDArray[np.flo
     infinite = np.flatnonzero(np.isinf(numbers) | (np.abs(numbers) > np.finfo(np.float32).max))
     if len(infinite):
         value = numbers[infinite[0]]
-        right = "finite values are right" if np.isinf(value) else "values up to 3.4e38, as 32 bits hold them, are right"
+        limit = "finite values" if np.isinf(value) else "values up to 3.4e38, as 32 bits hold them"
         raise RequestError(
-            f"{table}: row {infinite[0]} of column '{column}' is {value:g}; {right} (leave a cell empty if it is "
-            "unknown)"
+            f"{table}: row {infinite[0]} of column '{column}' is {value:g}, expected {limit} (leave a cell empty if it "
+            "is unknown)"
         )
     return np.asarray(numbers, dtype=np.float32)
 
@@ -174,7 +174,7 @@ def _lacking(name: str, absent: Sequence[str], others: Sequence[str]) -> Request
     near = get_close_matches(absent[0], others, n=1)
     hint = f"; '{near[0]}' may be that, under another name" if near else ""
     return RequestError(
-        f"{name} lacks '{shortened(absent[0])}'{more}; a table with every feature of the training rows is right{hint}"
+        f"{name} lacks '{shortened(absent[0])}'{more}; expected a table with every feature of the training rows{hint}"
     )
 
 

@@ -205,6 +205,29 @@ def given_split(
     return Split(Part(train, labeled), Part(validation, data.labeled[validation]), test).permuted(seed)
 
 
+def cut(split: Split, folds: int, fold: int, seed: int) -> Split:
+    """The training part cut into ``folds`` parts, of which number ``fold`` (from 1) becomes the validation part.
+
+    Rows are dealt out in random order, labeled and other rows evenly. A part holds instances, so that a labeled
+    positive and its copy in U are never in two parts. Raises RequestError for fewer labeled or other rows than folds.
+    """
+    part, dealt = split.train, np.empty(len(split.train.rows), dtype=np.int64)
+    rng = stream(seed, "folds")
+    for name, kind in (("labeled", part.labeled), ("unlabeled", ~part.labeled)):
+        positions = np.flatnonzero(kind)
+        if len(positions) < folds:
+            raise RequestError(
+                f"{folds} folds need at least {folds} {name} rows, got {len(positions)}; lower validation.folds",
+                field="validation.folds",
+                value=folds,
+            )
+        dealt[rng.permutation(positions)] = np.arange(len(positions)) % folds
+    held = dealt == fold - 1
+    return Split(
+        Part(part.rows[~held], part.labeled[~held]), Part(part.rows[held], part.labeled[held]), split.test_rows
+    )
+
+
 def fraction_that_labels(counts: tuple[int, int], c: float) -> float | None:
     """The smallest validation fraction (to four decimals) that leaves a labeled positive on both sides, else None.
 

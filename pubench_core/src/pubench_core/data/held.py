@@ -58,7 +58,7 @@ def hold(frame: DataFrame, name: str) -> HeldTable:
         parquet.write_table(table, stream, compression="none", use_dictionary=False, write_statistics=False)
     except (pa.ArrowException, TypeError) as error:
         reason = " ".join(str(part) for part in error.args)
-        raise RequestError(f"{name}: {reason}; numbers, texts or truth values are right, one kind per column") from None
+        raise RequestError(f"{name}: {reason}; expected numbers, texts or truth values, one kind per column") from None
     content = stream.getvalue()
     made = HeldTable(name, content, hashlib.sha256(content).hexdigest())
     return _HELD.setdefault(str(made.path), made)  # an equal one that is held already stays the one that is named

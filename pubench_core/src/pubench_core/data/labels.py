@@ -72,7 +72,7 @@ def two_valued(frame: DataFrame, column: str, role: Role, words: Sequence[str], 
     values = frame[column]
     where = f"{file}: column '{column}' ({role.field})"
     if is_nested(values):
-        raise RequestError(f"{where} holds lists; one value per row is right", field=role.field, value=column)
+        raise RequestError(f"{where} holds lists; expected one value per row", field=role.field, value=column)
     blank = is_blank(values)
     if blank.any() and role is not LABEL:
         raise RequestError(
@@ -155,7 +155,7 @@ def _positive_of(found: Sequence[Any], words: Sequence[str], where: str, *, is_n
             field="data.own.positive_value",
         )
     raise RequestError(
-        f"{where} has the values {some_of(found)}; 1 and 0, 1 and -1, true and false, or two texts are right"
+        f"{where} has the values {some_of(found)}; expected 1 and 0, 1 and -1, true and false, or two texts"
     )
 
 

@@ -120,7 +120,7 @@ class Preprocessing:
             right = (math.prod(shape),) if name == "fill" else shape
             if array.dtype != np.float64 or array.shape != right or not np.isfinite(array).all():
                 raise ValueError(
-                    f"'{name}' of the preprocessing is {array.dtype} {array.shape}; finite {right} is right"
+                    f"'{name}' of the preprocessing is {array.dtype} {array.shape}; expected finite {right}"
                 )
         if self.deviation is not None and not (self.deviation > 0).all():
             raise ValueError("a deviation of the preprocessing is not above 0")

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from ..backbones.base import Backbone
+from ..backbone import Backbone
 from ..data.dataset import IntArray
 from ..training.optimizers import Adam
 

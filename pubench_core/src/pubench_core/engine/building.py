@@ -12,7 +12,7 @@ import torch
 
 from ..data.dataset import DataRoot, IntArray, PNDataset, PUTasks, binarize, task_of
 from ..data.drawn import draw
-from ..data.generator import Split, generate, given_split
+from ..data.generator import Split, cut, generate, given_split
 from ..data.posterior import auxiliary_logit
 from ..data.preprocess import Preprocessing
 from ..data.roots import data_root
@@ -247,17 +247,21 @@ def _dataset_of(spec: RunSpec, table: UserTable) -> PNDataset:
 
 
 def _split(plan: Plan, data: PNDataset, cache: Path) -> tuple[Split, Preprocessing]:
-    """The labeled split, and the preprocessing fitted on its training pool."""
-    spec = plan.spec
+    """The labeled split, and the preprocessing fitted on its training pool.
+
+    Under cross-fitting, everything is labeled as if there was no validation part, and a fold is cut from that.
+    """
+    spec, folds, fold = plan.spec, plan.spec.validation.folds, plan.spec.validation.fold
     if plan.mechanism is not None:
-        return _simulated(plan.mechanism, spec, data, cache)
-    split = given_split(
-        data,
-        scheme=spec.data.scheme,
-        validation_fraction=spec.validation.fraction,
-        test_fraction=spec.data.test_fraction,
-        seed=spec.seed,
-    )
+        split, fitted = _simulated(plan.mechanism, spec, data, cache)
+    else:
+        split = given_split(data, scheme=spec.data.scheme, **_sizes(spec))
+        fitted = Preprocessing.fit(data.x, split.train.rows, spec.data.preprocess)
+    if folds is None:
+        return split, fitted
+    if fold is None:  # every row is trained on, and held out in turn
+        return Split(split.train, split.train, split.test_rows), fitted
+    split = cut(split, folds, fold, spec.seed)
     return split, Preprocessing.fit(data.x, split.train.rows, spec.data.preprocess)
 
 
@@ -277,11 +281,7 @@ def _simulated(choice: MechanismChoice, spec: RunSpec, data: PNDataset, cache: P
         with isolated(torch_seed(spec.seed, "mechanism", next(part)), torch.device("cpu")):  # whatever it draws from
             return choice.mechanism.choose(fitted[0].apply(data.x[positives]), logit, n, rng)
 
-    sizes: _Sizes = {
-        "validation_fraction": spec.validation.fraction,
-        "test_fraction": spec.data.test_fraction,
-        "seed": spec.seed,
-    }
+    sizes = _sizes(spec)
     if spec.mechanism.positive_rate is not None:
         split = draw(
             data,
@@ -301,3 +301,8 @@ class _Sizes(TypedDict):
     validation_fraction: float
     test_fraction: float
     seed: int
+
+
+def _sizes(spec: RunSpec) -> _Sizes:
+    fraction = 0.0 if spec.validation.folds is not None else spec.validation.fraction
+    return _Sizes(validation_fraction=fraction, test_fraction=spec.data.test_fraction, seed=spec.seed)

@@ -24,7 +24,7 @@ from safetensors.torch import load as deserialize
 from safetensors.torch import save as serialize
 from torch import Tensor, nn
 
-from ..backbones.base import Backbone
+from ..backbone import Backbone
 from ..data.encoding import Column, as_plain
 from ..data.preprocess import Preprocessing
 from ..errors import PluginError, PubenchError, RecordError, RequestError, said_by, shown
@@ -182,7 +182,7 @@ def _assembled(
     """The method with its state put back. Raises whatever its code raises on a state that is none of its."""
     method = implementation(implementation.Config.model_validate(facts.spec.method.config))
     if set(facts.parts) != set(method.scored_by):
-        raise ValueError(f"it holds {', '.join(sorted(facts.parts))}; {', '.join(method.scored_by)} is right")
+        raise ValueError(f"it holds {', '.join(sorted(facts.parts))}; expected {', '.join(method.scored_by)}")
     method.assemble(build)
     for name, recipe in facts.parts.items():
         _rebuild(method, name, recipe, tensors, facts.numbers, build)

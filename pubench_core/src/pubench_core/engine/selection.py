@@ -39,12 +39,14 @@ class HeldOut:
 
 @dataclass(frozen=True)
 class Choice:
-    """One state that a criterion may choose. ``value``: of the criterion; none for ``last``."""
+    """One state that a criterion may choose. ``value``: of the criterion; none for ``last``. ``snapshot``: none for a
+    state of several folds.
+    """
 
     value: float | None
     epoch: int
     candidate: str
-    snapshot: Snapshot
+    snapshot: Snapshot | None
     held_out: HeldOut = HeldOut()
 
 
@@ -149,8 +151,15 @@ class Track:
         return new if tied and new.held_out.ranking > old.held_out.ranking else old
 
 
+#: Epochs, counted over those that may be selected, whose states a fold keeps: every half octave, and the last.
+CHECKPOINTS = frozenset(round(2 ** (k / 2)) for k in range(64))
+
+
 class Selection:
-    """All criteria of a run. ``last`` has no value: it is the state after every planned epoch."""
+    """All criteria of a run. ``last`` has no value: it is the state after every planned epoch.
+
+    ``checkpoints``: epoch -> state, of a run that is one of several folds; one epoch is chosen for all of them.
+    """
 
     def __init__(
         self,
@@ -158,7 +167,11 @@ class Selection:
         undefined: Mapping[str, str],
         lower_is_better: Collection[str] = (),
         oracle: Collection[str] = (),
+        *,
+        keeps_checkpoints: bool = False,
     ) -> None:
+        self.checkpoints: dict[int, Snapshot] = {}
+        self._keeps_checkpoints, self._updates = keeps_checkpoints, 0
         #: Why training ended before its plan; empty if it did not.
         self.ended = ""
         self.tracks = {
@@ -192,6 +205,9 @@ class Selection:
         improved: it is called once, whether or not one has.
         """
         snapshot = take()
+        self._updates += 1
+        if self._keeps_checkpoints and self._updates in CHECKPOINTS:
+            self.checkpoints[epoch] = snapshot
         for name, by_candidate in values.items():
             if self.tracks[name].active:
                 choices = [
@@ -215,6 +231,8 @@ class Selection:
         """Training is over: ``last`` becomes the final state."""
         if "last" in self.tracks:
             self.tracks["last"].close(Choice(None, epoch, candidate, snapshot))
+        if self._keeps_checkpoints:
+            self.checkpoints[epoch] = snapshot
 
 
 def refuse_undefined(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,8 +56,8 @@ class Trained:
     """What training left behind: the method in its chosen state, per criterion its epoch and state, the costs.
 
     ``samples``: rows that a generative method drew, (n, *shape) by name; empty where none are kept.
-    ``training``: state -> scores of the training part; empty where they are not kept. ``warnings``: what the method
-    said of its training.
+    ``training``: state -> scores of the training part; empty where neither a file nor a threshold needs them.
+    ``warnings``: what the method said of its training.
     """
 
     method: AnyMethod
@@ -112,7 +112,9 @@ def train(
     drawn = "samples" in spec.execution.artifacts and not selection.ended
     samples = _samples(method, run, spec.seed) if drawn else {}
     trained_at = time.perf_counter()
-    kept = "training-scores" in spec.execution.artifacts
+    # a user's rows of U are scored anyway, and those of folds when they are joined
+    decides = problem.prior is not None and problem.unlabeled_rows is None and spec.validation.folds is None
+    kept = decides or "training-scores" in spec.execution.artifacts
     states, state_of, training = _scored_states(selection, evaluator, spec.selection.criterion, training=kept)
     ended_at = time.perf_counter()
     return Trained(
@@ -209,7 +211,9 @@ def _selection(plan: Plan, evaluator: Evaluator) -> Selection:
     )
     infos = {name: plan.metrics[name].info for name in chosen.criteria if name in plan.metrics}
     lower = {name for name, info in infos.items() if not info.higher_is_better}
-    return Selection(chosen.criteria, undefined, lower, {name for name, info in infos.items() if info.oracle})
+    oracle = {name for name, info in infos.items() if info.oracle}
+    folded = plan.spec.validation.fold is not None
+    return Selection(chosen.criteria, undefined, lower, oracle, keeps_checkpoints=folded)
 
 
 def _before_validation(problem: Problem) -> tuple[int, int] | None:
@@ -251,28 +255,48 @@ def _scored_states(
             assert track.snapshot is not None
             track.snapshot.restore(evaluator.method)
         if name not in states:
-            state = _score_state(name, track, evaluator)
+            state = _score_state(name, track.epoch, track.candidate, evaluator)
             name = next((other for other, known in states.items() if _same_scores(known, state)), name)
             states.setdefault(name, state)
         scored_as.pop(name, None)
         scored_as[name] = track  # the chosen one's state comes last
         found[track.name] = name
+    states |= _checkpoints(selection, evaluator, states)
     of_training = _training_scores(scored_as, evaluator) if training else {}
     _score_unlabeled(states, scored_as, evaluator)
+    if selection.checkpoints:  # of which the last was restored last
+        snapshot = selection.tracks[chosen].snapshot
+        assert snapshot is not None
+        snapshot.restore(evaluator.method)
     return states, {track.name: found[track.name] for track in kept}, of_training
 
 
 def _state_name(track: Track) -> str:
     """``last`` is apart: a method may still change after its last epoch."""
-    if track.name == "last":
-        return "last"
-    return f"epoch-{track.epoch}" + (f"-{track.candidate}" if track.candidate else "")
+    return "last" if track.name == "last" else state_name(track.epoch or 0, track.candidate)
 
 
-def _score_state(name: str, track: Track, evaluator: Evaluator) -> State:
+def state_name(epoch: int, candidate: str) -> str:
+    """Name of the state after an epoch, as one of the method's candidates scores in it."""
+    return f"epoch-{epoch}" + (f"-{candidate}" if candidate else "")
+
+
+def _checkpoints(selection: Selection, evaluator: Evaluator, known: Collection[str]) -> dict[str, State]:
+    """The states that a fold keeps, as every candidate scores in them, but for those that are known."""
+    found: dict[str, State] = {}
+    for epoch, snapshot in selection.checkpoints.items():
+        snapshot.restore(evaluator.method)
+        for candidate in evaluator.method.candidates():
+            name = state_name(epoch, candidate)
+            if name not in known:
+                found[name] = _score_state(name, epoch, candidate, evaluator)
+    return found
+
+
+def _score_state(name: str, epoch: int | None, candidate: str, evaluator: Evaluator) -> State:
     """The restored method's outputs on every part, each part in one pass."""
-    problem, place = evaluator.problem, {"stage": "evaluation", "epoch": track.epoch}
-    scorer = {"": evaluator.method.candidates()[track.candidate]}
+    problem, place = evaluator.problem, {"stage": "evaluation", "epoch": epoch}
+    scorer = {"": evaluator.method.candidates()[candidate]}
     scores: dict[str, FloatArray] = {}
     auxiliary: dict[str, FloatArray] = {}
     if problem.truth_test is not None:

@@ -22,15 +22,16 @@ from ..engine.model_file import model_bytes
 from ..engine.problem import OpenedData, Problem
 from ..engine.resources import PeakMemoryMeter
 from ..engine.selection import Track
-from ..engine.train import Trained, train
+from ..engine.train import Trained, state_name, train
 from ..errors import PubenchError, RequestError, RunFailed, said_by
 from ..isolation import isolated
 from ..metric import FloatArray, Measurer
 from ..plugins.events import EpochFinished, RunStarted
 from ..plugins.listeners import Listeners
-from ..records.files import Arrays
+from ..records.files import Arrays, state_model
 from ..records.measures import Measures, measures_of
 from ..records.scores import MEASURED, rows_and_labels, scores_name
+from ..records.thresholds import measures_at, threshold_in
 from ..request.plan import Plan
 from ..results import NEVER, RECORD_VERSION, Code, CriterionResult, Environment, Result, SavedModelFacts
 from ..specs.run import TEST
@@ -45,7 +46,8 @@ class Finished:
     ``trace``: one row per epoch; ``arrays``: the content of ``scores.npz``; ``samples``: that of ``samples.npz``;
     ``training``: that of ``training-scores.npz``; None where they are not to be kept.
     ``predictions``: (rows, scores) of the unlabeled rows of a user's table; ``ids``: column that names them -> their
-    texts. ``model``: content of the model's file.
+    texts. ``model``: content of the model's file; ``models``: name of a file -> content, of a fold in the states that
+    it keeps, or of all folds in the chosen one.
     """
 
     result: Result
@@ -57,6 +59,7 @@ class Finished:
     predictions: tuple[npt.NDArray[np.int64], FloatArray] | None = None
     ids: dict[str, list[str]] = field(default_factory=dict)
     model: bytes | None = field(default=None, repr=False)
+    models: dict[str, bytes] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True)
@@ -126,11 +129,20 @@ def finished(plan: Plan, problem: Problem, trained: Trained, code: Code, environ
         trace=[_trace_row(event) for event in trained.epochs] if "trace" in spec.execution.artifacts else None,
         arrays=_arrays(problem, trained) if "scores" in spec.execution.artifacts else None,
         samples=dict(trained.samples) if "samples" in spec.execution.artifacts else None,
-        training=_training(problem, trained) if trained.training else None,
+        training=_training(problem, trained) if "training-scores" in spec.execution.artifacts else None,
         predictions=predictions,
         ids=ids,
         model=model,
+        models={} if model is None else dict(_kept_models(plan, problem, trained)),
     )
+
+
+def _kept_models(plan: Plan, problem: Problem, trained: Trained) -> Iterator[tuple[str, bytes]]:
+    """The models of the states that a fold keeps; of any other run, none."""
+    for epoch, snapshot in trained.selection.checkpoints.items():
+        snapshot.restore(trained.method)
+        for candidate in trained.method.candidates():
+            yield state_model(state_name(epoch, candidate)), model_bytes(plan, problem, trained.method, candidate)
 
 
 def _model(plan: Plan, problem: Problem, trained: Trained) -> tuple[bytes | None, str]:
@@ -153,6 +165,10 @@ def model_warning(reason: str) -> str:
 # -------------------------------------------------------------------- the result
 
 
+#: Measures by the decision at 0; the threshold at the prior, and the measures by it.
+_Decided = tuple[Measures, float | None, Measures]
+
+
 def _result(
     plan: Plan,
     problem: Problem,
@@ -165,10 +181,18 @@ def _result(
 ) -> Result:
     spec, names = plan.spec, plan.spec.evaluation.metrics
     measurer = Measurer(plan.metrics, failed=trained.evaluator.measurer.failed)  # a finished run fails no more
-    knowledge = {part: problem.knowledge(part) for part in MEASURED}
-    measures = {name: measures_of(state.scores, knowledge, names, measurer) for name, state in trained.states.items()}
+    knowledge, facts = {part: problem.knowledge(part) for part in MEASURED}, problem.facts()
+    chosen_states = {name: trained.states[name] for name in trained.state_of.values()}
+    measures = {name: measures_of(state.scores, knowledge, names, measurer) for name, state in chosen_states.items()}
+    arrays = _arrays(problem, trained) | _training(problem, trained)
+    thresholds = {name: threshold_in(arrays, name, facts, spec) for name in chosen_states}
+    at_prior = {
+        name: measures_at(thresholds[name], state.scores, knowledge, names, measurer)
+        for name, state in chosen_states.items()
+    }
+    decided = {name: (measures[name], thresholds[name], at_prior[name]) for name in chosen_states}
     criteria = {
-        name: _criterion(plan, problem, trained, track, measures) for name, track in trained.selection.tracks.items()
+        name: _criterion(plan, problem, trained, track, decided) for name, track in trained.selection.tracks.items()
     }
     chosen = trained.state_of[spec.selection.criterion]
     return Result(
@@ -178,9 +202,10 @@ def _result(
         spec=spec,
         oracle="truth" in plan.method.requires or spec.prior == TEST,
         selected=spec.selection.criterion,
+        decision=spec.decision.rule,
         criteria=criteria,
         metrics={name: plan.metrics[name].code for name in names},
-        data=problem.facts(),
+        data=facts,
         epochs=len(trained.epochs),
         seconds=trained.seconds,
         peak_memory=trained.memory,
@@ -197,15 +222,16 @@ def _result(
 
 
 def _criterion(
-    plan: Plan, problem: Problem, trained: Trained, track: Track, measures: dict[str, Measures]
+    plan: Plan, problem: Problem, trained: Trained, track: Track, decided: dict[str, _Decided]
 ) -> CriterionResult:
-    """``measures``: of every state, by name."""
+    """``decided``: of every state, by name."""
     plugin = plan.metrics.get(track.name)
     oracle, code = plugin is not None and plugin.info.oracle, plan.criterion_code(track.name)
     if track.snapshot is None:
         reason = track.undefined or NEVER
         return CriterionResult(oracle=oracle, undefined=reason, code=code)
     state = trained.states[trained.state_of[track.name]]
+    measures, threshold, at_prior = decided[state.name]
     return CriterionResult(
         oracle=oracle,
         epoch=track.epoch,
@@ -215,7 +241,9 @@ def _criterion(
         snapshot=state.name,
         code=code,
         warnings=warnings_of(plan, state, prior=problem.prior, labeled=problem.data.labeled),
-        measures=measures[state.name],
+        measures=measures,
+        threshold=threshold,
+        at_prior=at_prior,
     )
 
 

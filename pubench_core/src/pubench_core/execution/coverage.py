@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from ..metric import Knowledge, Measurer
-from ..records.asked import Asked, lacks, unmeasured
-from ..records.files import Arrays, read_scores
+from ..records.asked import Asked, lacks, lacks_thresholds, unmeasured
+from ..records.files import Arrays
 from ..records.measures import Measures, measures_of
 from ..records.record import OtherFormat, Record
 from ..records.scores import knowledge_of, scores_of
 from ..records.store import RecordStore
+from ..records.thresholds import arrays_of, measures_at, threshold_in
 from ..request.plan import Plan
-from ..results import Code, Measure, Result
+from ..results import Code, Result
 
 
 @dataclass(frozen=True)
@@ -89,20 +90,33 @@ def answer(plan: Plan, record: Record) -> Result:
     Nothing is trained: what is new is measured from the stored scores.
     """
     result, names = record.result, unmeasured(asked_of(plan), record.result)
-    selected = plan.spec.selection.criterion
-    if not names:
-        return result if result.selected == selected else result.model_copy(update={"selected": selected})
-    arrays, measurer = read_scores(record.folder), Measurer(plan.metrics)
-    knowledge = knowledge_in(arrays, result)
+    shown = {"selected": plan.spec.selection.criterion, "decision": plan.spec.decision.rule}
+    undecided = lacks_thresholds(record)
+    if not names and not undecided:
+        same = all(getattr(result, name) == value for name, value in shown.items())
+        return result if same else result.model_copy(update=shown)
+    if undecided:  # every metric tells by being measured whether it reads a decision
+        names = list(dict.fromkeys([*(name for name in result.metrics if name in plan.metrics), *names]))
+    arrays, measurer = arrays_of(record.folder), Measurer(plan.metrics)
+    knowledge, data = knowledge_in(arrays, result), result.data
+    scores = {name: scores_of(arrays, criterion.snapshot) for name, criterion in result.criteria.items()}
+    measured = {name: measures_of(scores[name], knowledge, names, measurer) for name in result.criteria}
     criteria = {}
     for name, criterion in result.criteria.items():
-        measured = measures_of(scores_of(arrays, criterion.snapshot), knowledge, names, measurer)
-        kept = {part: _without(measures, names) for part, measures in criterion.measures.items()}
-        criteria[name] = criterion.model_copy(update={"measures": _joined(kept, measured)})
+        threshold = criterion.threshold
+        if undecided and criterion.snapshot:
+            threshold = threshold_in(arrays, criterion.snapshot, data, result.spec)
+        at_prior = measures_at(threshold, scores[name], knowledge, names, measurer)
+        update = {
+            "measures": _updated(criterion.measures, measured[name], names),
+            "threshold": threshold,
+            "at_prior": _updated(criterion.at_prior, at_prior, names),
+        }
+        criteria[name] = criterion.model_copy(update=update)
     warnings = [line for line in result.warnings if line not in _failures(result, names)]
     return result.model_copy(
         update={
-            "selected": selected,
+            **shown,
             "criteria": criteria,
             "metrics": {**result.metrics, **{name: plan.metrics[name].code for name in names}},
             "warnings": tuple(dict.fromkeys([*warnings, *measurer.failed.values()])),
@@ -118,16 +132,14 @@ def knowledge_in(arrays: Arrays, result: Result) -> dict[str, Knowledge]:
     return knowledge_of(arrays, prior=data.prior.given, scheme=scheme, prior_interval=interval)
 
 
-def _without(measures: Mapping[str, Measure], names: Collection[str]) -> dict[str, Measure]:
-    return {name: measure for name, measure in measures.items() if name not in names}
-
-
 def _failures(result: Result, names: Collection[str]) -> set[str]:
     """Why these metrics had no value, as it was said."""
     parts = [measures for criterion in result.criteria.values() for measures in criterion.measures.values()]
     return {measures[name].undefined for measures in parts for name in names if name in measures}
 
 
-def _joined(old: Measures, new: Measures) -> Measures:
-    both = {part: {**old.get(part, {}), **new.get(part, {})} for part in {**old, **new}}
+def _updated(old: Measures, new: Measures, names: Collection[str]) -> Measures:
+    """``old`` with the measures of ``names`` as they are in ``new``."""
+    kept = {part: {name: one for name, one in found.items() if name not in names} for part, found in old.items()}
+    both = {part: {**kept.get(part, {}), **new.get(part, {})} for part in {**old, **new}}
     return {part: measures for part, measures in both.items() if measures}

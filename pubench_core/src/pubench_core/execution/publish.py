@@ -68,12 +68,15 @@ def _fill(folder: Path, done: Finished) -> Result:
     if done.training is not None:
         np.savez_compressed(folder / TRAINING_SCORES, allow_pickle=False, **done.training)
     if done.predictions is not None:
-        write_predictions(folder / PREDICTIONS, *done.predictions, done.ids)
-    if done.model is not None:
+        write_predictions(folder / PREDICTIONS, *done.predictions, done.ids, result.chosen.threshold)
+    models = {**({} if done.model is None else {MODEL: done.model}), **done.models}
+    if models:
         try:
-            (folder / MODEL).write_bytes(done.model)
+            for name, content in models.items():
+                (folder / name).write_bytes(content)
         except OSError as error:
-            (folder / MODEL).unlink(missing_ok=True)
+            for name in models:
+                (folder / name).unlink(missing_ok=True)
             lines = (*result.warnings, model_warning(f"{MODEL} could not be written: {error.strerror or error}"))
             result = result.model_copy(update={"model": None, "warnings": lines})
     (folder / RESULT).write_text(result_text(result), encoding="utf-8")
@@ -88,8 +91,9 @@ def publish_answer(store: RecordStore, record: Record, result: Result) -> Record
     if (record.folder / PREDICTIONS).exists() and result.chosen.snapshot != record.result.chosen.snapshot:
         arrays, text = read_scores(record.folder), io.StringIO()
         scores = arrays[scores_name("unlabeled", result.chosen.snapshot)]
+        threshold = result.chosen.threshold
         try:
-            write_predictions(text, arrays["unlabeled_rows"], scores, ids_in(record.folder))
+            write_predictions(text, arrays["unlabeled_rows"], scores, ids_in(record.folder), threshold)
             replace_text(record.folder / PREDICTIONS, text.getvalue())
         except OSError as error:
             raise RecordError(

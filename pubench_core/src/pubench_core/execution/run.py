@@ -13,7 +13,7 @@ import torch
 from ..data.dataset import DataRoot, Progress, silent
 from ..data.roots import data_root
 from ..data.store import digest_now, located
-from ..engine.building import open_data
+from ..engine.building import build_problem, open_data
 from ..errors import Hint, Notice, RecordError, RequestError, RunFailed
 from ..isolation import left_as_found
 from ..plugins.events import RunFinished
@@ -26,6 +26,7 @@ from ..request.plan import Plan
 from ..results import Code, Environment, Failure, Result
 from .compute import Audience, Finished, captured, choose_device, compute, staying
 from .coverage import answer, coverage, stored_record
+from .folds import fold_of, joined
 from .interrupts import Deferred
 from .place import packages_called, packages_of, raised_at
 from .publish import failure_of, publish, publish_answer
@@ -70,6 +71,9 @@ def execute(
     a plugin has replaced a function of another one: the hash of its code would be that of a function not called.
     """
     refuse_replaced(packages_called(plan))
+    if plan.spec.validation.joint:
+        shared = {"listeners": tuple(listeners), "display": display, "force": force, "say": say, "progress": progress}
+        return _execute_folds(plan, shared, stored, at_once)
     store = RecordStore(plan.spec.execution.results)
     root = data_root(plan.spec.execution, say, progress=progress)
     seen = store.stamp(plan.run_id)
@@ -101,6 +105,46 @@ def execute(
             most = max(at_once, at_first, store.in_work())  # others may work in this folder
             done = replace(done, result=done.result.model_copy(update={"at_once": most}))
         record = publish(store, done)
+        outcome = Outcome(record.result, record.folder, reused=False)
+        stored(outcome)
+    _finished(audience, RunFinished(plan.run_id, "finished", record.folder, record.result))
+    return outcome
+
+
+def _execute_folds(
+    plan: Plan, shared: dict[str, Any], stored: Callable[[Outcome], None], at_once: int | None
+) -> Outcome:
+    """Carries out every fold of a plan that has no record yet, and joins them. ``shared``: what :func:`execute` takes.
+
+    A fold that another process carries out is waited for. A failure of a fold is recorded for the joint run too.
+    """
+    say, store = shared["say"], RecordStore(plan.spec.execution.results)
+    root = data_root(plan.spec.execution, say, progress=shared["progress"])
+    if not shared["force"]:
+        found = covered(plan, store, root, say)
+        if isinstance(found, Outcome):
+            stored(found)
+            return found
+        plan = found
+    store.check_writable(plan.run_id)
+    device = choose_device(plan)
+    environment = captured(plan, device)
+    audience = Audience(
+        Listeners(shared["listeners"]), Listeners([] if shared["display"] is None else [shared["display"]])
+    )
+    plans, folds = plan.folds, []
+    for number, one in enumerate(plans, start=1):
+        say(f"fold {number} of {len(plans)}: run {one.run_id}")
+        try:
+            done = execute(one, **shared, at_once=at_once)
+        except RunFailed as error:
+            said = RunFailed(f"fold {number} of {len(plans)}: {error}", cause=error.cause)
+            failed = Failed(failure_of(plan, plan.code, said, environment), error)
+            raise _recorded(plan, failed, store, audience) from error
+        folds.append(fold_of(done.folder, done.result))
+    with store.claim(plan.run_id, say):
+        opened = open_data(plan, root)
+        record = publish(store, joined(plan, build_problem(plan, opened=opened, root=root), folds, environment))
         outcome = Outcome(record.result, record.folder, reused=False)
         stored(outcome)
     _finished(audience, RunFinished(plan.run_id, "finished", record.folder, record.result))

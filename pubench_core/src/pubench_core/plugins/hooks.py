@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING
 
 import pluggy
 
-from .info import BackboneInfo, DatasetInfo, MechanismInfo, MethodInfo, MetricInfo, PriorInfo
+from .info import (
+    ApiInfo,
+    BackboneInfo,
+    CommandInfo,
+    DatasetInfo,
+    MechanismInfo,
+    MethodInfo,
+    MetricInfo,
+    PriorInfo,
+)
 
 if TYPE_CHECKING:  # events hold results, whose import takes longer than listing every plugin
     from .events import EpochFinished, RunFinished, RunStarted
@@ -55,6 +64,16 @@ class Registration:
         raise NotImplementedError
 
     @hookspec
+    def pubench_commands(self) -> list[CommandInfo]:
+        """Commands of the command line."""
+        raise NotImplementedError
+
+    @hookspec
+    def pubench_api(self) -> list[ApiInfo]:
+        """Names of the package ``pubench``."""
+        raise NotImplementedError
+
+    @hookspec
     def pubench_shared(self) -> None:
         """Nothing to list: code that other plugins import. It counts as code of those that do."""
 
@@ -86,6 +105,8 @@ REGISTRATION = {
     "metric": "pubench_metrics",
     "prior": "pubench_priors",
     "backbone": "pubench_backbones",
+    "command": "pubench_commands",
+    "api": "pubench_api",
 }
 #: Hook of a plugin that lists nothing.
 SHARED = "pubench_shared"

@@ -15,7 +15,6 @@ from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 from ..errors import shown
 
-_KEY = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _IMPORT_STRING = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 Setting = Literal["two-sample", "one-sample", "either"]
@@ -62,6 +61,13 @@ class Info:
     kind: ClassVar[str]
     #: Fields that decide numbers and that no spec holds; they count as code.
     deciding: ClassVar[tuple[str, ...]] = ()
+    #: Whether its code takes part in runs and is hashed.
+    computes: ClassVar[bool] = True
+    #: Pattern of its keys, and the same in words.
+    spelling: ClassVar[tuple[str, str]] = (
+        r"[a-z0-9]+(-[a-z0-9]+)*",
+        "lower-case letters and digits, words joined by hyphens (macro-f1)",
+    )
 
     key: str
     name: str
@@ -76,11 +82,9 @@ class Info:
     def __post_init__(self) -> None:
         check_fields(self)
         for key in (self.key, *self.aliases):
-            if not _KEY.fullmatch(key):
-                raise ValueError(
-                    f"key {key!r} must be lower-case letters and digits, words joined by hyphens (macro-f1)"
-                )
-        if not _IMPORT_STRING.fullmatch(self.load):
+            if not re.fullmatch(self.spelling[0], key):
+                raise ValueError(f"key {key!r} must be {self.spelling[1]}")
+        if not _IMPORT_STRING.fullmatch(self.load) and (self.load or self.kind != "command"):
             raise ValueError(f"load of '{self.key}' is {self.load!r}; it must read 'package.module:attribute'")
 
     @property
@@ -234,6 +238,63 @@ class BackboneInfo(Info):
     inputs: Literal["vector", "image"]
 
 
+@dataclass(frozen=True, kw_only=True)
+class CommandInfo(Info):
+    """A command of ``pubench``.
+
+    ``path``: the words that call it (``study run``). ``load``: a function that Typer can make a command of; a record
+    without one describes a group of commands (``study``). ``help``: its line in the list of commands, the first
+    paragraph of the function's docstring. ``example``: a command line to copy.
+
+    Raises ValueError on a path that is not lower-case words.
+    """
+
+    kind: ClassVar[str] = "command"
+    computes: ClassVar[bool] = False
+    spelling: ClassVar[tuple[str, str]] = (
+        r"[a-z0-9]+(-[a-z0-9]+)*( [a-z0-9]+(-[a-z0-9]+)*)*",
+        "the words of a command, lower-case (study run)",
+    )
+    path: str
+    help: str
+    example: str = ""
+    load: str = ""
+    key: str = ""
+    name: str = ""
+    summary: str = ""
+
+    def __post_init__(self) -> None:
+        _same(self, self.path, self.help)
+        super().__post_init__()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApiInfo(Info):
+    """A name of the package ``pubench`` that a tool provides.
+
+    ``name``: the attribute (``tune``: :func:`pubench.tune`), or a method of a result that the tool carries out
+    (``RunResult.reproduce``). ``load``: what it stands for.
+
+    Raises ValueError on a text that is no Python name.
+    """
+
+    kind: ClassVar[str] = "api"
+    computes: ClassVar[bool] = False
+    spelling: ClassVar[tuple[str, str]] = (r"[A-Za-z]\w*(\.[a-z]\w*)?", "a Python name (tune, RunResult.reproduce)")
+    key: str = ""
+    summary: str = ""
+
+    def __post_init__(self) -> None:
+        _same(self, self.name, self.summary)
+        super().__post_init__()
+
+
+def _same(info: Info, name: str, summary: str) -> None:
+    """Commands and names are their own keys."""
+    for field_name, value in (("key", name), ("name", name), ("summary", summary)):
+        object.__setattr__(info, field_name, value)
+
+
 INFO_TYPES: tuple[type[Info], ...] = (
     MethodInfo,
     DatasetInfo,
@@ -241,6 +302,8 @@ INFO_TYPES: tuple[type[Info], ...] = (
     MetricInfo,
     PriorInfo,
     BackboneInfo,
+    CommandInfo,
+    ApiInfo,
 )
 
 
@@ -256,7 +319,7 @@ def check_fields(info: Info) -> None:
     for name, declared in _declared(kind).items():
         value = getattr(info, name)
         if not _is_a(value, declared):
-            raise TypeError(f"{name} of the info {shown(info.key)} is {shown(value)}; {_in_words(declared)} is right")
+            raise TypeError(f"{name} of the info {shown(info.key)} is {shown(value)}, expected {_in_words(declared)}")
 
 
 @cache

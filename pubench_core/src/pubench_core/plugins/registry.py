@@ -165,12 +165,13 @@ class Registry:
         return next(e for e in self._entries if e.info is info)
 
     def packages(self) -> frozenset[str]:
-        """Top-level import names of all plugins, core's own apart."""
+        """Top-level import names of all plugins whose code takes part in runs, core's own apart."""
         return self._packages
 
     @cached_property
     def _packages(self) -> frozenset[str]:
-        modules = {e.module.split(".")[0] for e in self._entries} | {e.info.package for e in self._entries if e.info}
+        computing = [e for e in self._entries if e.info is None or e.info.computes]
+        modules = {e.module.split(".")[0] for e in computing} | {e.info.package for e in computing if e.info}
         return frozenset((modules | self._shared) - {"pubench_core", ""})
 
 
@@ -297,7 +298,7 @@ NAMELESS = "its metadata give no name or no version (a leftover of an installati
 
 @lru_cache(maxsize=1024)
 def _metadata(distribution: Distribution) -> Any:
-    """Its metadata, which importlib parses anew whenever it is asked."""
+    """Its metadata, which importlib parses again whenever it is asked."""
     return distribution.metadata
 
 

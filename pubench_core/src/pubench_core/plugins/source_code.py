@@ -16,7 +16,7 @@ import importlib.util
 import io
 import os
 import sys
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -36,50 +36,80 @@ _Reference = tuple[str, str]
 
 
 def hash_package(name: str, info_module: str = "", *, others: Iterable[str] = ()) -> str:
-    """16 digits over the code of a package: tokens of its Python files, bytes of whatever else lies there.
+    """16 digits over the code of a package: tokens of its Python files, bytes of whatever else is in it.
 
     ``name``: import name of a package or of a single module. ``info_module``: holds descriptions and is left out,
-    unless code that is hashed imports something of it; then all of it counts but its hooks. ``others``: packages of
-    other plugins; those that the code imports are hashed with it, and so on from there.
+    unless hashed code imports something of it; then all of it counts except its hooks. ``others``: packages of other
+    plugins. Their modules count if hashed code imports them, directly or not, and with them the files of their
+    packages that are no Python; so do the modules that those import.
 
-    Raises PluginError where there are no source files.
+    Raises PluginError if there are no source files.
     """
+    code = _Reached(frozenset({name, *others}), info_module)
+    code.reach(code.modules_of(name))
     digest = hashlib.sha256()
-    plugins = frozenset(others)
-    pending, seen = [name], set()
-    modules: set[str] = set()
-    names: set[_Reference] = set()
-    describing: dict[str, str] = {}
-    while pending:
-        package = pending.pop()
-        seen.add(package)
-        imported: set[str] = set()
-        for module, relative, file in _files(package):
-            modules.add(module)
-            if module == info_module or (package != name and module == package and relative == "__init__.py"):
-                describing[module] = file
-                continue
-            code = _code.of(module, file)
-            digest.update(f"{package}/{relative}\0".encode())
-            digest.update(code.digest)
-            imported |= code.imports
-            names |= code.names
-        pending = sorted({*pending, *(imported & plugins)} - seen)
-        while not pending and (read := [module for module in sorted(describing) if _reads(names, module, modules)]):
-            code = _beside_hooks.of(read[0], describing.pop(read[0]))
-            digest.update(f"{read[0]} beside its hooks\0".encode())
-            digest.update(code.digest)
-            names |= code.names
-            pending = sorted((code.imports & plugins) - seen)
+    for label, part in sorted(code.parts.items()):
+        digest.update(f"{label}\0".encode())
+        digest.update(part)
     return digest.hexdigest()[:16]
 
 
-def _reads(names: Iterable[_Reference], module: str, modules: Container[str]) -> bool:
-    """Whether one of these imports is of the module itself, or of a name in it that is no module."""
-    return any(
-        f"{source}.{name}" == module or (source == module and f"{source}.{name}" not in modules)
-        for source, name in names
-    )
+class _Reached:
+    """The modules that code reaches by imports in some packages. ``parts``: label -> digest of each."""
+
+    def __init__(self, packages: frozenset[str], info_module: str) -> None:
+        self.parts: dict[str, bytes] = {}
+        self._packages = packages
+        self._describing = {info_module}
+        self._entered: set[str] = set()
+        #: module -> (label, file) of every Python file of the packages that were reached
+        self._modules: dict[str, tuple[str, str]] = {}
+
+    def modules_of(self, package: str) -> list[str]:
+        """The modules of a package, but the one that only describes; its other files count from now on."""
+        self._entered.add(package)
+        found = []
+        for module, relative, file in _files(package):
+            label = f"{package}/{relative}"
+            if file.endswith(".py"):
+                self._modules[module] = (label, file)
+                found.append(module)
+            else:
+                self.parts[label] = _code.of(module, file).digest
+        return [module for module in found if module not in self._describing]
+
+    def reach(self, modules: Iterable[str]) -> None:
+        """These modules count, and every module that they import, directly or not."""
+        pending = list(modules)
+        while pending:
+            module = pending.pop()
+            label, file = self._modules[module]
+            if label in self.parts:
+                continue
+            code = (_beside_hooks if module in self._describing else _code).of(module, file)
+            self.parts[label] = code.digest
+            pending += [other for source, name in code.names for other in self._imported(source, name)]
+
+    def _imported(self, source: str, name: str) -> Iterator[str]:
+        """The modules that run when ``name`` of the module ``source`` is imported; empty: the module itself.
+
+        A module that describes runs for every import of its package, and is among them only if it is read itself.
+        """
+        package = source.split(".")[0]
+        if package not in self._packages:
+            return
+        if package not in self._entered:
+            if os.path.basename(_origin(package)) == "__init__.py":
+                self._describing.add(package)
+            self.modules_of(package)
+        target = f"{source}.{name}" if f"{source}.{name}" in self._modules else source
+        if target in self._modules:
+            yield target
+        parents = target.split(".")[:-1]
+        for end in range(len(parents), 0, -1):
+            parent = ".".join(parents[:end])
+            if parent in self._modules and parent not in self._describing:
+                yield parent
 
 
 def hash_function(load: str) -> str:
@@ -165,24 +195,21 @@ def _spec_in_memory(module: str) -> ModuleSpec | None:
 
 @dataclass(frozen=True)
 class _Code:
-    """``imports``: top-level names of the packages that it imports; ``names``: (module, name) of what it imports, a
-    module itself without a name.
-    """
+    """``names``: (module, name) of what it imports, a module itself without a name."""
 
     digest: bytes
-    imports: frozenset[str]
     names: frozenset[_Reference] = frozenset()
 
 
 def _code_of(file: str, module: str) -> _Code:
     if not file.endswith(".py"):
-        return _Code(hashlib.sha256(Path(file).read_bytes()).digest(), frozenset())
+        return _Code(hashlib.sha256(Path(file).read_bytes()).digest())
     text = source_text(Path(file))
     try:
         tree = ast.parse(text)
     except SyntaxError:
-        return _Code(token_hash(text).encode(), frozenset())
-    return _Code(token_hash(text).encode(), frozenset(_imports(tree)), _names(tree, file, module))
+        return _Code(token_hash(text).encode())
+    return _Code(token_hash(text).encode(), _names(tree, file, module))
 
 
 def _beside_hooks_of(file: str, module: str) -> _Code:
@@ -192,7 +219,7 @@ def _beside_hooks_of(file: str, module: str) -> _Code:
     body = [node for node in ast.parse(text).body if not _is_hook(node)]
     rest = ast.Module(body=body, type_ignores=[])
     written = "\n".join(_segment(lines, node) for node in body)
-    return _Code(token_hash(written).encode(), frozenset(_imports(rest)), _names(rest, file, module))
+    return _Code(token_hash(written).encode(), _names(rest, file, module))
 
 
 def _is_hook(node: ast.stmt) -> bool:
@@ -201,7 +228,10 @@ def _is_hook(node: ast.stmt) -> bool:
 
 def _names(tree: ast.Module, file: str, module: str) -> frozenset[_Reference]:
     package = module if os.path.basename(file) == "__init__.py" else module.rpartition(".")[0]
-    return frozenset(place for _, place in _imported_names(tree, package))
+    places = {place for _, place in _imported_names(tree, package)}
+    # ``import a.b`` binds ``a``, and runs ``a.b`` as well
+    named = (alias.name for node in statements(tree) if isinstance(node, ast.Import) for alias in node.names)
+    return frozenset(places | {(name, "") for name in named})
 
 
 _code = _PerModule(_code_of)
@@ -242,17 +272,6 @@ def _origin(module: str) -> str:
     if found is None or found.origin is None or not found.origin.endswith(".py") or not os.path.isfile(found.origin):
         raise PluginError(f"{module} has no source files to hash")
     return found.origin
-
-
-def _imports(tree: ast.Module) -> set[str]:
-    """Top-level names of the packages that source imports, anywhere in it."""
-    found = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found.add(node.module.split(".")[0])
-    return found
 
 
 # -------------------------------------------------------------------- functions

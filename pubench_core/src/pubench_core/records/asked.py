@@ -8,7 +8,7 @@ from os.path import lexists
 
 from ..results import CriterionResult, Result
 from ..specs import RunSpec
-from .files import MODEL, SAMPLES, SCORES, TRACE, TRAINING_SCORES, is_whole
+from .files import MODEL, SAMPLES, SCORES, TRACE, TRAINING_SCORES, fold_model, is_whole
 from .record import Record
 
 
@@ -54,6 +54,9 @@ def lacks(asked: Asked, record: Record) -> Iterator[str]:
         yield f"no value of criterion {spec.selection.criterion}"
     if spec.execution.save_model and not _has_model(record, chosen):
         yield "no model of this criterion's epoch"
+    undecided = chosen.threshold is None and result.data.prior.given is not None
+    if spec.decision.rule == "prior" and undecided and not lacks_thresholds(record):
+        yield "no decision at the prior"
     if not has_scores:
         if names := unmeasured(asked, result):
             yield f"no measure {', '.join(names)} and no scores to measure"
@@ -63,7 +66,17 @@ def lacks(asked: Asked, record: Record) -> Iterator[str]:
 
 def _has_model(record: Record, chosen: CriterionResult) -> bool:
     model = record.result.model
-    return model is not None and model.snapshot == chosen.snapshot and (record.folder / MODEL).exists()
+    name = fold_model(1) if record.result.folds else MODEL
+    return model is not None and model.snapshot == chosen.snapshot and (record.folder / name).exists()
+
+
+def lacks_thresholds(record: Record) -> bool:
+    """Whether an older record has no decisions at the prior, and stores the scores of U that give them."""
+    result, folder = record.result, record.folder
+    if result.data.prior.given is None or any(one.threshold is not None for one in result.criteria.values()):
+        return False
+    of_u = result.spec.data.own is not None or (folder / TRAINING_SCORES).exists()
+    return of_u and (folder / SCORES).exists()
 
 
 def unmeasured(asked: Asked, result: Result) -> list[str]:

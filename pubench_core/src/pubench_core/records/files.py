@@ -34,6 +34,18 @@ SAMPLES_PICTURE = "samples-{}.png"
 PREDICTIONS = "predictions.csv"
 MODEL = "model.safetensors"
 FAILURE = "failure.json"
+
+
+def state_model(state: str) -> str:
+    """File of a fold's model in one of the states that it keeps."""
+    return f"model-{state}.safetensors"
+
+
+def fold_model(number: int | str) -> str:
+    """File of a joint record: the model of one fold, from 1, in the epoch that was chosen for all; ``*``: of any."""
+    return f"model-fold-{number}.safetensors"
+
+
 #: Folder of failure records in a folder of records.
 FAILED = "failed"
 
@@ -74,15 +86,19 @@ def write_rows(target: Path | TextIO, rows: Iterable[Mapping[str, Any]]) -> None
 
 
 #: Columns of predictions; those of the table's own that name its rows stand behind the first.
-_PREDICTED = ("row", "score", "rank", "decision")
+_PREDICTED = ("row", "score", "rank", "decision", "decision_at_prior")
 OF_THE_TABLE = " (of the table)"
 
 
 def predictions_of(
-    rows: npt.NDArray[np.int64], scores: npt.NDArray[np.float64], ids: Mapping[str, Sequence[str]] | None = None
+    rows: npt.NDArray[np.int64],
+    scores: npt.NDArray[np.float64],
+    ids: Mapping[str, Sequence[str]] | None = None,
+    threshold: float | None = None,
 ) -> dict[str, list[Any]]:
     """Columns: ``row`` (counted from 0, the header left out), the columns that name the rows, ``score``, ``rank`` (1 is
-    the highest score; equal scores share the better rank) and ``decision`` (1 positive: score above 0).
+    the highest score; equal scores share the better rank), ``decision`` (1 positive: score above 0) and, if there is a
+    ``threshold``, ``decision_at_prior`` (1 positive: score above it).
 
     ``ids``: name of a column -> a text for each of ``rows``.
     """
@@ -90,8 +106,9 @@ def predictions_of(
     named = {
         f"{name}{OF_THE_TABLE}" if name in _PREDICTED else name: list(texts) for name, texts in (ids or {}).items()
     }
-    of_scores = (scores.tolist(), ranks.tolist(), (scores > 0).astype(int).tolist())
-    return {"row": rows.tolist(), **named, **dict(zip(_PREDICTED[1:], of_scores, strict=True))}
+    thresholds = [0.0] if threshold is None else [0.0, threshold]
+    of_scores = (scores.tolist(), ranks.tolist(), *((scores > one).astype(int).tolist() for one in thresholds))
+    return {"row": rows.tolist(), **named, **dict(zip(_PREDICTED[1:], of_scores, strict=False))}
 
 
 def write_predictions(
@@ -99,9 +116,10 @@ def write_predictions(
     rows: npt.NDArray[np.int64],
     scores: npt.NDArray[np.float64],
     ids: Mapping[str, Sequence[str]] | None = None,
+    threshold: float | None = None,
 ) -> None:
     """:func:`predictions_of` as CSV, in the order of the rows."""
-    columns = predictions_of(rows, scores, ids)
+    columns = predictions_of(rows, scores, ids, threshold)
     write_rows(target, (dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)))
 
 

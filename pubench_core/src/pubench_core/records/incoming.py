@@ -55,7 +55,7 @@ class Incoming:
         return folder, lock
 
     def leave(self, folder: Path, lock: filelock.BaseFileLock, *, keep: bool = False) -> None:
-        """Gives up a folder of one's own, and deletes it unless it is to be kept."""
+        """Gives up its own folder, and deletes it unless it is to be kept."""
         if not keep:
             shutil.rmtree(folder, ignore_errors=True)
         try:

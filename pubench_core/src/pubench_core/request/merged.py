@@ -15,7 +15,9 @@ from .layers import FieldPath, Layer
 
 #: Sections that may be written as a bare key: ``data: mnist`` means ``data: {key: mnist}``.
 _KEYED = ("data", "mechanism", "method", "backbone")
-SECTIONS = ("data", "mechanism", "validation", "method", "backbone", "selection", "evaluation", "execution")
+SECTIONS = (
+    *("data", "mechanism", "validation", "method", "backbone", "selection", "decision", "evaluation", "execution"),
+)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from ..backbones.base import Backbone
+from ..backbone import Backbone
 from ..data.dataset import PNDataset
 from ..data.source import DataSource
 from ..data.user_table import UserTable
@@ -17,6 +17,7 @@ from ..prior import PriorEstimator
 from ..results import Code
 from ..specs import RunSpec
 from ..specs.config import MethodConfig
+from ..specs.run import run_id
 from ..training.networks import NetworkBuilder
 
 #: (shape of one row, outputs) -> network.
@@ -129,3 +130,16 @@ class Plan:
     def with_spec(self, spec: RunSpec) -> Plan:
         """The same run, looked at or carried out differently."""
         return replace(self, spec=spec)
+
+    @property
+    def folds(self) -> list[Plan]:
+        """The runs that this one joins, each of which keeps the scores that are joined; empty for any other run."""
+        spec = self.spec
+        artifacts = tuple(dict.fromkeys([*spec.execution.artifacts, "scores", "trace"]))
+        execution = spec.execution.model_copy(update={"artifacts": artifacts})
+        found = []
+        for fold in range(1, (spec.validation.folds or 0) + 1) if spec.validation.joint else ():
+            validation = spec.validation.model_copy(update={"fold": fold})
+            one = spec.model_copy(update={"validation": validation, "execution": execution})
+            found.append(replace(self, spec=one, run_id=run_id(one, self.method.config)))
+        return found

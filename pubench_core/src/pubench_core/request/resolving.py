@@ -134,6 +134,8 @@ def _method(request: Request, registry: Registry, data: DataChoice) -> tuple[Met
         if str(preset) not in info.presets:
             raise unknown(f"preset of {info.key}", str(preset), info.presets, field="method.preset")
         values |= info.presets[str(preset)].resolve(data.info.key)
+    if request.sections["validation"].get("folds") is not None and "patience" in implementation.Config.model_fields:
+        values["patience"] = None  # one epoch is chosen for all folds, of those that every fold reaches
     if not isinstance(given, Mapping):
         raise RequestError(
             f"method.config must be a mapping of {info.key}'s fields, given {shown(given)}", field="method.config"

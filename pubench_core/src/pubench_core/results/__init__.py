@@ -4,10 +4,12 @@ from .failure import Failure
 from .plain import plain_data
 from .result import (
     NEVER,
+    NO_THRESHOLD,
     RECORD_VERSION,
     Code,
     CriterionResult,
     DataFacts,
+    DecisionRule,
     Environment,
     Estimate,
     Measure,
@@ -17,15 +19,20 @@ from .result import (
     Result,
     SavedModelFacts,
     Seconds,
+    at_prior_name,
+    metric_and_rule,
     said_alike,
+    shown_first,
 )
 
 __all__ = [
     "NEVER",
+    "NO_THRESHOLD",
     "RECORD_VERSION",
     "Code",
     "CriterionResult",
     "DataFacts",
+    "DecisionRule",
     "Environment",
     "Estimate",
     "Failure",
@@ -36,6 +43,9 @@ __all__ = [
     "Result",
     "SavedModelFacts",
     "Seconds",
+    "at_prior_name",
+    "metric_and_rule",
     "plain_data",
     "said_alike",
+    "shown_first",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_serializer, model_validator
@@ -57,6 +57,37 @@ def said_alike(part: str, *, positive: bool, rows: int | None = None) -> str:
     return f"all {number}{part} rows are decided {'positive' if positive else 'negative'}"
 
 
+#: Which decision: scores above 0, or above the quantile of U that the prior gives.
+DecisionRule = Literal["zero", "prior"]
+_AT_PRIOR = "-at-prior"
+#: Why a finished run has no decision at the prior.
+NO_THRESHOLD = "no decision at the prior: no prior is known, or the record is older than such decisions"
+
+
+def at_prior_name(metric: str) -> str:
+    """Name of a metric by the decision at the prior.
+
+    >>> at_prior_name("f1")
+    'f1-at-prior'
+    """
+    return f"{metric}{_AT_PRIOR}"
+
+
+def metric_and_rule(name: str) -> tuple[str, DecisionRule]:
+    """The metric behind a name, and the decision that it is by.
+
+    >>> metric_and_rule("f1-at-prior"), metric_and_rule("f1")
+    (('f1', 'prior'), ('f1', 'zero'))
+    """
+    return (name.removesuffix(_AT_PRIOR), "prior") if name.endswith(_AT_PRIOR) else (name, "zero")
+
+
+def shown_first(metric: str, measured: Collection[str], rule: DecisionRule) -> str:
+    """The name that ``rule`` shows first, of those that were measured."""
+    other = at_prior_name(metric)
+    return other if rule == "prior" and other in measured else metric
+
+
 #: Why a criterion is undefined that has a value on constant scores.
 NEVER = "it had no value at any epoch"
 _ALIKE = re.compile(r"all (\d+ )?(test|unlabeled) rows are decided (positive|negative)\b")
@@ -75,16 +106,30 @@ class CriterionResult(_Compact):
     code: str = Field("", description="hash of the criterion's code; empty for native (the method's) and last")
     warnings: tuple[str, ...] = Field((), description="what a reader of its decisions must know")
     measures: dict[str, dict[str, Measure]] = Field(
-        default_factory=dict, description="part (test, validation) -> metric -> measure"
+        default_factory=dict, description="part (test, validation) -> metric -> measure; decisions are scores above 0"
+    )
+    threshold: float | None = Field(
+        None,
+        description="decision at the prior: scores above it are positive; the (1 - prior) quantile of the scores of U "
+        "in this state; none if no prior is known, and in older records",
+    )
+    at_prior: dict[str, dict[str, Measure]] = Field(
+        default_factory=dict,
+        description="part -> metric -> measure by the decision at the prior, of metrics that read a decision",
     )
 
     @model_validator(mode="after")
     def _nothing_where_undefined(self) -> CriterionResult:
-        chosen = {"epoch", "value", "candidate", "stopped_at", "snapshot", "warnings", "measures"}
+        chosen = {"epoch", "value", "candidate", "stopped_at", "snapshot", "warnings", "measures", "threshold"}
         found = sorted(name for name in chosen if getattr(self, name) not in (None, "", (), {}))
         if self.undefined and found:
             raise ValueError(f"an undefined criterion must have no {found[0]}")
         return self
+
+    def measured(self, part: str) -> dict[str, Measure]:
+        """metric -> measure on one part: by the decision at 0, then as ``METRIC-at-prior`` by that at the prior."""
+        at_prior = self.at_prior.get(part, {}).items()
+        return {**self.measures.get(part, {}), **{at_prior_name(metric): measure for metric, measure in at_prior}}
 
     @property
     def alike_warning(self) -> str:
@@ -224,9 +269,13 @@ class Result(_Compact):
     spec: RunSpec = Field(description="the resolved spec that was carried out")
     oracle: bool = Field(description="whether the method was granted true labels, or the prior of the test part")
     selected: str = Field(description="the criterion that names the result")
+    decision: DecisionRule = Field("zero", description="the decision that is shown first")
     criteria: dict[str, CriterionResult] = Field(description="what each tracked criterion chose")
     metrics: dict[str, str] = Field(description="metric -> hash of the code that measured it")
     data: DataFacts = Field(description="the labeled problem in numbers")
+    folds: tuple[str, ...] = Field(
+        (), description="run ids of the folds that this record joins; their scores are out of fold"
+    )
     epochs: int = Field(description="epochs that were trained")
     seconds: Seconds = Field(description="wall-clock time")
     peak_memory: PeakMemory = Field(description="the most memory that the run took")
@@ -247,9 +296,18 @@ class Result(_Compact):
         return self.criteria[self.selected]
 
     @property
+    def labeled(self) -> int:
+        """Labeled rows that were trained on or held out, each counted once."""
+        held_out = 0 if self.folds else self.data.validation.labeled or 0
+        return (self.data.train.labeled or 0) + held_out
+
+    @property
     def test(self) -> dict[str, float | None]:
-        """metric -> value on the test part, under the criterion that names the result; empty without true labels."""
-        return {name: measure.value for name, measure in self.chosen.measures.get("test", {}).items()}
+        """metric -> value on the test part, under the criterion that names the result; empty without true labels.
+
+        ``METRIC-at-prior``: by the decision at the prior.
+        """
+        return {name: measure.value for name, measure in self.chosen.measured("test").items()}
 
     def plain(self) -> dict[str, Any]:
         """The content of ``result.json``."""

@@ -158,7 +158,7 @@ class Strict(BaseModel):
             return value
         annotation = cls.model_fields[info.field_name or ""].annotation
         if isinstance(value, (list, tuple)) and any(isinstance(item, bool) for item in value):
-            raise ValueError(f"{info.field_name}: a list with a truth value in it; {_name(annotation)} is right")
+            raise ValueError(f"{info.field_name}: a list with a truth value in it; expected {_name(annotation)}")
         if not isinstance(value, bool) or _takes_bool(annotation):
             return value
         words = get_args(annotation) if get_origin(annotation) is Literal else ()

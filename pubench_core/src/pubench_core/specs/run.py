@@ -1,7 +1,8 @@
 """What a run is: a validated, complete, hashable description.
 
 Flags, YAML files and the Python API all build a :class:`RunSpec` through :mod:`pubench_core.request`. The run id hashes
-what decides the trained scores and nothing else: what only looks at a run (``selection``, ``evaluation``), where and
+what decides the trained scores and nothing else: what only looks at a run (``selection``, ``decision``,
+``evaluation``), where and
 how it is carried out (``execution``) and how values came about (``method.preset``, ``data.binarization``) are not in
 it.
 """
@@ -150,9 +151,46 @@ class MechanismSpec(Strict):
 
 
 class ValidationSpec(Strict):
-    """The validation part, split off (stratified) before anything is labeled."""
+    """The validation part: split off (stratified) before anything is labeled, or each of ``folds`` parts in turn."""
 
-    fraction: float = Field(0.2, ge=0, lt=1, description="share of the training part")
+    fraction: float = Field(0.2, ge=0, lt=1, description="share of the training part; 1 / folds under cross-fitting")
+    folds: int | None = Field(
+        None,
+        ge=2,
+        le=100,
+        description="cross-fitting: P and U are cut into so many parts, and each is scored by a model of the others; "
+        "none: one validation part",
+        neutral=None,
+    )
+    fold: int | None = Field(
+        None,
+        ge=1,
+        description="the fold that is the validation part, from 1; none: all of them in turn, joined in one record",
+        neutral=None,
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _share_of_a_fold(cls, given: Any) -> Any:
+        """A fold is a share of 1 / folds, whatever the default fraction is."""
+        text = str(given.get("folds")) if isinstance(given, dict) else ""
+        if not text.isdecimal() or int(text) < 2:
+            return given  # no folds, or refused as what it is
+        share = 1 / int(text)
+        if given.get("fraction", share) != share:
+            raise ValueError(f"{text} folds are a share of {share:g} each; leave out validation.fraction")
+        return {**given, "fraction": share}
+
+    @model_validator(mode="after")
+    def _one_of_the_folds(self) -> ValidationSpec:
+        if self.fold is not None and self.fold > (self.folds or 0):
+            raise ValueError(f"validation.fold must be at most validation.folds, got {self.fold} of {self.folds}")
+        return self
+
+    @property
+    def joint(self) -> bool:
+        """Whether the run is the joint record of its folds."""
+        return self.folds is not None and self.fold is None
 
 
 class MethodSpec(Strict):
@@ -199,6 +237,16 @@ class SelectionSpec(Strict):
         if self.criterion not in self.criteria:
             raise ValueError(f"criterion '{self.criterion}' is not tracked; criteria are {', '.join(self.criteria)}")
         return self
+
+
+class DecisionSpec(Strict):
+    """Which rows are called positive. Measures of both decisions are recorded; the rule says which is shown first."""
+
+    rule: Literal["zero", "prior"] = Field(
+        "zero",
+        description="the decision that is shown first: zero, scores above 0; prior, scores above the (1 - prior) "
+        "quantile of the scores of U, with the share of positives in U that the method was given",
+    )
 
 
 class EvaluationSpec(Strict):
@@ -262,6 +310,7 @@ class RunSpec(Strict):
     method: MethodSpec = Field(description="the method")
     backbone: BackboneSpec = Field(description="the network")
     selection: SelectionSpec = Field(description="choice of epoch", identifies=False)
+    decision: DecisionSpec = Field(DecisionSpec(), description="choice of threshold", identifies=False)
     evaluation: EvaluationSpec = Field(description="measures", identifies=False)
     seed: int = Field(2, ge=0, lt=2**63, description="seed of split, labels, initialization and batches")
     execution: ExecutionSpec = Field(ExecutionSpec(), description="where and how", identifies=False)

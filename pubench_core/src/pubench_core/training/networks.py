@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..backbones.base import Backbone, Normalize
+from ..backbone import Backbone, Normalize
 from ..errors import PluginError
 from .views import channels_last_module
 

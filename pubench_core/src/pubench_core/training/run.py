@@ -13,9 +13,8 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.optim import Optimizer
 
-from ..backbones.base import Backbone
+from ..backbone import Backbone
 from ..errors import PluginError
-from ..formulas import augmentation
 from ..isolation import isolated
 from ..randomness import stream, torch_seed
 from ..specs.config import MethodConfig, TrainingConfig
@@ -357,13 +356,12 @@ class Run(Generic[ConfigT]):
         rows = torch.arange(len(source), device=self.device) if rows is None else rows
         return score_rows(fn, source, rows)
 
-    def weak(self, x: Tensor, **options: Any) -> Tensor:
-        """A weakly augmented view; ``options``: see :func:`pubench_core.formulas.augmentation.weak`."""
-        return channels_last(augmentation.weak(x, self._augmentation, **options))
+    def augment(self, view: Callable[..., Tensor], x: Tensor, **options: Any) -> Tensor:
+        """``view(x, generator, **options)`` with the run's stream for views on its device.
 
-    def strong(self, x: Tensor, **options: Any) -> Tensor:
-        """A strongly augmented view; ``options``: see :func:`pubench_core.formulas.augmentation.strong`."""
-        return channels_last(augmentation.strong(x, self._augmentation, **options))
+        ``view``: takes and gives rows (B, *shape), such as those of :mod:`pubench_formulas.augmentation`.
+        """
+        return channels_last(view(x, self._augmentation, **options))
 
     def permutation(self, n: int) -> Tensor:
         """(n,) the numbers below n in random order, on the device, from the run's stream as all draws here."""

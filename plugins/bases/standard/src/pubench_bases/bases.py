@@ -305,7 +305,7 @@ BASES: dict[str, type[Base]] = {
     "lightgbm": LightGBMBase,
     "xgboost": XGBoostBase,
 }
-#: How a base of one's own is named.
+#: How a user's base is named.
 PLACE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 

@@ -55,10 +55,10 @@ def read_openml(path: Path, *, width: int, remedy: Remedy) -> Cells:
     """
     names, columns = _read_parquet(path, remedy) if path.suffix == ".pq" else _read_arff(path, remedy)
     if len(names) != width:
-        raise remedy.error(f"{path} has {len(names)} columns where {width} are right")
+        raise remedy.error(f"{path} has {len(names)} columns, expected {width}")
     labels = [j for j, name in enumerate(names) if name.lower() == "class"]
     if len(labels) != 1:
-        raise remedy.error(f"{path} has {len(labels)} columns called 'class' where one is right")
+        raise remedy.error(f"{path} has {len(labels)} columns called 'class', expected one")
     if not columns[0]:
         raise remedy.error(f"{path} has no rows")
     return Cells(path=path, columns=list(columns), label=labels[0], remedy=remedy)

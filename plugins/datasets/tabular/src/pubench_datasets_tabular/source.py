@@ -104,7 +104,7 @@ class Table(DataSource):
         y = above_mean(cells) if codes is None else encode_classes(cells, codes)
         if cells.rows != rows:
             raise cells.damaged(
-                f"has {cells.rows:,} rows where {rows:,} are right: it was cut short, joined, or is another version"
+                f"has {cells.rows:,} rows, expected {rows:,}: it was cut short, joined, or is another version"
             )
         return x, y
 

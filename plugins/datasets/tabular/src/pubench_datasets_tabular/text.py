@@ -39,7 +39,7 @@ def svmlight(line: str) -> list[str]:
     for k, item in enumerate(features, start=1):
         index, _, value = item.partition(":")
         if index != str(k):
-            raise ValueError(f"{short(item)} where '{k}:' and a value are right")
+            raise ValueError(f"{short(item)}, expected '{k}:' and a value")
         cells.append(value)
     return cells
 
@@ -68,7 +68,7 @@ def read_cells(
         except ValueError as error:
             raise remedy.error(f"{path}, line {number}: {error}") from error
         if len(row) != width:
-            raise remedy.error(f"{path}, line {number}: {len(row)} columns where {width} are right")
+            raise remedy.error(f"{path}, line {number}: {len(row)} columns, expected {width}")
         rows.append(row)
     return Cells(
         path=path,
@@ -95,10 +95,10 @@ def _check_header(path: Path, found: list[str], header: tuple[str, ...] | None, 
     if header is None:
         return
     if len(found) != len(header):
-        raise remedy.error(f"{path}, line 1: {len(found)} columns where {len(header)} are right")
+        raise remedy.error(f"{path}, line 1: {len(found)} columns, expected {len(header)}")
     for k, (is_called, name) in enumerate(zip(found, header, strict=True), start=1):
         if is_called.strip() != name:
-            raise remedy.error(f"{path}, line 1, column {k}: the name {short(is_called)} where '{name}' is right")
+            raise remedy.error(f"{path}, line 1, column {k}: the name {short(is_called)}, expected '{name}'")
 
 
 def _is_number(text: str) -> bool:

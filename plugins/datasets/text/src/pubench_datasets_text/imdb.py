@@ -199,8 +199,8 @@ def _json_lines(path: Path) -> Iterator[Review]:
             wrong = _wrong_row(row)
             if wrong:
                 raise RequestError(
-                    f"{path}: line {number} has {wrong}; an object with split (train, test), label (0 negative, "
-                    "1 positive) and text is right"
+                    f"{path}: line {number} has {wrong}; expected an object with split (train, test), label (0 "
+                    "negative, 1 positive) and text"
                 )
             yield Review(PARTS.index(row["split"]), row["label"], str(row.get("id", "")), row["text"])
 
@@ -224,12 +224,12 @@ def _table(path: Path) -> Iterator[Review]:
         try:
             head = next(rows, [])
             if sorted(head) != ["review", "sentiment"]:
-                raise RequestError(f"{path} has the columns {', '.join(head)!r}; review and sentiment are right")
+                raise RequestError(f"{path} has the columns {', '.join(head)!r}; expected review and sentiment")
             review, sentiment = head.index("review"), head.index("sentiment")
             for number, row in enumerate(rows, start=1):
                 if len(row) != 2 or row[sentiment] not in ("negative", "positive"):
                     said = repr(row[sentiment][:40]) if len(row) == 2 else f"{len(row)} cells"
-                    raise RequestError(f"{path}: row {number} has {said}; a review and negative or positive are right")
+                    raise RequestError(f"{path}: row {number} has {said}; expected a review and negative or positive")
                 yield Review(None, _SENTIMENT[row[sentiment]], "", row[review])
         except csv.Error as error:
             raise RequestError(f"{path} is damaged (line {rows.line_num}: {one_line(error)}); get it again") from error
@@ -250,7 +250,7 @@ def _parquet(path: Path) -> Iterator[Review]:
         try:
             file = parquet.ParquetFile(stream)
             if absent := [name for name in columns if name not in file.schema_arrow.names]:
-                raise RequestError(f"{path} has no column {' and '.join(absent)}; text and label are right")
+                raise RequestError(f"{path} has no column {' and '.join(absent)}; expected text and label")
             check_parquet(file, path, rows=MOST_ROWS, limit=TABLE)
             table = file.read(columns)
         except pyarrow.ArrowException as error:
@@ -260,7 +260,7 @@ def _parquet(path: Path) -> Iterator[Review]:
         if not isinstance(text, str) or label not in (0, 1):
             said = f"label {label!r}" if isinstance(text, str) else "no text"
             raise RequestError(
-                f"{path}: row {number} has {said}; a text and label 0 (negative) or 1 (positive) are right"
+                f"{path}: row {number} has {said}; expected a text and label 0 (negative) or 1 (positive)"
             )
         yield Review(part, int(label), "", text)
 

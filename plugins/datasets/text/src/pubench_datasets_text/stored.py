@@ -76,7 +76,7 @@ def _arrays(path: Path) -> Arrays:
 
 def _vectors(path: Path, stored: npt.NDArray[Any], n: int) -> Vectors:
     if stored.ndim != 2 or stored.dtype not in (np.float16, np.float32):
-        raise _wrong(path, f"has embeddings of type {stored.dtype} and shape {stored.shape}; (n, 384) float16 is right")
+        raise _wrong(path, f"has embeddings of type {stored.dtype} and shape {stored.shape}; expected (n, 384) float16")
     if len(stored) != n:
         raise _wrong(path, f"has {len(stored)} rows for {n} documents")
     vectors = stored.astype(np.float32)
@@ -84,7 +84,7 @@ def _vectors(path: Path, stored: npt.NDArray[Any], n: int) -> Vectors:
     off = ~(np.abs(norms - 1) <= NORM_TOLERANCE)  # also where it is not a number
     if off.any():
         row = int(off.argmax())
-        raise _wrong(path, f"has a vector of length {norms[row]:.4g} in row {row}; unit length is right")
+        raise _wrong(path, f"has a vector of length {norms[row]:.4g} in row {row}; expected unit length")
     return vectors
 
 
@@ -128,7 +128,7 @@ def _check_sample(path: Path, vectors: Vectors, corpus: Corpus, root: DataRoot) 
         raise _wrong(
             path,
             f"holds other vectors than the encoder from {model.said_by} makes: row {rows[worst]} has cosine "
-            f"{cosines[worst]:.4f} with it, over {LEAST_COSINE} is right",
+            f"{cosines[worst]:.4f} with it, expected above {LEAST_COSINE}",
         )
 
 

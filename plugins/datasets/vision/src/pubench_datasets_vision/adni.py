@@ -203,7 +203,7 @@ def _classes(table: pyarrow.parquet.ParquetFile, path: Path) -> list[int]:
     indices = [index for index in found if index is not None]
     if len(found) != len(CLASS_OF) or sorted(indices) != sorted(CLASS_OF.values()):
         raise RequestError(
-            f"{path} has the classes {names!r}; Non_Demented, Very_Mild_Demented, Moderate_Demented and Mild_Demented "
-            "are right; get another copy"
+            f"{path} has the classes {names!r}, expected Non_Demented, Very_Mild_Demented, Moderate_Demented and "
+            "Mild_Demented; get another copy"
         )
     return indices

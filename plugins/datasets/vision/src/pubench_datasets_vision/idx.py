@@ -60,7 +60,7 @@ class Idx(DataSource):
             if images.shape != (len(labels), 1, 28, 28) or not len(labels) or labels.max() > 9:
                 raise RequestError(
                     f"{self.info.key}: the {part} files in {folder} hold images of shape {images.shape[2:]} and "
-                    f"{len(labels)} labels; images of 28x28 with one label 0 to 9 each are right"
+                    f"{len(labels)} labels; expected images of 28x28 with one label 0 to 9 each"
                 )
         (x, y), (x_test, y_test) = parts
         data = ClassData(x=x, y=y, x_test=x_test, y_test=y_test, mean=(self.mean,), std=(self.std,))

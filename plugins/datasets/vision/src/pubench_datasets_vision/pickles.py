@@ -126,7 +126,7 @@ def uint8_array(found: object, width: int, place: str) -> npt.NDArray[np.uint8]:
     expected = (len(raw) // width, width)
     if found.dtype.code != "u1" or found.fortran or found.shape != expected or len(raw) % width or not raw:
         kind = repr(found.dtype.code[:8]) if isinstance(found.dtype.code, str) else "no known type"
-        raise damaged(place, f"'data' is an array {_dimensions(found.shape)} of {kind}; (n, {width}) of 'u1' is right")
+        raise damaged(place, f"'data' is an array {_dimensions(found.shape)} of {kind}; expected (n, {width}) of 'u1'")
     return np.frombuffer(raw, dtype=np.uint8).reshape(expected)
 
 

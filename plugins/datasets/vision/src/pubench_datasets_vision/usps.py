@@ -94,7 +94,7 @@ def _table(path: Path, text: bytes, columns: int) -> npt.NDArray[np.float64]:
     except ValueError as error:
         raise damaged(path, one_line(error).split(";")[0]) from error
     if found.shape[1] != columns:
-        raise damaged(path, f"{found.shape[1]} numbers per line; {columns} are right")
+        raise damaged(path, f"{found.shape[1]} numbers per line; expected {columns}")
     return found
 
 

@@ -26,17 +26,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from pubench.method import (
-    Field,
-    LogUniform,
-    Method,
-    NetworkBuilder,
-    PowerOfTwo,
-    PUData,
-    Run,
-    TrainingConfig,
-    logistic_loss,
-)
+from pubench.method import Field, LogUniform, Method, NetworkBuilder, PowerOfTwo, PUData, Run, TrainingConfig
+from pubench_formulas.losses import logistic_loss
 
 from .networks import new_discriminator, new_generator
 

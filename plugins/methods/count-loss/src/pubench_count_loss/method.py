@@ -18,19 +18,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from pubench.method import (
-    Field,
-    LogUniform,
-    Method,
-    PowerOfTwo,
-    PUData,
-    Rounding,
-    Run,
-    TrainingConfig,
-    count_log_probabilities,
-    expected_count,
-    logistic_loss,
-)
+from pubench.method import Field, LogUniform, Method, PowerOfTwo, PUData, Run, TrainingConfig
+from pubench_formulas.counts import Rounding, count_log_probabilities, expected_count
+from pubench_formulas.losses import logistic_loss
 
 Form = Literal["exact", "distribution"]
 

@@ -19,7 +19,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from pubench.method import Field, LogUniform, Method, PowerOfTwo, PUData, RequestError, Run, TrainingConfig, masked_mean
+from pubench.method import Field, LogUniform, Method, PowerOfTwo, PUData, RequestError, Run, TrainingConfig
+from pubench_formulas.augmentation import weak_view
+from pubench_formulas.losses import masked_mean
 
 
 class Config(TrainingConfig):
@@ -95,7 +97,7 @@ class CVIR(Method[Config]):
     @staticmethod
     def _view(x: Tensor, run: Run[Config]) -> Tensor:
         """Weakly augmented rows; images are padded with zeros before they are cropped, as in the official code."""
-        return run.weak(x, padding="zeros") if x.dim() == 4 else run.weak(x)
+        return run.augment(weak_view, x, padding="zeros") if x.dim() == 4 else run.augment(weak_view, x)
 
     def decision_function(self, x: Tensor) -> Tensor:
         return self.net(x)

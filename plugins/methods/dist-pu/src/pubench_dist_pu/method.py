@@ -23,20 +23,11 @@ from torch.nn import functional as F
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
-from pubench.method import (
-    Batch,
-    Field,
-    LogUniform,
-    Method,
-    PowerOfTwo,
-    PUData,
-    Run,
-    TrainingConfig,
-    binary_entropy,
-    masked_mean,
-    mix,
-    ramps,
-)
+from pubench.method import Batch, Field, LogUniform, Method, PowerOfTwo, PUData, Run, TrainingConfig
+from pubench_formulas import ramps
+from pubench_formulas.entropy import binary_entropy
+from pubench_formulas.losses import masked_mean
+from pubench_formulas.mixing import mix
 
 #: The second stage's learning rate ends at this share of itself.
 LAST_RATE = 0.7

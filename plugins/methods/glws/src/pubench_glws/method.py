@@ -21,19 +21,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.optim.lr_scheduler import CosineAnnealingLR
 
-from pubench.method import (
-    Field,
-    LogUniform,
-    Method,
-    PowerOfTwo,
-    PUData,
-    Rounding,
-    Run,
-    TrainingConfig,
-    expected_count,
-    logistic_loss,
-    posterior_given_count,
-)
+from pubench.method import Field, LogUniform, Method, PowerOfTwo, PUData, Run, TrainingConfig
+from pubench_formulas.augmentation import weak_view
+from pubench_formulas.counts import Rounding, expected_count, posterior_given_count
+from pubench_formulas.losses import logistic_loss
 
 from .released import released_posterior
 
@@ -84,7 +75,7 @@ class GLWS(Method[Config]):
         schedule = CosineAnnealingLR(optimizer, steps, eta_min=c.lr if c.final_lr is None else c.final_lr)
         for _ in run.epochs(c.epochs):
             for p, u in run.paired_batches(tail="drop"):
-                views = [run.weak(p.x), run.weak(u.x), run.weak(u.x)] if c.augment else [p.x, u.x]
+                views = [run.augment(weak_view, x) for x in (p.x, u.x, u.x)] if c.augment else [p.x, u.x]
                 z_p, z_e, *z_m = self.net(torch.cat(views)).split([len(view) for view in views])
                 targets = posteriors(z_e, expected_count(len(z_e), share, c.rounding), c.posterior)
                 run.step(glws_loss(z_p, z_m[0] if c.augment else z_e, targets), optimizer)

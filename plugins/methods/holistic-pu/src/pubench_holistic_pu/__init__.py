@@ -48,7 +48,7 @@ def pubench_methods() -> list[MethodInfo]:
             "schedule is as long in proportion to its steps as the official one, whatever the second stage has; all of "
             "U is scored, as it is, where the official loader drops the last rows and augments; pseudo-labels go by "
             "row; the network stays in training mode after the first evaluation; strong views of MRI images have "
-            "core's brightness, contrast and rotation, where the official ones have torchvision's; crops move by an "
+            "our brightness, contrast and rotation, where the official ones have torchvision's; crops move by an "
             "eighth of the side, of Fashion-MNIST by 3 pixels for 4; the epoch is chosen by the run's criterion, "
             "officially by true labels. PU-Bench's schedule, which ends at 0.04 of the learning rate in each stage, "
             "its epochs that count from 1 and its class index are not kept, nor is Wang et al.'s prediction by an "

@@ -26,11 +26,12 @@ from torch.optim.lr_scheduler import LambdaLR
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from pubench.method import Field, LogUniform, Method, PowerOfTwo, PUData, Run, TrainingConfig
+from pubench_formulas.augmentation import strong_view, weak_view
 
 Ordinary = Literal["constant", "three-sigma"]
 
 #: Strong views of images, one change after the other: RandAugment as the official code has it for color images; what it
-#: does to Fashion-MNIST (its jitter without arguments changes nothing); and to MRI, with core's operations.
+#: does to Fashion-MNIST (its jitter without arguments changes nothing); and to MRI.
 OPERATIONS: dict[str, tuple[dict[str, Any], ...]] = {
     "randaugment": ({"operations": "randaugment", "probability": 0.5, "magnitude": 0.9, "cutout": 0.5, "fill": 0.5},),
     "gray": tuple(
@@ -46,9 +47,7 @@ STEEP = 0.2 / 9
 
 class Config(TrainingConfig):
     optimizer: Literal["adam", "adamw", "sgd"] = Field("sgd", description="optimizer; sgd uses Nesterov's momentum")
-    lr: float = Field(
-        0.01, gt=0, description="learning rate at the start of a stage", search=LogUniform(1e-4, 10**-1.5)
-    )
+    lr: float = Field(0.01, gt=0, description="initial learning rate of a stage", search=LogUniform(1e-4, 10**-1.5))
     weight_decay: float = Field(5e-4, ge=0, description="L2 penalty of weights; biases and batch norm have none")
     batch_size: int = Field(64, ge=1, description="rows of P and of U per batch", search=PowerOfTwo(5, 8))
     trend_epochs: int | None = Field(
@@ -229,14 +228,14 @@ class HolisticPU(Method[Config]):
         if not c.augment:
             return Views(p, u)
         if p.dim() != 4:
-            weak = [run.weak(x, **WEAK_VECTOR) for x in (p, u)]
-            return Views(*weak, *(run.strong(x, **STRONG_VECTOR) for x in (u, p)))
+            weak = [run.augment(weak_view, x, **WEAK_VECTOR) for x in (p, u)]
+            return Views(*weak, *[run.augment(strong_view, x, **STRONG_VECTOR) for x in (u, p)])
         moved: dict[str, Any] = {**({} if c.flip else {"flip": False}), **({"pad": 0} if c.operations == "mri" else {})}
         first, *others = OPERATIONS[c.operations]
-        weak = [run.weak(x, **moved) for x in (p, u)]
-        changed = [run.strong(x, **moved, **first) for x in (u, p)]
+        weak = [run.augment(weak_view, x, **moved) for x in (p, u)]
+        changed = [run.augment(strong_view, x, **moved, **first) for x in (u, p)]
         for change in others:
-            changed = [run.strong(x, flip=False, pad=0, **change) for x in changed]
+            changed = [run.augment(strong_view, x, flip=False, pad=0, **change) for x in changed]
         return Views(*weak, *changed)
 
     def _logits(self, views: Views) -> Views:

@@ -34,9 +34,10 @@ from pubench.method import (
     Run,
     TrainingConfig,
     exact,
-    mix,
-    ramps,
 )
+from pubench_formulas import ramps
+from pubench_formulas.augmentation import strong_view, weak_view
+from pubench_formulas.mixing import mix
 
 from .clustering import k_means
 from .disambiguation import (
@@ -209,10 +210,10 @@ class LaGAM(Method[Config]):
     def _views(self, batch: Batch, run: Run[Config]) -> tuple[Tensor, Tensor]:
         """A weak and a strong view; of images, the strong one has three of fourteen operations and a gray square."""
         if batch.x.dim() != 4:
-            return run.weak(batch.x), run.strong(batch.x)
+            return run.augment(weak_view, batch.x), run.augment(strong_view, batch.x)
         moved: dict[str, Any] = {"padding": "zeros", **({} if self.config.flip else {"flip": False})}
         changes: dict[str, Any] = {"operations": "randaugment", "number": 3, "cutout": (0, 0.5), "fill": 0.5}
-        return run.weak(batch.x, **moved), run.strong(batch.x, **moved, **changes)
+        return run.augment(weak_view, batch.x, **moved), run.augment(strong_view, batch.x, **moved, **changes)
 
     def _better(
         self,

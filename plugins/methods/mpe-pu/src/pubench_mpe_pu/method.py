@@ -20,18 +20,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from pubench.method import (
-    Field,
-    LogUniform,
-    Method,
-    PowerOfTwo,
-    PUData,
-    RequestError,
-    Run,
-    TrainingConfig,
-    best_bin,
-    masked_mean,
-)
+from pubench.method import Field, LogUniform, Method, PowerOfTwo, PUData, RequestError, Run, TrainingConfig
+from pubench_formulas.augmentation import weak_view
+from pubench_formulas.bbe import best_bin
+from pubench_formulas.losses import masked_mean
 
 #: Estimates are cut here: were all of U ignored, no step would be taken and no later estimate could differ.
 LARGEST_SHARE = 0.99
@@ -142,7 +134,7 @@ class MPEPU(Method[Config]):
     @staticmethod
     def _view(x: Tensor, run: Run[Config]) -> Tensor:
         """Weakly augmented rows; images are padded with zeros before they are cropped, as in the official code."""
-        return run.weak(x, padding="zeros") if x.dim() == 4 else run.weak(x)
+        return run.augment(weak_view, x, padding="zeros") if x.dim() == 4 else run.augment(weak_view, x)
 
     def decision_function(self, x: Tensor) -> Tensor:
         return self.net(x) - self.threshold

@@ -16,7 +16,8 @@ from typing import Literal
 
 from torch import Tensor
 
-from pubench.method import Field, LogUniform, Method, PowerOfTwo, PUData, Run, TrainingConfig, pu_risk
+from pubench.method import Field, LogUniform, Method, PowerOfTwo, PUData, Run, TrainingConfig
+from pubench_formulas.risks import pu_risk
 
 
 class Config(TrainingConfig):

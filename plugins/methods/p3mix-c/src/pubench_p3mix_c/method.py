@@ -16,21 +16,10 @@ import torch
 from torch import Tensor
 from torch.optim.lr_scheduler import MultiStepLR
 
-from pubench.method import (
-    Batch,
-    Field,
-    LogUniform,
-    Method,
-    PowerOfTwo,
-    PUData,
-    RequestError,
-    Run,
-    TrainingConfig,
-    binary_entropy,
-    forward_mixed,
-    masked_mean,
-    mix,
-)
+from pubench.method import Batch, Field, LogUniform, Method, PowerOfTwo, PUData, RequestError, Run, TrainingConfig
+from pubench_formulas.entropy import binary_entropy
+from pubench_formulas.losses import masked_mean
+from pubench_formulas.mixing import forward_mixed, mix
 
 #: Probabilities are clipped to [CLIP, 1 - CLIP] before the logarithm; no gradient flows outside.
 CLIP = 1e-4

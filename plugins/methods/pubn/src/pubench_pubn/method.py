@@ -23,24 +23,10 @@ import torch
 from torch import Tensor
 from torch.optim.lr_scheduler import MultiStepLR
 
-from pubench.method import (
-    SURROGATES,
-    Batch,
-    Choice,
-    Field,
-    LogUniform,
-    Method,
-    PowerOfTwo,
-    PUData,
-    Run,
-    Surrogate,
-    TrainingConfig,
-    averaging,
-    exact,
-    logistic_loss,
-    masked_mean,
-    pu_risk,
-)
+from pubench.method import Batch, Choice, Field, LogUniform, Method, PowerOfTwo, PUData, Run, TrainingConfig, exact
+from pubench_formulas import averaging
+from pubench_formulas.losses import SURROGATES, Surrogate, logistic_loss, masked_mean
+from pubench_formulas.risks import pu_risk
 
 #: σ is at least this: (1 - σ) / σ stays finite.
 SMALLEST_POSTERIOR = 1e-3

@@ -21,18 +21,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from pubench.method import (
-    Batch,
-    Field,
-    LogUniform,
-    Method,
-    PowerOfTwo,
-    PUData,
-    PURisk,
-    Run,
-    TrainingConfig,
-    pu_risk,
-)
+from pubench.method import Batch, Field, LogUniform, Method, PowerOfTwo, PUData, Run, TrainingConfig
+from pubench_formulas.risks import PURisk, pu_risk
 
 Correction = Literal["clamp", "ascent", "none"]
 

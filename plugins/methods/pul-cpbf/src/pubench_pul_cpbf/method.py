@@ -31,22 +31,13 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.optim.lr_scheduler import LambdaLR
 
-from pubench.method import (
-    SURROGATES,
-    Backbone,
-    Batch,
-    Field,
-    LogUniform,
-    Method,
-    PowerOfTwo,
-    PUData,
-    Run,
-    TrainingConfig,
-    binary_entropy,
-    ramps,
-)
+from pubench.method import Backbone, Batch, Field, LogUniform, Method, PowerOfTwo, PUData, Run, TrainingConfig
+from pubench_formulas import ramps
+from pubench_formulas.augmentation import strong_view, weak_view
+from pubench_formulas.entropy import binary_entropy
+from pubench_formulas.losses import SURROGATES
 
-#: Strong views of images: two operations and a square of half the side. Vectors have core's views.
+#: Strong views of images: two operations and a square of half the side. Vectors have the default views.
 STRONG_IMAGE: dict[str, Any] = {"operations": "randaugment", "number": 2, "magnitude": 1.0, "cutout": 0.5}
 
 
@@ -224,7 +215,8 @@ class PULCPBF(Method[Config]):
         """Logits of weak views of P and U and of strong views of U, from one forward pass."""
         unmirrored: dict[str, Any] = {} if self.config.flip or p.dim() != 4 else {"flip": False}
         strong = {**STRONG_IMAGE, **unmirrored} if p.dim() == 4 else {}
-        views = [run.weak(p, **unmirrored), run.weak(u, **unmirrored), run.strong(u, **strong)]
+        views = [run.augment(weak_view, x, **unmirrored) for x in (p, u)]
+        views.append(run.augment(strong_view, u, **strong))
         on_p, weak, strong_u = self.net(torch.cat(views)).split([len(view) for view in views])
         return on_p, weak, strong_u
 

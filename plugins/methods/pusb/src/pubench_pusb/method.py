@@ -15,7 +15,8 @@ from typing import Literal
 
 from torch import Tensor
 
-from pubench.method import Field, LogUniform, Method, PowerOfTwo, PUData, PURisk, Run, TrainingConfig, pu_risk
+from pubench.method import Field, LogUniform, Method, PowerOfTwo, PUData, Run, TrainingConfig
+from pubench_formulas.risks import PURisk, pu_risk
 
 
 class Config(TrainingConfig):

@@ -22,19 +22,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from pubench.method import (
-    Batch,
-    Field,
-    LogUniform,
-    Method,
-    PowerOfTwo,
-    PUData,
-    PURisk,
-    Run,
-    TrainingConfig,
-    averaging,
-    pu_risk,
-)
+from pubench.method import Batch, Field, LogUniform, Method, PowerOfTwo, PUData, Run, TrainingConfig
+from pubench_formulas import averaging
+from pubench_formulas.risks import PURisk, pu_risk
 
 Pacing = Literal["linear", "convex", "concave", "exp", "const"]
 Hardness = Literal["logistic", "sigmoid", "crps", "brier"]

@@ -14,7 +14,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from pubench.method import Surrogate, binary_entropy
+from pubench_formulas.entropy import binary_entropy
+from pubench_formulas.losses import Surrogate
 
 #: Added to the weight of the risk, so that a row whose two weights are both 0 has (1, 0).
 OFFSET = 1e-10

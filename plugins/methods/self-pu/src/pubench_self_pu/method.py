@@ -20,24 +20,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.optim.lr_scheduler import CosineAnnealingLR
 
-from pubench.method import (
-    SURROGATES,
-    Batch,
-    Field,
-    LogUniform,
-    Method,
-    PowerOfTwo,
-    PUData,
-    PURisk,
-    Run,
-    Scorer,
-    Surrogate,
-    TrainingConfig,
-    averaging,
-    binary_entropy,
-    masked_mean,
-    ramps,
-)
+from pubench.method import Batch, Field, LogUniform, Method, PowerOfTwo, PUData, Run, Scorer, TrainingConfig
+from pubench_formulas import averaging, ramps
+from pubench_formulas.entropy import binary_entropy
+from pubench_formulas.losses import SURROGATES, Surrogate, masked_mean
+from pubench_formulas.risks import PURisk
 
 from .calibration import calibrated_weights, movements, weight_slopes
 

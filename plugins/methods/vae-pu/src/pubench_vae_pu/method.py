@@ -37,14 +37,13 @@ from pubench.method import (
     NetworkBuilder,
     PowerOfTwo,
     PUData,
-    PURisk,
     RequestError,
     Run,
     RunFailed,
     TrainingConfig,
-    logistic_loss,
-    sigmoid_loss,
 )
+from pubench_formulas.losses import logistic_loss, sigmoid_loss
+from pubench_formulas.risks import PURisk
 
 from .course import Masses, masses_of, schedule
 from .networks import Design, Generator, is_image, new_discriminator

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from pubench.method import PUData, logistic_loss
+from pubench.method import PUData
+from pubench_formulas.losses import logistic_loss
 
 #: How often log π enters a responsibility: once, or once per latent dimension.
 Counting = Literal["once", "per-dimension"]

@@ -20,7 +20,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from pubench.method import Field, LogUniform, Method, PowerOfTwo, PUData, PUPart, Run, Scorer, TrainingConfig, mix
+from pubench.method import Field, LogUniform, Method, PowerOfTwo, PUData, PUPart, Run, Scorer, TrainingConfig
+from pubench_formulas.mixing import mix
 
 #: A share of the past in a running mean of Adam.
 Decay = Annotated[float, pydantic.Field(ge=0, lt=1)]

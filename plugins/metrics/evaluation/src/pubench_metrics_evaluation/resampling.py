@@ -1,4 +1,4 @@
-"""Intervals: labeled and other items are drawn anew from themselves, with replacement and apart, their numbers kept.
+"""Intervals: labeled and other items are drawn again from themselves, with replacement and apart, their numbers kept.
 
 The draws depend on the numbers of items alone, never on the scores: a measure is a function of its data, and two models
 that are compared on the same rows are compared on the same draws.

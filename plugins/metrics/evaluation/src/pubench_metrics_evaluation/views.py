@@ -84,7 +84,7 @@ class Mixtures:
         """Raises Undefined where the two shares do not allow to recover anything."""
         alpha, beta = view.unlabeled_prior, view.positive_purity
         if not 0 < beta <= 1:
-            raise Undefined(f"the purity of the labeled rows is {beta:g}; a number in (0, 1] is right")
+            raise Undefined(f"the purity of the labeled rows is {beta:g}; expected a number in (0, 1]")
         if not alpha < beta:
             raise Undefined(
                 f"the share of positives among unlabeled rows, {alpha:g}, is not below their share among labeled "

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pubench_core.formulas.bbe import best_bin
 from pubench_core.prior import PriorEstimate, PriorEstimator
+from pubench_formulas.bbe import best_bin
 
 from . import alphamax, dedpul, elkan_noto
 from .answers import Array, Unidentifiable, answer, as_scores, interval, refused, thinned

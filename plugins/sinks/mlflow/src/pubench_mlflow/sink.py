@@ -274,8 +274,8 @@ def _metrics(record: Record, timestamp: int) -> Iterator[Metric]:
         if value is not None:
             yield Metric(f"test/{name}", value, timestamp, 0)
     for key, criterion in result.criteria.items():
-        for part, measures in criterion.measures.items():
-            for name, measure in measures.items():
+        for part in criterion.measures:
+            for name, measure in criterion.measured(part).items():
                 if measure.value is not None:
                     yield Metric(f"by-{key}/{part}-{name}", measure.value, timestamp, criterion.epoch or 0)
     for name, seconds in result.seconds.model_dump().items():

@@ -77,14 +77,14 @@ def read_npz(path: Path) -> DataFrame:
     for name, array in arrays.items():
         if not isinstance(array, np.ndarray) or array.dtype.kind not in "biufUMm":
             kind = str(array.dtype) if isinstance(array, np.ndarray) else "no array"
-            raise RequestError(f"{path}: '{name}' is {kind}; arrays of numbers, truth values or texts are right")
+            raise RequestError(f"{path}: '{name}' is {kind}; expected arrays of numbers, truth values or texts")
         if array.ndim not in (1, 2):
-            raise RequestError(f"{path}: array '{name}' has shape {array.shape}; (n,) or (n, d) is right")
+            raise RequestError(f"{path}: array '{name}' has shape {array.shape}; expected (n,) or (n, d)")
         arrays[name] = array.astype(array.dtype.newbyteorder("="), copy=False)
     lengths = {name: len(array) for name, array in arrays.items()}
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{name} {length}" for name, length in lengths.items())
-        raise RequestError(f"{path}: arrays differ in length ({listed}); one entry per row each is right")
+        raise RequestError(f"{path}: arrays differ in length ({listed}); expected one entry per row each")
     columns = _columns(path, arrays)
     if not columns:
         raise RequestError(f"{path} holds no array")

@@ -1,0 +1,53 @@
+"""What a model's scores say without one known negative: report cards, class priors, sheets of rows to check.
+
+``rows`` reads scores and labels; ``prior_input`` parses an assumed prior and purity; ``thresholds``, ``resampling``,
+``measuring`` and ``paired`` compute; ``evaluation``, ``prior_estimates`` and ``audit`` are the functions that users
+call; ``report_card`` writes the first two as HTML.
+"""
+
+from __future__ import annotations
+
+from pubench_core import ApiInfo, CommandInfo, hookimpl
+
+COMMANDS = [
+    CommandInfo(
+        path="evaluate",
+        load="pubench_evaluate.cli.commands:evaluate",
+        help="Say what scores are worth without a single negative: measures, intervals, and what each assumes.",
+        example="pubench evaluate scores.csv --label-col labeled --prior 0.2..0.4 --budget 200",
+    ),
+    CommandInfo(
+        path="audit",
+        load="pubench_evaluate.cli.commands:audit",
+        help="Draw the rows that a person should check, or say what the answers mean for prior, precision, recall "
+        "and SCAR.",
+        example="pubench audit scores.csv --label-col labeled --ids id --n 60",
+    ),
+    CommandInfo(
+        path="prior",
+        load="pubench_evaluate.cli.commands:prior",
+        help="Estimate the class prior of a table: a range by the trusted estimators, and each estimator's, side "
+        "by side.",
+        example="pubench prior my.csv --label-col labeled --estimators bbe,dedpul",
+    ),
+]
+API = [
+    ApiInfo(name="AuditResult", load="pubench_evaluate.audit:AuditResult"),
+    ApiInfo(name="AuditSample", load="pubench_evaluate.audit:AuditSample"),
+    ApiInfo(name="Evaluation", load="pubench_evaluate.evaluation:Evaluation"),
+    ApiInfo(name="PriorEstimates", load="pubench_evaluate.prior_estimates:PriorEstimates"),
+    ApiInfo(name="audit_answers", load="pubench_evaluate.audit:audit_answers"),
+    ApiInfo(name="audit_sample", load="pubench_evaluate.audit:audit_sample"),
+    ApiInfo(name="estimate_prior", load="pubench_evaluate.prior_estimates:estimate_prior"),
+    ApiInfo(name="evaluate", load="pubench_evaluate.evaluation:evaluate"),
+]
+
+
+@hookimpl
+def pubench_commands() -> list[CommandInfo]:
+    return COMMANDS
+
+
+@hookimpl
+def pubench_api() -> list[ApiInfo]:
+    return API

@@ -1,0 +1,215 @@
+"""What the answers of a person say of prior, precision, recall and SCAR."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from pubench.words import in_words
+from pubench_core.errors import RequestError, shown
+from pubench_core.randomness import stream
+from pubench_core.results import plain_data
+from pubench_core.specs import is_one_sample
+
+from ..rows import BoolArray, IntArray
+from .sample import AuditSample
+from .statistics import Estimate, Melded, ScarTest, Side, clopper_pearson, scar_test
+
+#: The most that an answer may be, as texts.
+_YES, _NO = (
+    frozenset({"1", "1.0", "true", "yes", "y", "positive", "p"}),
+    frozenset({"0", "0.0", "-1", "-1.0", "false", "no", "n", "negative"}),
+)
+_BLANK = frozenset({"", "?", "nan", "none"})
+
+
+@dataclass(frozen=True)
+class Band:
+    """A band of the score: its lowest and highest score, rows, answers, positives and their share with its interval.
+
+    ``mean_score``: of all its rows, to be held against the share where scores are probabilities.
+    """
+
+    low: float
+    high: float
+    rows: int
+    checked: int
+    positive: int
+    share: Estimate
+    mean_score: float
+
+
+@dataclass(frozen=True)
+class AuditResult:
+    """What the answers say, with 95 % intervals. All but ``prior`` are of the unlabeled rows.
+
+    ``prior``: π of the population; ``share``: of positives among the unlabeled rows; ``precision``, ``recall``: at
+    ``threshold``; ``decided_per_positive``: rows above it for each positive (1 is calibrated). ``mean_score_error``:
+    mean score minus share, where all scores are in [0, 1]. ``bands``: calibration by score. ``scar``: the test.
+    """
+
+    name: str
+    threshold: float
+    checked: int
+    unanswered: int
+    prior: Estimate
+    share: Estimate
+    precision: Estimate
+    recall: Estimate
+    decided_per_positive: Estimate
+    mean_score_error: Estimate
+    bands: tuple[Band, ...]
+    scar: ScarTest
+    level: float
+    warnings: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as JSON holds it."""
+        return dict(plain_data(asdict(self)))
+
+    def __repr__(self) -> str:
+        scar = "not tested" if self.scar.p_value is None else "rejected" if self.scar.rejected else "not rejected"
+        return f"<audit of {self.name}: {self.checked} rows checked, prior {_said(self.prior)}; SCAR {scar}>"
+
+
+def _said(found: Estimate) -> str:
+    return found.undefined if found.value is None else f"{found.value:.3f} ({found.low:.3f} to {found.high:.3f})"
+
+
+def audit_answers(sample: AuditSample, answers: Any, *, level: float = 0.95) -> AuditResult:
+    """What the answers to an audit say.
+
+    ``answers``: (n,) in the order of ``sample.to_check``, or row -> answer: 1, 0, true, false, yes, no; empty where the
+    person could not tell. Raises InvalidRequest (a ValueError) for other answers, or where a side has none at all.
+
+    Intervals: exact binomial on either side of the threshold (Clopper and Pearson 1934), melded where both sides count
+    (Fay, Proschan and Brittain 2015); see :mod:`pubench_evaluate.audit.statistics`.
+    """
+    with in_words():
+        given = _answers(sample, answers)
+        sides = _sides(sample, given)
+        rng = stream(sample.seed, "audit answers")
+        melded = Melded.of(*sides, rng, level)
+        share = melded.share()
+        return AuditResult(
+            name=sample.name,
+            threshold=sample.threshold,
+            checked=int((given >= 0).sum()),
+            unanswered=int((given < 0).sum()),
+            prior=_prior(sample, share),
+            share=share,
+            precision=melded.precision(),
+            recall=melded.recall(),
+            decided_per_positive=melded.decided_per_positive(),
+            mean_score_error=_mean_score_error(sample, share),
+            bands=tuple(_band(sample, given, k, level) for k in range(len(sample.bands))),
+            scar=_scar(sample, given, melded, rng),
+            level=level,
+            warnings=tuple(_warnings(sample, given)),
+        )
+
+
+def _answers(sample: AuditSample, answers: Any) -> IntArray:
+    """(n,) 1 positive, 0 negative, -1 not answered."""
+    if isinstance(answers, Mapping):
+        if extra := sorted(set(answers) - set(sample.to_check.tolist())):
+            raise RequestError(f"answers: row {extra[0]} was not drawn for this audit", field="answers")
+        given = [answers.get(row) for row in sample.to_check.tolist()]
+    else:
+        given = list(answers)
+    if len(given) != len(sample.drawn):
+        raise RequestError(
+            f"answers: expected {len(sample.drawn)}, one per drawn row; given {len(given)}", field="answers"
+        )
+    return np.array([_answer(value, row) for value, row in zip(given, sample.to_check.tolist(), strict=True)])
+
+
+def _answer(value: Any, row: int) -> int:
+    text = "" if value is None else str(value).strip().lower()
+    if text in _YES:
+        return 1
+    if text in _NO:
+        return 0
+    if text in _BLANK:
+        return -1
+    raise RequestError(
+        f"answers: row {row} has {shown(value)}; expected 1 or yes, 0 or no, or empty (could not tell)", field="answers"
+    )
+
+
+def _sides(sample: AuditSample, given: IntArray) -> tuple[Side, Side]:
+    is_above = sample.band < sample.n_bands_above
+    found = []
+    for name, of_sample, bands in (
+        ("above", is_above, sample.bands[: sample.n_bands_above]),
+        ("below", ~is_above, sample.bands[sample.n_bands_above :]),
+    ):
+        rows = sum(n for _, _, n, _ in bands)
+        answered = of_sample & (given >= 0)
+        if rows and not answered.any():
+            raise RequestError(f"answers: no row {name} the threshold has one; both sides need some", field="answers")
+        found.append(Side(rows, int(answered.sum()), int((given[answered] == 1).sum())))
+    return found[0], found[1]
+
+
+def _prior(sample: AuditSample, share: Estimate) -> Estimate:
+    """π of the population: labeled positives are part of it unless the unlabeled rows alone are the draw."""
+    scored = sample.scored
+    if not is_one_sample(scored.scheme) and scored.scheme != "case-control":
+        return share
+    n_labeled = scored.n_labeled if sample.n_labeled is None else sample.n_labeled
+    n = n_labeled + int((~scored.labeled).sum())
+
+    def of_population(end: float | None) -> float | None:
+        return None if end is None else (scored.purity * n_labeled + end * (n - n_labeled)) / n
+
+    return Estimate(of_population(share.value), of_population(share.low), of_population(share.high), share.undefined)
+
+
+def _mean_score_error(sample: AuditSample, share: Estimate) -> Estimate:
+    scores = sample.scored.scores[~sample.scored.labeled]
+    if scores.min() < 0 or scores.max() > 1:
+        return Estimate(undefined="scores are not probabilities")
+    assert share.value is not None
+    assert share.low is not None
+    assert share.high is not None
+    mean = float(scores.mean())
+    return Estimate(mean - share.value, mean - share.high, mean - share.low)
+
+
+def _band(sample: AuditSample, given: IntArray, k: int, level: float) -> Band:
+    low, high, rows, _ = sample.bands[k]
+    answers = given[(sample.band == k) & (given >= 0)]
+    side = Side(rows, len(answers), int((answers == 1).sum()))
+    share = Estimate(side.share, *clopper_pearson(side, level)) if side.checked else Estimate(undefined="no answer")
+    scores = sample.scored.scores[~sample.scored.labeled]
+    inside = (scores >= low) & (scores <= high)
+    return Band(low, high, rows, side.checked, side.positive, share, float(scores[inside].mean()))
+
+
+def _scar(sample: AuditSample, given: IntArray, melded: Melded, rng: np.random.Generator) -> ScarTest:
+    scored = sample.scored
+    if scored.purity < 1:
+        return ScarTest(undefined="some labeled rows are negative (purity below 1), so they cannot be compared")
+    if sample.n_labeled is not None:
+        return ScarTest(
+            undefined="the model was trained on unlabeled rows and not on the labeled ones that have a score, so their "
+            "scores cannot be compared; an audit of the validation part alone tests it"
+        )
+    labeled = scored.of_labeled
+    found = scored.scores[sample.drawn[given == 1]]
+    split = [(values[values > sample.threshold], values[values <= sample.threshold]) for values in (labeled, found)]
+    return scar_test(melded, split[0], split[1], rng)
+
+
+def _warnings(sample: AuditSample, given: BoolArray | IntArray) -> list[str]:
+    said = []
+    if unanswered := int((given < 0).sum()):
+        said.append(f"{unanswered} of {len(given)} rows have no answer: the others are taken to be like them")
+    if (sample.bands and not sample.n_bands_above) or sample.n_bands_above == len(sample.bands):
+        which = "no" if not sample.n_bands_above else "every"
+        said.append(f"{which} unlabeled row is above the threshold {sample.threshold:.4g}: nothing is divided by it")
+    return said

@@ -1,0 +1,263 @@
+"""Which rows a person should check: drawn by bands of the score, on a sheet that says nothing of scores or labels."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pubench.words import in_words
+from pubench_core.errors import RequestError, shown
+from pubench_core.randomness import stream
+from pubench_core.records.files import OF_THE_TABLE
+
+from ..rows import IntArray, ScoredRows, scored_rows
+from ..thresholds import Cuts, Shares
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+#: Draws of a band of the score, as far as they can be dealt out.
+_PER_BAND = 6
+_VERSION = 1
+#: Columns of a sheet that are not the table's.
+COLUMNS = ("audit", "row", "answer")
+
+
+@dataclass(frozen=True)
+class AuditSample:
+    """Rows to check. ``drawn``: (n,) positions among the scored rows, in random order; ``band``: (n,) of each.
+
+    ``rows``: (n_all,) numbers by which the reader knows the scored rows. ``bands``: (low, high, rows, drawn) of each
+    band of the score, the highest first; ``n_bands_above``: those above the threshold. ``n_labeled``: how many rows are
+    labeled in all, if only some of them have a score.
+    """
+
+    scored: ScoredRows
+    rows: IntArray
+    threshold: float
+    seed: int
+    drawn: IntArray
+    band: IntArray
+    bands: tuple[tuple[float, float, int, int], ...]
+    n_bands_above: int
+    name: str = "scores"
+    n_labeled: int | None = None
+
+    @property
+    def key(self) -> str:
+        """Names this sample on its sheet: a hash of everything in it."""
+        facts = f"{self.threshold!r} {self.seed} {self.scored.scheme} {self.scored.purity!r}"
+        digest = hashlib.sha256((facts if self.n_labeled is None else f"{facts} {self.n_labeled}").encode())
+        for array in (self.scored.scores, self.scored.labeled, self.rows, self.drawn):
+            digest.update(np.ascontiguousarray(array).data)
+        return digest.hexdigest()[:16]
+
+    @property
+    def to_check(self) -> IntArray:
+        """(n,) numbers of the rows to check, in the order of the sheet."""
+        return self.rows[self.drawn]
+
+    def sheet(self, ids: Mapping[str, npt.NDArray[Any]] | None = None) -> DataFrame:
+        """Sheet for a person to fill in: ``audit``, ``row``, columns of the table, and an empty ``answer``.
+
+        Neither scores nor labels nor true labels are on it: an answer must not be led by them. ``ids``: columns of the
+        table that name or describe the rows, (n_all,) each.
+        """
+        import pandas as pd
+
+        named = {
+            f"{name}{OF_THE_TABLE}" if name in COLUMNS else name: np.asarray(texts)[self.drawn]
+            for name, texts in (ids or {}).items()
+        }
+        empty = np.full(len(self.drawn), "", dtype=object)
+        audit, row, answer = COLUMNS
+        return pd.DataFrame({audit: self.key, row: self.to_check, **named, answer: empty})
+
+    def save(self, path: str | Path) -> Path:
+        """Writes what the answers are to be read with: an npz. Raises OSError if it cannot be written."""
+        about = {
+            "version": _VERSION,
+            "key": self.key,
+            "threshold": self.threshold,
+            "seed": self.seed,
+            "scheme": self.scored.scheme,
+            "purity": self.scored.purity,
+            "bands": self.bands,
+            "n_bands_above": self.n_bands_above,
+            "name": self.name,
+            "n_labeled": self.n_labeled,
+        }
+        path = Path(path)
+        with path.open("wb") as file:
+            np.savez_compressed(
+                file,
+                scores=self.scored.scores,
+                labeled=self.scored.labeled,
+                rows=self.rows,
+                drawn=self.drawn,
+                band=self.band,
+                about=np.array(json.dumps(about)),
+            )
+        return path
+
+    @classmethod
+    def load(cls, path: str | Path) -> AuditSample:
+        """Reads what :meth:`save` wrote. Raises InvalidRequest (a ValueError) for anything else."""
+        with in_words():
+            return cls._read(path)
+
+    @classmethod
+    def _read(cls, path: str | Path) -> AuditSample:
+        wrong = f"design={path}: must be a file that pubench audit wrote next to its sheet, unchanged"
+        try:
+            with np.load(path, allow_pickle=False) as stored:
+                arrays = dict(stored)
+            about = json.loads(str(arrays["about"]))
+            scored = ScoredRows(arrays["scores"], arrays["labeled"], None, about["scheme"], about["purity"])
+            found = cls(
+                scored=scored,
+                rows=arrays["rows"],
+                threshold=about["threshold"],
+                seed=about["seed"],
+                drawn=arrays["drawn"],
+                band=arrays["band"],
+                bands=tuple((low, high, rows, drawn) for low, high, rows, drawn in about["bands"]),
+                n_bands_above=about["n_bands_above"],
+                name=about["name"],
+                n_labeled=about.get("n_labeled"),
+            )
+            found._check()
+        except OSError as error:
+            raise RequestError(
+                f"design={path}: it cannot be read ({error.strerror or error})", field="design"
+            ) from error
+        except (ValueError, KeyError, TypeError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
+            raise RequestError(wrong, field="design") from error
+        if about.get("version") != _VERSION or found.key != about["key"]:
+            raise RequestError(wrong, field="design")
+        return found
+
+    def _check(self) -> None:
+        """Raises ValueError for arrays that do not fit each other."""
+        n, n_all = len(self.drawn), len(self.scored.scores)
+        if not (
+            self.drawn.shape == self.band.shape == (n,)
+            and self.scored.scores.shape == self.scored.labeled.shape == self.rows.shape == (n_all,)
+            and np.isin(self.drawn, np.arange(n_all)).all()
+            and np.bincount(self.band, minlength=len(self.bands)).tolist() == [drawn for *_, drawn in self.bands]
+        ):
+            raise ValueError("drawn rows and bands do not fit each other")
+
+    def __repr__(self) -> str:
+        above = sum(drawn for *_, drawn in self.bands[: self.n_bands_above])
+        return f"<audit {self.key} of {self.name}: {len(self.drawn)} rows to check, {above} above {self.threshold:.4g}>"
+
+
+def audit_sample(
+    scores: Any,
+    labeled: Any,
+    *,
+    n: int = 60,
+    threshold: float | None = None,
+    budget: int | None = None,
+    recall: float | None = None,
+    scheme: str = "one-sample",
+    purity: float = 1.0,
+    rows: Sequence[int] | npt.NDArray[np.int64] | None = None,
+    n_labeled: int | None = None,
+    name: str = "scores",
+    pos_label: Any = None,
+    seed: int = 0,
+) -> AuditSample:
+    """Which ``n`` unlabeled rows a person should check, drawn from a seed and stratified by score.
+
+    Half of them are above the threshold and half below (all of a side that has fewer), on each side spread over bands
+    of the score in proportion to their rows. Labeled rows are not drawn: they are taken as positive with share
+    ``purity``. ``threshold``, ``budget``, ``recall``: as :func:`pubench.evaluate` has them. ``rows``: numbers of the
+    rows as the reader knows them; by default 0, 1, .... ``n_labeled``: how many rows are labeled in all, if those given
+    are the ones held out of training and unlabeled rows are not: the prior counts all, and SCAR is not tested.
+
+    Raises InvalidRequest (a ValueError).
+
+    >>> rng = np.random.default_rng(0)
+    >>> sample = audit_sample(rng.normal(size=500), np.arange(500) < 50, n=20)
+    >>> len(sample.to_check), bool(sample.scored.labeled[sample.drawn].any())
+    (20, False)
+    """
+    with in_words():
+        scored = scored_rows(scores, labeled, scheme=scheme, purity=purity, pos_label=pos_label)
+        population = np.flatnonzero(~scored.labeled)
+        if not isinstance(n, (int, np.integer)) or not 2 <= n <= len(population):
+            raise RequestError(
+                f"n={shown(n)}: between 2 and {len(population)} rows, which are all unlabeled ones", field="n", value=n
+            )
+        cut = Cuts(scored, Shares(None, None, scored.purity), seed).chosen(threshold, budget, recall).threshold
+        return _drawn(scored, population, int(n), cut, _numbers_of(rows, len(scored.scores)), name, seed, n_labeled)
+
+
+def _numbers_of(rows: Any, n: int) -> IntArray:
+    numbers = np.arange(n) if rows is None else np.asarray(rows, dtype=np.int64)
+    if numbers.shape != (n,) or len(np.unique(numbers)) != n:
+        raise RequestError(f"rows: expected {n} different numbers, one per score", field="rows")
+    return numbers
+
+
+def _drawn(
+    scored: ScoredRows,
+    population: IntArray,
+    n: int,
+    cut: float,
+    rows: IntArray,
+    name: str,
+    seed: int,
+    n_labeled: int | None,
+) -> AuditSample:
+    rng = stream(seed, "audit")
+    above = population[scored.scores[population] > cut]
+    below = population[scored.scores[population] <= cut]
+    n_above = max(min(len(above), round(n / 2)), n - len(below))
+    of_above, of_below = _bands(scored, above, n_above, rng), _bands(scored, below, n - n_above, rng)
+    bands = [*of_above, *of_below]
+    drawn = np.concatenate([rng.choice(members, count, replace=False) for members, count in bands])
+    band = np.repeat(np.arange(len(bands)), [count for _, count in bands])
+    order = rng.permutation(n)
+    return AuditSample(
+        scored=scored,
+        rows=rows,
+        threshold=cut,
+        seed=seed,
+        drawn=drawn[order],
+        band=band[order],
+        bands=tuple(_range_of(scored.scores[members], count) for members, count in bands),
+        n_bands_above=len(of_above),
+        name=name,
+        n_labeled=n_labeled,
+    )
+
+
+def _range_of(scores: npt.NDArray[np.float64], count: int) -> tuple[float, float, int, int]:
+    return float(scores.min()), float(scores.max()), len(scores), count
+
+
+def _bands(scored: ScoredRows, side: IntArray, take: int, rng: np.random.Generator) -> list[tuple[IntArray, int]]:
+    """Bands of the score, the highest first, each with as many draws as its share of the side's rows gives it."""
+    if not take:
+        return []
+    shuffled = rng.permutation(side)  # equal scores are in no order
+    ordered = shuffled[np.argsort(-scored.scores[shuffled], kind="stable")]
+    n_bands = max(1, take // _PER_BAND)
+    ends = [take * k // n_bands for k in range(n_bands + 1)]
+    borders = [int(len(side) * end / take + 0.5) for end in ends]
+    return [
+        (ordered[start:stop], upto - since)
+        for start, stop, since, upto in zip(borders, borders[1:], ends, ends[1:], strict=False)
+    ]

@@ -1,0 +1,236 @@
+"""``pubench audit``: a sheet of rows for a person to check, and what the filled sheet says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pubench_cli.columns import Column, print_table
+from pubench_cli.console import err, out
+from pubench_cli.machine import print_json
+from pubench_cli.run_columns import columns_of_run
+from pubench_core.data.tables import read_table
+from pubench_core.errors import RequestError, nearest
+from pubench_core.records.store import RecordStore
+
+from ..audit import AuditResult, AuditSample, audit_answers, audit_sample
+from ..audit.statistics import Estimate, ScarTest
+from .score_table import (
+    Columns,
+    Subject,
+    all_unlabeled_of_run,
+    flags_for_arguments,
+    is_table,
+    refuse_columns_of_run,
+    subject_of,
+    subject_of_run,
+)
+
+#: What the design of a sheet is called, beside it.
+_DESIGN = ".design.npz"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the options say of the draw."""
+
+    n: int = 60
+    threshold: float | None = None
+    budget: int | None = None
+    recall: float | None = None
+    scheme: str | None = None
+    beta: float = 1.0
+    seed: int = 0
+    part: str | None = None
+
+
+def draw(given: str, columns: Columns, asked: Asked, *, target: Path, results: Path, as_json: bool) -> None:
+    """Writes the sheet and, beside it, what its answers are to be read with. Neither replaces a file."""
+    design = target.with_suffix(_DESIGN)
+    if target.suffix.lower() != ".csv":
+        raise RequestError(f"--out {target}: a sheet ends in .csv")
+    for path in (target, design):
+        if path.exists():
+            raise RequestError(f"{path} is there already, perhaps with answers; name another sheet with --out")
+    subject = _subject(given, columns, asked, results)
+    with flags_for_arguments():
+        sample = audit_sample(
+            subject.scores,
+            subject.labeled,
+            n=asked.n,
+            threshold=asked.threshold,
+            budget=asked.budget,
+            recall=asked.recall,
+            scheme=asked.scheme or subject.scheme or "one-sample",
+            purity=asked.beta,
+            rows=subject.rows,
+            n_labeled=subject.n_labeled,
+            name=subject.name,
+            seed=asked.seed,
+        )
+    try:
+        sample.sheet(subject.ids).to_csv(target, index=False)
+        sample.save(design)
+    except OSError as error:
+        raise RequestError(f"cannot write {target}: {error.strerror or error}") from error
+    if as_json:
+        print_json(_plain(sample, target, design))
+        return
+    _print_drawn(sample, target, design, named=bool(subject.ids))
+
+
+def _subject(given: str, columns: Columns, asked: Asked, results: Path) -> Subject:
+    """Rows of a table, or of a run with what the table says of them."""
+    if is_table(given):
+        if asked.part is not None:
+            raise RequestError(f"--part {asked.part}: {given} is a table, which has no parts")
+        return subject_of(given, columns, results)
+    refuse_columns_of_run(given, replace(columns, ids=()))
+    folder = RecordStore(results).locate(given)
+    subject = subject_of_run(folder) if asked.part == "validation" else all_unlabeled_of_run(folder)
+    return replace(subject, ids=columns_of_run(folder, subject.rows, columns.ids))
+
+
+def _plain(sample: AuditSample, target: Path, design: Path) -> dict[str, Any]:
+    return {
+        "audit": sample.key,
+        "sheet": str(target),
+        "design": str(design),
+        "rows": sample.to_check.tolist(),
+        "threshold": sample.threshold,
+        "seed": sample.seed,
+        "bands": [
+            {"low": low, "high": high, "rows": rows, "drawn": drawn, "above": k < sample.n_bands_above}
+            for k, (low, high, rows, drawn) in enumerate(sample.bands)
+        ],
+    }
+
+
+def _print_drawn(sample: AuditSample, target: Path, design: Path, *, named: bool) -> None:
+    above = sum(drawn for *_, drawn in sample.bands[: sample.n_bands_above])
+    n = len(sample.drawn)
+    lines = [
+        f"{sample.name}: {n} unlabeled rows to check, {above} above the threshold {sample.threshold:.4g} and "
+        f"{n - above} below it",
+        f"the sheet: {target} (write 1 or 0 in its last column, nothing where it cannot be told)",
+        f"the design: {design} (keep it; it holds scores and labels, which whoever checks should not see)",
+        f"then: pubench audit --answers {target}",
+    ]
+    if not named:
+        lines.insert(2, "rows are named by their number, counted from 0 without the header; --ids COLUMN adds a name")
+    for line in lines:
+        out().print(line, markup=False, soft_wrap=True)
+
+
+# -------------------------------------------------------------------- answers
+
+
+def read(answers: Path, design: Path | None, *, as_json: bool) -> None:
+    """Says what a filled sheet means."""
+    frame = read_table(answers, texts=("answer",), say=lambda text: err().print(text, markup=False))
+    if lacking := [name for name in ("audit", "row", "answer") if name not in frame]:
+        known = nearest(lacking[0], frame.columns)
+        raise RequestError(
+            f"--answers {answers}: there is no column '{lacking[0]}' ({known}); it must be the sheet that pubench "
+            "audit wrote"
+        )
+    keys = sorted(set(frame["audit"].dropna().astype(str)))
+    if len(keys) != 1:
+        raise RequestError(f"--answers {answers}: column 'audit' has {len(keys)} values; a sheet is of one audit")
+    row = frame["row"]
+    if row.dtype.kind not in "iuf" or row.isna().any() or (row % 1 != 0).any() or row.duplicated().any():
+        raise RequestError(f"--answers {answers}: column 'row' must name every row once, by its whole number")
+    with flags_for_arguments():
+        sample = AuditSample.load(design) if design is not None else _design_beside(answers, keys[0])
+        if sample.key != keys[0]:
+            raise RequestError(f"design={design}: it is of audit {sample.key}, and the sheet is of {keys[0]}")
+        given = dict(zip(frame["row"].astype(int).tolist(), frame["answer"].tolist(), strict=True))
+        result = audit_answers(sample, given)
+    if as_json:
+        print_json(result.to_dict())
+        return
+    _print_result(result)
+
+
+def _design_beside(answers: Path, key: str) -> AuditSample:
+    """The design of this audit, in the folder of the sheet."""
+    for path in sorted(answers.parent.glob(f"*{_DESIGN}")):
+        sample = AuditSample.load(path)
+        if sample.key == key:
+            return sample
+    raise RequestError(
+        f"no design of audit {key} is beside {answers}; name it with --design (the file *{_DESIGN} that was written "
+        "with the sheet)"
+    )
+
+
+def _print_result(result: AuditResult) -> None:
+    console = out()
+    console.print(f"{result.name}: {result.checked} rows checked; threshold {result.threshold:.4g}", style="bold")
+    for line in result.warnings:
+        console.print(f"warning: {line}", markup=False)
+    interval = f"{100 * result.level:g} % interval"
+    columns = (Column("quantity"), Column("value", right=True), Column(interval, right=True), Column("of", wraps=True))
+    of_u = "the unlabeled rows"
+    rows = [
+        _cells("prior", result.prior, "the population"),
+        _cells("share of positives", result.share, of_u),
+        _cells("precision", result.precision, f"{of_u} above the threshold"),
+        _cells("recall", result.recall, f"the positives among {of_u}"),
+        _cells("decided per positive", result.decided_per_positive, f"{of_u}; 1 is calibrated"),
+    ]
+    if result.mean_score_error.value is not None:
+        rows.append(_cells("mean score - share", result.mean_score_error, f"{of_u}; 0 is calibrated"))
+    console.print()
+    print_table(console, columns, rows, surplus="below")
+    _print_bands(result)
+    console.print()
+    console.print(_scar_line(result.scar), markup=False)
+    console.print(
+        "intervals: exact binomial on each side of the threshold (Clopper and Pearson 1934), melded where both sides "
+        "count (Fay, Proschan and Brittain 2015); by design, no model is believed",
+        markup=False,
+    )
+
+
+def _cells(name: str, found: Estimate, of: str) -> list[str]:
+    if found.value is None:
+        return [name, "", "", found.undefined]
+    return [name, f"{found.value:.3f}", f"{found.low:.3f} to {found.high:.3f}", of]
+
+
+def _print_bands(result: AuditResult) -> None:
+    columns = (
+        Column("scores"),
+        Column("rows", right=True),
+        Column("checked", right=True),
+        Column("positive", right=True),
+        Column("share, 95 %", right=True),
+        Column("mean score", right=True, rank=1),
+    )
+    rows = [
+        [
+            f"{band.low:.4g} to {band.high:.4g}",
+            str(band.rows),
+            str(band.checked),
+            str(band.positive),
+            "" if band.share.low is None else f"{band.share.low:.2f} to {band.share.high:.2f}",
+            f"{band.mean_score:.4g}",
+        ]
+        for band in result.bands
+    ]
+    out().print()
+    print_table(out(), columns, rows, surplus="below")
+
+
+def _scar_line(scar: ScarTest) -> str:
+    if scar.p_value is None:
+        return f"SCAR was not tested: {scar.undefined}"
+    parts = ", ".join(f"{name} p = {p:.2g}" for name, p in scar.parts)
+    verdict = (
+        "SCAR is rejected: labeled positives do not score as positives do in general; measures that assume SCAR mislead"
+        if scar.rejected
+        else "SCAR is not rejected, which is no proof of it"
+    )
+    return f"{verdict} (p = {scar.p_value:.2g} after Holm; {parts})"

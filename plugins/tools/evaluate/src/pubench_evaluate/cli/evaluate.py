@@ -1,0 +1,236 @@
+"""``pubench evaluate``: a report card of scores, printed, as JSON, and as one HTML file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pubench_cli.columns import Column, print_table
+from pubench_cli.console import err, out
+from pubench_cli.machine import print_json
+from pubench_core.errors import RequestError
+
+from ..estimates import RULE, summary
+from ..evaluation import Evaluation, evaluate
+from ..report_card import assumed, belief_line, between, count_of
+from .score_table import Columns, Subject, flags_for_arguments, flags_in, is_table, subject_of
+
+#: Columns of printed sentences.
+PAGE = 120
+
+if TYPE_CHECKING:
+    from ..estimates import EstimatedPrior
+    from ..paired import Comparison
+    from ..thresholds import Cut
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the options say beside which rows are evaluated."""
+
+    prior: str | None = None
+    beta: float = 1.0
+    scheme: str | None = None
+    threshold: float | None = None
+    budget: int | None = None
+    recall: float | None = None
+    estimators: tuple[str, ...] | None = None
+    compare: str | None = None
+    compare_col: str | None = None
+    resamples: int | None = None
+    seed: int = 0
+
+
+def print_card(given: str, columns: Columns, asked: Asked, *, results: Path, html: Path | None, as_json: bool) -> None:
+    """Evaluates a table or a run, writes the page if one is wanted, and prints the rest."""
+    if html is not None and html.suffix.lower() not in (".html", ".htm"):
+        raise RequestError(f"--html {html}: a page ends in .html")
+    subject = subject_of(given, columns, results)
+    other = _other(given, subject, columns, asked, results)
+    card = _card_of(subject, other, asked)
+    if html is not None:
+        _write(html, card)
+    if as_json:
+        print_json(card.to_dict())
+        return
+    print_evaluation(card)
+
+
+def _card_of(subject: Subject, other: Subject | None, asked: Asked) -> Evaluation:
+    with flags_for_arguments():
+        return evaluate(
+            subject.scores,
+            subject.labeled,
+            prior=_prior(asked, subject),
+            purity=asked.beta,
+            truth=subject.truth,
+            scheme=asked.scheme or subject.scheme or "one-sample",
+            threshold=asked.threshold,
+            budget=asked.budget,
+            recall=asked.recall,
+            compare=None if other is None else other.scores,
+            names=(subject.name, "" if other is None else other.name),
+            estimators=asked.estimators,
+            resamples=asked.resamples,
+            n_unlabeled=subject.n_unlabeled,
+            seed=asked.seed,
+        )
+
+
+def _prior(asked: Asked, subject: Subject) -> Any:
+    """As the option says it, else as the run was told; numbers as numbers."""
+    if asked.prior is None:
+        return subject.prior
+    try:
+        return float(asked.prior)
+    except ValueError:
+        return asked.prior
+
+
+def _other(given: str, subject: Subject, columns: Columns, asked: Asked, results: Path) -> Subject | None:
+    """The model to compare with: another file, another column, or another run, of the same rows and labels."""
+    if asked.compare is None and asked.compare_col is None:
+        return None
+    source = asked.compare or given
+    named = replace(columns, truth=None)
+    if asked.compare_col is not None:
+        named = replace(named, score=asked.compare_col, score_flag="--compare-col")
+    if is_table(source) != is_table(given):
+        raise RequestError(f"--compare {source}: two tables or two runs are compared; {given} is of the other kind")
+    other = subject_of(source, named if is_table(source) else Columns(), results)
+    if not np.array_equal(other.rows, subject.rows) or not np.array_equal(other.labeled, subject.labeled):
+        raise RequestError(
+            f"--compare {source}: its {len(other.rows)} rows are not the {len(subject.rows)} of {given} with the same "
+            "labels in the same order; two models are compared on the same rows"
+        )
+    name = f"{other.name}: {asked.compare_col}" if asked.compare_col else other.name
+    return replace(other, name=name)
+
+
+def _write(path: Path, card: Evaluation) -> None:
+    try:
+        path.write_text(card.html(), encoding="utf-8")
+    except OSError as error:
+        raise RequestError(f"cannot write --html {path}: {error.strerror or error}") from error
+    err().print(f"the report card: {path}", markup=False)
+
+
+# -------------------------------------------------------------------- on the terminal
+
+
+def print_evaluation(card: Evaluation) -> None:
+    """The card in the terminal: what to expect first, then the measures and what they assume."""
+    console, rows = out(), card.rows
+    facts = f"{rows['rows']} rows, {rows['labeled']} labeled, {rows['unlabeled']} unlabeled; {card.scheme}"
+    console.print(f"{card.name}: {facts}", style="bold", markup=False)
+    console.print(belief_line(card), markup=False)
+    console.print(card.headline, markup=False)
+    for line in card.warnings:
+        console.print(f"warning: {flags_in(line)}", markup=False)
+    _print_cuts((*card.budgets, *card.recalls))
+    _print_measures(card)
+    print_estimates(card.estimates)
+    if card.comparison is not None:
+        _print_comparison(card.comparison)
+    console.print()
+    for line in card.notes:
+        console.print(f"assumed: {line}", markup=False)
+
+
+def _print_cuts(cuts: Sequence[Cut]) -> None:
+    columns = (
+        Column("review"),
+        Column("rows", right=True),
+        Column("positives, if SCAR", right=True),
+        Column("of all positives, if SCAR", right=True, rank=1),
+        Column("threshold", right=True, rank=2),
+    )
+    cells = [
+        [
+            f"the top {cut.budget}" if cut.budget else f"for {100 * (cut.target or 0):g} % recall",
+            str(cut.all_rows),
+            count_of(cut),
+            between(cut.recall_interval, percent=True),
+            f"{cut.threshold:.4g}",
+        ]
+        for cut in cuts
+    ]
+    if cells:
+        out().print()
+        print_table(out(), columns, cells, surplus="below")
+
+
+def _print_measures(card: Evaluation) -> None:
+    columns = (
+        Column("measure"),
+        Column("value", right=True),
+        Column("95 % interval", right=True),
+        Column("assumes", wraps=True),
+        Column("note", wraps=True, rank=1),
+    )
+    cells = []
+    for key, found in card.measures.items():
+        notes = ([found.measure.undefined] if found.measure.undefined else []) + list(found.measure.warnings)
+        value = "" if found.value is None else f"{found.value:.4f}"
+        cells.append([key, value, between(found.interval), assumed(found), "; ".join(notes)])
+    out().print()
+    print_table(out(), columns, cells, surplus="below")
+
+
+def print_estimates(estimates: Sequence[EstimatedPrior]) -> None:
+    """The range of class priors, each estimator's in the population, and why some are left out."""
+    if not estimates:
+        return
+    columns = (
+        Column("estimator"),
+        Column("prior", right=True),
+        Column("95 % interval", right=True),
+        Column("seconds", right=True, rank=1),
+        Column("in the range", wraps=True),
+    )
+    cells = [
+        [
+            found.key,
+            "" if found.prior is None else f"{found.prior:.3f}",
+            between(found.prior_interval),
+            f"{found.seconds:.1f}",
+            f"no: {found.left_out}" if found.left_out else "yes",
+        ]
+        for found in estimates
+    ]
+    out().print()
+    _print_text(summary(estimates))
+    print_table(out(), columns, cells, surplus="below")
+    _print_text(f"prior: share of positives in the population. {RULE}")
+    for found in estimates:
+        if found.note:
+            _print_text(f"{found.key}: {found.note}")
+
+
+def _print_text(text: str) -> None:
+    """Wrapped at the width of a page where the console is wider: piped text is for people, too."""
+    out().print(text, markup=False, width=min(out().width, PAGE))
+
+
+def _print_comparison(comparison: Comparison) -> None:
+    first, second = comparison.names
+    columns = (
+        Column("measure"),
+        Column("first", right=True),
+        Column("second", right=True),
+        Column("second - first, 95 %", right=True),
+        Column("better"),
+        Column("assumes", wraps=True, rank=1),
+    )
+    cells = []
+    for found in comparison.differences:
+        values = ["" if value is None else f"{value:.4f}" for value in (found.first, found.second)]
+        basis = "true labels" if found.oracle else ", ".join(found.assumes) or "neither prior nor SCAR"
+        cells.append([found.key, *values, between(found.interval), found.better or "not shown", basis])
+    out().print(f"\nfirst: {first}; second: {second}", markup=False)
+    print_table(out(), columns, cells, surplus="below")
+    out().print(f"paired bootstrap, {comparison.resamples} resamples of the same rows", markup=False)

@@ -1,0 +1,105 @@
+"""``pubench prior``: what every estimator of the class prior says of a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pubench_cli.console import err, out
+from pubench_cli.machine import print_json
+from pubench_cli.messages import in_flags
+from pubench_cli.options import Given
+from pubench_cli.progress import stage_progress
+from pubench_core.data.tables import sha256_of
+from pubench_core.data.user_table import read_user_table
+from pubench_core.errors import RequestError
+from pubench_core.specs import UserTableSpec
+
+from ..prior_estimates import PriorEstimates, estimate_prior
+from .evaluate import print_estimates
+from .score_table import Columns, flags_for_arguments, subject_of_table
+
+
+def print_priors(
+    path: Path,
+    given: Given,
+    *,
+    score_col: str | None,
+    estimators: tuple[str, ...] | None,
+    thorough: bool,
+    scheme: str,
+    purity: float,
+    seed: int,
+    html: Path | None,
+    as_json: bool,
+) -> None:
+    """Estimates the class prior from the features of a table, or from a column of scores, and prints the estimates."""
+    if html is not None and html.suffix.lower() not in (".html", ".htm"):
+        raise RequestError(f"--html {html}: a page ends in .html")
+    if given.get("--label-col") is None:
+        raise RequestError(
+            "--label-col is missing: it names the column that says who is labeled", field="data.own.label_col"
+        )
+    x, labeled, truth = _of_features(path, given) if score_col is None else _of_scores(path, given, score_col)
+    if thorough and estimators is not None:
+        raise RequestError("--thorough: --estimators names all that run; leave one of the two out")
+    with flags_for_arguments(), stage_progress() as progress:
+        found = estimate_prior(
+            x,
+            labeled,
+            estimators=estimators,
+            thorough=thorough,
+            scheme=scheme,
+            purity=purity,
+            truth=truth,
+            name=path.name,
+            seed=seed,
+            progress=progress,
+        )
+    if html is not None:
+        _write(html, found)
+    if as_json:
+        print_json(found.to_dict())
+        return
+    _print(found)
+
+
+def _of_features(path: Path, given: Given) -> tuple[Any, Any, Any]:
+    """Features as a run would have them. Raises RequestError for a table that a run would refuse."""
+    own = {option.path[-1]: value for option, value in given.values}
+    table = read_user_table(UserTableSpec.model_validate({**own, "path": path, "sha256": sha256_of(path)}))
+    for note in table.notes:
+        err().print(in_flags(note), markup=False)
+    return table.x, table.labeled, table.truth
+
+
+def _of_scores(path: Path, given: Given, score_col: str) -> tuple[Any, Any, Any]:
+    for flag in ("--drop", "--features"):
+        if given.get(flag) is not None:
+            raise RequestError(f"{flag}: --score-col {score_col} is read, and no feature; leave one of the two out")
+    words = given.get("--positive-value")
+    positive = tuple(word.strip() for word in words.split(",")) if words else ()
+    columns = Columns(score_col, given.get("--label-col"), given.get("--truth-col"), positive)
+    subject = subject_of_table(path, columns)
+    return subject.scores, subject.labeled, subject.truth
+
+
+def _write(path: Path, found: PriorEstimates) -> None:
+    try:
+        path.write_text(found.html(), encoding="utf-8")
+    except OSError as error:
+        raise RequestError(f"cannot write --html {path}: {error.strerror or error}") from error
+    err().print(f"the estimates: {path}", markup=False)
+
+
+def _print(found: PriorEstimates) -> None:
+    console = out()
+    facts = f"{found.rows} rows, {found.labeled} labeled; {found.scheme}; read: {found.read}"
+    console.print(f"{found.name}: {facts}", style="bold", markup=False)
+    for line in found.warnings:
+        console.print(f"warning: {line}", markup=False)
+    if not found.estimates:
+        console.print("no estimator of the class prior is installed (pubench list priors)", markup=False)
+    print_estimates(found.estimates)
+    if found.true is not None:
+        console.print(f"\nby the true labels the prior is {found.true:.3f}", markup=False)

@@ -1,0 +1,227 @@
+"""Scores to be evaluated or audited: from a table of the user's own, or from the record of a run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pubench_cli.console import err
+from pubench_core.data.labels import LABEL, TRUTH, two_valued
+from pubench_core.data.tables import SUFFIXES, as_written, read_table
+from pubench_core.errors import RecordError, RequestError, unknown
+from pubench_core.records.files import read_scores
+from pubench_core.records.record import read_record
+from pubench_core.records.scores import scores_of
+from pubench_core.records.store import RecordStore
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from pubench_core.results import Result
+
+#: Argument of the Python functions -> flag.
+_FLAGS = {
+    "answers": "--answers",
+    "budget": "--budget",
+    "compare": "--compare",
+    "design": "--design",
+    "estimators": "--estimators",
+    "labeled": "--label-col",
+    "n": "--n",
+    "resamples": "--resamples",
+    "prior": "--prior",
+    "purity": "--beta",
+    "recall": "--recall",
+    "scheme": "--scheme",
+    "scores": "--score-col",
+    "threshold": "--threshold",
+    "truth": "--truth-col",
+    "seed": "--seed",
+}
+_GIVEN = re.compile(rf"(?<![\w.-])(?P<argument>{'|'.join(_FLAGS)})=")
+_NAMED = re.compile(rf"(?P<argument>{'|'.join(_FLAGS)})(?=:| must be )")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which column of a table is what. ``ids``: columns that name the rows; ``score_flag``: what names ``score``."""
+
+    score: str | None = None
+    label: str | None = None
+    truth: str | None = None
+    positive_value: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+    score_flag: str = "--score-col"
+
+    @property
+    def given(self) -> dict[str, object]:
+        """Flags that were given."""
+        flags = {
+            self.score_flag: self.score,
+            "--label-col": self.label,
+            "--truth-col": self.truth,
+            "--positive-value": self.positive_value,
+            "--ids": self.ids,
+        }
+        return {flag: value for flag, value in flags.items() if value}
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is evaluated. ``name``: as reports call it; ``rows``: (n,) numbers of the rows, counted from 0.
+
+    ``ids``: name of a column -> (n,) texts that a reader sees of the rows. ``prior``, ``scheme``: those of a run; None
+    for a table. ``n_unlabeled``, ``n_labeled``: how many such rows the table of a run has, if only some have a score.
+    """
+
+    name: str
+    scores: npt.NDArray[np.float64]
+    labeled: npt.NDArray[np.bool_]
+    truth: npt.NDArray[np.bool_] | None
+    rows: npt.NDArray[np.int64]
+    ids: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    prior: float | None = None
+    scheme: str | None = None
+    n_unlabeled: int | None = None
+    n_labeled: int | None = None
+
+
+@contextmanager
+def flags_for_arguments() -> Iterator[None]:
+    """A block whose errors name flags where the Python functions name arguments."""
+    try:
+        yield
+    except RequestError as error:
+        text = flags_in(str(error))
+        text = _NAMED.sub(lambda found: _FLAGS[found["argument"]], text, count=1) if _NAMED.match(text) else text
+        raise RequestError(text, field=error.field, value=error.value, hint=error.hint) from None
+
+
+def flags_in(text: str) -> str:
+    """A line of the Python functions with flags for arguments: ``purity=0.9`` becomes ``--beta 0.9``."""
+    return _GIVEN.sub(lambda found: f"{_FLAGS[found['argument']]} ", text)
+
+
+def is_table(given: str) -> bool:
+    """Whether a file of rows is meant and not a run."""
+    return given.lower().endswith(SUFFIXES)
+
+
+def subject_of(given: str, columns: Columns, results: Path) -> Subject:
+    """Scores of a table or of the validation part of a run. Raises RequestError, RecordError."""
+    if is_table(given):
+        return subject_of_table(Path(given), columns)
+    refuse_columns_of_run(given, columns)
+    return subject_of_run(RecordStore(results).locate(given))
+
+
+def refuse_columns_of_run(given: str, columns: Columns) -> None:
+    """RequestError if columns of scores or labels are named, which a run does not have."""
+    if columns.given:
+        flag = next(iter(columns.given))
+        raise RequestError(f"{flag}: {given} is a run, which has no columns to name (a table ends in .csv or .parquet)")
+
+
+def subject_of_table(path: Path, columns: Columns) -> Subject:
+    """The named columns of a file. Raises RequestError for what is not there or not readable as numbers or labels."""
+    frame = read_table(path, say=lambda text: err().print(text, markup=False))
+    known = list(frame.columns)
+    score = _column(columns.score or ("score" if "score" in known else None), columns.score_flag, path, known)
+    label = _column(columns.label, "--label-col", path, known)
+    labels = two_valued(frame, label, LABEL, columns.positive_value, path.name)
+    truth = None
+    if columns.truth is not None:
+        name = _column(columns.truth, "--truth-col", path, known)
+        truth = two_valued(frame, name, TRUTH, columns.positive_value, path.name).positive
+    for name in columns.ids:
+        _column(name, "--ids", path, known)
+    return Subject(
+        name=path.name,
+        scores=_numbers(frame, score, path, columns.score_flag),
+        labeled=labels.positive,
+        truth=truth,
+        rows=np.arange(len(frame)),
+        ids=as_written(path, frame, columns.ids),
+    )
+
+
+def _column(given: str | None, flag: str, path: Path, known: list[str]) -> str:
+    if given is None:
+        shown = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
+        raise RequestError(f"{flag} is missing: which column of {path.name}? There is {shown}")
+    if given not in known:
+        raise unknown(f"column of {path.name} ({flag})", given, known)
+    return given
+
+
+def _numbers(frame: DataFrame, column: str, path: Path, flag: str) -> npt.NDArray[np.float64]:
+    import pandas as pd
+
+    values = frame[column]
+    if values.dtype.kind not in "iuf":
+        strange = pd.to_numeric(values, errors="coerce").isna().to_numpy()
+        row = int(np.argmax(strange))  # of texts that are all numbers, the first
+        raise RequestError(
+            f"{path.name}: row {row} of column '{column}' ({flag}) is {values.iloc[row]!r}; expected numbers, higher "
+            "means more positive"
+        )
+    return np.asarray(values, dtype=np.float64)
+
+
+def subject_of_run(folder: Path) -> Subject:
+    """The validation part of a run, in the state that names its result: rows that it was not trained on.
+
+    ``n_unlabeled`` counts all unlabeled rows of a user's table, of which those held out are a random part.
+    """
+    result, arrays = read_record(folder).result, read_scores(folder)
+    found = scores_of(arrays, result.chosen.snapshot)
+    scores, labeled = found.get("validation"), arrays["validation_labeled"].astype(bool)
+    if scores is None or not labeled.any():
+        raise RecordError(
+            f"run {result.run_id} has no labeled row that was held out of training; one with a validation part has "
+            "(validation.fraction)"
+        )
+    truth = arrays.get("validation_labels")
+    return Subject(
+        name=f"{_named(result)}, validation part",
+        scores=scores,
+        labeled=labeled,
+        truth=None if truth is None else truth == 1,
+        rows=arrays["validation_rows"].astype(np.int64),
+        prior=result.data.prior.given,
+        scheme=result.spec.data.scheme,
+        n_unlabeled=len(found["unlabeled"]) if "unlabeled" in found else None,
+    )
+
+
+def all_unlabeled_of_run(folder: Path) -> Subject:
+    """All unlabeled rows of the table of a run, most of which it was trained on, and the held-out labeled rows.
+
+    The validation part, if the run is not on a user's table.
+    """
+    held_out = subject_of_run(folder)
+    result, arrays = read_record(folder).result, read_scores(folder)
+    scores = scores_of(arrays, result.chosen.snapshot).get("unlabeled")
+    if scores is None:
+        return held_out
+    kept = held_out.labeled
+    return Subject(
+        name=f"{_named(result)}, all unlabeled rows",
+        scores=np.concatenate([held_out.scores[kept], scores]),
+        labeled=np.repeat([True, False], [int(kept.sum()), len(scores)]),
+        truth=None,
+        rows=np.concatenate([held_out.rows[kept], arrays["unlabeled_rows"].astype(np.int64)]),
+        scheme=held_out.scheme,
+        n_labeled=result.labeled,
+    )
+
+
+def _named(result: Result) -> str:
+    return f"{result.spec.method.key} on {result.spec.data.key}, run {result.run_id}"

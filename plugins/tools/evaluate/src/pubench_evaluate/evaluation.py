@@ -1,0 +1,313 @@
+"""``pubench.evaluate``: what scores are worth where nobody knows a negative, and what each answer assumes.
+
+Measures come from the installed metrics, class priors from the installed estimators; nothing here trains anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from pubench.labels import refuse_other_rows
+from pubench.words import in_words
+from pubench_core.errors import RequestError, shown
+from pubench_core.plugins.info import PriorInfo
+from pubench_core.results import plain_data
+from pubench_core.specs import is_one_sample
+
+from .estimates import EstimatedPrior, asked, disagreement, infos_of
+from .facts import CardFacts
+from .measuring import Curve, Measured, curves_of, installed_metrics, knowledge_of, measured
+from .paired import Comparison, compared, other_model
+from .prior_input import Belief, belief_in, shares_of, wanted_estimator
+from .report_card import framed, headline, page_of
+from .resampling import MOST_RESAMPLES, Resampling, resamples_for
+from .rows import ScoredRows, scored_rows
+from .thresholds import Cut, Cuts
+
+#: Details of measures that are under ``curves`` and ``band``.
+_CURVES = frozenset({"curve", "raw_curve", "band"})
+#: Below so many labeled rows, intervals are rough.
+FEW = 30
+
+
+@dataclass(frozen=True)
+class Evaluation(CardFacts):
+    """A report card. ``rows``: counts; ``measures`` by key; ``curves``: raw and recovered, those that there are.
+
+    ``decision``: what lies above the threshold; ``budgets``, ``recalls``: what would lie above others.
+    ``contradictions``: in words, which parts cannot be if the prior is right and labels are SCAR; if there is one, no
+    cut has an ``expected`` number of positives. ``warnings``: what a reader must know, in words. ``notes``: what every
+    number here assumes.
+    """
+
+    def __getitem__(self, key: str) -> float | None:
+        """The value of a measure; None where it is undefined. Raises KeyError for one that was not measured."""
+        return self.measures[key].value
+
+    @property
+    def headline(self) -> str:
+        """What to expect of the decision, in a sentence or, if nothing can be expected, why and what helps."""
+        return headline(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as JSON holds it."""
+        found = {
+            name: plain_data(asdict(part)) for name, part in (("belief", self.belief), ("decision", self.decision))
+        }
+        return {
+            "name": self.name,
+            "headline": self.headline,
+            "contradictions": list(self.contradictions),
+            "rows": dict(self.rows),
+            "scheme": self.scheme,
+            "purity": self.purity,
+            **found,
+            "estimates": [plain_data(asdict(estimate)) for estimate in self.estimates],
+            "measures": {key: _plain(found) for key, found in self.measures.items()},
+            "budgets": [plain_data(asdict(cut)) for cut in self.budgets],
+            "recalls": [plain_data(asdict(cut)) for cut in self.recalls],
+            "curves": {name: plain_data(asdict(curve)) for name, curve in self.curves.items()},
+            "band": plain_data(self.band),
+            "comparison": None if self.comparison is None else plain_data(asdict(self.comparison)),
+            "warnings": list(self.warnings),
+            "notes": list(self.notes),
+        }
+
+    def html(self) -> str:
+        """A page of its own: one file, no scripts, light and dark."""
+        return page_of(self)
+
+    def _repr_html_(self) -> str:
+        return framed(self.html())
+
+    def __repr__(self) -> str:
+        values = [f"{key} {m.value:.4g}" for key, m in self.measures.items() if m.value is not None]
+        more = f"; {len(self.warnings)} warnings" if self.warnings else ""
+        return f"<evaluation of {self.name}: {', '.join(values[:4])}{more}>"
+
+
+def _plain(found: Measured) -> dict[str, Any]:
+    return {
+        "name": found.name,
+        "value": found.value,
+        "interval": plain_data(found.interval),
+        "interval_from": found.interval_from,
+        "undefined": found.measure.undefined,
+        "assumes": list(found.assumes),
+        "oracle": found.oracle,
+        "warnings": list(found.measure.warnings),
+        "details": {name: value for name, value in found.measure.details.items() if name not in _CURVES},
+    }
+
+
+def evaluate(
+    scores: Any,
+    labeled: Any,
+    *,
+    prior: float | tuple[float, float] | str | None = None,
+    purity: float = 1.0,
+    truth: Any = None,
+    scheme: str = "one-sample",
+    threshold: float | None = None,
+    budget: int | None = None,
+    recall: float | None = None,
+    compare: Any = None,
+    estimators: Sequence[str] | None = None,
+    names: tuple[str, str] = ("scores", "the other scores"),
+    pos_label: Any = None,
+    resamples: int | None = None,
+    n_unlabeled: int | None = None,
+    seed: int = 0,
+) -> Evaluation:
+    """A report card of scores, from labeled positives and unlabeled rows alone.
+
+    ``scores``: (n,) higher means more positive, from a model that was not trained on these rows. ``labeled``: (n,)
+    1/0, 1/-1 or True/False. ``prior``: π of the population as a number, as two ends of an interval (or ``"0.2..0.4"``),
+    or ``"estimated:KEY"``; without it, what needs a prior is left out. ``purity``: β, the share of true positives among
+    the labeled rows. ``truth``: true labels, for oracle measures beside the others. ``scheme``: ``one-sample`` or
+    ``single-training-set`` (labeled and unlabeled rows together are one draw from the population), ``two-sample`` (the
+    unlabeled rows alone are) or ``case-control`` (all rows are, the labeled ones among them).
+    A row is decided positive where its score is above ``threshold`` (0), or among the ``budget`` highest of the
+    unlabeled rows, or where that finds the share ``recall`` of the positives: at most one of the three.
+    ``compare``: (n,) scores of another model for the same rows. ``estimators``: keys of prior estimators to ask;
+    by default all that read scores. ``names``: what the two models are called. ``resamples``: of the paired
+    comparison and of the intervals of PA and PAUC, at most 100,000; by default 1000 for at most 2,000 rows, 400 for
+    20,000, 100 for 100,000 and none beyond. ``n_unlabeled``: how many unlabeled rows there are in all, if those with a
+    score are a random part of them (held out of training, say); budgets and numbers of positives are then of all.
+
+    Raises InvalidRequest (a ValueError) for what contradicts itself.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.random(2000) < 0.3
+    >>> labeled = y & (rng.random(2000) < 0.5)
+    >>> card = evaluate(rng.normal(2 * y), labeled, prior=0.3, threshold=1.0, estimators=(), resamples=0)
+    >>> card.decision.rows > 0
+    True
+    """
+    with in_words():
+        rows = scored_rows(scores, labeled, truth=truth, scheme=scheme, purity=purity, pos_label=pos_label)
+        infos, wanted = _estimators(estimators, wanted_estimator(prior)), wanted_estimator(prior)
+        first = _asked([info for info in infos if info.key == wanted], rows, seed)
+        belief = belief_in(prior, rows, first)
+        refuse_other_rows(scores, compare, ("scores", "compare"))
+        _check_counts(rows, resamples, n_unlabeled)
+        cuts = Cuts(rows, shares_of(belief, rows), seed, n_unlabeled)
+        decision = cuts.chosen(threshold, budget, recall)
+        other = None if compare is None else other_model(rows, compare)  # nothing slow before all is known to be right
+        rest = _asked([info for info in infos if info.key != wanted], rows, seed)
+        drawn = Resampling(resamples_for(len(rows.scores)) if resamples is None else resamples, seed)
+        return _card(names, rows, (*first, *rest), belief, decision, cuts, other, drawn, given=threshold is not None)
+
+
+def _check_counts(rows: ScoredRows, resamples: int | None, n_unlabeled: int | None) -> None:
+    """Raises RequestError for more resamples than anybody waits for, or fewer unlabeled rows than have a score."""
+    if resamples is not None and not 0 <= resamples <= MOST_RESAMPLES:
+        raise RequestError(
+            f"resamples={shown(resamples)}: must be between 0 and {MOST_RESAMPLES:,}",
+            field="resamples",
+            value=resamples,
+        )
+    if n_unlabeled is not None and n_unlabeled < len(rows.unlabeled):
+        raise RequestError(
+            f"n_unlabeled={shown(n_unlabeled)}: must be at least {len(rows.unlabeled)}, which have a score",
+            field="n_unlabeled",
+            value=n_unlabeled,
+        )
+
+
+def _card(
+    names: tuple[str, str],
+    rows: ScoredRows,
+    estimates: tuple[EstimatedPrior, ...],
+    belief: Belief,
+    decision: Cut,
+    cuts: Cuts,
+    other: ScoredRows | None,
+    drawn: Resampling,
+    *,
+    given: bool,
+) -> Evaluation:
+    metrics = installed_metrics()
+    known = knowledge_of(rows, belief, decision.threshold)
+    measures = measured(rows, known, metrics, drawn)
+    curves, band = curves_of(rows, measures)
+    comparison = None if other is None else compared(names, rows, other, known, metrics, cuts, decision, drawn)
+    budgets, recalls = cuts.budgets(decision.budget), cuts.recalls(decision.target)
+    contradictions = tuple(_contradictions(decision, (*budgets, *recalls), measures))
+    if contradictions:
+        decision, *others = (replace(c, expected=None, expected_interval=None) for c in (decision, *budgets, *recalls))
+        budgets, recalls = tuple(others[: len(budgets)]), tuple(others[len(budgets) :])
+    counts = {"rows": len(rows.scores), "labeled": rows.n_labeled, "unlabeled": len(rows.unlabeled)}
+    return Evaluation(
+        name=names[0],
+        rows=counts if cuts.n_all is None else {**counts, "all_unlabeled": cuts.n_all},
+        scheme=rows.scheme,
+        purity=rows.purity,
+        belief=belief,
+        estimates=estimates,
+        measures=measures,
+        decision=decision,
+        budgets=budgets,
+        recalls=recalls,
+        curves=curves,
+        band=band,
+        comparison=comparison,
+        contradictions=contradictions,
+        warnings=tuple(_warnings(rows, belief, estimates, decision, comparison, contradictions, given=given)),
+        notes=tuple(_notes(rows, belief, cuts.n_all)),
+    )
+
+
+def _estimators(keys: Sequence[str] | None, wanted: str) -> list[PriorInfo]:
+    """Those to be asked, the one that the prior is taken from among them."""
+    infos = infos_of("scores", keys)
+    return infos if wanted in ("", *(info.key for info in infos)) else [*infos_of("scores", [wanted]), *infos]
+
+
+def _asked(infos: Sequence[PriorInfo], rows: ScoredRows, seed: int) -> tuple[EstimatedPrior, ...]:
+    return tuple(asked(info, rows.of_labeled, rows.of_unlabeled, rows, seed) for info in infos)
+
+
+# -------------------------------------------------------------------- what a reader must know
+
+
+def _warnings(
+    rows: ScoredRows,
+    belief: Belief,
+    estimates: Sequence[EstimatedPrior],
+    decision: Cut,
+    comparison: Comparison | None,
+    contradictions: Sequence[str],
+    *,
+    given: bool,
+) -> list[str]:
+    said = list(contradictions[1:])  # the headline has the first
+    if rows.scores.min() == rows.scores.max():
+        said.append("every row has the same score: nothing is ranked")
+    elif decision.rows in (0, len(rows.unlabeled)):
+        which = "no unlabeled row" if not decision.rows else "every unlabeled row"
+        inside = rows.scores.min() >= 0 and rows.scores.max() <= 1
+        remedy = "; where scores are probabilities, 0.5 is the usual threshold" if inside and not given else ""
+        said.append(f"{which} is above the threshold {decision.threshold:.4g}{remedy}")
+    if rows.n_labeled < FEW:
+        said.append(f"only {rows.n_labeled} labeled rows: every interval here is rough")
+    if belief.share is not None and belief.share >= rows.purity:
+        said.append(
+            f"the share of positives among the unlabeled rows ({belief.share:.3g}) is not below that among the labeled "
+            f"ones ({rows.purity:.3g}): nothing can be recovered"
+        )
+    if rows.truth is not None and rows.purity == 1 and (wrong := int((rows.labeled & ~rows.truth).sum())):
+        said.append(
+            f"{wrong} of {rows.n_labeled} labeled rows are negative by the true labels, and purity=1 says that "
+            f"all are positive; give purity={1 - wrong / rows.n_labeled:.3g}, or check the two columns"
+        )
+    if line := disagreement(estimates):
+        said.append(line)
+    if comparison is not None:
+        said += comparison.warnings
+    return said
+
+
+def _contradictions(decision: Cut, others: Sequence[Cut], measures: Mapping[str, Measured]) -> list[str]:
+    """What cannot be if the prior is right and labeled rows are a random draw of all positives."""
+    said, both = [], "The prior and the labeled rows imply"
+    if decision.infeasible:
+        chance = ", more than chance explains" if decision.contradicted else ""
+        said.append(f"{both} {decision.implied:,.0f} positives among these {decision.all_rows:,} rows{chance}")
+    for cut in others:
+        if cut.contradicted and cut.all_rows != decision.all_rows:
+            said.append(
+                f"{both} {cut.implied:,.0f} positives among the top {cut.all_rows:,} rows, more than chance explains"
+            )
+    if infeasible := [found.name for found in measures.values() if found.infeasible]:
+        said.append(f"What is recovered cannot be: {', '.join(infeasible)} outside of [0, 1]")
+    return said
+
+
+def _notes(rows: ScoredRows, belief: Belief, n_all: int | None) -> list[str]:
+    which = "labeled and unlabeled rows together are" if is_one_sample(rows.scheme) else "the unlabeled rows are"
+    said = [
+        "the scores are of a model that was not trained on these rows: on its own training rows "
+        "every number here is too good",
+        f"{which} a random draw from the population ({rows.scheme})",
+        "labeled rows are a random draw of all positives (SCAR): all measures that say so, every estimate of the "
+        "prior, every share of the positives and every number of positives to expect",
+    ]
+    if n_all is not None:
+        said.append(
+            f"the {len(rows.unlabeled):,} unlabeled rows here are a random part of all {n_all:,}, and the others are "
+            "ranked as well as they are; a model's own training rows may not be"
+        )
+    if rows.purity == 1:
+        said.append("every labeled row is truly positive (purity 1)")
+    if belief.prior is None:
+        said.append(
+            "no prior is given: precision, the recovered curves and the numbers of positives to expect need one"
+        )
+    return said
+
+
+__all__ = ["Belief", "Comparison", "Curve", "Evaluation", "Measured", "evaluate"]

@@ -1,0 +1,50 @@
+"""What a report card and a page of class priors show; who computes them adds how they are asked and printed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from .estimates import EstimatedPrior
+from .measuring import Curve, Measured
+from .paired import Comparison
+from .prior_input import Belief
+from .thresholds import Cut
+
+
+@dataclass(frozen=True)
+class CardFacts:
+    """See :class:`~pubench_evaluate.evaluation.Evaluation`."""
+
+    name: str
+    rows: Mapping[str, int]
+    scheme: str
+    purity: float
+    belief: Belief
+    estimates: tuple[EstimatedPrior, ...]
+    measures: Mapping[str, Measured]
+    decision: Cut
+    budgets: tuple[Cut, ...]
+    recalls: tuple[Cut, ...]
+    curves: Mapping[str, Curve] = field(default_factory=dict)
+    band: Mapping[str, tuple[float, ...]] | None = None
+    comparison: Comparison | None = None
+    contradictions: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PriorFacts:
+    """See :class:`~pubench_evaluate.prior_estimates.PriorEstimates`."""
+
+    name: str
+    rows: int
+    labeled: int
+    scheme: str
+    purity: float
+    read: str
+    estimates: tuple[EstimatedPrior, ...]
+    interval: tuple[float, float] | None = None
+    true: float | None = None
+    warnings: tuple[str, ...] = ()

@@ -1,0 +1,143 @@
+"""Scores of rows of which some are labeled positive: what :func:`pubench.evaluate` and an audit start from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from pubench.labels import refuse_other_rows
+from pubench_core.errors import RequestError, shown
+from pubench_core.specs import Scheme, is_one_sample
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ScoredRows:
+    """``scores``: (n,) finite; ``labeled``: (n,) True for labeled positives; ``truth``: (n,) True for positives, where
+    it is known. ``purity``: β, the share of true positives among the labeled rows.
+    """
+
+    scores: FloatArray
+    labeled: BoolArray
+    truth: BoolArray | None = None
+    scheme: Scheme = "one-sample"
+    purity: float = 1.0
+
+    @property
+    def n_labeled(self) -> int:
+        """N_l."""
+        return int(self.labeled.sum())
+
+    @property
+    def unlabeled(self) -> IntArray:
+        """Positions of U: every row in case-control (labeled positives stay in U), the unlabeled rows otherwise."""
+        return np.arange(len(self.scores)) if self.scheme == "case-control" else np.flatnonzero(~self.labeled)
+
+    @property
+    def of_labeled(self) -> FloatArray:
+        """(N_l,) scores of the labeled rows."""
+        return self.scores[self.labeled]
+
+    @property
+    def of_unlabeled(self) -> FloatArray:
+        """(n_U,) scores of U."""
+        return self.scores[self.unlabeled]
+
+    def share_in_u(self, prior: float) -> float:
+        """α, the share of positives in U, of the prior π of the population.
+
+        Where labeled and unlabeled rows together are the draw from the population, (π n - β N_l) / n_U; else π itself.
+        """
+        if not is_one_sample(self.scheme):
+            return prior
+        n, labeled = len(self.scores), self.n_labeled
+        return (prior * n - self.purity * labeled) / (n - labeled)
+
+    def prior_of(self, share: float) -> float:
+        """π of the population, of the share α of positives in U."""
+        if not is_one_sample(self.scheme):
+            return share
+        return (self.purity * self.n_labeled + share * (len(self.scores) - self.n_labeled)) / len(self.scores)
+
+
+def scored_rows(
+    scores: Any,
+    labeled: Any,
+    *,
+    truth: Any = None,
+    scheme: str = "one-sample",
+    purity: float = 1.0,
+    pos_label: Any = None,
+) -> ScoredRows:
+    """Checked arrays. Raises RequestError, whose ``field`` is the argument that is wrong."""
+    values = _numbers(scores, "scores")
+    refuse_other_rows(scores, labeled, ("scores", "labeled"))
+    refuse_other_rows(scores, truth, ("scores", "truth"))
+    of_label = _two_valued(labeled, "labeled", len(values), pos_label)
+    of_truth = None if truth is None else _two_valued(truth, "truth", len(values), pos_label)
+    n_labeled = int(of_label.sum())
+    if not 0 < n_labeled < len(values):
+        which = "none is" if not n_labeled else "all are"
+        raise RequestError(
+            f"labeled: {which} labeled of {len(values)} rows; expected some labeled positives and some unlabeled rows",
+            field="labeled",
+        )
+    if scheme not in get_args(Scheme):
+        raise RequestError(
+            f"scheme={shown(scheme)}: expected one of {', '.join(get_args(Scheme))}", field="scheme", value=scheme
+        )
+    if not _is_number(purity) or not 0 < purity <= 1:
+        raise RequestError(
+            f"purity={shown(purity)}: the share of true positives among the labeled rows, above 0 and at most 1",
+            field="purity",
+            value=purity,
+        )
+    return ScoredRows(values, of_label, of_truth, scheme, float(purity))  # type: ignore[arg-type]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+def _numbers(given: Any, name: str) -> FloatArray:
+    try:
+        values = np.asarray(given, dtype=np.float64)
+    except (ValueError, TypeError) as error:
+        raise RequestError(f"{name}: expected numbers, one per row ({error})", field=name) from error
+    if values.ndim != 1 or not len(values):
+        raise RequestError(f"{name} must be one number per row, got shape {values.shape}", field=name)
+    if not (finite := np.isfinite(values)).all():
+        row = int(np.flatnonzero(~finite)[0])
+        raise RequestError(
+            f"{name}: row {row} (counted from 0) is {values[row]}, and {int((~finite).sum())} rows in all are not "
+            "finite; leave them out or give them a score",
+            field=name,
+        )
+    return values
+
+
+def _two_valued(given: Any, name: str, n: int, pos_label: Any) -> BoolArray:
+    """(n,) True where positive: 1/0, 1/-1, True/False, or two values of which ``pos_label`` is one."""
+    values = np.asarray(given)
+    if values.shape != (n,):
+        raise RequestError(f"{name}: expected {n} values, one per score; given shape {values.shape}", field=name)
+    if values.dtype.kind == "f" and np.isnan(values).any():
+        row = int(np.flatnonzero(np.isnan(values))[0])
+        raise RequestError(f"{name}: row {row} (counted from 0) has no value", field=name)
+    found = set(np.unique(values).tolist())
+    if pos_label is not None and pos_label in found and len(found) <= 2:
+        return np.asarray(values == pos_label, dtype=bool)
+    if values.dtype.kind in "biuf" and (found <= {0, 1} or found <= {-1, 1}):
+        return np.asarray(values == 1, dtype=bool)
+    some = ", ".join(map(str, sorted(found, key=str)[:5])) + (", ..." if len(found) > 5 else "")
+    raise RequestError(
+        f"{name}: the values are {some}; expected 1 and 0, 1 and -1, true and false, or two values of which pos_label "
+        "is the positive one",
+        field=name,
+    )

@@ -1,0 +1,424 @@
+"""``pubench evaluate``, ``pubench audit`` and ``pubench prior`` on tables and runs: what they print and refuse."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+N = 300
+LABELS = ("--label-col", "labeled")
+FAST = (*LABELS, "--estimators", "none", "--resamples", "50")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with ``scores.csv``: two columns of scores, labels as words, the truth, an id; and parquet of it."""
+    folder = tmp_path_factory.mktemp("scores")
+    rng = np.random.default_rng(0)
+    truth = rng.random(N) < 0.4
+    labeled = truth & (rng.random(N) < 0.4)
+    table = pd.DataFrame(
+        {
+            "id": [f"{k:04d}" for k in range(N)],
+            "score": rng.normal(2 * truth),
+            "other": rng.normal(truth),
+            "labeled": labeled.astype(int),
+            "said": np.where(labeled, "known", ""),
+            "y": truth.astype(int),
+            "x_1": rng.normal(2 * truth),
+            "x_2": rng.normal(2 * truth),
+        }
+    )
+    table.to_csv(folder / "scores.csv", index=False)
+    table.to_parquet(folder / "scores.parquet", index=False)
+    table.drop(columns=["other", "y"]).head(N - 1).to_csv(folder / "short.csv", index=False)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def command(home: Path, pubench_in: Callable[[Path], Run]) -> Run:
+    return pubench_in(home)
+
+
+@pytest.fixture(scope="module")
+def run_id(home: Path, command: Run) -> str:
+    """Of a run in ``results``, for which nothing was tracked."""
+    made = command(
+        *("run", "--method", "nnpu", "--data", "digits", "--c", "0.3", "--no-tracking", "--threads", "1"),
+        *("--set", "epochs=1", "--format", "json"),
+    )
+    assert made.returncode == 0, made.stderr
+    found: str = json.loads(made.stdout)["run_id"]
+    return found
+
+
+def read(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+# -------------------------------------------------------------------- evaluate
+
+
+def test_a_card_is_printed_with_what_to_expect_first(command: Run) -> None:
+    done = command("evaluate", "scores.csv", *FAST, "--prior", "0.3..0.4", "--budget", "100")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith(f"scores.csv: {N} rows")
+    assert lines[2].startswith("Review the top 100 of 262 unlabeled rows: expect ")
+    for word in (
+        "pauc",
+        "recovered-auc",
+        "pulp",
+        "neither prior nor SCAR",
+        "assumed: every labeled row is truly positive",
+    ):
+        assert word in done.stdout
+
+
+def test_json_is_one_value_and_formats_of_tables_and_of_labels_say_the_same(command: Run) -> None:
+    first = read(command("evaluate", "scores.csv", *FAST, "--prior", "0.4", "--format", "json"))
+    packed = read(command("evaluate", "scores.parquet", *FAST, "--prior", "0.4", "--format", "json"))
+    words = ("--label-col", "said", "--positive-value", "known", *FAST[2:], "--prior", "0.4")
+    assert first["measures"] == packed["measures"]
+    assert read(command("evaluate", "scores.csv", *words, "--format", "json"))["measures"] == first["measures"]
+
+
+def test_with_true_labels_oracle_measures_stand_beside_the_others(command: Run) -> None:
+    with_truth = read(command("evaluate", "scores.csv", *FAST, "--truth-col", "y", "--format", "json"))
+    assert with_truth["measures"]["auc"]["oracle"]
+    assert not with_truth["measures"]["pauc"]["oracle"]
+
+
+def test_labeled_rows_that_are_negative_by_the_truth_are_pointed_out(command: Run, home: Path) -> None:
+    table = pd.read_csv(home / "scores.csv")
+    table.loc[np.flatnonzero(table.labeled)[:2], "y"] = 0
+    table.to_csv(home / "doubtful.csv", index=False)
+    done = command("evaluate", "doubtful.csv", *FAST, "--truth-col", "y")
+    assert f"warning: 2 of {table.labeled.sum()} labeled rows are negative by the true labels" in done.stdout
+    assert "give --beta 0.9" in done.stdout
+
+
+def test_two_columns_are_compared_on_the_same_rows(command: Run) -> None:
+    found = read(command("evaluate", "scores.csv", *FAST, "--compare-col", "other", "--format", "json"))
+    pauc = next(d for d in found["comparison"]["differences"] if d["key"] == "pauc")
+    assert pauc["better"] == "first"
+    assert found["comparison"]["names"] == ["scores.csv", "scores.csv: other"]
+
+
+def test_the_card_is_written_as_one_page(command: Run, home: Path) -> None:
+    done = command("evaluate", "scores.csv", *FAST, "--prior", "0.4", "--html", "card.html")
+    assert done.returncode == 0, done.stderr
+    page = (home / "card.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    assert "recovered AUC" in page
+    assert "the report card: card.html" in done.stderr
+
+
+def test_a_run_is_evaluated_on_rows_that_were_held_out_with_its_prior_and_scheme(command: Run, run_id: str) -> None:
+    found = read(command("evaluate", run_id, *FAST[2:], "--format", "json"))
+    assert found["scheme"] == "case-control"
+    assert found["name"] == f"nnpu on digits, run {run_id}, validation part"
+    assert found["measures"]["auc"]["oracle"]
+    assert found["belief"]["prior"] == pytest.approx(0.5, abs=0.05)
+
+
+@pytest.fixture(scope="module")
+def own_run(home: Path, command: Run) -> str:
+    """Of a run on ``scores.csv``, whose rows are named by ``id``."""
+    made = command(
+        *("run", "--method", "nnpu", "--data", "scores.csv", *LABELS, "--drop", "said,y,other,score", "--prior", "0.4"),
+        *("--no-tracking", "--threads", "1", "--set", "epochs=2", "--format", "json"),
+    )
+    assert made.returncode == 0, made.stderr
+    found: str = json.loads(made.stdout)["run_id"]
+    return found
+
+
+def test_a_budget_of_a_run_counts_all_unlabeled_rows_of_its_table(command: Run, home: Path, own_run: str) -> None:
+    n = int((pd.read_csv(home / "scores.csv").labeled == 0).sum())
+    found = read(command("evaluate", own_run, *FAST[2:], "--budget", "60", "--format", "json"))
+    held_out = found["rows"]["unlabeled"]
+    assert found["rows"]["all_unlabeled"] == n
+    assert found["decision"]["all_rows"] == 60
+    assert found["decision"]["rows"] == round(60 * held_out / n)
+    says = f"Review the top 60 of {n} unlabeled rows (estimated from {found['decision']['rows']} of {held_out} that "
+    assert found["headline"].startswith(says)
+    over = command("evaluate", own_run, *FAST[2:], "--budget", str(n + 1))
+    assert (over.returncode, f"between 1 and {n} rows" in over.stderr) == (2, True)
+
+
+def test_a_card_that_contradicts_itself_prints_why_and_no_number(command: Run) -> None:
+    done = command("evaluate", "scores.csv", *FAST, "--prior", "0.8", "--budget", "60")
+    assert done.returncode == 0, done.stderr
+    assert ": no number of positives can be given. " in done.stdout.splitlines()[2]
+    assert "expect " not in done.stdout.splitlines()[2]
+
+
+def test_a_run_compared_with_itself_shows_no_difference(command: Run, run_id: str) -> None:
+    found = read(command("evaluate", run_id, *FAST[2:], "--compare", run_id, "--format", "json"))
+    assert {d["better"] for d in found["comparison"]["differences"]} == {""}
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("scores.csv",), "--label-col is missing: which column of scores.csv?"),
+        (("scores.csv", "--label-col", "lable"), "did you mean 'labeled'?"),
+        (("scores.csv", *LABELS, "--score-col", "said"), "expected numbers"),
+        (("scores.csv", *LABELS, "--compare-col", "said"), "of column 'said' (--compare-col) is "),
+        (("scores.csv", *LABELS, "--truth-col", "x_1"), "--truth-col"),
+        (("scores.csv", *FAST, "--prior", "0.01"), "--prior 0.01: "),
+        (("scores.csv", *FAST, "--prior", "1..2"), "--prior must be "),
+        (("scores.csv", *FAST, "--beta", "0"), "--beta 0.0: "),
+        (("scores.csv", *FAST, "--recall", "2"), "--recall 2.0: "),
+        (("scores.csv", *FAST, "--budget", "3", "--threshold", "1"), "--budget: threshold is given too"),
+        (("scores.csv", *LABELS, "--resamples", "999999999999"), "--resamples"),
+        (("scores.csv", *FAST, "--compare", "short.csv"), "two models are compared on the same rows"),
+        (("scores.csv", *FAST, "--html", "card.txt"), "--html card.txt: a page ends in .html"),
+        (("absent.csv", *FAST), "cannot read absent.csv"),
+        (("nosuchrun",), "no finished run 'nosuchrun'"),
+    ],
+)
+def test_a_wrong_request_is_one_line_with_a_flag_and_exit_code_2(
+    command: Run, words: tuple[str, ...], says: str
+) -> None:
+    done = command("evaluate", *words)
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    assert says in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_run_has_no_columns_to_name(command: Run, run_id: str) -> None:
+    done = command("evaluate", run_id, *LABELS)
+    assert done.returncode == 2
+    assert "--label-col: " in done.stderr
+
+
+# -------------------------------------------------------------------- audit
+
+
+def test_a_sheet_is_drawn_filled_and_read(command: Run, home: Path) -> None:
+    drawn = command("audit", "scores.csv", *LABELS, "--ids", "id", "--n", "40", "--budget", "60", "--out", "a.csv")
+    assert drawn.returncode == 0, drawn.stderr
+    assert "20 above the threshold" in drawn.stdout
+    sheet = pd.read_csv(home / "a.csv", dtype=str, keep_default_na=False)
+    assert list(sheet.columns) == ["audit", "row", "id", "answer"]
+    assert set(sheet.answer) == {""}
+    assert (sheet.id == sheet.row.map(lambda row: f"{int(row):04d}")).all()
+    truth = pd.read_csv(home / "scores.csv").y
+    sheet["answer"] = ["yes" if truth[int(row)] else "no" for row in sheet.row]
+    sheet.to_csv(home / "filled.csv", index=False)
+    found = read(command("audit", "--answers", "filled.csv", "--format", "json"))
+    assert found["checked"] == 40
+    assert found["prior"]["low"] <= truth.mean() <= found["prior"]["high"]
+    said = command("audit", "--answers", "filled.csv")
+    assert "SCAR is " in said.stdout
+    assert "Clopper and Pearson 1934" in said.stdout
+
+
+def test_a_sheet_that_is_there_is_never_replaced(command: Run, home: Path) -> None:
+    (home / "mine.csv").write_text("answers of a day\n")
+    done = command("audit", "scores.csv", *LABELS, "--out", "mine.csv")
+    assert done.returncode == 2
+    assert "mine.csv is there already" in done.stderr
+    assert (home / "mine.csv").read_text() == "answers of a day\n"
+
+
+def test_rows_of_a_run_are_audited(command: Run, run_id: str) -> None:
+    found = read(command("audit", run_id, "--n", "20", "--out", "run.csv", "--format", "json"))
+    assert len(found["rows"]) == 20
+
+
+def test_the_sheet_of_a_run_shows_its_ids_and_features_and_all_unlabeled_rows(
+    command: Run, home: Path, own_run: str
+) -> None:
+    table = pd.read_csv(home / "scores.csv", dtype=str)
+    n = int((table.labeled == "0").sum())
+    drawn = command("audit", own_run, "--n", str(n), "--budget", "60", "--out", "all.csv")
+    assert drawn.returncode == 0, drawn.stderr
+    sheet = pd.read_csv(home / "all.csv", dtype=str, keep_default_na=False)
+    assert list(sheet.columns) == ["audit", "row", "id", "x_1", "x_2", "answer"]
+    assert sorted(sheet.row.astype(int)) == np.flatnonzero(table.labeled == "0").tolist()
+    for name in ("id", "x_1", "x_2"):
+        assert sheet[name].tolist() == table[name][sheet.row.astype(int)].tolist()
+    sheet["answer"] = table.y[sheet.row.astype(int)].to_numpy()
+    sheet.to_csv(home / "all-filled.csv", index=False)
+    found = read(command("audit", "--answers", "all-filled.csv", "--format", "json"))
+    assert found["prior"]["value"] == pytest.approx((table.y == "1").mean())  # every row is checked
+    assert "validation part alone" in found["scar"]["undefined"]
+
+
+def test_the_sheet_of_a_run_shows_the_columns_that_are_named(command: Run, home: Path, own_run: str) -> None:
+    named = ("--ids", "said", "--part", "validation", "--n", "10", "--out", "named.csv")
+    drawn = command("audit", own_run, *named)
+    assert drawn.returncode == 0, drawn.stderr
+    sheet = pd.read_csv(home / "named.csv")
+    assert list(sheet.columns) == ["audit", "row", "said", "x_1", "x_2", "answer"]
+    for words, says in (
+        (("--ids", "labeled"), "--ids labeled: it holds labels"),
+        (("--ids", "nobody"), "column of scores.csv (--ids) 'nobody'"),
+        (("--label-col", "labeled"), "is a run, which has no columns to name"),
+    ):
+        refused = command("audit", own_run, *words, "--out", "none.csv")
+        assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+        assert says in refused.stderr
+
+
+def test_a_run_whose_table_was_edited_still_names_its_rows(command: Run, home: Path, tmp_path: Path) -> None:
+    table = pd.read_csv(home / "scores.csv", dtype=str)[["id", "labeled", "x_1", "x_2"]]
+    table.to_csv(home / "edited.csv", index=False)
+    made = command(
+        *("run", "--method", "nnpu", "--data", "edited.csv", *LABELS, "--prior", "0.4", "--no-tracking"),
+        *("--threads", "1", "--set", "epochs=1", "--format", "json"),
+    )
+    run = json.loads(made.stdout)["run_id"]
+    table.iloc[::-1].to_csv(home / "edited.csv", index=False)
+    drawn = command("audit", run, "--n", "10", "--out", "edited-sheet.csv")
+    assert drawn.returncode == 0, drawn.stderr
+    assert "edited.csv was edited since: the sheet has no features" in drawn.stderr
+    sheet = pd.read_csv(home / "edited-sheet.csv", dtype=str)
+    assert list(sheet.columns) == ["audit", "row", "id", "answer"]
+    assert (sheet.id == sheet.row.map(lambda row: f"{int(row):04d}")).all()
+    refused = command("audit", run, "--ids", "id", "--out", "none.csv")
+    assert refused.returncode == 2
+    assert "was edited since" in refused.stderr
+
+
+def test_a_row_that_is_no_whole_number_is_refused(command: Run, home: Path) -> None:
+    assert command("audit", "scores.csv", *LABELS, "--n", "10", "--out", "half.csv").returncode == 0
+    sheet = pd.read_csv(home / "half.csv").assign(answer=1)
+    sheet["row"] = sheet["row"] + np.where(sheet.index == 0, 0.5, 0)
+    sheet.to_csv(home / "half-filled.csv", index=False)
+    done = command("audit", "--answers", "half-filled.csv", "--design", "half.design.npz")
+    assert done.returncode == 2
+    assert "must name every row once, by its whole number" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ((), "takes a table or a run"),
+        (("scores.csv", *LABELS, "--part", "all", "--out", "b.csv"), "--part all: scores.csv is a table"),
+        (("scores.csv", *LABELS, "--n", "1", "--out", "b.csv"), "--n 1: between 2 and"),
+        (("scores.csv", *LABELS, "--out", "b.txt"), "--out b.txt: a sheet ends in .csv"),
+        (("scores.csv", *LABELS, "--ids", "name", "--out", "b.csv"), "column of scores.csv (--ids) 'name'"),
+        (("--answers", "scores.csv"), "there is no column 'audit'"),
+        (("--answers", "absent.csv"), "cannot read absent.csv"),
+    ],
+)
+def test_a_wrong_audit_is_one_line_and_exit_code_2(command: Run, words: tuple[str, ...], says: str) -> None:
+    done = command("audit", *words)
+    assert done.returncode == 2, done.stderr
+    assert says in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+# -------------------------------------------------------------------- prior
+
+
+def test_estimators_read_features_or_a_column_of_scores(command: Run, home: Path) -> None:
+    features = ("--drop", "id,score,other,said", "--truth-col", "y", "--estimators", "bbe,tice")
+    found = read(command("prior", "scores.csv", *LABELS, *features, "--html", "prior.html", "--format", "json"))
+    assert [estimate["key"] for estimate in found["estimates"]] == ["bbe", "tice"]
+    assert found["true"] == pytest.approx(pd.read_csv(home / "scores.csv").y.mean())
+    assert set(found["estimates"][0]) >= {"share", "prior", "prior_interval", "left_out", "warnings", "diagnostics"}
+    assert found["summary"].startswith(("class prior", "no range"))
+    assert "<svg" in (home / "prior.html").read_text(encoding="utf-8")
+    of_scores = command("prior", "scores.csv", *LABELS, "--score-col", "score", "--estimators", "bbe")
+    assert of_scores.returncode == 0, of_scores.stderr
+    assert "read: the scores as they are" in of_scores.stdout
+
+
+def test_priors_are_one_column_after_a_range_in_lines_of_a_page(command: Run, home: Path) -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.random(1000) < 0.4
+    x = rng.normal(2 * truth[:, None], size=(1000, 2))
+    labeled = (truth & (rng.random(1000) < 0.5)).astype(int)
+    pd.DataFrame({"x_1": x[:, 0], "x_2": x[:, 1], "labeled": labeled}).to_csv(home / "larger.csv", index=False)
+    done = command("prior", "larger.csv", *LABELS)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    summary = next(line for line in lines if line.startswith("class prior "))
+    assert "if labels are SCAR (95 % by " in summary
+    assert lines.index(summary) < next(k for k, line in enumerate(lines) if line.startswith("estimator "))
+    assert max(map(len, lines)) <= 120
+    assert "share in U" not in done.stdout
+    assert "prior: share of positives in the population." in done.stdout
+    assert "no: off by 0.17 on average on known shares" in done.stdout
+    assert "km1" not in done.stdout
+    stages = [line for line in done.stderr.splitlines() if line.startswith("estimating by ")]
+    assert stages[0] == "estimating by alphamax (1 of 6)"
+    assert len(stages) == 6
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("scores.csv",), "--label-col is missing"),
+        (("scores.csv", *LABELS, "--drop", "said", "--thorough", "--estimators", "bbe"), "--thorough: --estimators"),
+        (("scores.csv", *LABELS, "--drop", "said", "--estimators", "nobody"), "unknown prior estimator 'nobody'"),
+        (
+            ("scores.csv", *LABELS, "--score-col", "score", "--estimators", "tice"),
+            "--estimators tice: tice reads features",
+        ),
+        (("scores.csv", *LABELS, "--score-col", "score", "--drop", "id"), "--drop: --score-col score is read"),
+    ],
+)
+def test_a_wrong_request_for_priors_is_one_line_and_exit_code_2(
+    command: Run, words: tuple[str, ...], says: str
+) -> None:
+    done = command("prior", *words)
+    assert done.returncode == 2, done.stderr
+    assert says in done.stderr.splitlines()[-1]
+
+
+#: The console script's function, once per line of arguments, in one process.
+ONE_AFTER_ANOTHER = """
+import json, sys
+from pubench_cli.main import main
+for words in json.loads(sys.argv[1]):
+    sys.argv = ["pubench", *words]
+    try:
+        main()
+    except SystemExit as stop:
+        if stop.code:
+            raise
+    print("done:", words[0], file=sys.stderr)
+"""
+
+
+def test_none_of_the_three_imports_torch(home: Path) -> None:
+    """A folder that shadows torch with a module that cannot be imported."""
+    shadow = home / "shadow"
+    shadow.mkdir()
+    (shadow / "torch.py").write_text("raise ImportError('torch was imported')\n")
+    commands = (
+        ("evaluate", "scores.csv", *FAST, "--prior", "0.4"),
+        ("audit", "scores.csv", *LABELS, "--out", "c.csv"),
+        ("prior", "scores.csv", *LABELS, "--drop", "id,said", "--estimators", "bbe"),
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", ONE_AFTER_ANOTHER, json.dumps(commands)],
+        cwd=home,
+        env={**os.environ, "PYTHONPATH": str(shadow)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    said = [line for line in done.stderr.splitlines() if line.startswith("done: ")]
+    assert said == ["done: evaluate", "done: audit", "done: prior"]

@@ -1,0 +1,537 @@
+"""What ``pubench.evaluate`` and ``pubench.estimate_prior`` say of scores, from labeled positives and unlabeled rows."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+from typing import Any
+
+import numpy as np
+import pytest
+from pubench_evaluate.estimates import EstimatedPrior, asked, disagreement, infos_of, range_of, summary
+from pubench_evaluate.paired import Difference, _contradictions
+from pubench_evaluate.rows import ScoredRows, scored_rows
+from pubench_evaluate.thresholds import Cuts, Shares, cut_at, recall_of, threshold_of_budget, threshold_of_recall
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
+
+import pubench
+from pubench_core.plugins.info import PriorInfo
+from pubench_core.plugins.registry import registry
+
+N, PRIOR, FREQUENCY = 1500, 0.3, 0.4
+
+
+def drawn(seed: int = 0, n: int = N, separation: float = 2.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Scores, labeled rows and truth under SCAR: negatives N(0, 1), positives N(separation, 1)."""
+    rng = np.random.default_rng(seed)
+    truth = rng.random(n) < PRIOR
+    return rng.normal(separation * truth), truth & (rng.random(n) < FREQUENCY), truth
+
+
+@pytest.fixture(scope="module")
+def card() -> pubench.Evaluation:
+    scores, labeled, truth = drawn()
+    other = scores + np.random.default_rng(1).normal(size=N)
+    return pubench.evaluate(
+        scores,
+        labeled,
+        prior=(0.25, 0.35),
+        truth=truth,
+        budget=200,
+        compare=other,
+        estimators=["bbe"],
+        names=("a<script>.csv", "b.csv"),
+        resamples=200,
+    )
+
+
+# -------------------------------------------------------------------- thresholds
+
+
+@pytest.mark.parametrize("budget", [1, 7, 60])
+def test_above_the_threshold_of_a_budget_lie_as_many_unlabeled_rows(budget: int) -> None:
+    rows = scored_rows(*drawn(n=80)[:2])
+    assert (rows.of_unlabeled > threshold_of_budget(rows, budget)).sum() == min(budget, len(rows.unlabeled))
+
+
+def test_equal_scores_are_never_torn_apart_by_a_budget() -> None:
+    scores = np.repeat([3.0, 2.0, 1.0], 10)
+    rows = scored_rows(scores, np.arange(30) % 10 == 0)
+    for budget, above in ((5, 0), (9, 9), (12, 9), (18, 18), (27, 27)):
+        assert (rows.of_unlabeled > threshold_of_budget(rows, budget)).sum() == above
+
+
+@pytest.mark.parametrize("target", [0.1, 0.5, 0.9, 1.0])
+def test_the_threshold_of_a_recall_is_the_highest_that_reaches_it(target: float) -> None:
+    rows = scored_rows(*drawn()[:2])
+    threshold = threshold_of_recall(rows, target, Shares(None))
+    assert threshold is not None
+    assert (rows.of_labeled > threshold).mean() >= target
+    higher = rows.of_labeled[rows.of_labeled > threshold].min()
+    assert (rows.of_labeled > higher).mean() < target
+
+
+def test_recall_of_noisy_labels_inverts_the_mixture_identities() -> None:
+    gamma, eta, alpha, beta = np.array([0.7]), np.array([0.2]), 0.3, 0.8
+    gamma_pu, eta_pu = beta * gamma + (1 - beta) * eta, alpha * gamma + (1 - alpha) * eta
+    assert recall_of(gamma_pu, eta_pu, alpha, beta) == pytest.approx(gamma, abs=1e-12)
+
+
+def test_as_many_positives_lie_above_a_threshold_as_a_card_expects_in_19_of_20_tables() -> None:
+    inside = []
+    for seed in range(200):
+        scores, labeled, truth = drawn(seed)
+        rows = scored_rows(scores, labeled)
+        cut = cut_at(rows, 1.5, Shares(rows.share_in_u(PRIOR), prior=(PRIOR, PRIOR)), np.random.default_rng(seed))
+        found = int(truth[~labeled][rows.of_unlabeled > 1.5].sum())
+        assert cut.expected_interval is not None
+        inside.append(cut.expected_interval[0] <= found <= cut.expected_interval[1])
+    assert np.mean(inside) >= 0.91  # 0.95 less three standard errors of 200 tables
+
+
+@pytest.mark.parametrize("scheme", ["one-sample", "two-sample", "case-control", "single-training-set"])
+def test_the_share_in_u_and_the_prior_are_two_words_for_one_thing(scheme: Any) -> None:
+    scores, labeled, _ = drawn()
+    rows = ScoredRows(scores, labeled, None, scheme, 0.9)
+    assert rows.prior_of(rows.share_in_u(0.4)) == pytest.approx(0.4, abs=1e-12)
+
+
+# -------------------------------------------------------------------- measures
+
+
+def test_a_card_has_the_measures_that_the_closed_forms_give(card: pubench.Evaluation) -> None:
+    scores, labeled, _ = drawn()
+    p, u = scores[labeled], scores[~labeled]
+    pauc = float((p[:, None] > u).mean())
+    share = (PRIOR * N - labeled.sum()) / (~labeled).sum()
+    assert card["pauc"] == pytest.approx(pauc, abs=1e-12)
+    assert card["recovered-auc"] == pytest.approx((pauc - share / 2) / (1 - share), abs=1e-12)
+    assert card.belief.prior == pytest.approx(PRIOR)
+    assert card.belief.share == pytest.approx(share)
+
+
+def test_the_recovered_auc_covers_the_true_one_and_the_raw_one_does_not(card: pubench.Evaluation) -> None:
+    recovered, true = card.measures["recovered-auc"], card["auc"]
+    assert recovered.interval is not None
+    assert true is not None
+    assert recovered.interval[0] <= true <= recovered.interval[1]
+    raw = card.measures["pauc"].interval
+    assert raw is not None
+    assert raw[1] < true
+
+
+#: What must hold for each measure to mean what it says.
+ASSUMED = {
+    ("SCAR",): {"pauc", "lee-liu", "pu-auc", "pu-ap"},
+    ("SCAR", "prior"): {
+        *("pa", "pa-published", "pseudo-f", "recovered-auc", "recovered-ap"),
+        *("recovered-precision", "recovered-recall", "recovered-fpr"),
+    },
+    (): {"pulp"},
+}
+
+
+def test_every_measure_lists_what_it_assumes_and_whether_it_reads_the_truth(card: pubench.Evaluation) -> None:
+    found = {key: measure.assumes for key, measure in card.measures.items() if not measure.oracle}
+    assert found == {key: assumes for assumes, keys in ASSUMED.items() for key in keys}
+    assert {measure.assumes for measure in card.measures.values() if measure.oracle} == {()}
+    assert card.measures["auc"].oracle
+    assert card.comparison is not None
+    assert {d.key: d.assumes for d in card.comparison.differences if not d.oracle}.items() <= found.items()
+
+
+def test_a_card_lists_what_all_of_it_assumes(card: pubench.Evaluation) -> None:
+    assert [line.split(":")[0] for line in card.notes] == [
+        "the scores are of a model that was not trained on these rows",
+        "labeled and unlabeled rows together are a random draw from the population (one-sample)",
+        "labeled rows are a random draw of all positives (SCAR)",
+        "every labeled row is truly positive (purity 1)",
+    ]
+
+
+def test_without_a_prior_what_needs_one_is_left_out_and_the_rest_is_there() -> None:
+    scores, labeled, _ = drawn()
+    found = pubench.evaluate(scores, labeled, estimators=(), resamples=0)
+    assert "pauc" in found.measures
+    assert not {"pa", "recovered-auc", "auc"} & set(found.measures)
+    assert found.decision.expected_interval is None
+    assert found.decision.recall_interval is not None
+
+
+def test_an_estimated_prior_is_what_the_estimator_says() -> None:
+    scores, labeled, _ = drawn()
+    found = pubench.evaluate(scores, labeled, prior="estimated:bbe", estimators=(), resamples=0)
+    assert found.estimates[0].key == "bbe"
+    assert found.belief.prior == found.estimates[0].prior
+    assert found.belief.interval == found.estimates[0].prior_interval
+
+
+def test_a_card_is_the_same_twice_and_draws_from_no_global_stream() -> None:
+    scores, labeled, _ = drawn(n=300)
+    cards = []
+    for seed in (0, 1):
+        np.random.seed(seed)
+        cards.append(pubench.evaluate(scores, labeled, prior=0.3, estimators=(), resamples=20).to_dict())
+    assert cards[0] == cards[1]
+
+
+def test_the_threshold_decides_and_shifts_nothing_else() -> None:
+    scores, labeled, _ = drawn(n=400)
+    at_two = pubench.evaluate(scores, labeled, prior=0.3, threshold=2.0, estimators=(), resamples=0)
+    moved = pubench.evaluate(scores - 2.0, labeled, prior=0.3, estimators=(), resamples=0)
+    for key in ("pa", "pauc", "recovered-precision", "lee-liu"):
+        assert at_two[key] == pytest.approx(moved[key], abs=1e-9)
+
+
+# -------------------------------------------------------------------- two models
+
+
+def test_a_monotone_transform_of_the_scores_makes_no_difference_to_a_ranking() -> None:
+    scores, labeled, _ = drawn(n=400)
+    found = pubench.evaluate(scores, labeled, prior=0.3, budget=50, compare=np.exp(scores), estimators=(), resamples=50)
+    assert found.comparison is not None
+    for difference in found.comparison.differences:
+        assert difference.interval == pytest.approx((0, 0), abs=1e-12)
+        assert difference.better == ""
+
+
+def test_added_noise_makes_a_model_worse_by_every_measure_that_can_tell(card: pubench.Evaluation) -> None:
+    assert card.comparison is not None
+    better = {difference.key: difference.better for difference in card.comparison.differences}
+    assert {better["pauc"], better["auc"]} == {"first"}
+    assert "second" not in better.values()
+    assert card.comparison.warnings == ()
+
+
+def _difference(key: str, assumes: tuple[str, ...], first: float, second: float, better: str) -> Difference:
+    return Difference(key, key, assumes, False, first, second, None, better)
+
+
+def test_a_card_says_so_where_measures_that_need_scar_and_others_disagree() -> None:
+    needs = _difference("pauc", ("SCAR",), 0.8, 0.7, "first")
+    free = _difference("pulp", (), 0.7, 0.9, "second")
+    assert _contradictions(("a", "b"), [needs, _difference("pulp", (), 0.9, 0.8, "first")]) == []
+    (said,) = _contradictions(("a", "b"), [needs, free])
+    assert said.startswith("measures that need SCAR (pauc) put a first, pulp, which does not, b;")
+    (unsure,) = _contradictions(("a", "b"), [needs, _difference("pulp", (), 0.7, 0.9, "")])
+    assert "may be chance" in unsure
+
+
+# -------------------------------------------------------------------- what is refused, and what is warned of
+
+
+@pytest.mark.parametrize(
+    ("more", "field", "says"),
+    [
+        ({"prior": 0.05}, "prior", "labeled positives, so the prior of a one-sample table is above"),
+        ({"prior": (0.4, 0.2)}, "prior", "an interval (0.2..0.4)"),
+        ({"prior": "nine"}, "prior", "a number between 0 and 1"),
+        ({"prior": "estimated:nobody"}, "estimators", "unknown prior estimator 'nobody'"),
+        ({"prior": "estimated:km2"}, "estimators", "km2 reads features"),
+        ({"purity": 1.2}, "purity", "above 0 and at most 1"),
+        ({"scheme": "both"}, "scheme", "one of case-control"),
+        ({"budget": 0}, "budget", "between 1 and"),
+        ({"recall": 1.5}, "recall", "above 0 and at most 1"),
+        ({"budget": 3, "recall": 0.5}, "recall", "one of the two"),
+        ({"recall": 0.5, "purity": 0.9}, "recall", "needs a prior"),
+        ({"threshold": np.inf}, "threshold", "finite"),
+        ({"compare": np.zeros(3)}, "compare", "of the same rows"),
+        ({"truth": np.zeros(3)}, "truth", "one per score"),
+        ({"resamples": 10**12}, "resamples", "between 0 and 100,000"),
+        ({"n_unlabeled": 5}, "n_unlabeled", "must be at least"),
+        ({"n_unlabeled": 20_000, "budget": 3}, "budget", "is less than one of the"),
+    ],
+)
+def test_a_wrong_argument_is_one_line_that_names_it(more: dict[str, Any], field: str, says: str) -> None:
+    scores, labeled, _ = drawn(n=200)
+    with pytest.raises(pubench.InvalidRequest, match=r"^[^\n]+$") as error:
+        pubench.evaluate(scores, labeled, estimators=() if "prior" not in more else None, **more)
+    assert error.value.field == field
+    assert says in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("scores", "labeled", "says"),
+    [
+        ([0.1, np.nan, 0.3], [1, 0, 0], "row 1 (counted from 0) is nan"),
+        ([[0.1], [0.2]], [1, 0], "shape (2, 1)"),
+        (["a", "b"], [1, 0], "expected numbers"),
+        ([0.1, 0.2], [0, 0], "none is labeled"),
+        ([0.1, 0.2], [1, 1], "all are labeled"),
+        ([0.1, 0.2], [1, 2], "the values are 1, 2"),
+        ([0.1, 0.2], [1], "expected 2 values"),
+    ],
+)
+def test_wrong_rows_are_one_line(scores: Any, labeled: Any, says: str) -> None:
+    with pytest.raises(pubench.InvalidRequest) as error:
+        pubench.evaluate(scores, labeled, estimators=(), resamples=0)
+    assert says in str(error.value)
+
+
+def test_odd_rows_are_warned_of() -> None:
+    labeled = np.arange(100) < 10
+    same = pubench.evaluate(np.full(100, 0.5), labeled, prior=0.3, estimators=(), resamples=0)
+    assert "every row has the same score: nothing is ranked" in same.warnings
+    likely = pubench.evaluate(np.linspace(0.1, 0.9, 100), labeled, prior=0.3, estimators=(), resamples=0)
+    assert any("0.5 is the usual threshold" in line for line in likely.warnings)
+    assert any(line.startswith("only 10 labeled rows") for line in likely.warnings)
+
+
+def test_a_share_that_reaches_the_purity_leaves_measures_undefined_and_says_why() -> None:
+    scores, labeled, _ = drawn(n=300)
+    found = pubench.evaluate(scores, labeled, prior=0.6, purity=0.5, scheme="two-sample", estimators=(), resamples=0)
+    assert found["recovered-auc"] is None
+    assert "nothing can be recovered" in found.measures["recovered-auc"].measure.undefined
+    assert any("nothing can be recovered" in line for line in found.warnings)
+
+
+def test_a_prior_that_the_scores_contradict_leaves_no_number_to_expect() -> None:
+    scores, labeled, truth = drawn(n=1000, separation=4.0)
+    found = pubench.evaluate(scores, labeled, prior=0.8, threshold=2.0, estimators=(), resamples=0)
+    assert found.decision.contradicted
+    assert "more than chance explains" in found.contradictions[0]
+    assert "or it is chance" not in found.headline
+    _gives_no_number(found)
+    right = pubench.evaluate(scores, labeled, prior=float(truth.mean()), threshold=1.0, estimators=(), resamples=0)
+    assert right.contradictions == ()
+    assert right.headline.endswith("if labels are SCAR and the prior is right.")
+
+
+def test_labels_that_prefer_high_scores_leave_no_number_to_expect() -> None:
+    """The trial's case: the prior is right, half of the positives score high and are labeled far more often."""
+    scores, labeled, truth = biased()
+    prior = float(truth.mean())
+    at_200 = pubench.evaluate(scores, labeled, prior=(0.8 * prior, 1.2 * prior), budget=200, estimators=(), resamples=0)
+    assert at_200.decision.infeasible
+    assert at_200.measures["recovered-precision"].infeasible
+    _gives_no_number(at_200)
+    at_600 = pubench.evaluate(scores, labeled, prior=(0.8 * prior, 1.2 * prior), budget=600, estimators=(), resamples=0)
+    assert not at_600.decision.infeasible
+    assert any(cut.contradicted for cut in at_600.budgets)
+    _gives_no_number(at_600)
+
+
+def biased() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Scores N(0, 1) of negatives, N(0.8, 1) of positives; labels: one in four of those above 1, one in 25 below."""
+    rng = np.random.default_rng(0)
+    truth = rng.random(3000) < 0.25
+    scores = rng.normal(0.8 * truth)
+    return scores, truth & (rng.random(3000) < np.where(scores > 1.0, 0.6, 0.05)), truth
+
+
+def _gives_no_number(found: pubench.Evaluation) -> None:
+    """Headline, JSON and page: why there is none, and what helps; no cut expects a number."""
+    page, plain = _Page(found.html()).said, found.to_dict()
+    assert ": no number of positives can be given. " in found.headline
+    assert "labels are not SCAR" in found.headline
+    assert found.headline.endswith("pubench audit.")
+    assert found.headline in page
+    assert plain["headline"] == found.headline
+    assert plain["contradictions"] == list(found.contradictions) != []
+    assert "expect " not in page
+    for cut in (found.decision, *found.budgets, *found.recalls):
+        assert (cut.expected, cut.expected_interval) == (None, None)
+
+
+def test_chance_contradicts_a_right_prior_under_scar_in_one_table_of_ten_at_most() -> None:
+    found = []
+    for seed in range(200):
+        scores, labeled, _ = drawn(seed)
+        rows = scored_rows(scores, labeled)
+        cuts = Cuts(rows, Shares(rows.share_in_u(PRIOR), prior=(PRIOR, PRIOR)), seed).budgets(None)
+        found.append(any(cut.contradicted for cut in cuts))
+    assert 0 < np.mean(found) <= 0.1
+
+
+def test_labeled_rows_that_are_negative_by_the_truth_contradict_a_purity_of_1() -> None:
+    scores, labeled, truth = drawn(n=300)
+    wrong = truth.copy()
+    wrong[np.flatnonzero(labeled)[:3]] = False
+    said = pubench.evaluate(scores, labeled, truth=wrong, estimators=(), resamples=0).warnings
+    n = int(labeled.sum())
+    assert any(line.startswith(f"3 of {n} labeled rows are negative by the true labels") for line in said)
+    for more in ({"truth": truth}, {"truth": wrong, "purity": 0.9, "prior": 0.4}):
+        clean = pubench.evaluate(scores, labeled, estimators=(), resamples=0, **more).warnings
+        assert not any("negative by the true labels" in line for line in clean)
+
+
+# -------------------------------------------------------------------- scores of a part of the rows
+
+
+def test_a_budget_of_all_rows_covers_in_19_of_20_tables_of_which_a_fifth_has_scores() -> None:
+    inside = []
+    for seed in range(200):
+        scores, labeled, truth = drawn(seed, n=3000)
+        part = np.random.default_rng(seed + 1000).random(3000) < 0.2
+        rows = scored_rows(scores[part], labeled[part])
+        shares = Shares(rows.share_in_u(PRIOR), prior=(PRIOR, PRIOR))
+        cut = Cuts(rows, shares, seed, int((~labeled).sum())).chosen(None, 300, None)
+        unlabeled = np.flatnonzero(~labeled)
+        top = unlabeled[np.argsort(-scores[unlabeled])[:300]]
+        assert cut.expected_interval is not None
+        inside.append(cut.expected_interval[0] <= truth[top].sum() <= cut.expected_interval[1])
+    assert np.mean(inside) >= 0.91  # 0.95 less three standard errors of 200 tables
+
+
+def test_a_budget_is_a_share_of_all_rows_and_the_headline_says_what_it_is_estimated_from() -> None:
+    scores, labeled, _ = drawn()
+    n = int((~labeled).sum())
+    found = pubench.evaluate(
+        scores, labeled, prior=PRIOR, budget=500, n_unlabeled=5 * n, estimators=(), resamples=0, threshold=None
+    )
+    assert (found.decision.rows, found.decision.all_rows) == (100, 500)
+    assert found.rows["all_unlabeled"] == 5 * n
+    says = (
+        f"Review the top 500 of {5 * n:,} unlabeled rows (estimated from 100 of {n:,} that were held out of training)"
+    )
+    assert found.headline.startswith(says)
+    assert any(f"a random part of all {5 * n:,}" in line for line in found.notes)
+    alone = pubench.evaluate(scores, labeled, prior=PRIOR, budget=100, estimators=(), resamples=0)
+    assert found.decision.implied == pytest.approx(5 * (alone.decision.implied or 0))
+
+
+# -------------------------------------------------------------------- reports
+
+
+class _Page(HTMLParser):
+    """What a page loads or runs, and what it says."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.links: list[str] = []
+        self.said = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.links += [value or "" for name, value in attributes if name in ("src", "href", "srcset", "action")]
+
+    def handle_data(self, data: str) -> None:
+        self.said += data
+
+
+def test_the_page_is_one_file_that_loads_nothing_and_says_what_the_card_says(card: pubench.Evaluation) -> None:
+    page = _Page(card.html())
+    assert "script" not in page.tags
+    assert page.links == []
+    assert "url(" not in card.html()
+    assert "prefers-color-scheme: dark" in card.html()
+    assert "a<script>.csv" in page.said
+    assert page.tags.count("svg") == 3
+    assert f"Review the top 200 of {card.rows['unlabeled']:,} unlabeled rows: expect " in page.said
+    assert card.headline in page.said
+    for measured in card.measures.values():
+        assert measured.name in page.said
+
+
+def test_a_card_is_plain_json(card: pubench.Evaluation) -> None:
+    again = json.loads(json.dumps(card.to_dict(), allow_nan=False))
+    assert again["rows"]["rows"] == N
+    assert again["measures"]["pauc"]["value"] == card["pauc"]
+    assert len(again["curves"]["recovered-roc"]["x"]) <= 200
+
+
+def test_neither_evaluating_nor_estimating_imports_torch() -> None:
+    code = (
+        "import sys, numpy as np, pubench\n"
+        "rng = np.random.default_rng(0); y = rng.random(200) < .4; s = rng.normal(2 * y)\n"
+        "l = y & (rng.random(200) < .5)\n"
+        "pubench.evaluate(s, l, prior='estimated:bbe', compare=-s, estimators=(), resamples=20).html()\n"
+        "pubench.estimate_prior(s[:, None], l, estimators=['bbe', 'tice']).html()\n"
+        "sample = pubench.audit_sample(s, l, n=20); pubench.audit_answers(sample, y[sample.drawn].astype(int))\n"
+        "print([name for name in ('torch', 'mlflow', 'matplotlib') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "[]"
+
+
+# -------------------------------------------------------------------- priors, scorers
+
+
+def test_every_estimator_that_can_read_a_table_stands_beside_the_others() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.random(500) < 0.4
+    x = rng.normal(size=(500, 3)) + 3 * truth[:, None]
+    x[::50, 0] = np.nan
+    labeled = truth & (rng.random(500) < 0.5)
+    keys = ["bbe", "tice", "elkan-noto"]
+    found = pubench.estimate_prior(x, labeled, estimators=keys, truth=truth)
+    assert [one.key for one in found.estimates] == keys
+    for one in found.estimates:
+        assert one.prior == pytest.approx(truth.mean(), abs=0.12)
+    assert found.true == pytest.approx(truth.mean())
+    assert _Page(found.html()).tags.count("svg") == 1
+
+
+def test_an_estimator_without_an_answer_says_why_and_the_others_stand() -> None:
+    scores, labeled, _ = drawn()
+    found = pubench.estimate_prior(scores, labeled, estimators=["elkan-noto", "bbe"])
+    assert found["elkan-noto"].prior is None
+    assert "reads probabilities" in found["elkan-noto"].undefined
+    assert found["bbe"].prior is not None
+
+
+def test_counted_estimators_that_are_far_apart_disagree() -> None:
+    near, far = EstimatedPrior("a", "A", prior=0.2), EstimatedPrior("b", "B", prior=0.5)
+    assert disagreement([near, EstimatedPrior("c", "C", prior=0.25)]) == ""
+    assert "the prior is 0.2 by a and 0.5 by b" in disagreement([near, far, EstimatedPrior("d", "D", left_out="no")])
+    assert disagreement([near, replace(far, left_out="it warns")]) == ""
+
+
+def test_the_range_of_priors_is_that_of_the_intervals_of_the_counted_estimators() -> None:
+    one = EstimatedPrior("a", "A", prior=0.2, prior_interval=(0.15, 0.3))
+    other = EstimatedPrior("b", "B", prior=0.25)
+    out = EstimatedPrior("c", "C", prior=0.9, left_out="it warns")
+    assert range_of([one, other, out]) == (0.15, 0.3)
+    assert summary([one, other, out]) == (
+        "class prior 0.150 to 0.300, if labels are SCAR (95 % by a, b; estimated 0.200 to 0.250)"
+    )
+    assert range_of([out]) is None
+    assert "every estimator is left out" in summary([out])
+
+
+@pytest.mark.parametrize(
+    ("error", "warns", "why"),
+    [
+        (0.05, False, ""),
+        (0.05, True, "it warns"),
+        (0.15, False, "off by 0.15 on average on known shares"),
+        (None, False, "its error on known shares is not measured"),
+    ],
+)
+def test_an_estimate_counts_if_its_estimator_errs_little_and_it_warns_of_nothing(
+    error: float | None, warns: bool, why: str
+) -> None:
+    info = replace(registry().find(PriorInfo, "bbe"), error=error)
+    scores, labeled, _ = drawn()
+    rows = scored_rows(np.random.default_rng(0).normal(size=N) if warns else scores, labeled)
+    found = asked(info, rows.of_labeled, rows.of_unlabeled, rows, 0)
+    assert bool(found.warnings) is warns
+    assert found.left_out == why
+
+
+def test_slow_estimators_are_asked_only_on_request() -> None:
+    fast = {info.key for info in infos_of("any", None)}
+    assert {info.key for info in infos_of("any", None, thorough=True)} - fast == {"km1", "km2"}
+    assert [info.key for info in infos_of("any", ["km2"])] == ["km2"]
+
+
+def test_scorers_choose_models_of_scikit_learn_by_pulp_and_by_the_recovered_auc() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.random(400) < 0.4
+    x = rng.normal(size=(400, 2)) + 2 * truth[:, None]
+    labeled = (truth & (rng.random(400) < 0.5)).astype(int)
+    model, folds = LogisticRegression(), pubench.PUKFold(3)
+    pauc = cross_val_score(model, x, labeled, cv=folds, scoring=pubench.pauc_scorer())
+    recovered = cross_val_score(model, x, labeled, cv=folds, scoring=pubench.recovered_auc_scorer(0.4))
+    pulp = cross_val_score(model, x, labeled, cv=folds, scoring=pubench.pulp_scorer())
+    assert (recovered > pauc).all()
+    assert (pulp > 0.85).all()
+    with pytest.raises(ValueError, match=r"purity must be in .*, got 2"):
+        pubench.recovered_auc_scorer(0.4, purity=2)

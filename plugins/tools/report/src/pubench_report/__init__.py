@@ -1,0 +1,64 @@
+"""Stored results as tables, tests, reports, figures and leaderboards.
+
+``results`` and ``comparing`` are frames of runs; ``grouping`` says which runs may be averaged; ``measure_table``,
+``significance`` and ``ranking`` compute; ``report`` and ``site`` write; ``comparison`` sets results next to those of
+others, ``published`` are the published tables.
+"""
+
+from __future__ import annotations
+
+from pubench_core import ApiInfo, CommandInfo, hookimpl
+
+COMMANDS = [
+    CommandInfo(
+        path="compare-methods",
+        load="pubench_report.cli.commands:compare_methods",
+        help="Run several methods on several data sets and seeds, and say which differences are more than chance.",
+        example="pubench compare-methods my-method nnpu vpu --data digits,breast-cancer --seeds 3",
+    ),
+    CommandInfo(
+        path="scores",
+        load="pubench_report.cli.commands:scores",
+        help="Draw histograms of a record's scores: labeled positives, unlabeled positives, negatives, on every part.",
+        example="pubench scores 783e61fad537fd47 --out scores.png",
+    ),
+    CommandInfo(
+        path="site",
+        load="pubench_report.cli.commands:site",
+        help="Write a leaderboard that opens from disk: tables, a page per method and data set, the records behind "
+        "them.",
+        example="pubench site results --out site",
+    ),
+    CommandInfo(
+        path="study report",
+        load="pubench_report.cli.commands:report",
+        help="Tables, paired tests, ranks and figures of a study or of any folder of records. Trains nothing.",
+        example="pubench study report results --study quick --format html",
+    ),
+    CommandInfo(
+        path="study compare",
+        load="pubench_report.cli.commands:compare",
+        help="Set results beside published figures or other records: difference, whether within two standard "
+        "deviations, why.",
+        example="pubench study compare results --with pubench2026",
+    ),
+]
+API = [
+    ApiInfo(name="Results", load="pubench_report.results:Results"),
+    ApiInfo(name="SideBySide", load="pubench_report.comparison:SideBySide"),
+    ApiInfo(name="compare", load="pubench_report.comparing:compare"),
+    ApiInfo(name="compare_with", load="pubench_report.comparison:compare_with"),
+    ApiInfo(name="load_results", load="pubench_report.results:load_results"),
+    ApiInfo(name="site", load="pubench_report.publishing:site"),
+    ApiInfo(name="RunResult.draw_scores", load="pubench_report.cli.scores:draw_scores"),
+]
+
+
+@hookimpl
+def pubench_commands() -> list[CommandInfo]:
+    return COMMANDS
+
+
+@hookimpl
+def pubench_api() -> list[ApiInfo]:
+    return API

@@ -1,0 +1,265 @@
+"""The commands that show stored results, as they are typed. What they do is in the modules of their names."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pubench_study.cli.completion import studies
+
+from pubench_cli.choices import Format, any_key, criteria
+from pubench_cli.commands.shared import NamingCriterion, PrintFormat, RecordedRun, Results, TestMeasure
+from pubench_cli.options import TABLE_FLAGS, Given, takes
+from pubench_cli.process import Over
+
+
+class ReportFormat(StrEnum):
+    """How a report is written."""
+
+    table = "table"
+    md = "md"
+    csv = "csv"
+    latex = "latex"
+    html = "html"
+
+
+class PairedTest(StrEnum):
+    """Tests of differences between methods over seeds."""
+
+    t = "t"
+    wilcoxon = "wilcoxon"
+
+
+class CompareFormat(StrEnum):
+    """How a comparison with others' figures is printed."""
+
+    table = "table"
+    md = "md"
+    csv = "csv"
+    json = "json"
+
+
+def published(incomplete: str) -> list[str]:
+    """Completion of a publication whose tables are here."""
+    from ..published import names
+
+    return sorted(name for name in names() if name.startswith(incomplete))
+
+
+class By(StrEnum):
+    """What makes a table."""
+
+    protocol = "protocol"
+    study = "study"
+
+
+def site(
+    sources: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Folders of records, and files of rows (.csv). (default: results)"),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder of the site. One that is there is replaced.")] = Path("site"),
+    study: Annotated[str | None, typer.Option(help="Only the runs of this study.", autocompletion=studies)] = None,
+    by: Annotated[By, typer.Option(help="A table for each labeling and scheme, or for each study.")] = By.protocol,
+    measure: TestMeasure = "accuracy",
+    criterion: NamingCriterion = None,
+    baseline: Annotated[
+        str | None, typer.Option(help="Row that others are tested against. (default: nnpu, where it is there)")
+    ] = None,
+    scores: Annotated[
+        bool, typer.Option("--scores", help="Copy scores as well, so that others can check them.")
+    ] = False,
+    figures: Annotated[bool, typer.Option(help="Draw figures.")] = True,
+    title: Annotated[str, typer.Option(help="Heading of the first page.")] = "Leaderboard",
+) -> None:
+    """Write a leaderboard that opens from disk: tables, a page per method and data set, the records behind them."""
+    from ..site.run import write
+
+    write(
+        sources or [Path("results")], out, study=study, by=by.value, measure=measure, criterion=criterion,
+        baseline=baseline, with_scores=scores, figures=figures, title=title,
+    )  # fmt: skip
+
+
+@takes(
+    *("--mech", "--c", "--scheme", "--positive-rate", "--total", *TABLE_FLAGS),
+    *("--prior", "--preset", "--select", "--decision", "--folds", "--device", "--threads", "--results"),
+    *("--data-root", "--offline", "--no-tracking"),
+)
+def compare_methods(
+    given: Given,
+    methods: Annotated[list[str], typer.Argument(help="Keys of two methods or more.", autocompletion=any_key)],
+    data: Annotated[
+        str,
+        typer.Option(
+            metavar="KEYS|FILES",
+            help="Data sets, or tables of your own (.csv, .tsv, .xlsx, .parquet, .npz), with commas between.",
+            autocompletion=any_key,
+        ),
+    ],
+    seeds: Annotated[str, typer.Option(metavar="NUMBER|LIST", help="How many seeds, or which: 3 or 2,25,42.")] = "3",
+    baseline: Annotated[
+        str | None,
+        typer.Option(help="Method that the others are tested against. (default: the first, oracles apart)"),
+    ] = None,
+    measure: Annotated[
+        str | None,
+        typer.Option(help="Measure. (default: accuracy on test rows; tables without true labels: pa and pauc)"),
+    ] = None,
+    paired_test: Annotated[PairedTest, typer.Option(help="Test of differences over seeds.")] = PairedTest.t,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="As for pubench run, for every method. Repeatable."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Also write a report of these runs: .html, .md, .csv, .tex or .txt.", dir_okay=False),
+    ] = None,
+    figures: Annotated[
+        Path | None,
+        typer.Option(help="Folder that gets every figure of the report as PNG and SVG.", file_okay=False),
+    ] = None,
+    format: PrintFormat = Format.table,
+) -> None:
+    """Run several methods on several data sets and seeds, and say which differences are more than chance.
+
+    Stored runs are reused, and runs that were not asked for are left out.
+
+    Exit codes: 0 done, 1 a run failed, 2 a wrong request.
+    """
+    from pubench_report.cli.compare_methods import Asked
+    from pubench_report.cli.compare_methods import compare_methods as run_all
+
+    asked = Asked(tuple(methods), data, seeds, tuple(set_ or ()), baseline, measure, paired_test.value, out, figures)
+    if not run_all(asked, given, as_json=format is Format.json):
+        raise Over(1)
+
+
+def scores(
+    run: RecordedRun,
+    results: Results = Path("results"),
+    criterion: Annotated[
+        str | None,
+        typer.Option(
+            help="Criterion whose epoch is shown. (default: the one that names the result)", autocompletion=criteria
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="File that ends in .png or .svg. (default: RUN-scores.png)", dir_okay=False)
+    ] = None,
+    format: PrintFormat = Format.table,
+) -> None:
+    """Draw histograms of a record's scores: labeled positives, unlabeled positives, negatives, on every part.
+
+    Training scores are there where the run had --artifacts scores,trace,training-scores.
+    """
+    from pubench_report.cli.scores import print_scores
+
+    print_scores(run, results, criterion, out, as_json=format is Format.json)
+
+
+def report(
+    folder: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[DIR]",
+            help="Folder of records, or the name of a study in --results. (default: --results)",
+            autocompletion=studies,
+        ),
+    ] = None,
+    study: Annotated[
+        str | None, typer.Option(help="A study of the folder. (default: all its records)", autocompletion=studies)
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUES",
+            help="Only runs with these values: data=digits,imdb, seed=2, config.epochs=40 (any hyper-parameter). "
+            "Repeatable.",
+        ),
+    ] = None,
+    results: Results = Path("results"),
+    measure: TestMeasure = "accuracy",
+    criterion: NamingCriterion = None,
+    baseline: Annotated[
+        str | None, typer.Option(help="Method that others are tested against. (default: nnpu, where it is there)")
+    ] = None,
+    format: Annotated[
+        ReportFormat | None, typer.Option("--format", help="How to write it. (default: table, or what --out ends in)")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="File to write. (default: stdout; for html NAME-report.html)", dir_okay=False)
+    ] = None,
+    figures: Annotated[
+        Path | None, typer.Option(help="Folder that gets every figure as PNG and SVG.", file_okay=False)
+    ] = None,
+) -> None:
+    """Tables, paired tests, ranks and figures of a study or of any folder of records. Trains nothing."""
+    from .report import ReportOptions, write_report
+
+    write_report(
+        ReportOptions(
+            given=folder,
+            results=results,
+            study=study,
+            form=format.value if format is not None else None,
+            out=out,
+            figures=figures,
+            baseline=baseline,
+            criterion=criterion,
+            measure=measure,
+            only=tuple(only or ()),
+        )
+    )
+
+
+def compare(
+    other: Annotated[
+        str,
+        typer.Option(
+            "--with",
+            metavar="NAME|DIR|FILE",
+            help="pubench2026, wang2026 (published tables), or other records.",
+            autocompletion=published,
+        ),
+    ],
+    sources: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[DIR|FILE]...",
+            help="Folders of records, studies in --results, or files of rows (benchmarks/results/study-*.csv). "
+            "(default: --results)",
+            autocompletion=studies,
+        ),
+    ] = None,
+    study: Annotated[
+        str | None, typer.Option(help="A study of the folder. (default: all its records)", autocompletion=studies)
+    ] = None,
+    results: Results = Path("results"),
+    criterion: Annotated[
+        str | None,
+        typer.Option(
+            help="Selection criterion. (default: that of the published table, else the one that names the results)",
+            autocompletion=criteria,
+        ),
+    ] = None,
+    measure: Annotated[
+        str | None, typer.Option(help="Measure on test rows. (default: that of the publication, else accuracy)")
+    ] = None,
+    format: Annotated[
+        CompareFormat | None,
+        typer.Option("--format", help="How to write it. (default: table, or what --out ends in)"),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write. (default: stdout)", dir_okay=False)] = None,
+) -> None:
+    """Set results beside published figures or other records: difference, whether within two standard deviations, why.
+
+    Only cells of the same protocol are compared; what is left out, and what is missing, is said. Trains nothing.
+    """
+    from .compare import Asked
+    from .compare import compare as beside
+
+    form = format.value if format is not None else None
+    beside(Asked(tuple(sources or ()), results, other, study, criterion, measure, form, out))

@@ -1,0 +1,202 @@
+"""``pubench study compare``: records, or rows of them, beside a published table or other records."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os.path import isdir, isfile
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from pubench.running import RunResult
+from pubench.words import PubenchWarning
+from pubench_cli.columns import Column, print_table
+from pubench_cli.console import as_plain_text, err, out
+from pubench_cli.machine import print_json
+from pubench_cli.messages import said
+from pubench_cli.out_file import form_of, refuse_unwritable
+from pubench_cli.visible import rows_out
+from pubench_core.errors import RequestError, counted, nearest, shortened, unknown, visible
+
+from ..comparison import FIELDS, HEAD, SideBySide, beside_published, beside_results
+from ..published import names
+from ..report.gather import folder_and_study, why_none
+from ..report.write import write_text
+from ..results import Results, load_results
+from ..site.rows import WHOLE_RUNS, read_rows
+from ..site.sources import files_of_rows
+
+#: Format by the end of the file's name, where none is named.
+BY_SUFFIX = {".md": "md", ".csv": "csv", ".json": "json", ".txt": "table"}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command was given. ``sources``: folders of records, files of rows, studies of ``results``; none means
+    ``results``. ``other``: a publication, a folder or a file of rows; ``form``: table, md, csv, json, or None, which
+    means what ``out`` ends in, or table.
+    """
+
+    sources: tuple[str, ...]
+    results: Path
+    other: str
+    study: str | None
+    criterion: str | None
+    measure: str | None
+    form: str | None
+    out: Path | None
+
+
+def compare(asked: Asked) -> None:
+    """Prints or writes every cell that was run alike, and says what is left out and missing.
+
+    Raises RequestError (InvalidRequest) for a folder, study, publication, criterion or measure that there is not, and
+    for a file that cannot be written.
+    """
+    form = form_of(asked.out, asked.form, BY_SUFFIX)
+    if asked.out is not None:
+        refuse_unwritable(asked.out)
+    found = _found(asked)
+    if asked.out is None and form == "table":
+        _print(found, out())
+    elif asked.out is None and form == "json":
+        print_json(_plain(found))
+    elif asked.out is None:
+        rows_out().write(_text(found, form))
+    else:
+        write_text(asked.out, _text(found, form))
+    if form == "csv":
+        _say_remarks(found)
+    if asked.out is not None:
+        err().print(f"written: {asked.out}", markup=False, soft_wrap=True)
+
+
+def _found(asked: Asked) -> SideBySide:
+    ours = _together([_loaded(given, asked.results, asked.study) for given in asked.sources or (None,)])
+    if asked.other in names():
+        return beside_published(ours, asked.other, criterion=asked.criterion, measure=asked.measure)
+    if isdir(asked.other) or isfile(asked.other):
+        others = _loaded(asked.other, asked.results, None)
+        return beside_results(ours, others, asked.other, criterion=asked.criterion, measure=asked.measure)
+    raise RequestError(
+        f"--with must be a publication ({', '.join(names())}), a folder of records or a file of rows, got "
+        f"{shortened(asked.other)}; {nearest(asked.other, names())}"
+    )
+
+
+def _loaded(given: str | None, results: Path, study: str | None) -> Results:
+    """Finished runs of a source. Raises RequestError if there are none."""
+    if given is not None and isfile(given):
+        return _rows(Path(given), study)
+    folder, named = folder_and_study(given, results, study)
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        found = load_results(folder, study=named or None)
+    for one in heard:
+        if issubclass(one.category, PubenchWarning):
+            err().print(said(str(one.message)), markup=False)
+    if not len(found):
+        what = f"study {named}" if named else shortened(str(folder))
+        raise RequestError(
+            f"{what} has no finished run to compare{'' if named else f': {why_none(folder)}{files_of_rows([folder])}'}"
+        )
+    return found
+
+
+def _together(sources: Sequence[Results]) -> Results:
+    """Every run once: rows of several files may be of the same spec, measured with other versions."""
+    if len(sources) == 1:
+        return sources[0]
+    runs = [run for source in sources for run in source]
+    first: dict[str, RunResult] = {}
+    for run in runs:
+        first.setdefault(json.dumps(run.result.spec.identity(), sort_keys=True), run)
+    if len(first) < len(runs):
+        again = counted(len(runs) - len(first), "run")
+        err().print(f"note: {again} of the same spec as another; the first counts", markup=False, soft_wrap=True)
+    return Results(first.values())
+
+
+def _rows(path: Path, study: str | None) -> Results:
+    read = read_rows(path)
+    if study is not None and study not in read.names:
+        raise unknown("study", study, read.names)
+    for note in read.notes:
+        if note != WHOLE_RUNS:  # no seconds are shown
+            err().print(f"note: {note}", markup=False, soft_wrap=True)
+    return Results([run for run in read.runs if study is None or study in read.studies.get(run.run_id, ())])
+
+
+def _text(found: SideBySide, form: str) -> str:
+    """The content of a file."""
+    if form == "csv":
+        stream = io.StringIO()
+        writer = csv.DictWriter(stream, FIELDS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(found.to_rows())
+        return stream.getvalue()
+    if form == "json":
+        return json.dumps(_plain(found), indent=2, allow_nan=False) + "\n"
+    if form == "md":
+        return "\n".join(_markdown(found)) + "\n"
+    return as_plain_text(lambda console: _print(found, console))
+
+
+# -------------------------------------------------------------------- for programs
+
+
+def _plain(found: SideBySide) -> dict[str, Any]:
+    return {
+        "theirs": found.theirs,
+        "citation": found.citation,
+        "alike": found.alike,
+        "counts": found.counts(),
+        "cells": found.to_rows(),
+        "left_out": [{"method": one.method, "data": one.data, "why": one.why} for one in found.left_out],
+        "missing": [{"method": method, "data": data} for method, data in found.missing],
+        "notes": list(found.notes),
+    }
+
+
+# -------------------------------------------------------------------- for people
+
+
+def _print(found: SideBySide, console: Console) -> None:
+    console.print(found.title(), style="bold", markup=False)
+    for line in found.heading():
+        console.print(line, markup=False)
+    if found.cells:
+        columns = [Column(name, right=k in (2, 3, 4), wraps=name == "reason") for k, name in enumerate(HEAD)]
+        print_table(console, columns, [cell.texts() for cell in found.cells], surplus="below")
+    for line in found.remarks():
+        console.print(line, markup=False)
+
+
+def _say_remarks(found: SideBySide) -> None:
+    """On stderr, where stdout is rows."""
+    for line in found.remarks():
+        print(visible(line), file=sys.stderr)
+
+
+def _markdown(found: SideBySide) -> list[str]:
+    lines = [f"# {_cell(found.title())}", "", *(f"{_cell(line)}  " for line in found.heading()), ""]
+    if found.cells:
+        lines += [_line(HEAD), _line(["---"] * len(HEAD)), *(_line(cell.texts()) for cell in found.cells), ""]
+    return [*lines, *(f"- {_cell(line)}" for line in found.remarks())]
+
+
+def _line(cells: Sequence[object]) -> str:
+    return f"| {' | '.join(_cell(cell) for cell in cells)} |"
+
+
+def _cell(text: object) -> str:
+    from ..report.text import md_escaped  # with what reports are made of
+
+    return md_escaped(str(text)).replace("\n", " ")

@@ -1,0 +1,312 @@
+"""``pubench compare-methods``: several methods on several data sets over several seeds, with tests of differences."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import redirect_stdout
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from pubench.running import RunResult
+from pubench.tables import PUTable
+from pubench.words import ARGUMENTS, PubenchWarning
+from pubench_cli.console import err, out
+from pubench_cli.machine import print_json
+from pubench_cli.messages import said
+from pubench_cli.options import TABLE_FLAGS, Given, option
+from pubench_cli.out_file import form_of, refuse_unwritable
+from pubench_cli.own_table import is_table
+from pubench_cli.repeat import seeds_of
+from pubench_core.data.tables import is_table_path
+from pubench_core.errors import Hint, RequestError, RunFailed, shortened, unknown
+from pubench_core.plugins.info import MetricInfo
+from pubench_core.plugins.registry import registry
+from pubench_core.request import Layer, resolve
+from pubench_core.results import metric_and_rule, shown_first
+
+from ..comparing import compare
+from ..measure_table import MeasureTable
+from ..report.write import BY_SUFFIX
+from ..results import Results
+from ..significance import Significance
+
+#: Where a table of Python's says its reader finds the warnings of runs.
+_IN_PYTHON = "to_frame().warnings has them"
+
+
+#: What is shown unless ``--measure`` says otherwise; of tables without true labels, on the validation part.
+_MEASURE, _PU = "accuracy", ("pa", "pauc")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """``data``, ``seeds``: as written (``digits,my.csv``; ``3`` or ``2,25``). ``baseline``: the method that the
+    others are tested against; None means the first. ``measure``: None means accuracy, or PU measures for tables of
+    one's own without true labels. ``out``, ``figures``: a report of the runs, and a folder of its figures.
+    """
+
+    methods: tuple[str, ...]
+    data: str
+    seeds: str
+    sets: tuple[str, ...]
+    baseline: str | None
+    measure: str | None
+    test: Literal["t", "wilcoxon"]
+    out: Path | None = None
+    figures: Path | None = None
+
+
+def compare_methods(asked: Asked, given: Given, *, as_json: bool) -> bool:
+    """Runs what is not stored yet and prints the tables and the tests; returns whether every run has a result.
+
+    Raises RequestError before anything is trained for what cannot be met.
+    """
+    data = _data(asked.data, given)
+    keys = _methods(asked, data, given)
+    baseline, seeds = _baseline(asked, keys), seeds_of(asked.seeds)
+    _check_measure(asked, data, given)
+    _check_report(asked, data, given)
+    tables = [_table(key, given) if is_table_path(key) else key for key in data]
+    with warnings.catch_warnings(record=True) as heard, redirect_stdout(sys.stderr):
+        warnings.simplefilter("always", PubenchWarning)
+        results = compare(keys, data=tables, seeds=seeds, **_arguments(asked.sets, given), progress=_say)
+    for one in heard:
+        if issubclass(one.category, PubenchWarning) and str(one.message) != results.noted():  # the table says that
+            err().print(f"warning: {said(str(one.message))}", markup=False)
+        elif not issubclass(one.category, PubenchWarning):
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    if not len(results):
+        raise RunFailed(f"no run has a result, so there is nothing to compare; the first: {results.failures[0]}")
+    compared = list(_compared(results, asked, baseline))
+    if as_json:
+        print_json(_plain(results, compared))
+    else:
+        for k, measured in enumerate(compared):
+            for text in ([""] if k else []) + measured.texts():
+                out().print(text.replace(_IN_PYTHON, "their records have them"), markup=False, soft_wrap=True)
+        for failure in results.failures:
+            err().print(f"failed: {failure}", markup=False)
+    if asked.out is not None:
+        against = compared[0].tests.reference
+        for file in results.report(
+            asked.out, measure=asked.measure or _MEASURE, baseline=against, figures=asked.figures
+        ):
+            err().print(f"written: {file}", markup=False, soft_wrap=True)
+    return not results.failures
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """One measure of the runs on some of the data sets: its table and its tests."""
+
+    table: MeasureTable
+    tests: Significance
+
+    def texts(self) -> list[str]:
+        """The table, and below it the tests without the notes that the table has."""
+        lines = [f"note: {note}" for note in self.table.notes]
+        return [str(self.table), "", "\n".join(line for line in str(self.tests).splitlines() if line not in lines)]
+
+    def plain(self) -> dict[str, Any]:
+        """What is printed, as plain data."""
+        ranks = self.tests.ranks
+        return {
+            "measure": self.table.metric,
+            "part": self.table.part,
+            "criterion": self.table.criterion,
+            "cells": _records(self.table.to_frame()),
+            "tests": {
+                "against": self.tests.reference,
+                "test": self.tests.test,
+                "level": self.tests.alpha,
+                "pairs": _records(self.tests.to_frame()),
+            },
+            "ranks": None if ranks is None else dict(zip(ranks.methods, ranks.average_ranks, strict=True)),
+            "no_ranks": self.tests.no_ranks,
+            "notes": list(self.tests.notes),
+        }
+
+
+def _compared(results: Results, asked: Asked, baseline: str | None) -> Iterator[_Compared]:
+    """By the measure asked for; by default accuracy on test rows, and PU measures of data without true labels."""
+    untrue = {run.result.spec.data.key for run in results if run.result.data.test is None}
+    measured = results.where(data=untrue).metrics("validation")
+    wanted = [
+        (set(results.data) - untrue, [asked.measure or _MEASURE]),
+        (untrue, [asked.measure] if asked.measure else [measure for measure in _PU if measure in measured]),
+    ]
+    for data, measures in wanted:
+        on = results.where(data=data)
+        for measure in measures if len(on) else []:
+            part: Literal["test", "validation"] = "test" if measure in on.metrics("test") else "validation"
+            if asked.measure is None and all(run.result.decision == "prior" for run in on):
+                measure = shown_first(measure, on.metrics(part), "prior")
+            table = on.table(measure, part=part)
+            if data is untrue:
+                table = replace(table, notes=(*table.notes, _assumed(measure)))
+            yield _Compared(table, on.significance(measure, reference=baseline, test=asked.test, part=part))
+
+
+def _assumed(measure: str) -> str:
+    """What must hold for a PU measure to rank methods."""
+    key = metric_and_rule(measure)[0]
+    info = next(one for one in registry().infos(MetricInfo) if key in (one.key, *one.aliases))
+    names = {"SCAR": "that labeled positives are a random draw of all (SCAR)", "prior": "that the prior is right"}
+    assumed = " and ".join(names[name] for name in sorted(info.assumes))
+    return (
+        f"{measure} is measured on validation rows, which chose the epochs, and assumes {assumed or 'nothing'}: "
+        "rows that somebody checks say more (pubench audit)"
+    )
+
+
+def _say(text: str) -> None:
+    err().print(said(text), markup=False)
+
+
+# -------------------------------------------------------------------- what is asked for
+
+
+def _data(text: str, given: Given) -> list[str]:
+    """Keys of data sets and files. Raises RequestError if columns are named and no file has any."""
+    keys = [key.strip() for key in text.split(",") if key.strip()]
+    if not keys:
+        raise RequestError("--data must name data sets, with commas between (--data digits,breast-cancer), got none")
+    if not any(map(is_table_path, keys)):
+        is_table(keys[0], given)
+    return keys
+
+
+def _table(path: str, given: Given) -> PUTable:
+    own = {option.path[-1]: value for option, value in given.values if option.flag in TABLE_FLAGS}
+    return PUTable({**own, "path": Path(path)})
+
+
+def _given_for(data: str, given: Given) -> Given:
+    """The options that hold for a data set: those about columns are for tables."""
+    kept = [(one, value) for one, value in given.values if is_table_path(data) or one.flag not in TABLE_FLAGS]
+    return Given(((option("--data"), data), *kept))
+
+
+def _without_truth(data: Sequence[str], given: Given) -> str | None:
+    """The first user table whose rows have no true labels."""
+    if given.get("--truth-col") is not None:
+        return None
+    return next(filter(is_table_path, data), None)
+
+
+def _methods(asked: Asked, data: Sequence[str], given: Given) -> list[str]:
+    """The methods' keys. Every method is resolved on every data set: errors are said before anything runs, and in
+    the words of the command line.
+    """
+    found: dict[str, str] = {}
+    for name in asked.methods:
+        for where in data:
+            layer = _given_for(where, given).layer()
+            layer.put(("method", "key"), name, name)
+            try:
+                key = resolve([layer, Layer.of(*asked.sets, prefix="--set ")], registry()).spec.method.key
+            except RequestError as error:
+                if not error.field.startswith("method.config."):
+                    raise
+                words = f"{error}; here it counts for every method, a study gives each its own"
+                raise RequestError(words, field=error.field, value=error.value, hint=error.hint) from None
+        if key in found.values():
+            raise RequestError(f"{name}: {key} is there twice; the rows of a comparison are different methods")
+        found[name] = key
+    if len(found) < 2:
+        raise RequestError("two methods at least are compared (pubench compare-methods nnpu vpu --data digits)")
+    return list(found.values())
+
+
+def _baseline(asked: Asked, keys: Sequence[str]) -> str | None:
+    """The row that others are tested against; None means the first that is no oracle."""
+    if asked.baseline is None:
+        return None
+    if asked.baseline in asked.methods:
+        return keys[asked.methods.index(asked.baseline)]
+    raise RequestError(
+        f"--baseline {shortened(asked.baseline)}: expected one of the methods: {', '.join(asked.methods)}"
+    )
+
+
+def _check_measure(asked: Asked, data: Sequence[str], given: Given) -> None:
+    if asked.measure is None:
+        return
+    infos = registry().infos(MetricInfo)
+    info = next((one for one in infos if asked.measure in (one.key, *one.aliases)), None)
+    if info is None:
+        known = [key for one in infos for key in (one.key, *one.aliases)]
+        raise unknown("measure", asked.measure, known, hint=Hint("list", "metric"))
+    table = _without_truth(data, given)
+    if info.oracle and table is not None:
+        raise RequestError(
+            f"--measure {asked.measure} needs true labels and {table} has none; --truth-col COLUMN names them, and "
+            "--measure pa or pauc needs none"
+        )
+
+
+def _check_report(asked: Asked, data: Sequence[str], given: Given) -> None:
+    """Refuses before the training what would be refused after it."""
+    if asked.out is None:
+        if asked.figures is not None:
+            raise RequestError(f"--figures {asked.figures} needs --out FILE, the report that the figures are of")
+        return
+    if (table := _without_truth(data, given)) is not None:
+        raise RequestError(f"--out {asked.out}: a report shows measures on test rows, and {table} has no true labels")
+    form_of(asked.out, None, BY_SUFFIX)
+    refuse_unwritable(asked.out)
+
+
+def _arguments(sets: Sequence[str], given: Given) -> dict[str, Any]:
+    """What :func:`pubench.compare` is given beside methods, data and seeds."""
+    arguments: dict[str, Any] = {ARGUMENTS[one.field]: value for one, value in given.values if one.field in ARGUMENTS}
+    config: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
+    for path in (layer := Layer.of(*sets, prefix="--set ")).origins:
+        value: Any = layer.values
+        for name in path:
+            value = value[name]
+        if path[:2] == ("method", "config"):
+            config[".".join(path[2:])] = value
+        else:
+            settings[".".join(path)] = value
+    return {**arguments, "config": config, "settings": settings}
+
+
+# -------------------------------------------------------------------- what is said
+
+
+def _plain(results: Results, compared: Sequence[_Compared]) -> dict[str, Any]:
+    first, *more = (one.plain() for one in compared)
+    return {
+        **first,
+        "more": more,
+        "runs": [_run(run) for run in results],
+        "failures": [str(failure) for failure in results.failures],
+    }
+
+
+def _run(run: RunResult) -> dict[str, Any]:
+    spec = run.result.spec
+    return {
+        "run_id": run.run_id,
+        "method": spec.method.key,
+        "data": spec.data.key,
+        "seed": spec.seed,
+        "record": str(run.folder),
+        "reused": run.reused,
+    }
+
+
+def _records(frame: Any) -> list[dict[str, Any]]:
+    """Rows of a frame; what JSON cannot hold is null."""
+    return [
+        {
+            name: None if isinstance(value, float) and not abs(value) < float("inf") else value
+            for name, value in row.items()
+        }
+        for row in frame.to_dict("records")
+    ]

@@ -1,0 +1,124 @@
+"""``pubench scores``: a picture of the scores that a record keeps, apart for labeled positives, the others, negatives.
+
+Training scores are there where the run kept them (``--artifacts scores,trace,training-scores``).
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from pubench_cli.machine import print_json
+from pubench_cli.visible import rows_out
+from pubench_core.errors import RequestError, unknown
+from pubench_core.records.files import SCORES, TRAINING_SCORES, Arrays, read_scores, sync
+from pubench_core.records.record import Record, read_record
+from pubench_core.records.scores import scores_name
+from pubench_core.records.store import RecordStore
+
+from ..report.figures.histograms import ScorePanel, score_histograms
+from ..report.figures.style import DPI, plain_style
+
+#: Formats of pictures by the end of a file's name.
+FORMATS = (".png", ".svg")
+
+
+def print_scores(run: str, results: Path, criterion: str | None, out: Path | None, *, as_json: bool) -> None:
+    """Writes the picture (``RUN-scores.png`` by default) and prints its path."""
+    folder = RecordStore(results).locate(run)
+    path = draw_scores(folder, out or Path(f"{folder.name}-scores.png"), criterion)
+    if as_json:
+        print_json({"picture": str(path)})
+    else:
+        print(path, file=rows_out())
+
+
+def draw_scores(folder: Path, path: Path, criterion: str | None = None) -> Path:
+    """Draws the scores of a record at the epoch that a criterion chose; by default the one that names the result.
+
+    Raises RequestError for a criterion that was not tracked or has no value, a record that kept no scores, a name that
+    ends in neither ``.png`` nor ``.svg``, and a file that cannot be written; RecordError for a damaged record.
+    """
+    if path.suffix.lower() not in FORMATS:
+        raise RequestError(f"{path}: a picture is a PNG or an SVG; give a name that ends in .png or .svg")
+    record = read_record(folder)
+    result = record.result
+    name = criterion or result.selected
+    if name not in result.criteria:
+        raise unknown("criterion", name, result.criteria)
+    chosen = result.criteria[name]
+    if not chosen.snapshot:
+        raise RequestError(f"criterion {name} has no value in this run: {chosen.undefined}")
+    if not (folder / SCORES).exists():
+        raise RequestError(
+            f"{folder} kept no scores; a run whose artifacts name scores, and training-scores, keeps them"
+        )
+    panels = list(_panels(record, chosen.snapshot))
+    spec = result.spec
+    title = f"{spec.method.key}{' (oracle)' if result.oracle else ''} on {spec.data.key}, seed {spec.seed}"
+    labels = [spec.mechanism.key, f"c {spec.mechanism.c:g}"] if spec.mechanism.c is not None else [spec.mechanism.key]
+    oracle = " (oracle)" if chosen.oracle else ""
+    subtitle = f"{', '.join([spec.data.scheme, *labels])}; epoch {chosen.epoch}, chosen by {name}{oracle}"
+    picture = io.BytesIO()
+    with plain_style():
+        figure = score_histograms(panels, title, subtitle)
+        form = path.suffix.lower().removeprefix(".")
+        metadata = {"Date": None} if form == "svg" else None  # the same scores give the same bytes
+        figure.savefig(picture, format=form, dpi=DPI, metadata=metadata)
+    _write(path, picture.getvalue())
+    return path
+
+
+def _panels(record: Record, state: str) -> Iterator[ScorePanel]:
+    """Training, validation and test part, a user's unlabeled rows, then what else the method gave on the test part."""
+    arrays = read_scores(record.folder)
+    if (record.folder / TRAINING_SCORES).exists():
+        training = read_scores(record.folder, TRAINING_SCORES)
+        yield _labeled_part("training part", "training", training, state)
+    yield _labeled_part("validation part", "validation", arrays, state)
+    labels = arrays.get("test_labels")
+    if labels is not None:
+        yield _tested("test part", arrays[scores_name("test", state)], labels, decided=True)
+    unlabeled = arrays.get(scores_name("unlabeled", state))
+    if unlabeled is not None and len(unlabeled):
+        yield ScorePanel("unlabeled rows of the table", {"unlabeled rows": unlabeled})
+    begin, end = "test_auxiliary_", f"_{state}"
+    for name, values in arrays.items():
+        if labels is not None and name.startswith(begin) and name.endswith(end):
+            output = name.removeprefix(begin).removesuffix(end)
+            yield _tested(f"{output}, test part", values, labels, decided=False)
+
+
+def _labeled_part(title: str, part: str, arrays: Arrays, state: str) -> ScorePanel:
+    scores, labeled = arrays[scores_name(part, state)], arrays[f"{part}_labeled"]
+    truth = arrays.get(f"{part}_labels")
+    groups = {"labeled positives": scores[labeled]}
+    if truth is None:
+        groups["unlabeled rows"] = scores[~labeled]
+    else:
+        groups["unlabeled positives"] = scores[~labeled & (truth == 1)]
+        groups["negatives"] = scores[truth == 0]
+    return ScorePanel(title, {name: values for name, values in groups.items() if len(values)})
+
+
+def _tested(title: str, scores: np.ndarray, labels: np.ndarray, *, decided: bool) -> ScorePanel:
+    groups = {"positives": scores[labels == 1], "negatives": scores[labels == 0]}
+    return ScorePanel(title, {name: values for name, values in groups.items() if len(values)}, decided)
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Replaces a file as a whole: an older picture stays until the new one is there."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        try:
+            aside.write_bytes(content)
+            sync(aside)
+            aside.replace(path)
+        finally:
+            aside.unlink(missing_ok=True)
+    except OSError as error:
+        raise RequestError(f"cannot write {path}: {error.strerror or error}; choose another file") from error

@@ -1,0 +1,171 @@
+"""Results beside those of others: a published table, or another folder. Only what was run alike is compared."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from pubench.running import RunResult
+from pubench_core.errors import RequestError, counted, unknown
+
+from ..draws import but_for_config
+from ..grouping import Cell, Grid, grid_of
+from ..published import Figure, PublishedCell, Source, read_as, source, verdict_of
+from ..results import Results
+from .protocol import fitting, why_not
+from .result import ComparedCell, LeftOut, SideBySide
+
+
+def beside_published(
+    results: Results, name: str, *, criterion: str | None = None, measure: str | None = None
+) -> SideBySide:
+    """Results and the tables of a publication, cell by cell, in percent.
+
+    ``criterion``, ``measure``: of which the publication has figures; None means its main one.
+
+    Raises RequestError for an unknown publication, and a criterion or measure of which it has no figures.
+    """
+    theirs = source(name)
+    criterion = _one_of("criterion", criterion, theirs.criteria, theirs.name)
+    measure = _one_of("measure", measure, theirs.measures, theirs.name)
+    theirs = read_as(theirs, criterion, measure)
+    wanted = [cell for cell in theirs.cells if (cell.criterion, cell.measure) == (criterion, measure)]
+    compared, left_out, met = [], [], set()
+    several = theirs.protocol.draws > 1 and criterion in results.criteria
+    chosen = results.best_of_draws(criterion) if several else results
+    draws = Counter(map(but_for_config, results))
+    grid = _grid(chosen, drawn=theirs.protocol.draws > 1)
+    for row, column, cell in _cells(grid):
+        spec = _first(cell).result.spec
+        found = [one for one in wanted if (one.method, one.data) == (spec.method.key, spec.data.key)]
+        why = why_not(_first(cell), theirs.protocol, found, theirs.name)
+        if why:
+            left_out.append(LeftOut(row, column, why))
+            continue
+        figure = _figure(cell, criterion, measure, 100.0)
+        if figure is None:
+            left_out.append(LeftOut(row, column, f"no run has a value of {measure} by {criterion}"))
+            continue
+        printed = fitting(spec, found)[0]
+        met.add(printed)
+        fewest = min(draws[but_for_config(run)] for run in cell.runs.values())
+        compared.append(_compared(row in grid.oracles, figure, printed, theirs, fewest))
+    return SideBySide(
+        theirs=theirs.name,
+        citation=theirs.citation,
+        alike=f"{theirs.protocol}, epoch chosen by {criterion}",
+        measure=measure,
+        criterion=criterion,
+        percent=True,
+        cells=tuple(compared),
+        left_out=tuple(left_out),
+        missing=tuple(dict.fromkeys(_name_of(one) for one in wanted if one not in met)),
+        notes=(*grid.notes, *chosen.notes, *([theirs.note] if theirs.note else [])),
+    )
+
+
+def beside_results(
+    results: Results, others: Results, title: str, *, criterion: str | None = None, measure: str | None = None
+) -> SideBySide:
+    """Results and those of another folder. Cells are compared whose runs have the same spec but for their seeds.
+
+    ``criterion``: None means the one that names the results; ``measure``: None means accuracy.
+
+    Raises RequestError (InvalidRequest) where :meth:`Results.table` does.
+    """
+    measure = measure or "accuracy"
+    mine = results.table(measure, criterion)  # says what is wrong with a measure or a criterion
+    criterion = mine.criterion.removesuffix(" (oracle)")
+    scale = 100.0 if mine.percent else 1.0
+    grid = _grid(results)
+    theirs = {_alike(_first(cell)): (row, column, cell) for row, column, cell in _cells(_grid(others))}
+    compared, left_out, met, shared, runs = [], [], set(), 0, 0
+    for row, column, cell in _cells(grid):
+        key = _alike(_first(cell))
+        if key not in theirs:
+            left_out.append(LeftOut(row, column, f"{title} has no run of the same spec"))
+            continue
+        met.add(key)
+        other = theirs[key][2]
+        first, second = _figure(cell, criterion, measure, scale), _figure(other, criterion, measure, scale)
+        if first is None or second is None:
+            left_out.append(LeftOut(row, column, f"no run has a value of {measure} by {criterion}"))
+            continue
+        shared, runs = shared + len(cell.runs.keys() & other.runs.keys()), runs + len(cell.runs)
+        compared.append(ComparedCell(row, column, row in grid.oracles, first, second))
+    both = f"{shared} of {counted(runs, 'run')} compared have the same seed and spec on both sides"
+    return SideBySide(
+        theirs=title,
+        citation="",
+        alike=f"the same spec but for seeds, epoch chosen by {mine.criterion}",
+        measure=measure,
+        criterion=criterion,
+        percent=mine.percent,
+        cells=tuple(compared),
+        left_out=tuple(left_out),
+        missing=tuple((row, column) for key, (row, column, _) in theirs.items() if key not in met),
+        notes=(*grid.notes, *([both] if shared else [])),
+    )
+
+
+def _one_of(what: str, given: str | None, known: Sequence[str], where: str) -> str:
+    if given is None:
+        return known[0]
+    if given not in known:
+        raise unknown(f"{what} of {where}", given, known)
+    return given
+
+
+def _grid(results: Results, *, drawn: bool = False) -> Grid:
+    if not len(results):
+        raise RequestError("there are no finished runs to compare")
+    named = [(run.result.spec.method.key, run) for run in results]
+    return grid_of(named, drawn={run.run_id for _, run in named} if drawn else ())
+
+
+def _cells(grid: Grid) -> Iterator[tuple[str, str, Cell]]:
+    """Row, column and runs of every cell that has a run, by column."""
+    for column in grid.columns:
+        for row in grid.rows:
+            if (cell := grid.cell(row, column)).runs:
+                yield row, column, cell
+
+
+def _first(cell: Cell) -> RunResult:
+    return next(iter(cell.runs.values()))
+
+
+def _figure(cell: Cell, criterion: str, measure: str, scale: float) -> Figure | None:
+    """None where no run has a value."""
+    values, alike = [], 0
+    for run in cell.runs.values():
+        chosen = run.result.criteria.get(criterion)
+        found = chosen.measures.get("test", {}).get(measure) if chosen is not None else None
+        if chosen is not None and found is not None and found.value is not None:
+            values.append(scale * found.value)
+            alike += chosen.decided_alike
+    if not values:
+        return None
+    std = statistics.stdev(values) if len(values) > 1 else None
+    return Figure(statistics.fmean(values), std, len(values), alike)
+
+
+def _compared(oracle: bool, ours: Figure, printed: PublishedCell, theirs: Source, draws: int) -> ComparedCell:
+    """``draws``: the fewest hyper-parameter draws that a split of ours was chosen from."""
+    method, data = _name_of(printed)
+    reason = theirs.reason_of(printed.method, printed.data, verdict_of(ours, printed.figure), draws)
+    return ComparedCell(method, data, oracle, ours, printed.figure, reason)
+
+
+def _name_of(printed: PublishedCell) -> tuple[str, str]:
+    """Method and data set by their keys, with what the publication says of calibration and case."""
+    method = f"{printed.method}-c" if printed.calibrate == "on" else printed.method
+    return method, f"{printed.data} {printed.binarization}".strip()
+
+
+def _alike(run: RunResult) -> str:
+    """Equal for runs of the same spec but for their seeds."""
+    identity = {name: value for name, value in run.result.spec.identity().items() if name != "seed"}
+    return json.dumps(identity, sort_keys=True)

@@ -1,0 +1,352 @@
+"""Which runs are one cell of a comparison: the same method, set up alike, on the same problem, with other seeds.
+
+A *problem* is everything that the methods compared have in common: data and classes, scheme, labeling, validation
+part. A *setup* is what is the method's own: its configuration, network, calibration and the prior it is told. Runs that
+differ in either are never averaged; they get rows and columns of their own, named by what differs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection, Container, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pubench.running import RunResult
+from pubench_core.errors import RequestError
+from pubench_core.plugins.info import MethodInfo
+from pubench_core.plugins.registry import registry
+from pubench_core.specs import RunSpec
+
+#: One encoder for all: json.dumps makes one for every call.
+_as_json = json.JSONEncoder(sort_keys=True).encode
+#: First parts of the fields that are a method's own.
+_OWN = ("method", "backbone", "prior", "prior_scorer")
+#: Field of a run's identity -> what a label calls it. The others keep the last part of their path.
+_SHORT = {"mechanism.key": "mechanism", "backbone.key": "backbone", "validation.fraction": "validation"}
+#: Fields of the problem that mean the same on every data set: where they differ at all, every column says its value.
+_COMMON = (
+    "data.scheme",
+    "mechanism.key",
+    "mechanism.variant",
+    "mechanism.c",
+    "mechanism.positive_rate",
+    "validation.fraction",
+)
+
+
+@dataclass(frozen=True)
+class FailedRun:
+    """A run of a comparison that has no result. ``name``: of its row; ``reason``: what happened, in words."""
+
+    name: str
+    run_id: str
+    spec: RunSpec
+    cause: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.name} on {self.spec.data.key}, seed {self.spec.seed}: {self.cause}: {self.reason}"
+
+
+def spec_of(run: RunResult | FailedRun) -> RunSpec:
+    """The spec of a run, finished or not."""
+    return run.spec if isinstance(run, FailedRun) else run.result.spec
+
+
+@dataclass(frozen=True)
+class Cell:
+    """``runs``: by seed; ``failures``: of the same method on the same problem."""
+
+    runs: Mapping[int, RunResult]
+    failures: tuple[FailedRun, ...] = ()
+
+    @property
+    def seeds(self) -> int:
+        """How many seeds were tried."""
+        return len({*self.runs, *(failure.spec.seed for failure in self.failures)})
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Runs by row (a method, set up in one way) and column (a problem), both in order of appearance.
+
+    ``oracles``: rows of methods that were granted true labels. ``baselines``: rows of what methods have to beat.
+    ``common``: what all columns share, in words.
+    """
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: Mapping[tuple[str, str], Cell]
+    oracles: frozenset[str]
+    common: str
+    notes: tuple[str, ...]
+    baselines: frozenset[str] = frozenset()
+
+    @property
+    def apart(self) -> frozenset[str]:
+        """Rows that are references: shown with what they are, and never best or ranked."""
+        return self.oracles | self.baselines
+
+    def cell(self, row: str, column: str) -> Cell:
+        """The runs of a cell, which may be none."""
+        return self.cells.get((row, column), Cell({}))
+
+    @property
+    def repeated(self) -> tuple[str, ...]:
+        """Data sets that several columns are of, in other settings."""
+        found = {column: _table_of(cell) for (_, column), cell in self.cells.items()}
+        return tuple(key for (key, _), n in Counter(found.values()).items() if n > 1)
+
+
+def _table_of(cell: Cell) -> tuple[str, str]:
+    """(Key of its data set, checksum of a user table)."""
+    runs: list[RunResult | FailedRun] = [*cell.runs.values(), *cell.failures]
+    data = spec_of(runs[0]).data
+    return data.key, data.own.sha256 if data.own is not None else ""
+
+
+#: Digits that a name has of a number, where they tell the names apart.
+_DIGITS = 4
+#: Stands for hyper-parameters that were chosen among draws, for every run by itself.
+_DRAWN = "method.draws"
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A run or a failure, with what decides where it belongs. ``problem``, ``setup``: field -> value, as JSON."""
+
+    name: str
+    data: str
+    problem: Mapping[str, str]
+    setup: Mapping[str, str]
+    of: RunResult | FailedRun
+
+    @classmethod
+    def of_run(cls, name: str, of: RunResult | FailedRun, *, drawn: bool = False) -> _Place:
+        spec = spec_of(of)
+        words = _words(spec)
+        setup = {field: value for field, value in words.items() if _is_own(field)}
+        setup["method.preset"] = _as_json(spec.method.preset)
+        own = {field: value for field, value in setup.items() if not (drawn and field.startswith("method.config."))}
+        return cls(name, spec.data.key, _shared(words), own | ({_DRAWN: '"chosen"'} if drawn else {}), of)
+
+    @property
+    def column(self) -> tuple[str, str]:
+        """Equal for runs on the same problem."""
+        return self.data, _as_json(self.problem)
+
+
+def grid_of(named: Sequence[tuple[str, RunResult | FailedRun]], *, drawn: Container[str] = ()) -> Grid:
+    """The grid of named runs. ``drawn``: ids of runs whose hyper-parameters were chosen for each by itself, so that
+    those that differ in nothing else are one row.
+
+    Raises RequestError if a seed is there twice, or data files changed in between.
+    """
+    places = [_Place.of_run(name, run, drawn=run.run_id in drawn) for name, run in named]
+    columns, rows = _column_names(places), _row_names(places)
+    cells: dict[tuple[str, str], tuple[dict[int, RunResult], list[FailedRun]]] = {}
+    for place, row, column in zip(places, rows, columns, strict=True):
+        done, failed = cells.setdefault((row, column), ({}, []))
+        if isinstance(place.of, FailedRun):
+            failed.append(place.of)
+        else:
+            _add(done, place.of, row, column)
+    grid = Grid(
+        rows=tuple(dict.fromkeys(rows)),
+        columns=tuple(dict.fromkeys(columns)),
+        cells={where: Cell(done, tuple(failed)) for where, (done, failed) in cells.items()},
+        oracles=frozenset(
+            row
+            for place, row in zip(places, rows, strict=True)
+            if isinstance(place.of, RunResult) and place.of.result.oracle
+        ),
+        common=_common(places),
+        baselines=_baselines(places, rows),
+        notes=tuple(_notes([run for _, run in named if isinstance(run, RunResult)])),
+    )
+    _refuse_changed_data(grid)
+    return grid
+
+
+def marked(row: str, oracles: Container[str], baselines: Container[str]) -> str:
+    """The name of a row, with what it is if it is a reference.
+
+    >>> marked("naive", oracles=(), baselines=("naive",))
+    'naive (baseline)'
+    """
+    return f"{row} (oracle)" if row in oracles else f"{row} (baseline)" if row in baselines else row
+
+
+def _baselines(places: Sequence[_Place], rows: Sequence[str]) -> frozenset[str]:
+    keys = {info.key for info in registry().infos(MethodInfo) if info.role == "baseline"}
+    return frozenset(row for place, row in zip(places, rows, strict=True) if spec_of(place.of).method.key in keys)
+
+
+def problem_of(spec: RunSpec) -> dict[str, str]:
+    """Field of what methods that are compared have in common -> value, as JSON."""
+    return _shared(_words(spec))
+
+
+def telling(problems: Sequence[tuple[str, Mapping[str, str]]]) -> list[list[str]]:
+    """For each problem, as (data set, fields), the fields that tell it from the others.
+
+    Those of ``_COMMON`` that differ anywhere, and all that differ on its data set.
+    """
+    varying = _varying([fields for _, fields in problems])
+    everywhere = [field for field in _COMMON if field in varying]
+    of_data = {
+        data: _varying([fields for other, fields in problems if other == data])
+        for data in dict.fromkeys(data for data, _ in problems)
+    }
+    return [list(dict.fromkeys([*everywhere, *of_data[data]])) for data, _ in problems]
+
+
+def in_short(field: str, value: str, digits: int | None = _DIGITS) -> str:
+    """``c=0.1``, of a field and its value as JSON. ``digits``: of numbers that are no whole ones; None: all."""
+    plain = json.loads(value)
+    if isinstance(plain, float) and digits is not None:
+        plain = f"{plain:.{digits}g}"
+    name = _SHORT.get(field, field.rpartition(".")[2])
+    if name in ("sha256", "test_sha256"):
+        plain = str(plain)[:8]
+    if isinstance(plain, list):
+        plain = ",".join(str(item) for item in plain)
+    return f"{name}={plain}"
+
+
+def by_path(values: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+    """Nested values by dotted path."""
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            found |= by_path(value, f"{above}{name}.")
+        else:
+            found[f"{above}{name}"] = value
+    return found
+
+
+def _add(done: dict[int, RunResult], run: RunResult, row: str, column: str) -> None:
+    seed = run.result.spec.seed
+    if seed in done:
+        raise RequestError(
+            f"{row} on {column}: seed {seed} is there twice ({done[seed].folder} and {run.folder}); "
+            "leave one out, with where(...) or by loading one folder"
+        )
+    done[seed] = run
+
+
+# -------------------------------------------------------------------- names
+
+
+def _words(spec: RunSpec) -> dict[str, str]:
+    """Field of a run's identity -> value, as JSON."""
+    return {field: _as_json(value) for field, value in by_path(spec.identity()).items()}
+
+
+def _is_own(field: str) -> bool:
+    return field.split(".")[0] in _OWN
+
+
+def _shared(words: Mapping[str, str]) -> dict[str, str]:
+    return {field: value for field, value in words.items() if not _is_own(field) and field != "seed"}
+
+
+def _varying(given: Collection[Mapping[str, str]]) -> list[str]:
+    """Fields that do not have one value, in order of appearance; a field that is not there counts as a value."""
+    fields = dict.fromkeys(field for each in given for field in each)
+    return [field for field in fields if len({each.get(field) for each in given}) > 1]
+
+
+def _column_names(places: Sequence[_Place]) -> list[str]:
+    told = telling([(place.data, place.problem) for place in places])
+    return _labels([(place.data, place.problem, fields) for place, fields in zip(places, told, strict=True)])
+
+
+def _row_names(places: Sequence[_Place]) -> list[str]:
+    by_column: dict[tuple[str, str], list[_Place]] = {}
+    for place in places:
+        by_column.setdefault(place.column, []).append(place)
+    told_otherwise = any("prior" in _varying([place.setup for place in column]) for column in by_column.values())
+    names = dict.fromkeys(place.name for place in places)
+    of_name = {
+        name: _row_fields([[p for p in column if p.name == name] for column in by_column.values()]) for name in names
+    }
+    shown = {name: ["prior", *fields] if told_otherwise else fields for name, fields in of_name.items()}
+    return _labels([(place.name, place.setup, list(dict.fromkeys(shown[place.name]))) for place in places])
+
+
+def _row_fields(columns: Sequence[Sequence[_Place]]) -> list[str]:
+    """What tells the setups under one name apart, on whichever problem they differ: the preset, if that is enough."""
+    fields: dict[str, None] = {}
+    for column in columns:
+        fields |= dict.fromkeys(_varying_setup(column))
+    presets = [
+        [place for place in column if place.setup["method.preset"] == preset]
+        for column in columns
+        for preset in {place.setup["method.preset"] for place in column}
+    ]
+    if "method.preset" in fields and not any(_varying_setup(group) for group in presets):
+        return ["method.preset"]
+    if len(fields) > 1:
+        fields.pop("method.preset", None)  # other fields say what it changed
+    return list(fields)
+
+
+def _varying_setup(places: Sequence[_Place]) -> list[str]:
+    """Runs whose hyper-parameters were chosen among draws differ from the others by that alone."""
+    kinds = [[place for place in places if (_DRAWN in place.setup) is drawn] for drawn in (False, True)]
+    found = [field for kind in kinds for field in _varying([place.setup for place in kind])]
+    return [*found, *([_DRAWN] if all(kinds) else [])]
+
+
+def _labels(given: Sequence[tuple[str, Mapping[str, str], Sequence[str]]]) -> list[str]:
+    """A name for each (name, values, fields that tell it apart), with few digits unless that makes two the same."""
+    short, exact = ([_label(*each, digits) for each in given] for digits in (_DIGITS, None))
+    return short if len(set(short)) == len(set(exact)) else exact
+
+
+def _label(name: str, values: Mapping[str, str], fields: Sequence[str], digits: int | None) -> str:
+    said = [in_short(field, values[field], digits) for field in fields if values.get(field, "null") != "null"]
+    return f"{name} [{', '.join(said)}]" if said else name
+
+
+def _common(places: Sequence[_Place]) -> str:
+    """What every problem has in common, of what means the same on every data set."""
+    varying = _varying([place.problem for place in places])
+    if not places:
+        return ""
+    first = places[0].problem
+    shown = [field for field in _COMMON if field in first and field not in varying and field != "mechanism.variant"]
+    return ", ".join(in_short(field, first[field]) for field in shown if first[field] != "null")
+
+
+# -------------------------------------------------------------------- what a reader must know
+
+
+def _refuse_changed_data(grid: Grid) -> None:
+    """RequestError unless runs of one column read the same arrays, as far as it is known what they read."""
+    for column in grid.columns:
+        digests: dict[str, RunResult] = {}
+        for row in grid.rows:
+            for run in grid.cell(row, column).runs.values():
+                if run.result.data.digest:
+                    digests.setdefault(run.result.data.digest, run)
+        if len(digests) > 1:
+            one, other, *_ = digests.values()
+            raise RequestError(
+                f"{column}: runs {one.run_id} and {other.run_id} read different arrays, because the files of the data "
+                "set changed in between; run the older ones again, or leave them out with where(...)"
+            )
+
+
+def _notes(runs: Sequence[RunResult]) -> list[str]:
+    """Code of which there are several versions among the runs."""
+    versions: dict[str, set[str]] = {}
+    for run in runs:
+        for part, code in run.result.code.parts.items():
+            if not part.startswith("data "):
+                versions.setdefault(part, set()).add(code)
+    several = [f"{part} ({len(found)} versions)" for part, found in versions.items() if len(found) > 1]
+    return [f"the runs are of different code: {', '.join(several)}; run the older ones again"] if several else []

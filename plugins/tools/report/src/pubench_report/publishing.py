@@ -1,0 +1,67 @@
+"""A leaderboard of finished runs as a folder of pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Literal
+
+from pubench.words import InvalidRequest, in_words, said
+
+from .site.write import Asked, sources_of, write_site
+
+
+def site(
+    sources: str | Path | Iterable[str | Path] = "results",
+    out: str | Path = "site",
+    *,
+    study: str | None = None,
+    by: Literal["protocol", "study"] = "protocol",
+    measure: str = "accuracy",
+    criterion: str | None = None,
+    baseline: str | None = None,
+    with_scores: bool = False,
+    figures: bool = True,
+    title: str = "Leaderboard",
+    progress: Callable[[str], None] | None = None,
+) -> Path:
+    """Writes a leaderboard that needs no server: tables, a page per method and data set, the records. Trains nothing.
+
+    ``sources``: folders of records, and files of rows (the format of ``benchmarks/results/study-*.csv``). ``study``:
+    only the runs of one. ``by``: a table is of runs under the same labeling, scheme and validation (``protocol``), or
+    of a study. ``criterion``: under which epochs were chosen; None means the one that names the results of a table, or
+    ``pa``. ``baseline``: the row that others are tested against. ``with_scores``: copies scores, from which
+    :func:`pubench.verify` derives measures. ``progress``: called with a line about each thing left out.
+
+    A site that is in ``out`` is replaced as a whole, when the new one is complete. The first page is returned.
+
+    Raises InvalidRequest (a ValueError) where there is nothing to show, or ``out`` holds anything but a
+    site.
+
+    >>> import pubench
+    >>> _ = pubench.run("upu", "digits", config={"epochs": 1}, tracking=False, results="to-show")
+    >>> site("to-show", "my-site", figures=False).name
+    'index.html'
+    """
+    if by not in ("protocol", "study"):
+        raise InvalidRequest(f"by must be protocol or study, got {by!r}")
+    given = [sources] if isinstance(sources, (str, Path)) else list(sources)
+    asked = Asked(
+        sources=sources_of(given),
+        out=Path(out),
+        study=study,
+        by=by,
+        measure=measure,
+        criterion=criterion,
+        baseline=baseline,
+        with_scores=with_scores,
+        figures=figures,
+        title=title,
+    )
+    with in_words():
+        written = write_site(asked, (lambda text: progress(said(text))) if progress is not None else _silent)
+    return written.index
+
+
+def _silent(text: str) -> None:
+    """Nobody listens."""

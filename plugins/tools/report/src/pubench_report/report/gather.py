@@ -1,0 +1,182 @@
+"""The runs of a report: those of a study, with what is missing of it, or all records of a folder."""
+
+from __future__ import annotations
+
+import gc
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from os.path import isdir
+from pathlib import Path
+
+from pubench_study.files import STUDIES, StudyFolder, folder_of, studies_in
+from pubench_study.plan import FrozenPlan, read_plan
+
+from pubench.running import RunResult
+from pubench.words import PubenchWarning
+from pubench_core.errors import RequestError, counted, shortened
+from pubench_core.records.files import FAILED, FAILURE
+
+from ..draws import NamedRun, best_of_draws, left_out
+from ..grouping import FailedRun, grid_of, spec_of
+from ..results import load_results
+from ..results.facts import FACTS, known_of
+from ..suspicion import lines_on
+from .gathered import MISSING, Gathered, collection_off
+
+#: What ``--only`` is about, hyper-parameters apart.
+_CONDITIONS = ("method", "data", "mechanism", "c", "positive_rate", "scheme", "prior_from", "seed", "preset", "epochs")
+_RUN_ID = re.compile(r"[0-9a-f]{16}")
+
+
+def gather(
+    given: str | None, results: Path, study: str | None, criterion: str | None = None, only: Sequence[str] = ()
+) -> Gathered:
+    """The runs that a command names. Of a study's hyper-parameter draws, on each split the one that ``criterion``
+    prefers (None means the one that names the results).
+
+    ``given``: a folder of records, a study's own folder in it, or the name of a study in ``results``; None means the
+    folder ``results``. ``study``: one of a folder's studies. ``only``: conditions, as :func:`fitting` takes them.
+
+    Raises RequestError (InvalidRequest) if there is no such folder or study, or nothing in it has a result.
+    """
+    folder, named = folder_and_study(given, results, study)
+    with warnings.catch_warnings(record=True) as heard, no_collection():
+        warnings.simplefilter("always")
+        loaded = load_results(folder, study=named or None)
+        plan = _plan(folder, named) if named else None
+        looked_at = [(run, why_misnamed(run)) for run in loaded]
+        misnamed = [why for _, why in looked_at if why]
+        done = [run for run, why in looked_at if not why]
+        runs = _planned(plan, loaded.failures, done) if plan is not None else _in_order([*done, *loaded.failures])
+        runs = fitting(runs, only)
+        drawn, note = plan is not None and any(run.draw is not None for run in plan.runs), ""
+        unchosen: tuple[RunResult, ...] = ()
+        if drawn:  # the runs of a study share the criterion that names their results
+            every, (runs, note) = runs, best_of_draws(runs, criterion or spec_of(runs[0][1]).selection.criterion)
+            unchosen = left_out(every, runs)
+        grid = grid_of(runs, drawn={run.run_id for _, run in runs} if drawn else ())
+    notes = [str(one.message) for one in heard if issubclass(one.category, PubenchWarning)]
+    notes += [*misnamed, *grid.notes, *([note] if note else []), *lines_on(run.result for run in done)]
+    found = Gathered(folder, named, tuple(runs), grid, tuple(notes), drawn, unchosen)
+    if not found.done:
+        what = f"study {named}" if named else shortened(str(folder))
+        why = (
+            f"{len(found.failed)} failed, {found.missing} are to be run"
+            if named
+            else "; ".join(misnamed) or why_none(folder)
+        )
+        raise RequestError(f"{what} has no finished run to report: {why}")
+    return found
+
+
+def fitting(runs: Sequence[NamedRun], only: Sequence[str]) -> list[NamedRun]:
+    """The runs that fit every condition ``NAME=VALUE,VALUE`` on a column of :meth:`pubench.Results.to_frame`, or on a
+    hyper-parameter (``config.epochs=40``).
+
+    Raises RequestError for what is no condition, an unknown name, and a condition that no run fits.
+    """
+    kept = list(runs)
+    for text in only:
+        name, _, values = text.partition("=")
+        facts = [known_of(row, run).get(name) for row, run in kept]
+        there = sorted({_text(value) for value in facts if value is not None})
+        if not values or not (there or name in FACTS):
+            raise RequestError(
+                f"--only {shortened(text)} must be NAME=VALUES, NAME one of {', '.join(_CONDITIONS)} or config.NAME"
+            )
+        kept = [one for one, value in zip(kept, facts, strict=True) if _text(value) in values.split(",")]
+        if not kept:
+            raise RequestError(f"--only {shortened(text)}: no run has {name} {values}; there are {', '.join(there)}")
+    return kept
+
+
+def _text(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def why_misnamed(run: RunResult) -> str:
+    """Why a record is left out of reports and sites; empty where its folder is called as its run is."""
+    if not _RUN_ID.fullmatch(run.run_id):
+        return f"left out: {run.folder}: '{shortened(run.run_id)}' is no run id"
+    return "" if run.folder.name == run.run_id else f"left out: {run.folder} holds run {run.run_id}; give it that name"
+
+
+def why_none(folder: Path) -> str:
+    """Why a folder has no finished run."""
+    failures = sum(1 for _ in (folder / FAILED).glob(f"*/{FAILURE}"))
+    if failures:
+        return f"{counted(failures, 'run')} failed, and {shortened(str(folder / FAILED))} says why"
+    return "it holds no records"
+
+
+def folder_and_study(given: str | None, results: Path, study: str | None) -> tuple[Path, str]:
+    """(folder of records, name of a study or nothing) that a command names as :func:`gather` has it.
+
+    Raises RequestError if there is neither.
+    """
+    if given is None:
+        return results, study or ""
+    if isdir(given):
+        path = Path(given)
+        if (
+            path.resolve().parent.name == STUDIES
+            and StudyFolder(path.resolve().parent.parent, path.resolve().name).plan.exists()
+        ):
+            return path.resolve().parent.parent, study or path.resolve().name
+        return path, study or ""
+    if not isdir(results) or given not in [folder.name for folder in studies_in(results)]:
+        raise RequestError(
+            f"no folder of records and no study in {results} is called '{shortened(given)}'; "
+            "name a folder, or a study of the folder that --results names"
+        )
+    return results, given
+
+
+def _in_order(loaded: Sequence[RunResult | FailedRun]) -> list[tuple[str, RunResult | FailedRun]]:
+    """The runs of a folder, in an order that does not depend on when they were carried out."""
+    return [(spec_of(run).method.key, run) for run in sorted(loaded, key=place_of)]
+
+
+def place_of(run: RunResult | FailedRun) -> tuple[str, str, float, str, int, str]:
+    """By data set, labeling, method and seed."""
+    spec = spec_of(run)
+    _, amount = spec.mechanism.amount or ("", 0.0)
+    return spec.data.key, spec.mechanism.key, amount, spec.method.key, spec.seed, run.run_id
+
+
+def _plan(folder: Path, name: str) -> FrozenPlan:
+    """Of a study that was loaded before."""
+    plan = read_plan(folder_of(folder, name))
+    assert plan is not None  # load_results has read it
+    return plan
+
+
+def _planned(
+    plan: FrozenPlan, failures: Sequence[FailedRun], done: Sequence[RunResult]
+) -> list[tuple[str, RunResult | FailedRun]]:
+    """Every run of a plan, in its order and under the names of its rows."""
+    known: dict[str, RunResult | FailedRun] = {failure.run_id: failure for failure in failures}
+    known |= {run.run_id: run for run in done}
+    return [
+        (
+            run.row,
+            known.get(run.run_id) or FailedRun(run.row, run.run_id, run.spec, MISSING, "it was not carried out yet"),
+        )
+        for run in plan.runs
+        if not run.is_fold
+    ]
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Thousands of records are millions of objects that stay: looking for garbage among them doubles the time.
+
+    What is there at the end is not looked at again by any later collection.
+    """
+    with collection_off():
+        try:
+            yield
+        finally:
+            gc.freeze()

@@ -1,0 +1,348 @@
+"""Cells of a report: a measure of a method on a data set under one setting, over seeds."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal
+
+from pubench_core.errors import RequestError, unknown
+from pubench_core.plugins.info import MethodInfo, MetricInfo
+from pubench_core.plugins.registry import registry
+from pubench_core.results import NO_THRESHOLD, at_prior_name, metric_and_rule
+from pubench_core.specs import MechanismSpec, RunSpec
+
+from ..grouping import Cell as Runs
+from ..grouping import marked
+from .gathered import MISSING, Gathered
+
+Mark = Literal["", "best", "second"]
+#: Order of the measures that come first.
+FIRST = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc")
+_UNMEASURED = (
+    "nothing is measured on test rows of these runs: no true labels are known; of validation rows, pubench evaluate "
+    "RUN shows what needs none, and in Python pubench.load_results(DIR).table('pa', part='validation') compares the "
+    "methods"
+)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A metric as the report shows it. ``higher_is_better``: None where it is not installed, and nothing is marked."""
+
+    key: str
+    name: str
+    percent: bool
+    higher_is_better: bool | None
+
+    @classmethod
+    def of(cls, key: str) -> Measure:
+        """What the installed metric says of itself."""
+        metric, rule = metric_and_rule(key)
+        info = next((one for one in registry().infos(MetricInfo) if metric in (one.key, *one.aliases)), None)
+        if info is None:
+            return cls(key, key, False, None)
+        name = f"{info.name} at the prior" if rule == "prior" else info.name
+        return cls(key, name, info.headline, info.higher_is_better)
+
+    @property
+    def scale(self) -> float:
+        """What a value is multiplied by to be shown."""
+        return 100.0 if self.percent else 1.0
+
+    @property
+    def label(self) -> str:
+        """Name and unit."""
+        return f"{self.name}, %" if self.percent else self.name
+
+    def text(self, value: float) -> str:
+        """A value as it is shown."""
+        return f"{value * self.scale:.2f}" if self.percent else f"{value:.4f}"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """``values``: by seed; ``seeds``: how many are planned or were tried, 0 where the method is not run there.
+
+    ``alike``: how many of the runs decide every row alike. ``why``: reasons why values are missing. ``tracked``:
+    whether any of the finished runs has the criterion.
+    """
+
+    id: str
+    values: Mapping[int, float]
+    seeds: int
+    alike: int = 0
+    why: tuple[str, ...] = ()
+    mark: Mark = ""
+    tracked: bool = True
+
+    @cached_property
+    def mean(self) -> float | None:
+        """Of the values; None where there are none."""
+        return statistics.fmean(self.values.values()) if self.values else None
+
+    @cached_property
+    def std(self) -> float | None:
+        """Sample standard deviation (n - 1); None for fewer than two values."""
+        if self.mean is None or len(self.values) < 2:
+            return None
+        # statistics.stdev adds fractions: of ten thousand cells it takes seconds
+        return math.sqrt(math.fsum((value - self.mean) ** 2 for value in self.values.values()) / (len(self.values) - 1))
+
+
+@dataclass(frozen=True)
+class Column:
+    """A problem. ``label``: its name in the grid; ``name``: within its setting; ``seeds``: of all methods there.
+
+    ``amount``: how many are labeled, as (``c`` or ``positive_rate``, value); None where labels are given.
+    ``mechanism``: its key, with the variant where that is not the paper's. ``spec``: of one of its runs.
+    """
+
+    label: str
+    name: str
+    seeds: frozenset[int]
+    amount: tuple[str, float] | None
+    mechanism: str
+    spec: RunSpec
+
+    @property
+    def amount_text(self) -> str:
+        """``c 0.1``; empty where labels are given."""
+        return f"{self.amount[0].replace('_', ' ')} {self.amount[1]:g}" if self.amount is not None else ""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Data sets under the same labeling, scheme and validation. ``varying``: what tells it from others, in words."""
+
+    key: str
+    words: str
+    varying: str
+    columns: tuple[Column, ...]
+
+
+@dataclass
+class Model:
+    """All that tables and figures are made of."""
+
+    gathered: Gathered
+    criterion: str
+    measure: Measure
+    criteria: tuple[str, ...]
+    oracle_criteria: frozenset[str]
+    measures: tuple[Measure, ...]
+    settings: tuple[Setting, ...]
+    families: Mapping[str, str]
+    _ids: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    _cells: dict[tuple[str, str], dict[tuple[str, str], Cell]] = field(default_factory=dict)
+
+    @property
+    def by_decision(self) -> tuple[Measure, ...]:
+        """The measure by each decision that it was measured by, the one that the runs show first leading."""
+        other = at_prior_name(self.measure.key)
+        found = [self.measure, *(one for one in self.measures if one.key == other)]
+        first = {run.result.decision for run in self.gathered.done}
+        return tuple(found if first != {"prior"} else reversed(found))
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """Methods, set up in one way each."""
+        return self.gathered.grid.rows
+
+    @property
+    def oracles(self) -> frozenset[str]:
+        """Rows of methods that were granted true labels."""
+        return self.gathered.grid.oracles
+
+    @property
+    def apart(self) -> frozenset[str]:
+        """Rows of oracles and of baselines, which are never best or ranked."""
+        return self.gathered.grid.apart
+
+    def row_name(self, row: str) -> str:
+        """With the mark of an oracle or a baseline."""
+        return marked(row, self.oracles, self.gathered.grid.baselines)
+
+    def criterion_name(self, criterion: str) -> str:
+        """With the mark of an oracle."""
+        return f"{criterion} (oracle)" if criterion in self.oracle_criteria else criterion
+
+    def ids(self) -> Mapping[tuple[str, str], str]:
+        """(row, column) -> identifier, of cells that have runs."""
+        return self._ids
+
+    def rows_of(self, setting: Setting) -> list[str]:
+        """Rows that are planned or were run in a setting."""
+        columns = [column.label for column in setting.columns]
+        return [row for row in self.rows if any(self.gathered.grid.cell(row, label).seeds for label in columns)]
+
+    def cells(self, measure: Measure, criterion: str) -> dict[tuple[str, str], Cell]:
+        """(row, column) -> cell, with best and second of each column marked."""
+        key = (measure.key, criterion)
+        if key not in self._cells:
+            grid = self.gathered.grid
+            found = {
+                (row, column.label): _cell(
+                    self._ids.get((row, column.label), ""), grid.cell(row, column.label), measure.key, criterion
+                )
+                for setting in self.settings
+                for column in setting.columns
+                for row in self.rows
+            }
+            for setting in self.settings:
+                for column in setting.columns:
+                    _mark(found, self.competing(found, column), column.label, measure)
+            self._cells[key] = found
+        return self._cells[key]
+
+    def competing(self, cells: Mapping[tuple[str, str], Cell], column: Column) -> list[str]:
+        """Rows that can be best of a column: no references, and a value for every seed that any method has there."""
+        needed = self._needed(cells, column)
+        return [
+            row
+            for row in self.rows
+            if row not in self.apart and needed and needed <= cells[row, column.label].values.keys()
+        ]
+
+    def _needed(self, cells: Mapping[tuple[str, str], Cell], column: Column) -> set[int]:
+        rows = [row for row in self.rows if row not in self.apart]
+        return {seed for row in rows for seed in cells[row, column.label].values}
+
+
+# -------------------------------------------------------------------- from runs to a model
+
+
+def model_of(gathered: Gathered, measure: str, criterion: str | None) -> Model:
+    """Raises RequestError for a measure or a criterion that no run has, or results that several criteria name."""
+    results = [run.result for run in gathered.done]
+    criteria = list(dict.fromkeys(name for result in results for name in result.criteria))
+    oracle = {n for result in results for n, found in result.criteria.items() if found.oracle}
+    if criterion is None:
+        named = list(dict.fromkeys(result.selected for result in results))
+        if len(named) > 1:
+            raise RequestError(
+                f"these results are named by several criteria ({', '.join(named)}); name one of them as the criterion",
+            )
+        criterion = named[0]
+    elif criterion not in criteria:
+        raise unknown("criterion", criterion, criteria)
+    measured = dict.fromkeys(
+        key for result in results for found in result.criteria.values() for key in found.measured("test")
+    )
+    if measure not in measured:
+        if not measured:
+            raise RequestError(_UNMEASURED)
+        raise unknown("measure on test rows", measure, measured)
+    first = [name for key in FIRST for name in (key, at_prior_name(key)) if name in measured]
+    all_measures = [Measure.of(key) for key in dict.fromkeys([*first, *measured])]
+    shown = [one for one in all_measures if one.percent or one.key == measure]
+    ids: dict[tuple[str, str], str] = {}
+    for (row, column), cell in gathered.grid.cells.items():
+        if cell.runs:
+            ids[row, column] = f"c{len(ids) + 1}"
+    return Model(
+        gathered=gathered,
+        criterion=criterion,
+        measure=Measure.of(measure),
+        criteria=tuple(criteria),
+        oracle_criteria=frozenset(oracle),
+        measures=tuple(shown),
+        settings=tuple(_settings(gathered)),
+        families=_families(gathered),
+        _ids=ids,
+    )
+
+
+def _families(gathered: Gathered) -> dict[str, str]:
+    """Row -> family of its method; empty where it is not installed."""
+    known = {info.key: info.family for info in registry().infos(MethodInfo)}
+    return {
+        row: known.get(spec.method.key, "") for (row, _), cell in gathered.grid.cells.items() for spec in _specs(cell)
+    }
+
+
+def _specs(cell: Runs) -> Iterable[RunSpec]:
+    return [*(run.result.spec for run in cell.runs.values()), *(failure.spec for failure in cell.failures)]
+
+
+def _settings(gathered: Gathered) -> Iterable[Setting]:
+    """Columns of the grid by what else the problem is, in order of appearance."""
+    specs: dict[str, RunSpec] = {}
+    seeds: dict[str, set[int]] = {}
+    for (_, label), cell in gathered.grid.cells.items():
+        for spec in _specs(cell):
+            specs.setdefault(label, spec)
+            seeds.setdefault(label, set()).add(spec.seed)
+    groups: dict[tuple[tuple[str, str], ...], list[str]] = {}
+    for label in gathered.grid.columns:
+        groups.setdefault(setting_of(specs[label]), []).append(label)
+    differing = {name for facts in groups for name, value in facts if any((name, value) not in o for o in groups)}
+    for number, (facts, labels) in enumerate(groups.items(), 1):
+        keys = [specs[label].data.key for label in labels]
+        yield Setting(
+            key=f"s{number}",
+            words=", ".join(f"{name} {value}" for name, value in facts),
+            varying=", ".join(f"{name} {value}" for name, value in facts if name in differing),
+            columns=tuple(
+                Column(
+                    label=label,
+                    name=key if keys.count(key) == 1 else label,
+                    seeds=frozenset(seeds[label]),
+                    amount=specs[label].mechanism.amount,
+                    mechanism=_mechanism(specs[label].mechanism),
+                    spec=specs[label],
+                )
+                for label, key in zip(labels, keys, strict=True)
+            ),
+        )
+
+
+def _mechanism(spec: MechanismSpec) -> str:
+    return spec.key if spec.variant == "paper" else f"{spec.key} ({spec.variant})"
+
+
+def setting_of(spec: RunSpec) -> tuple[tuple[str, str], ...]:
+    """What a table's runs have in common beside their data sets, as (name, value)."""
+    mechanism = spec.mechanism
+    facts = [("scheme", spec.data.scheme), ("mechanism", mechanism.key)]
+    if mechanism.variant != "paper":
+        facts.append(("variant", mechanism.variant))
+    if mechanism.amount is not None:
+        name, value = mechanism.amount
+        facts.append((name.replace("_", " "), f"{value:g}"))
+    folds = spec.validation.folds
+    return (*facts, ("validation", f"{spec.validation.fraction:g}" if folds is None else f"{folds} folds"))
+
+
+def _cell(name: str, runs: Runs, measure: str, criterion: str) -> Cell:
+    values, why, alike = {}, [], 0
+    rule = metric_and_rule(measure)[1]
+    for seed, run in runs.runs.items():
+        chosen = run.result.criteria.get(criterion)
+        if chosen is None:
+            why.append(f"criterion {criterion} was not tracked")
+            continue
+        alike += chosen.decided_alike and rule == "zero"
+        found = chosen.measured("test").get(measure)
+        if found is not None and found.value is not None:
+            values[seed] = found.value
+        else:
+            absent = NO_THRESHOLD if rule == "prior" and chosen.threshold is None else "it was not measured"
+            why.append(chosen.undefined or (found.undefined if found is not None else absent))
+    why += ["not carried out yet" if f.cause == MISSING else f"{f.cause}: {f.reason}" for f in runs.failures]
+    tracked = not runs.runs or any(criterion in run.result.criteria for run in runs.runs.values())
+    return Cell(name, values, runs.seeds, alike, tuple(dict.fromkeys(why)), tracked=tracked)
+
+
+def _mark(cells: dict[tuple[str, str], Cell], rows: list[str], column: str, measure: Measure) -> None:
+    """Marks the best and the second value of a column, as they are printed: equal ones share their mark."""
+    if measure.higher_is_better is None or len(rows) < 2:
+        return
+    shown = {row: float(measure.text(cells[row, column].mean or 0.0)) for row in rows}
+    order = sorted(set(shown.values()), reverse=measure.higher_is_better)
+    for row, value in shown.items():
+        if value in order[:2]:
+            cells[row, column] = replace(cells[row, column], mark="best" if value == order[0] else "second")

@@ -1,0 +1,252 @@
+"""What a report says as tables: results, criteria, measures, tests, ranks. How they are written is for others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pubench_core.errors import counted
+
+from ..ranking import LEVEL, RESAMPLES
+from .model import Cell, Column, Mark, Measure, Model, Setting
+from .statistics import ALPHA, Comparison
+
+#: What marks mean, in the words of each format (text, md, latex, html).
+NO_CELL, NO_VALUE = "·", "-"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One place of a table. ``alike``: runs that decide every row alike; ``link``: identifier of the cell's runs,
+    or another page's address.
+    """
+
+    text: str
+    mark: Mark = ""
+    alike: int = 0
+    link: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """``left``: how many columns, from the first, hold names. ``notes``: what its reader must know."""
+
+    key: str
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[Entry, ...], ...]
+    notes: tuple[str, ...] = ()
+    left: int = 1
+
+
+@dataclass(frozen=True)
+class Section:
+    """Tables that belong together under one heading."""
+
+    key: str
+    title: str
+    text: str
+    tables: tuple[Table, ...]
+
+
+def sections(model: Model, tests: Sequence[Comparison]) -> list[Section]:
+    """All of a report, in order."""
+    measure, criterion = model.measure, model.criterion_name(model.criterion)
+    found = [
+        Section(
+            "results",
+            "Results",
+            f"{upper(measure.label)}, on test rows, mean ± sample standard deviation over seeds; epochs selected "
+            f"by {criterion}.",
+            tuple(result_table(model, setting, one) for setting in model.settings for one in model.by_decision),
+        ),
+        Section(
+            "criteria",
+            "Selection criteria side by side",
+            f"{upper(measure.label)} at the epoch that each criterion chose. An oracle criterion reads true labels.",
+            tuple(_by_criterion(model, setting, column) for setting, column in _with_values(model)),
+        ),
+        Section(
+            "measures",
+            "Measures side by side",
+            f"At the epoch that {criterion} chose.",
+            tuple(_by_measure(model, setting, column) for setting, column in _with_values(model)),
+        ),
+        Section(
+            "tests",
+            "Differences to a baseline",
+            f"{upper(measure.label)}, selected by {criterion}. Two-sided paired t-test over the seeds that both ran, "
+            f"with Holm's adjustment over the methods of a data set, level {ALPHA:g}; references are not tested. "
+            "Seeds split, label and train the same rows again: a small p does not say that a difference shows on other "
+            "data.",
+            tuple(_pairs(model, test) for test in tests),
+        ),
+        Section(
+            "ranks",
+            "Ranks over data sets",
+            f"Average rank (1 is best) by {measure.label}, references left out. Intervals: {100 * LEVEL:.0f} %, "
+            f"percentile bootstrap over seeds ({RESAMPLES} resamples), which says what other seeds would do, not what "
+            "other data sets would.",
+            tuple(_ranks(model, test) for test in tests),
+        ),
+    ]
+    return [section for section in found if section.tables]
+
+
+def upper(text: str) -> str:
+    """With a capital at its beginning."""
+    return text[:1].upper() + text[1:]
+
+
+# -------------------------------------------------------------------- cells
+
+
+def entry(cell: Cell, measure: Measure, column: Column) -> Entry:
+    """``82.15 ± 3.32 (3 of 10)``: the count stands where a planned seed has no value, or others have more seeds."""
+    if not cell.seeds:
+        return Entry(NO_CELL, why="not part of the plan")
+    if not cell.tracked:
+        return Entry("not tracked", link=cell.id, why="; ".join(cell.why))
+    n, of = len(cell.values), max(cell.seeds, len(column.seeds))
+    count = "" if n == of else f" ({n} of {of})"
+    why = "; ".join(cell.why)
+    if cell.mean is None:
+        return Entry(f"{NO_VALUE}{count or f' (0 of {of})'}", link=cell.id, alike=cell.alike, why=why)
+    spread = "" if cell.std is None else f" ± {measure.text(cell.std)}"
+    return Entry(f"{measure.text(cell.mean)}{spread}{count}", cell.mark, cell.alike, cell.id, why)
+
+
+def result_table(model: Model, setting: Setting, measure: Measure) -> Table:
+    """Methods by data sets."""
+    cells = model.cells(measure, model.criterion)
+    rows = model.rows_of(setting)
+    head = ["method", *(f"{column.name} ({_seeds(len(column.seeds))})" for column in setting.columns)]
+    body = [
+        (Entry(model.row_name(row)), *(entry(cells[row, c.label], measure, c) for c in setting.columns)) for row in rows
+    ]
+    shown = [cell for row in rows for c in setting.columns if (cell := cells[row, c.label]).tracked]
+    missing = sum(cell.seeds - len(cell.values) for cell in shown)
+    notes = [f"{missing} of the planned values are missing; each cell says how many it has"] if missing else []
+    for column in setting.columns:
+        there = [row for row in rows if row not in model.apart and cells[row, column.label].values]
+        out = [row for row in there if row not in model.competing(cells, column)]
+        if measure.higher_is_better is not None and out and len(there) > 1:
+            notes.append(f"{column.name}: not compared for best and second, as seeds are missing: {', '.join(out)}")
+    if measure == model.measure:
+        return Table(f"results-{setting.key}", setting.words, tuple(head), tuple(body), tuple(notes))
+    title = f"{upper(measure.name)}: above the (1 - prior) quantile of the scores of U; {setting.words}"
+    return Table(f"results-{setting.key}-at-prior", title, tuple(head), tuple(body), tuple(notes))
+
+
+def _seeds(n: int) -> str:
+    return f"{n} seed" if n == 1 else f"{n} seeds"
+
+
+def _place(model: Model, setting: Setting, column: Column) -> str:
+    return f"{column.name}; {setting.varying}" if len(model.settings) > 1 else column.name
+
+
+def _with_values(model: Model) -> Iterator[tuple[Setting, Column]]:
+    """Columns in which some method has runs."""
+    with_runs = {column for _, column in model.ids()}
+    return ((s, column) for s in model.settings for column in s.columns if column.label in with_runs)
+
+
+def _by_criterion(model: Model, setting: Setting, column: Column) -> Table:
+    of = {criterion: model.cells(model.measure, criterion) for criterion in model.criteria}
+    rows = tuple(
+        (Entry(model.row_name(row)), *(entry(of[c][row, column.label], model.measure, column) for c in model.criteria))
+        for row in model.rows
+        if of[model.criterion][row, column.label].seeds
+    )
+    head = ("method", *(model.criterion_name(criterion) for criterion in model.criteria))
+    number = setting.columns.index(column) + 1
+    return Table(f"criteria-{setting.key}-{number}", _place(model, setting, column), head, rows)
+
+
+def _by_measure(model: Model, setting: Setting, column: Column) -> Table:
+    of = {measure: model.cells(measure, model.criterion) for measure in model.measures}
+    rows = tuple(
+        (Entry(model.row_name(row)), *(entry(of[m][row, column.label], m, column) for m in model.measures))
+        for row in model.rows
+        if of[model.measure][row, column.label].seeds
+    )
+    number = setting.columns.index(column) + 1
+    head = ("method", *(measure.label for measure in model.measures))
+    return Table(f"measures-{setting.key}-{number}", _place(model, setting, column), head, rows)
+
+
+# -------------------------------------------------------------------- tests and ranks
+
+
+def _pairs(model: Model, test: Comparison) -> Table:
+    head = ("data", "method", "pairs", f"difference to {test.baseline}", "p", "adjusted p", "decision")
+    scale, digits = model.measure.scale, 2 if model.measure.percent else 4
+    ids = {
+        (column.name, row): model.ids().get((row, column.label), "")
+        for column in test.setting.columns
+        for row in model.rows
+    }
+    rows = tuple(
+        (
+            Entry(pair.data),
+            Entry(pair.method),
+            Entry(str(pair.n)),
+            Entry(
+                NO_VALUE if math.isnan(pair.difference) else _signed(pair.difference * scale, digits),
+                link=ids[pair.data, pair.method],
+            ),
+            Entry(p_text(pair.p)),
+            Entry(p_text(pair.adjusted)),
+            Entry(pair.decision),
+        )
+        for pair in test.pairs.values()
+    )
+    notes = (f"no tests: {test.no_pairs}",) if test.no_pairs else ()
+    return Table(f"tests-{test.setting.key}", test.setting.words, head, rows, notes, left=2)
+
+
+def _signed(number: float, digits: int) -> str:
+    """With its sign, but for what is printed as nothing."""
+    text = f"{number:+.{digits}f}"
+    return text if float(text) else text[1:]
+
+
+def _ranks(model: Model, test: Comparison) -> Table:
+    rows = []
+    for one in test.ranks:
+        low, high = one.interval if one.interval is not None else (math.nan, math.nan)
+        interval = NO_VALUE if math.isnan(low) else f"{low:.2f} to {high:.2f}"
+        rows.append((Entry(one.method), Entry(f"{one.rank:.2f}"), Entry(interval)))
+    head = ("method", "average rank", f"{100 * LEVEL:.0f} % interval")
+    return Table(f"ranks-{test.setting.key}", test.setting.words, head, tuple(rows), tuple(rank_notes(test)))
+
+
+def rank_notes(test: Comparison) -> list[str]:
+    """Which cells the ranks are of, and what Friedman's and Nemenyi's tests say."""
+    if not test.part.data:
+        return [f"no ranks: {test.no_friedman}"]
+    found = [f"over {counted(len(test.part.data), 'data set')}: {', '.join(test.part.data)}"]
+    if test.part.dropped:
+        found.append(f"left out, so that every cell has values: {', '.join(test.part.dropped)}")
+    if test.friedman is None:
+        return [*found, f"no Friedman test: {test.no_friedman}"]
+    f = test.friedman
+    found.append(
+        f"Friedman chi2 = {f.chi2:.3f}, p = {p_text(f.p)}; Iman-Davenport F = {f.f:.3f}, p = {p_text(f.f_p)}; "
+        f"Nemenyi's critical difference {f.critical_difference:.2f}"
+    )
+    if not f.can_decide:
+        found.append(
+            f"too few data sets for Nemenyi's test: {len(f.methods)} methods differ by {len(f.methods) - 1} ranks "
+            "at most"
+        )
+    found += [f"not told apart: {', '.join(group)}" for group in test.groups]
+    return found
+
+
+def p_text(value: float) -> str:
+    """A p-value: three digits, or two significant ones where it is small."""
+    return NO_VALUE if math.isnan(value) else f"{value:.2g}" if value < 0.001 else f"{value:.3f}"

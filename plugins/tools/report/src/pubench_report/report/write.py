@@ -1,0 +1,118 @@
+"""A report as files and text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pubench_cli.console import as_plain_text, err
+from pubench_cli.out_file import endings
+from pubench_core.errors import RequestError, counted, unknown
+from pubench_core.records.files import replace_text
+
+from .gathered import Gathered, collection_off
+from .model import Model, model_of
+from .statistics import Comparison, check_baseline, comparisons_of
+from .tables import Section, sections
+from .text import csv_text, latex, markdown, print_sections
+
+#: The baseline where none is named.
+BASELINE = "nnpu"
+
+
+#: Format of a report by the end of its file's name, where none is named.
+BY_SUFFIX = {".html": "html", ".htm": "html", ".md": "md", ".csv": "csv", ".tex": "latex", ".txt": "table"}
+
+
+def report_to(
+    gathered: Gathered,
+    path: Path,
+    form: str | None,
+    *,
+    figures: Path | None,
+    baseline: str | None,
+    criterion: str | None,
+    measure: str,
+) -> list[Path]:
+    """Writes what the command would write, prints nothing, and gives the files: the report first.
+
+    ``form``: None takes it from the file's name.
+
+    Raises RequestError for a measure, criterion or baseline that is not there, and a file that cannot be written.
+    """
+    form = form or BY_SUFFIX.get(path.suffix.lower())
+    if form not in (known := tuple(dict.fromkeys(BY_SUFFIX.values()))):
+        if form is None:
+            raise RequestError(f"{path}: the file's name says no format; format is one of {', '.join(known)}")
+        raise unknown("format", form, known)
+    if BY_SUFFIX.get(path.suffix.lower(), form) != form:
+        raise RequestError(f"{path}: format {form} is written to a file that ends in {endings(form, BY_SUFFIX)}")
+    with collection_off():
+        model, tests = compared(gathered, measure, criterion, baseline)
+        drawn = write_figures_of(model, tests, figures, say=False)
+        write_text(path, report_text(model, tests, form))
+    return [path, *drawn]
+
+
+def compared(
+    gathered: Gathered, measure: str, criterion: str | None, baseline: str | None
+) -> tuple[Model, list[Comparison]]:
+    """Cells and tests of a report. Raises RequestError for a measure, criterion or baseline that is not there."""
+    model = model_of(gathered, measure, criterion)
+    return model, comparisons_of(model, check_baseline(model, baseline, BASELINE))
+
+
+def report_text(model: Model, tests: Sequence[Comparison], form: str) -> str:
+    """The content of a report's file."""
+    title = title_lines(model.gathered)
+    if form == "csv":
+        return csv_text(model, tests)
+    if form == "html":
+        from .page import page
+
+        return page(model, tests, title)
+    parts = sections(model, tests)
+    title += [f"note: {note}" for note in model.gathered.notes]
+    return {"md": markdown, "latex": latex, "table": _plain}[form](title, parts)
+
+
+def write_figures_of(model: Model, tests: Sequence[Comparison], folder: Path | None, *, say: bool = True) -> list[Path]:
+    """The figures as files of a folder, where one is named. ``say``: what is not drawn, on stderr."""
+    if folder is None:
+        return []
+    from .figures import all_figures, no_costs, write_figures
+
+    if say and (missing := no_costs(model)):
+        err().print(f"note: {missing}", markup=False, soft_wrap=True)
+    return write_figures(all_figures(model, tests), folder)
+
+
+def _plain(title: Sequence[str], parts: Sequence[Section]) -> str:
+    return as_plain_text(lambda console: print_sections(console, title, parts))
+
+
+def title_lines(gathered: Gathered) -> list[str]:
+    """What the report is of, and how much of it is there."""
+    done, grid = len(gathered.done), gathered.grid
+    what = f"study {gathered.study}" if gathered.study else f"records in {gathered.title}"
+    counts = [counted(done, "run")]
+    if gathered.missing:
+        counts.append(f"{gathered.missing:,} still to be run")
+    if gathered.failed:
+        counts.append(f"{len(gathered.failed):,} failed")
+    methods, data = len(grid.rows), len({run.result.spec.data.key for run in gathered.done})
+    return [
+        f"Report of {what}",
+        f"{', '.join(counts)}; {counted(methods, 'method')}, {counted(data, 'data set')} with results",
+    ]
+
+
+def write_text(path: Path, text: str) -> None:
+    """Raises RequestError where the file cannot be written."""
+    try:
+        if path.exists() and not path.is_file():  # such as /dev/stdout
+            path.write_text(text, encoding="utf-8")
+        else:
+            replace_text(path, text)
+    except OSError as error:
+        raise RequestError(f"cannot write {path}: {error.strerror or error}; choose another file") from error

@@ -1,0 +1,146 @@
+"""Finished runs compared: a table of methods by data sets, and tests of the differences in it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from pubench.running import RunResult
+from pubench.words import InvalidRequest
+from pubench_core.errors import counted, unknown
+from pubench_core.plugins.info import MetricInfo
+from pubench_core.plugins.registry import registry
+from pubench_core.results import metric_and_rule
+
+from ..draws import NamedRun
+from ..grouping import FailedRun, grid_of
+from ..measure_table import MeasureTable, measured_cells
+from ..significance import Significance, Test, pairs_of, ranks_of
+from .facts import criteria_of, metrics_of
+
+
+def table_of(
+    named: Sequence[NamedRun],
+    metric: str,
+    criterion: str | None,
+    part: str,
+    *,
+    drawn: bool,
+    notes: Sequence[str],
+) -> MeasureTable:
+    """:meth:`pubench.Results.table` of named runs, failed ones among them.
+
+    ``drawn``: hyper-parameters were chosen for every run by itself. ``notes``: what a reader must know beside what the
+    table itself has to say.
+
+    Raises RequestError as that does.
+    """
+    criterion, shown, chosen = _compared_by(named, metric, criterion, part)
+    grid = grid_of(named, drawn={run.run_id for _, run in named} if drawn else ())
+    info = _info(metric)
+    higher, percent = (info.higher_is_better, info.headline) if info else (None, False)
+    cells, of_cells = measured_cells(grid, metric, part, criterion, higher, percent=percent)
+    return MeasureTable(
+        metric=metric,
+        part=part,
+        criterion=shown,
+        percent=percent,
+        common=grid.common,
+        rows=grid.rows,
+        columns=grid.columns,
+        oracles=grid.oracles,
+        baselines=grid.baselines,
+        cells=cells,
+        notes=tuple(note for note in (chosen, *grid.notes, *of_cells, *notes) if note),
+        repeated=grid.repeated,
+    )
+
+
+def tested(table: MeasureTable, reference: str | None, test: Test, alpha: float) -> Significance:
+    """:meth:`pubench.Results.significance` of a table. Raises RequestError as that does."""
+    higher_is_better = _direction(table.metric)
+    if test not in ("t", "wilcoxon"):
+        raise unknown("test", test, ("t", "wilcoxon"))
+    if not 0 < alpha < 1:
+        raise InvalidRequest(f"alpha must be in (0, 1), got {alpha!r}")
+    if len(table.rows) < 2:
+        raise InvalidRequest(f"two methods are needed for a test, there is {', '.join(table.rows) or 'none'}")
+    competing = [row for row in table.rows if row not in {*table.oracles, *table.baselines}]
+    against = (competing or table.rows)[0] if reference is None else reference
+    if against not in table.rows:
+        raise unknown("reference", against, table.rows)
+    rows = [row for row in table.rows if row in competing or row == against]
+    values = {
+        column: {row: cell.values for row in rows if (cell := table.cells[row, column]).values}
+        for column in table.columns
+    }
+    ranks, no_ranks, left_out = ranks_of(values, competing, alpha=alpha, higher_is_better=higher_is_better)
+    if table.repeated:
+        ranks, left_out = None, []
+        no_ranks = (
+            f"several columns are of one data set ({', '.join(table.repeated)}), and data sets must be independent of "
+            "each other; where(...) keeps one setting"
+        )
+    without = [f"no tests on {data}: {against} has no value there" for data in values if against not in values[data]]
+    for kind, apart in table.apart.items():
+        without.append(f"{kind} are not ranked, and tested only as the reference: {', '.join(apart)}")
+    return Significance(
+        metric=table.metric,
+        criterion=table.criterion,
+        reference=against,
+        test=test,
+        alpha=alpha,
+        pairs=tuple(pairs_of(values, against, test=test, alpha=alpha, higher_is_better=higher_is_better)),
+        ranks=ranks,
+        no_ranks=no_ranks,
+        notes=(*table.notes, *without, *left_out),
+    )
+
+
+def _compared_by(named: Sequence[NamedRun], metric: str, criterion: str | None, part: str) -> tuple[str, str, str]:
+    """The criterion that chose the epochs, as the title has it, and a note if it had to be picked among several.
+
+    Raises RequestError if the runs cannot be compared so.
+    """
+    runs = [run for _, run in named if isinstance(run, RunResult)]
+    if not runs:
+        failures = [run for _, run in named if isinstance(run, FailedRun)]
+        failed = f": {len(failures)} failed, the first is {failures[0]}" if failures else ""
+        raise InvalidRequest(f"there are no finished runs to compare{failed}")
+    if metric not in (known := metrics_of(runs, part)):
+        if not known:
+            there = "; table('pa', part='validation') shows what needs none" if part == "test" else ""
+            raise InvalidRequest(
+                f"nothing is measured on the {part} part of these runs: no true labels are known{there}"
+            )
+        raise unknown(f"metric on the {part} part", metric, known)
+    chosen = ""
+    if criterion is None:
+        naming = Counter(run.result.selected for run in runs)
+        everywhere = [name for name, _ in naming.most_common() if all(name in run.result.criteria for run in runs)]
+        counts = ", ".join(f"{name} ({counted(n, 'run')})" for name, n in naming.items())
+        if not everywhere:
+            raise InvalidRequest(
+                f"these results are named by several criteria, {counts}, and no one of them was tracked by every run; "
+                f"name one: criterion={min(naming)!r}"
+            )
+        criterion = everywhere[0]
+        if len(naming) > 1:
+            chosen = f"results are named by several criteria, {counts}; all are shown by {criterion}"
+    elif criterion not in (tracked := criteria_of(runs)):
+        raise unknown("criterion", criterion, tracked)
+    oracle = any(run.result.criteria[criterion].oracle for run in runs if criterion in run.result.criteria)
+    return criterion, f"{criterion} (oracle)" if oracle else criterion, chosen
+
+
+def _info(metric: str) -> MetricInfo | None:
+    """What an installed metric says of itself; None where it is not installed."""
+    key = metric_and_rule(metric)[0]
+    return next((info for info in registry().infos(MetricInfo) if key in (info.key, *info.aliases)), None)
+
+
+def _direction(metric: str) -> bool:
+    info = _info(metric)
+    if info is None:
+        raise InvalidRequest(f"metric {metric} is not installed, so whether higher is better is not known")
+    return info.higher_is_better

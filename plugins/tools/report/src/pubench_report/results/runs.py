@@ -1,0 +1,333 @@
+"""Finished runs as one object."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from pubench.running import RunResult
+from pubench.words import in_words
+from pubench_core.errors import counted, unknown
+from pubench_core.plugins.registry import registry
+from pubench_core.specs import RunSpec
+
+from ..draws import best_of_draws
+from ..grouping import FailedRun, spec_of
+from ..measure_table import MeasureTable
+from ..significance import Significance, Test
+from .compared import table_of, tested
+from .facts import FACTS, criteria_of, fits, known_of, metrics_of, warnings_of
+from .frames import measured_frame
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from ..reporting import Format
+
+
+class Results(Sequence[RunResult]):
+    """Finished runs in a fixed order; never changed in place.
+
+    >>> import pubench
+    >>> results = pubench.compare(["upu", "nnpu"], data="digits", seeds=2, config={"epochs": 1}, tracking=False)
+    >>> results
+    Results: 4 runs of 2 methods (upu, nnpu) on 1 data set (digits), seeds 2, 25
+    >>> len(results), results[0].result.spec.method.key
+    (4, 'upu')
+    >>> results.where(method="nnpu", seed=25).to_frame()[["method", "seed", "epochs"]]
+      method  seed  epochs
+    0   nnpu    25       1
+    """
+
+    def __init__(self, runs: Iterable[RunResult | FailedRun] = (), names: Iterable[str] | None = None) -> None:
+        """``runs``: finished ones, and failed ones at their place among them. ``names``: of each in a comparison, by
+        default its method's key.
+        """
+        everything = tuple(runs)
+        keys = tuple(spec_of(run).method.key for run in everything) if names is None else tuple(names)
+        self._all = tuple(zip(keys, everything, strict=True))
+        self._runs = tuple(run for run in everything if isinstance(run, RunResult))
+        self._draws = ""
+
+    # ---------------------------------------------------------------- a sequence
+
+    @overload
+    def __getitem__(self, which: int) -> RunResult: ...
+    @overload
+    def __getitem__(self, which: slice) -> Results: ...
+    def __getitem__(self, which: int | slice) -> RunResult | Results:
+        if isinstance(which, slice):
+            return Results._of([(name, run) for name, run in self._named()][which])
+        return self._runs[which]
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def __iter__(self) -> Iterator[RunResult]:
+        return iter(self._runs)
+
+    def __add__(self, other: Results) -> Results:
+        """Both; a run that is in both under the same name is there once, and one that failed in neither if it is
+        finished in the other.
+        """
+        if not isinstance(other, Results):
+            return NotImplemented
+        both = {(name, run.run_id, _folder(run)): run for name, run in (*self._all, *other._all)}
+        done = {(name, run_id) for (name, run_id, _), run in both.items() if isinstance(run, RunResult)}
+        return Results._of(
+            (name, run)
+            for (name, run_id, _), run in both.items()
+            if isinstance(run, RunResult) or (name, run_id) not in done
+        )
+
+    @classmethod
+    def _of(cls, named: Iterable[tuple[str, RunResult | FailedRun]]) -> Results:
+        pairs = list(named)
+        return cls([run for _, run in pairs], [name for name, _ in pairs])
+
+    def __repr__(self) -> str:
+        if not self._all:
+            return "Results: no runs"
+        seeds = sorted({spec.seed for spec in self._specs()})
+        lines = [
+            f"Results: {counted(len(self), 'run')} of {_listed('method', self.methods)} on "
+            f"{_listed('data set', self.data)}, {'seed' if len(seeds) == 1 else 'seeds'} {_shortened(seeds)}"
+        ]
+        return "\n".join([*lines, *(f"failed: {failure}" for failure in self.failures)])
+
+    def _named(self) -> Iterator[tuple[str, RunResult]]:
+        return ((name, run) for name, run in self._all if isinstance(run, RunResult))
+
+    def _specs(self) -> list[RunSpec]:
+        return [spec_of(run) for _, run in self._all]
+
+    # ---------------------------------------------------------------- what is there
+
+    @property
+    def failures(self) -> tuple[FailedRun, ...]:
+        """Runs of a comparison that were refused or failed, with their reasons."""
+        return tuple(run for _, run in self._all if isinstance(run, FailedRun))
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Names of the methods compared, in order of appearance."""
+        return tuple(dict.fromkeys(name for name, _ in self._all))
+
+    @property
+    def data(self) -> tuple[str, ...]:
+        """Keys of the data sets, names of tables, in order of appearance."""
+        return tuple(dict.fromkeys(spec.data.key for spec in self._specs()))
+
+    @property
+    def criteria(self) -> tuple[str, ...]:
+        """Selection criteria that a run tracked."""
+        return criteria_of(self._runs)
+
+    def metrics(self, part: str = "test") -> tuple[str, ...]:
+        """Metrics that a run has a measure of on a part: ``test`` or ``validation``."""
+        return metrics_of(self._runs, part)
+
+    # ---------------------------------------------------------------- fewer of them
+
+    def where(self, **wanted: Any) -> Results:
+        """The runs whose columns have these values; a list or set means any of its values.
+
+        The columns are those of :meth:`to_frame` before the measures (``method``, ``data``, ``c``, ``seed``,
+        ``preset``, ``oracle`` ...). Hyper-parameters: ``where(**{"config.lr": 1e-3})``. A frozen result's criterion is
+        the one that names it. Failures stay where all that is known of them fits.
+
+        Raises InvalidRequest for a column that there is none of.
+        """
+        with in_words():
+            for column in wanted:
+                if column not in FACTS and not column.startswith("config."):
+                    raise unknown("column", column, (*FACTS, "config.NAME"))
+        return Results._of((name, run) for name, run in self._all if fits(known_of(name, run), wanted))
+
+    def best_of_draws(self, criterion: str) -> Results:
+        """Of the runs that differ in hyper-parameters alone, on each split the one that ``criterion`` prefers.
+
+        In tables, what is left of a method is one row, whatever its hyper-parameters; how it was chosen is noted.
+
+        Raises InvalidRequest for a criterion that no run tracked.
+        """
+        with in_words():
+            if criterion not in self.criteria:
+                raise unknown("criterion", criterion, self.criteria)
+        named, note = best_of_draws(self._all, criterion)
+        found = Results._of(named)
+        found._draws = note
+        return found
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of these results must know beside their figures."""
+        return (self._draws,) if self._draws else ()
+
+    # ---------------------------------------------------------------- as a frame
+
+    def to_frame(
+        self,
+        measures: Literal["test", "validation", "all", "none"] = "test",
+        *,
+        criteria: str | Collection[str] = "selected",
+        config: bool | Collection[str] = False,
+    ) -> DataFrame:
+        """One row per run, in order.
+
+        Columns: run_id, name (of the method in a comparison), method, data, mechanism, c (NaN where
+        labels are given or positive_rate, the share of P and U that is labeled, says how many),
+        scheme, prior (what the method was told), prior_from (how that came about: true, a number, ``estimated:KEY``),
+        prior_true, seed, preset, backbone, oracle (the method was granted true labels), criterion, criterion_oracle,
+        criterion_value (on the validation part), epoch (chosen), epochs (trained), seconds, warnings (texts); then the
+        measures as ``test_accuracy``, ``validation_pa`` and so on, between 0 and 1 as the metrics give them, NaN where
+        there is no value.
+
+        ``criteria``: ``selected`` is the criterion that names each result; ``all``, or names, give one row per run and
+        criterion. ``config``: hyper-parameters as columns ``config.lr``; True means all, names only those.
+
+        Raises InvalidRequest for a criterion or a hyper-parameter that no run has.
+        """
+        with in_words():
+            return measured_frame(list(self._named()), measures, criteria, config)
+
+    def to_long_frame(self) -> DataFrame:
+        """One row per run, criterion, part and measure, with intervals, memory and versions, ordered by run id.
+
+        That of a whole folder has the content of its ``results.parquet``.
+        """
+        from pubench_study.frame import frame_of
+
+        return frame_of(sorted((run.result for run in self), key=lambda result: result.run_id), registry())
+
+    # ---------------------------------------------------------------- compared
+
+    def table(
+        self,
+        metric: str = "accuracy",
+        criterion: str | None = None,
+        *,
+        part: Literal["test", "validation"] = "test",
+    ) -> MeasureTable:
+        """Methods by data sets: mean ± sample standard deviation over seeds, with the number of seeds.
+
+        Only runs that differ in nothing but their seed are averaged. What differs otherwise gets rows of its own
+        (``nnpu [lr=0.001]``, ``nnpu [prior=0.4]``) or columns of its own (``digits [c=0.1]``).
+
+        ``criterion``: under which epoch was chosen; None means the one that names the results. If several name them,
+        that of most runs which every run tracked, with a note. ``part``: where it was measured.
+
+        Raises InvalidRequest for a metric or a criterion that no run has, for results named by several criteria of
+        which every run lacks one, for a seed that is there twice, and where the data changed between runs.
+
+        >>> import pubench
+        >>> results = pubench.compare(["upu", "nnpu"], data="digits", seeds=2, config={"epochs": 1}, tracking=False)
+        >>> table = results.table("auc", criterion="last")
+        >>> table.rows, table.columns
+        (('upu', 'nnpu'), ('digits',))
+        >>> table.cells["nnpu", "digits"].mean > 0.5
+        True
+        """
+        with in_words():
+            return table_of(
+                self._all, metric, criterion, part, drawn=bool(self._draws), notes=(*self.notes, self.noted())
+            )
+
+    def significance(
+        self,
+        metric: str = "accuracy",
+        criterion: str | None = None,
+        *,
+        reference: str | None = None,
+        test: Test = "t",
+        alpha: float = 0.05,
+        part: Literal["test", "validation"] = "test",
+    ) -> Significance:
+        """Whether differences between methods are more than the chance of splits, labels and initialization.
+
+        On every data set, each method against ``reference`` (a row of :meth:`table`; by default the first that is no
+        oracle) over the seeds that both ran: a paired t-test (``test="t"``) or Wilcoxon's signed-rank test
+        (``"wilcoxon"``), two-sided, with Holm's adjustment over the methods of that data set. Over data sets, three
+        methods and two data sets given: Friedman's test on ranks, with Nemenyi's critical difference. Oracle methods
+        are left out, but for the pairs where one is the reference. Where there are too few pairs for any outcome to be
+        decided, that is said. ``alpha``: level of all tests.
+
+        Raises InvalidRequest as :meth:`table` does, for an unknown reference or test, for alpha outside of (0, 1), and
+        for fewer than two methods.
+
+        >>> import pubench
+        >>> results = pubench.compare(["upu", "nnpu"], data="digits", seeds=2, config={"epochs": 1}, tracking=False)
+        >>> results.significance("auc", test="wilcoxon").pairs[0].decision
+        'too few pairs'
+        """
+        table = self.table(metric, criterion, part=part)
+        with in_words():
+            return tested(table, reference, test, alpha)
+
+    def report(
+        self,
+        path: str | Path,
+        format: Format | None = None,
+        *,
+        measure: str = "accuracy",
+        criterion: str | None = None,
+        baseline: str | None = None,
+        figures: str | Path | None = None,
+    ) -> list[Path]:
+        """Writes tables, criteria and measures side by side, paired tests, ranks and figures; the paths written.
+
+        What ``pubench study report`` writes of the same runs, the report first in the list. ``format``: ``table``,
+        ``md``, ``csv``, ``latex`` or ``html`` (one file with everything in it); by default what the file's name ends in
+        says (``.txt``, ``.md``, ``.csv``, ``.tex``, ``.html``). ``measure``: on test rows. ``criterion``: the one that
+        names the results by default. ``baseline``: method that others are tested against, by default ``nnpu`` where it
+        is there. ``figures``: folder that gets every figure as PNG and SVG.
+
+        Raises InvalidRequest for a format, measure, criterion or baseline that there is none of, where there is no
+        finished run, for a seed that is there twice, and for a file that cannot be written or is called as one of
+        another format.
+
+        >>> import pubench
+        >>> results = pubench.compare(["upu", "nnpu"], data="digits", seeds=2, config={"epochs": 1}, tracking=False)
+        >>> [path.name for path in results.report("compared.md")]
+        ['compared.md']
+        """
+        from ..reporting import write_report
+
+        return write_report(
+            self._all,
+            Path(path),
+            format,
+            measure=measure,
+            criterion=criterion,
+            baseline=baseline,
+            figures=None if figures is None else Path(figures),
+        )
+
+    def noted(self) -> str:
+        """Which runs have warnings, in one line; empty where none has."""
+        cells = Counter(
+            f"{name} on {run.result.spec.data.key}"
+            for name, run in self._named()
+            if warnings_of(run, run.result.selected)
+        )
+        listed = _shortened([f"{where} ({n})" for where, n in cells.items()])
+        return (
+            f"{sum(cells.values())} of {len(self)} runs have warnings: {listed}; to_frame().warnings has them"
+            if cells
+            else ""
+        )
+
+
+def _folder(run: RunResult | FailedRun) -> Path | None:
+    return None if isinstance(run, FailedRun) else run.folder
+
+
+def _listed(what: str, names: Sequence[str]) -> str:
+    return f"{counted(len(names), what)} ({_shortened(names)})"
+
+
+def _shortened(names: Sequence[object], most: int = 8) -> str:
+    shown = ", ".join(str(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown}, ..."

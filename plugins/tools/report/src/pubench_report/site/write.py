@@ -1,0 +1,159 @@
+"""A site as a folder: written aside, and put in place when it is complete."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pubench_study.export import SUMS
+
+from pubench_core.errors import RequestError
+from pubench_core.records.files import ENVIRONMENT, RESULT, SCORES, SPEC
+
+from ..report.text import csv_text
+from .pages import INDEX, TABLES, Site, pages_of
+from .protocols import By, protocols_of, slugs
+from .sources import Collected, collect
+
+#: The file that says of a folder that it is a site, which may be replaced.
+MARK = ".pubench-site"
+RECORDS, ROWS = "records", "rows"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """``sources``: folders of records and files of rows; ``study``: only its runs; ``by``: what makes a table."""
+
+    sources: tuple[Path, ...]
+    out: Path
+    study: str | None = None
+    by: By = "protocol"
+    measure: str = "accuracy"
+    criterion: str | None = None
+    baseline: str | None = None
+    with_scores: bool = False
+    figures: bool = True
+    title: str = "Leaderboard"
+
+
+@dataclass(frozen=True)
+class Written:
+    """``index``: the first page."""
+
+    index: Path
+    pages: int
+    records: int
+    bytes: int
+    notes: tuple[str, ...]
+
+
+def write_site(asked: Asked, say: Callable[[str], None] = lambda text: None) -> Written:
+    """Writes pages and records. A site that is already there is replaced as a whole.
+
+    Raises RequestError where there is nothing to show, or ``out`` holds something else or cannot be written.
+    """
+    _check_place(asked.out)
+    collected = collect(asked.sources, asked.study, asked.criterion)
+    protocols, notes = protocols_of(collected, asked.by, asked.measure, asked.criterion, asked.baseline)
+    for note in (*collected.notes, *notes):
+        say(note)
+    aside = asked.out.with_name(f".{asked.out.name}-{os.getpid()}")
+    try:
+        shutil.rmtree(aside, ignore_errors=True)
+        aside.mkdir(parents=True)
+        files = _copied(collected, aside, say, with_scores=asked.with_scores)
+        records = {run_id: mine[0][1] for run_id, mine in files.items()}
+        site = Site(asked.title, collected, tuple(protocols), tuple(notes), records, files, asked.figures)
+        pages = 0
+        for name, text in pages_of(site):
+            (aside / name).write_text(text, encoding="utf-8")
+            pages += 1
+        (aside / TABLES).mkdir()
+        for one in protocols:
+            (aside / TABLES / f"{one.key}.csv").write_text(csv_text(one.model, one.tests), encoding="utf-8")
+        (aside / MARK).write_text("made by pubench site\n", encoding="utf-8")
+        size = sum(path.stat().st_size for path in aside.rglob("*") if path.is_file())
+        _put(aside, asked.out)
+    except OSError as error:
+        raise RequestError(
+            f"cannot write {error.filename or asked.out}: {error.strerror or error}; --out names another folder"
+        ) from error
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+    return Written(asked.out / INDEX, pages, len(collected.published), size, (*collected.notes, *notes))
+
+
+def _check_place(out: Path) -> None:
+    """Raises RequestError for a folder that holds anything but a site."""
+    if out.is_symlink() or (out.exists() and not out.is_dir()):
+        raise RequestError(f"{out} is not a folder; --out names another one")
+    if out.is_dir() and any(out.iterdir()) and not (out / MARK).exists():
+        raise RequestError(f"{out} is there and is no site of pubench, so it is left alone; --out names another folder")
+
+
+def _put(aside: Path, out: Path) -> None:
+    if not out.exists():
+        aside.rename(out)
+        return
+    older = out.with_name(f".{out.name}-older-{os.getpid()}")
+    out.rename(older)
+    try:
+        aside.rename(out)
+    except OSError:
+        older.rename(out)
+        raise
+    shutil.rmtree(older, ignore_errors=True)
+
+
+# -------------------------------------------------------------------- data files
+
+
+def _copied(
+    collected: Collected, place: Path, say: Callable[[str], None], *, with_scores: bool
+) -> dict[str, tuple[tuple[str, str], ...]]:
+    """Copies records and files of rows, each folder with its checksums; run id -> (name, address), the result first.
+
+    What a link points to is not published, but for results, which were read as such.
+    """
+    wanted = (RESULT, SPEC, ENVIRONMENT, *((SCORES,) if with_scores else ()))
+    found: dict[str, tuple[tuple[str, str], ...]] = {}
+    sums: dict[str, list[str]] = {RECORDS: [], ROWS: []}
+    files = [source.path for source in collected.sources if source.rows]
+    stems = [path.stem for path in files]
+    called = stems if len({*stems}) == len(stems) else [str(path) for path in files]
+    rows = {path: f"{name}.csv" for path, name in zip(files, slugs(called, "rows").values(), strict=True)}
+    for path, name in rows.items():
+        sums[ROWS].append(_copy(path, place / ROWS, name))
+    for run in collected.published:
+        if run.folder in rows:
+            found[run.run_id] = (("rows", f"{ROWS}/{rows[run.folder]}"),)
+            continue
+        names = [name for name in wanted if (run.folder / name).is_file()]
+        links = [name for name in names if name != RESULT and (run.folder / name).is_symlink()]
+        if links:
+            say(f"{run.run_id}: {', '.join(links)} not copied, as a link may lead to anything")
+        names = [name for name in names if name not in links]
+        sums[RECORDS] += [_copy(run.folder / name, place / RECORDS, f"{run.run_id}/{name}") for name in names]
+        found[run.run_id] = tuple((name, f"{RECORDS}/{run.run_id}/{name}") for name in names)
+    for folder, lines in sums.items():
+        if lines:
+            (place / folder / SUMS).write_text("".join(sorted(lines, key=lambda line: line[66:])), encoding="utf-8")
+    return found
+
+
+def _copy(path: Path, place: Path, name: str) -> str:
+    """Copies a file; its line of checksums, which is of the bytes that were copied."""
+    content = path.read_bytes()
+    target = place / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(content)
+    return f"{hashlib.sha256(content).hexdigest()}  {name}\n"
+
+
+def sources_of(given: Sequence[str | Path]) -> tuple[Path, ...]:
+    """As paths, each once."""
+    return tuple(dict.fromkeys(Path(one) for one in given))

@@ -1,0 +1,200 @@
+"""``pubench compare-methods``: a table and tests of differences in one command, on ``pubench.compare``."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from pubench_report.cli import compare_methods
+from pubench_report.grouping import FailedRun
+
+import pubench
+from pubench_cli import machine
+from pubench_cli.options import Given
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+SHORT = ("--set", "epochs=1", "--no-tracking", "--threads", "1")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("compared")
+
+
+@pytest.fixture(scope="module")
+def command(home: Path, pubench_in: Callable[[Path], Run]) -> Run:
+    return pubench_in(home)
+
+
+@pytest.fixture(scope="module")
+def done(command: Run) -> subprocess.CompletedProcess[str]:
+    """Two methods, two data sets, two seeds."""
+    return command("compare-methods", "vpu", "nnpu", "--data", "digits,breast-cancer", "--seeds", "2", *SHORT)
+
+
+def test_one_command_gives_the_table_and_the_tests(done: subprocess.CompletedProcess[str]) -> None:
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("accuracy (test, percent), mean ± std over seeds, selected by pa; ")
+    assert lines[1].split() == ["method", "digits", "breast-cancer"]
+    assert [line.split()[0] for line in lines[2:4]] == ["vpu", "nnpu"]
+    (head,) = [line for line in lines if line.startswith("accuracy, selected by pa: difference to vpu over seeds; ")]
+    assert "paired t-test" in head
+    assert len([line for line in lines if line.startswith(("digits ", "breast-cancer "))]) == 2
+    assert len(lines) == len(set(lines) - {""}) + lines.count("")  # no note is said twice
+    assert "[8/8] nnpu on breast-cancer, seed 25: accuracy" in done.stderr
+    assert "to_frame" not in done.stdout
+
+
+def test_stored_runs_are_reused_and_the_figures_are_those_of_the_records(
+    done: subprocess.CompletedProcess[str], command: Run, home: Path
+) -> None:
+    again = command(
+        *("compare-methods", "vpu", "nnpu", "--data", "digits,breast-cancer", "--seeds", "2,25", *SHORT),
+        *("--baseline", "nnpu", "--paired-test", "wilcoxon", "--measure", "auc", "--format", "json"),
+    )
+    assert again.returncode == 0, again.stderr
+    found = json.loads(again.stdout)
+    assert all(run["reused"] for run in found["runs"])
+    assert len(found["runs"]) == 8
+    results = pubench.load_results(home / "results")
+    tests = results.significance("auc", reference="nnpu", test="wilcoxon").to_frame().set_index("data")
+    for pair in found["tests"]["pairs"]:
+        assert (pair["reference"], pair["method"], pair["decision"]) == ("nnpu", "vpu", "too few pairs")
+        assert pair["difference"] == pytest.approx(tests.loc[pair["data"], "difference"])
+    assert found["no_ranks"] == "2 methods are ranked, and 3 are needed"
+    means = results.table("auc").to_frame().set_index(["method", "data"])["mean"]
+    for cell in found["cells"]:
+        assert cell["mean"] == pytest.approx(means[cell["method"], cell["data"]])
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (("nnpu", "vpuu", "--data", "digits"), "unknown method 'vpuu'; did you mean 'vpu'? (pubench list methods)"),
+        (("nnpu", "--data", "digits"), "two methods at least are compared"),
+        (("nnpu", "nnpu", "--data", "digits"), "nnpu: nnpu is there twice"),
+        (("nnpu", "vpu", "--data", "digits,digitz"), "unknown dataset 'digitz'; did you mean 'digits'?"),
+        (("nnpu", "vpu", "--data", "my.csv", "--label-col", "s"), "cannot read my.csv: No such file or directory"),
+        (("nnpu", "vpu", "--data", "digits", "--label-col", "s"), "--label-col: digits is a data set; only a table"),
+        (("nnpu", "vpu", "--data", ","), "--data must name data sets, with commas between"),
+        (("nnpu", "vpu", "--data", "digits", "--figures", "f"), "--figures f needs --out FILE"),
+        (("nnpu", "vpu", "--data", "digits", "--out", "a.xyz"), "--out a.xyz: its ending says no format; .html"),
+        (
+            ("nnpu", "vpu", "--data", "digits", "--seeds", "x"),
+            "--seeds must be a number of seeds from 1 to 10, or a list of different ones, got x",
+        ),
+        (("nnpu", "vpu", "--data", "digits", "--baseline", "upu"), "--baseline upu: expected one of the methods"),
+        (("nnpu", "vpu", "--data", "digits", "--measure", "acuracy"), "unknown measure 'acuracy'; did you mean"),
+        (("nnpu", "vpu", "--data", "digits", "--c", "3"), "--c: given '3'"),
+        (("nnpu", "vpu", "--data", "digits", "--set", "bogus=1"), "--set bogus=1"),
+        (
+            ("nnpu", "puet", "--data", "digits", "--set", "lr=0.1"),
+            "here it counts for every method, a study gives each",
+        ),
+    ],
+)
+def test_a_wrong_request_is_refused_before_anything_is_trained(
+    words: tuple[str, ...], error: str, tmp_path: Path, pubench_in: Callable[[Path], Run]
+) -> None:
+    refused = pubench_in(tmp_path)("compare-methods", *words, "--no-tracking")
+    assert refused.returncode == 2
+    assert error in refused.stderr
+    assert refused.stderr.startswith("error: ")
+    assert refused.stdout == ""
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.fixture(scope="module")
+def own(home: Path) -> Path:
+    """A table with labels and true labels: 60 of 200 rows are positive, 30 of them labeled."""
+    rng = np.random.default_rng(0)
+    truth = np.arange(200) < 60
+    columns = {"a": rng.normal(size=200) + 2 * truth, "b": rng.normal(size=200), "labeled": np.arange(200) < 30}
+    frame = pd.DataFrame({**columns, "truth": truth.astype(int)})
+    frame.drop(columns="truth").to_csv(home / "own.csv", index=False)
+    frame.to_csv(home / "true.csv", index=False)
+    return home / "own.csv"
+
+
+OWN = ("--label-col", "labeled", "--prior", "0.3", "--seeds", "2", *SHORT)
+
+
+def test_methods_are_compared_on_a_table_of_ones_own_by_measures_that_need_no_true_labels(
+    command: Run, own: Path, home: Path
+) -> None:
+    done = command("compare-methods", "vpu", "nnpu", "--data", "own.csv", *OWN)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    titles = [line.partition(", mean")[0] for line in lines if "mean ± std over seeds" in line]
+    assert titles == ["pa (validation)", "pauc (validation)"]
+    assert len([line for line in lines if line.startswith(("vpu ", "nnpu "))]) == 4
+    assert "note: pauc is measured on validation rows, which chose the epochs, and assumes that labeled" in done.stdout
+    assert "nothing is decided over 2 seeds: more seeds (such as 10)" in done.stdout
+    found = json.loads(command("compare-methods", "vpu", "nnpu", "--data", "own.csv", *OWN, "--format", "json").stdout)
+    assert all(run["reused"] for run in found["runs"])
+    assert [(one["measure"], one["part"]) for one in (found, *found["more"])] == [
+        ("pa", "validation"),
+        ("pauc", "validation"),
+    ]
+    table = pubench.load_results(home / "results").where(data="own.csv").table("pa", part="validation")
+    assert found["cells"][0]["mean"] == pytest.approx(table.cells["vpu", "own.csv"].mean)
+
+
+def test_criteria_measures_and_reports_that_need_true_labels_are_refused_for_such_a_table(
+    command: Run, own: Path, home: Path
+) -> None:
+    for words, error in (
+        (("--select", "f1"), "criterion 'f1' needs true labels and own.csv has none; --truth-col COLUMN names them"),
+        (("--measure", "auc"), "--measure auc needs true labels and own.csv has none; --truth-col COLUMN names them"),
+        (("--out", "a.tex"), "--out a.tex: a report shows measures on test rows, and own.csv has no true labels"),
+    ):
+        refused = command("compare-methods", "vpu", "nnpu", "--data", "own.csv", *OWN, *words)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert error in refused.stderr
+
+
+def test_a_table_with_true_labels_is_measured_on_test_rows_next_to_a_data_set_and_in_a_report(
+    command: Run, own: Path, home: Path
+) -> None:
+    words = ("--data", "true.csv,digits", "--truth-col", "truth", *OWN, "--out", "report.tex", "--figures", "figures")
+    done = command("compare-methods", "vpu", "nnpu", *words)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("accuracy (test, percent), mean ± std over seeds")
+    assert "true.csv [scheme=one-sample, mechanism=given]" in lines[1]
+    assert "written: report.tex" in done.stderr
+    assert "\\begin{tabular}" in (home / "report.tex").read_text()
+    assert list((home / "figures").glob("*.svg"))
+
+
+def test_where_every_run_failed_the_exit_code_is_1(tmp_path: Path, pubench_in: Callable[[Path], Run]) -> None:
+    words = ("compare-methods", "nnpu", "upu", "--data", "breast-cancer", "--c", "0.006", "--seeds", "1")
+    done = pubench_in(tmp_path)(*words, "--no-tracking", "--select", "last")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "error: no run has a result, so there is nothing to compare; the first: nnpu on" in done.stderr
+
+
+def test_a_run_that_failed_is_said_and_makes_the_exit_code_1(
+    done: subprocess.CompletedProcess[str],
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    finished = pubench.load_results(home / "results")
+    failed = FailedRun("vpu", "0" * 16, finished[0].result.spec, "out-of-memory", "the machine is full")
+    both = pubench.Results([*finished, failed])
+    monkeypatch.setattr(compare_methods, "compare", lambda *methods, **how: both)
+    monkeypatch.setattr(machine, "_printed", False)
+    asked = compare_methods.Asked(("vpu", "nnpu"), "digits,breast-cancer", "2", (), None, None, "t")
+    assert not compare_methods.compare_methods(asked, Given(), as_json=True)
+    found = json.loads(capsys.readouterr().out)
+    (line,) = found["failures"]
+    assert line.endswith("out-of-memory: the machine is full")
+    assert len(found["runs"]) == len(finished)

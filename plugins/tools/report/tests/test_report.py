@@ -1,0 +1,457 @@
+"""What a report says: marks, gaps, collapsed results, tests against scipy, and how each run is repeated."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_results import made_failure
+from made_studies import made_run, made_study, run_id_of, stored
+from pubench_report.grouping import FailedRun
+from pubench_report.report.gather import gather
+from pubench_report.report.gathered import Gathered, gathered_of
+from pubench_report.report.model import Cell, Model, model_of
+from pubench_report.report.page import page
+from pubench_report.report.statistics import Comparison, check_baseline, comparisons_of
+from pubench_report.report.tables import _signed, sections
+from pubench_report.report.text import csv_text, latex, markdown, print_sections
+from pubench_report.report.write import title_lines
+from pubench_report.significance import holm
+from rich.console import Console
+from scipy import stats
+
+from pubench.running import RunResult
+from pubench_core.engine.train import State
+from pubench_core.errors import RequestError
+from pubench_core.execution.warnings import _one_sided
+from pubench_core.results import CriterionResult, Result
+from pubench_core.specs import MechanismSpec, MethodSpec
+
+METHODS = ["nnpu", "pn", "vpu", "upu", "cvir"]
+DATA = ["spambase", "20news", "imdb"]
+
+
+@pytest.fixture(scope="module")
+def gathered(tmp_path_factory: pytest.TempPathFactory) -> Gathered:
+    """Five methods on three data sets with four seeds, two runs of upu missing on imdb."""
+    results = made_study(METHODS, DATA, [2, 25, 42, 52])
+    lacking = {("upu", "imdb", 42), ("upu", "imdb", 52)}
+    kept = [r for r in results if (r.spec.method.key, r.spec.data.key, r.spec.seed) not in lacking]
+    return gather(str(stored(tmp_path_factory.mktemp("report") / "records", kept)), Path("results"), None)
+
+
+@pytest.fixture(scope="module")
+def model(gathered: Gathered) -> Model:
+    return model_of(gathered, "accuracy", None)
+
+
+@pytest.fixture(scope="module")
+def compared(model: Model) -> list[Comparison]:
+    return comparisons_of(model, "nnpu")
+
+
+def made_model(folder: Path, results: Iterable[Result]) -> Model:
+    return model_of(gather(str(stored(folder, results)), Path("r"), None), "accuracy", None)
+
+
+def where_lower_is_better(model: Model) -> Model:
+    return replace(model, measure=replace(model.measure, higher_is_better=False), _cells={})
+
+
+def cell(model: Model, row: str, data: str) -> Cell:
+    column = next(c for s in model.settings for c in s.columns if c.name == data)
+    return model.cells(model.measure, model.criterion)[row, column.label]
+
+
+# ---------------------------------------------------------------- cells
+
+
+def test_cells_are_means_and_sample_deviations(model: Model, gathered: Gathered) -> None:
+    runs = [r.result for r in gathered.done if (r.result.spec.method.key, r.result.spec.data.key) == ("vpu", "imdb")]
+    values = [r.criteria["f1"].measures["test"]["accuracy"].value for r in runs]
+    found = cell(model, "vpu", "imdb")
+    assert found.mean == pytest.approx(np.mean(np.array(values, dtype=float)))
+    assert found.std == pytest.approx(np.std(np.array(values, dtype=float), ddof=1))
+
+
+def test_best_and_second_are_marked_and_oracles_are_not(model: Model) -> None:
+    for data in ("spambase", "20news"):
+        means = {row: cell(model, row, data).mean or 0.0 for row in METHODS if row != "pn"}
+        best, second, *_ = sorted(means, key=lambda row: -means[row])
+        marks = {row: cell(model, row, data).mark for row in METHODS}
+        assert marks == {row: {best: "best", second: "second"}.get(row, "") for row in METHODS}
+    assert model.oracles == {"pn"}
+
+
+def test_the_only_method_beside_an_oracle_is_not_marked(tmp_path: Path) -> None:
+    found = made_model(tmp_path, made_study(["nnpu", "pn"], ["imdb"], [2, 25]))
+    assert (cell(found, "nnpu", "imdb").mark, cell(found, "pn", "imdb").mark) == ("", "")
+
+
+def test_where_lower_is_better_the_least_value_is_best_in_marks_tests_and_ranks(tmp_path: Path) -> None:
+    made = [
+        made_run(method, data, seed, {"f1": level + 0.001 * (seed % 3) * (level + 1)})
+        for method, level in (("nnpu", 0.5), ("low", 0.3), ("high", 0.7))
+        for data in ("imdb", "20news")
+        for seed in (2, 25, 42, 52)
+    ]
+    found = where_lower_is_better(made_model(tmp_path, made))
+    assert {row: cell(found, row, "imdb").mark for row in found.rows} == {"low": "best", "nnpu": "second", "high": ""}
+    (test,) = comparisons_of(found, "nnpu")
+    assert {row: test.pairs["imdb", row].decision for row in ("low", "high")} == {"low": "better", "high": "worse"}
+    assert [(one.method, one.rank) for one in test.ranks] == [("low", 1.0), ("nnpu", 2.0), ("high", 3.0)]
+    assert test.friedman is not None
+    assert dict(zip(test.friedman.methods, test.friedman.average_ranks, strict=True))["low"] == 1.0
+
+
+def test_readings_of_a_mechanism_are_settings_of_their_own(tmp_path: Path) -> None:
+    paper = made_run("nnpu", "imdb", 2, {"f1": 0.5})
+    labeled = paper.spec.mechanism.model_copy(update={"variant": "code"})
+    spec = paper.spec.model_copy(update={"mechanism": labeled})
+    code = paper.model_copy(update={"spec": spec, "run_id": run_id_of(spec)})
+    settings = made_model(tmp_path, [paper, code]).settings
+    assert sorted(setting.varying for setting in settings) == ["", "variant code"]
+
+
+def test_a_method_that_lacks_seeds_is_not_compared_and_its_cell_says_how_many_it_has(model: Model) -> None:
+    found = cell(model, "upu", "imdb")
+    assert (len(found.values), found.mark) == (2, "")
+    table = sections(model, comparisons_of(model, "nnpu"))[0].tables[0]
+    texts = [entry.text for row in table.rows for entry in row]
+    assert any(text.endswith("(2 of 4)") for text in texts)
+    assert any("not compared for best and second, as seeds are missing: upu" in note for note in table.notes)
+
+
+def test_seeds_that_an_oracle_has_alone_are_not_asked_of_others(tmp_path: Path) -> None:
+    made = made_study(["nnpu", "vpu", "pn"], ["imdb"], [2, 25, 42])
+    kept = [r for r in made if r.spec.method.key == "pn" or r.spec.seed != 42]
+    model = model_of(gather(str(stored(tmp_path, kept)), Path("r"), None), "accuracy", None)
+    assert {cell(model, row, "imdb").mark for row in ("nnpu", "vpu")} == {"best", "second"}
+
+
+def test_a_criterion_that_a_method_lacks_is_said_and_not_missing(gathered: Gathered, tmp_path: Path) -> None:
+    def without(result: Result) -> Result:
+        if result.spec.method.key != "vpu":
+            return result
+        return result.model_copy(update={"criteria": {k: v for k, v in result.criteria.items() if k != "last"}})
+
+    kept = [without(run.result) for run in gathered.done]
+    model = model_of(gather(str(stored(tmp_path / "records", kept)), Path("results"), None), "accuracy", None)
+    (tables,) = [section.tables for section in sections(model, []) if section.tables[0].key.startswith("criteria")]
+    at = tables[0].head.index("last")
+    shown = {row[0].text: row[at].text for row in tables[0].rows}
+    assert shown["vpu"] == "not tracked"
+    assert all("±" in text for row, text in shown.items() if row != "vpu")
+
+
+def test_the_baseline_that_is_not_named_is_that_of_most_data_sets(tmp_path: Path) -> None:
+    made = made_study(["nnpu", "vpu"], ["imdb", "20news"], [2, 25])
+    other = [
+        r.model_copy(
+            update={"spec": r.spec.model_copy(update={"method": MethodSpec(key="nnpu", config={"epochs": 9})})}
+        )
+        for r in made
+        if (r.spec.method.key, r.spec.data.key) == ("nnpu", "imdb")
+    ]
+    runs = [RunResult(r, tmp_path / str(k)) for k, r in enumerate([*other, *made])]
+    model = model_of(gathered_of([(r.result.spec.method.key, r) for r in runs], tmp_path), "accuracy", None)
+    baseline = check_baseline(model, None, "nnpu")
+    assert baseline.startswith("nnpu [")
+    assert "9" not in baseline
+    assert not comparisons_of(model, baseline)[0].no_pairs
+    assert comparisons_of(model, "")[0].no_pairs == "nnpu was not run; --baseline names another method"
+
+
+def test_collapsed_runs_are_counted_in_their_cell(model: Model) -> None:
+    assert {row: cell(model, row, "20news").alike for row in METHODS} == {
+        "nnpu": 1, "pn": 0, "vpu": 0, "upu": 1, "cvir": 0
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("scores", "alike"), [([-1.0, -0.5], True), ([0.5, 1.0], True), ([-1.0, 1.0], False)])
+def test_what_the_engine_says_of_a_collapsed_state_is_understood(scores: list[float], alike: bool) -> None:
+    state = State.__new__(State)
+    object.__setattr__(state, "scores", {"test": np.array(scores)})
+    found = CriterionResult(oracle=False, epoch=1, warnings=tuple(_one_sided(state)))
+    assert found.decided_alike is alike
+
+
+# ---------------------------------------------------------------- tests
+
+
+def test_p_values_are_those_of_scipy_with_holms_adjustment(model: Model, compared: list[Comparison]) -> None:
+    (test,) = compared
+    others = ["cvir", "upu", "vpu"]
+    raw = []
+    for row in others:
+        x, y = cell(model, row, "spambase").values, cell(model, "nnpu", "spambase").values
+        raw.append(float(stats.ttest_rel([x[s] for s in sorted(x)], [y[s] for s in sorted(x)]).pvalue))
+    assert [test.pairs["spambase", row].p for row in others] == pytest.approx(raw, rel=1e-10)
+    assert [test.pairs["spambase", row].adjusted for row in others] == pytest.approx(holm(raw), rel=1e-10)
+    assert ("spambase", "pn") not in test.pairs
+    assert test.pairs["imdb", "upu"].n == 2
+
+
+def test_a_table_of_differences_has_the_signed_difference_and_both_p_values(
+    model: Model, compared: list[Comparison]
+) -> None:
+    (table,) = next(part.tables for part in sections(model, compared) if part.key == "tests")
+    shown = {row[1].text: [entry.text for entry in row] for row in table.rows if row[0].text == "spambase"}
+    for row in ("cvir", "upu", "vpu"):
+        pair = compared[0].pairs["spambase", row]
+        means = [cell(model, name, "spambase").mean or 0.0 for name in (row, "nnpu")]
+        assert float(shown[row][3]) == pytest.approx(100 * (means[0] - means[1]), abs=0.01)
+        assert [float(text) for text in shown[row][4:6]] == pytest.approx([pair.p, pair.adjusted], abs=0.001, rel=0.1)
+    assert shown["vpu"][4] != shown["vpu"][5]
+
+
+def test_an_oracle_as_the_baseline_has_no_rank(model: Model) -> None:
+    (test,) = comparisons_of(model, "pn")
+    assert ("spambase", "nnpu") in test.pairs
+    assert "pn" not in test.part.methods
+    assert "pn" not in [one.method for one in test.ranks]
+
+
+def test_a_setting_without_a_value_has_its_heading_above_what_is_said_of_it(tmp_path: Path) -> None:
+    done = [RunResult(r, tmp_path) for r in made_study(["nnpu", "vpu"], ["imdb"], [2, 25])]
+    refused = [
+        FailedRun(r.result.spec.method.key, f"{k}", spec, "refused", "no labeled row")
+        for k, r in enumerate(done)
+        for spec in [r.result.spec.model_copy(update={"mechanism": MechanismSpec(key="scar", c=0.001)})]
+    ]
+    named = [(run.name, run) for run in refused]
+    model = model_of(gathered_of([(r.result.spec.method.key, r) for r in done] + named, tmp_path), "accuracy", None)
+    tests = comparisons_of(model, "nnpu")
+    parts = sections(model, tests)
+    tables = {table.key: table for part in parts for table in part.tables}
+    assert tables["tests-s2"].notes == ("no tests: no method has a value here",)
+    assert tables["ranks-s2"].notes == ("no ranks: no method has a value here",)
+    words = model.settings[1].words
+    assert "c 0.001" in words
+    printed = io.StringIO()
+    print_sections(Console(file=printed, width=200), [], parts)
+    for note in ("no tests: no method", "no ranks: no method"):
+        assert f"{words}\nnote: {note}" in printed.getvalue()
+        assert f"**{words}**\n\n- {note}" in markdown(["x"], parts)
+        assert f"% {words}\n% {note}" in latex(["x"], parts)
+        assert re.search(rf"<h3>{words}</h3>\W*<[^>]+>{note}", page(model, tests, ["x"]))
+
+
+def test_friedmans_test_is_over_the_seeds_that_all_methods_have(tmp_path: Path) -> None:
+    """The best method has a seed more than the others, on which it is the worst."""
+    made = [
+        made_run(method, data, seed, {"f1": level})
+        for method, level in (("first", 0.9), ("second", 0.8), ("third", 0.7))
+        for data in ("imdb", "20news")
+        for seed in (2, 25)
+    ]
+    alone = made_run("first", "imdb", 42, {"f1": 0.1})
+    (test,) = comparisons_of(made_model(tmp_path, [*made, alone]), "third")
+    assert test.friedman is not None
+    assert dict(zip(test.friedman.methods, test.friedman.average_ranks, strict=True))["first"] == 1.0
+
+
+def test_friedmans_test_is_scipys_over_the_means(model: Model, compared: list[Comparison]) -> None:
+    (test,) = compared
+    assert test.friedman is not None
+    shared = {"imdb": {2, 25}, "spambase": {2, 25, 42, 52}, "20news": {2, 25, 42, 52}}
+    columns = [
+        [np.mean([cell(model, row, data).values[seed] for seed in shared[data]]) for data in test.friedman.data]
+        for row in test.friedman.methods
+    ]
+    expected = stats.friedmanchisquare(*columns)
+    assert (test.friedman.chi2, test.friedman.p) == pytest.approx((expected.statistic, expected.pvalue))
+
+
+def test_groups_are_those_that_nemenyis_test_does_not_tell_apart(tmp_path: Path) -> None:
+    methods = [f"m{k}" for k in range(5)]
+    results = [
+        made_run(method, f"d{d}", 2, {"f1": 0.5 + 0.05 * k + 0.001 * d})
+        for k, method in enumerate(methods)
+        for d in range(6)
+    ]
+    (test,) = comparisons_of(model_of(gather(str(stored(tmp_path, results)), Path("r"), None), "accuracy", None), "m0")
+    assert test.friedman is not None
+    for group in test.groups:
+        assert not test.friedman.differ(group[0], group[-1])
+    assert not any(set(one) < set(other) for one in test.groups for other in test.groups)
+    together = {frozenset((a, b)) for group in test.groups for a in group for b in group if a != b}
+    apart = {frozenset((a, b)) for a in methods for b in methods if a != b and test.friedman.differ(a, b)}
+    assert not together & apart
+    assert len(together | apart) == 10
+    assert apart
+
+
+def test_what_is_not_there_is_refused_in_one_line(gathered: Gathered, model: Model, tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match=r"unknown baseline 'nnpuu'; did you mean 'nnpu'\?"):
+        check_baseline(model, "nnpuu", "nnpu")
+    several = ("upu", "nnpu [lr=0.01]", "nnpu [lr=0.1]")
+    grid = replace(gathered.grid, rows=several, cells={})
+    assert check_baseline(replace(model, gathered=replace(gathered, grid=grid)), "nnpu", "upu") in several[1:]
+    with pytest.raises(RequestError, match="unknown criterion 'f2'"):
+        model_of(gathered, "accuracy", "f2")
+    with pytest.raises(RequestError, match="unknown measure on test rows 'acc'"):
+        model_of(gathered, "acc", None)
+    with pytest.raises(RequestError, match="has no finished run to report: it holds no records"):
+        gather(str(tmp_path), Path("results"), None)
+    (tmp_path / "failed" / "0a-1").mkdir(parents=True)
+    (tmp_path / "failed" / "0a-1" / "failure.json").write_text("{}")
+    with pytest.raises(RequestError, match=r"no finished run to report: 1 run failed, and .*failed says why"):
+        gather(str(tmp_path), Path("results"), None)
+    with pytest.raises(RequestError, match=r"no folder of records and no study in .* is called 'nowhere'"):
+        gather("nowhere", tmp_path, None)
+    assert check_baseline(model, None, "not-there") == ""
+
+
+def test_runs_without_true_labels_are_refused_with_what_shows_them(tmp_path: Path) -> None:
+    made = made_run("nnpu", "own.csv", 2, {"pa": 0.5, "f1": 0.5})
+    criteria = {
+        name: found.model_copy(update={"measures": {"validation": found.measures["validation"]}})
+        for name, found in made.criteria.items()
+    }
+    with pytest.raises(RequestError, match=r"pubench evaluate RUN .*\.table\('pa', part='validation'\)"):
+        made_model(tmp_path, [made.model_copy(update={"criteria": criteria})])
+
+
+# ---------------------------------------------------------------- formats
+
+
+def test_text_formats_mark_best_and_second(model: Model, compared: list[Comparison]) -> None:
+    parts, title = sections(model, compared), title_lines(model.gathered)
+    best = next(row for row in METHODS if cell(model, row, "spambase").mark == "best")
+    value = model.measure.text(cell(model, best, "spambase").mean or 0.0)
+    assert f"**{value} ± " in markdown(title, parts)
+    assert rf"\textbf{{{value} $\pm$ " in latex(title, parts)
+    assert latex(title, parts).count(r"\begin{tabular}") == sum(bool(t.rows) for part in parts for t in part.tables)
+    assert "pn (oracle)" in markdown(title, parts)
+
+
+def test_the_csv_has_every_cell_under_every_criterion_with_its_runs(model: Model, compared: list[Comparison]) -> None:
+    rows = list(csv.DictReader(io.StringIO(csv_text(model, compared))))
+    assert len(rows) == len(METHODS) * len(DATA) * len(model.criteria)
+    one = next(r for r in rows if (r["method"], r["data"], r["criterion"]) == ("vpu", "spambase", "f1"))
+    assert float(one["mean"]) == cell(model, "vpu", "spambase").mean
+    assert len(one["run_ids"].split()) == 4
+    assert one["baseline"] == "nnpu"
+    assert float(one["adjusted_p"]) == compared[0].pairs["spambase", "vpu"].adjusted
+
+
+# ---------------------------------------------------------------- the page
+
+
+@pytest.fixture(scope="module")
+def html(model: Model, compared: list[Comparison]) -> str:
+    return page(model, compared, title_lines(model.gathered))
+
+
+def test_every_number_leads_to_its_runs_in_the_page(html: str, model: Model) -> None:
+    places = re.findall(r'\bid="?([\w.-]+)', html)
+    assert len(places) == len(set(places))
+    targets = set(re.findall(r'href="?#([\w-]+)', html))
+    assert targets <= set(places)
+    for run in model.gathered.done:
+        assert f"r-{run.run_id}" in places
+    numbers = re.findall(r"<td[^>]*>(.*?)</td>", html)
+    assert all("<a href=#c" in text for text in numbers if "±" in text)
+
+
+def test_the_page_needs_nothing_but_itself(html: str) -> None:
+    assert not re.findall(r'(?:src|href)="?(?!#|data:,)[^">\s]', html)
+    assert "url(" not in re.sub(r"url\(#", "", html)
+    assert "@import" not in html
+    assert "default-src 'none'" in html
+
+
+def test_names_that_are_markup_are_shown_as_text(tmp_path: Path) -> None:
+    results = [made_run(m, d, 2, {"f1": 0.5}) for m in ("nnpu", "vpu") for d in ("<b>bold</b>", "$x_1$&amp;")]
+    made = model_of(gather(str(stored(tmp_path, results)), Path("r"), None), "accuracy", None)
+    text = page(made, comparisons_of(made, "nnpu"), ["<script>alert(1)</script>"])
+    assert "<b>bold" not in text
+    assert "<script>alert" not in text
+    assert "&lt;b&gt;bold&lt;/b&gt;" in text
+    assert r"\$x\_1\$\&" in latex(["x"], sections(made, comparisons_of(made, "nnpu")))
+
+
+def luminance(color: str) -> float:
+    digits = color.lstrip("#")
+    digits = "".join(2 * d for d in digits) if len(digits) == 3 else digits
+    parts = [int(digits[k : k + 2], 16) / 255 for k in (0, 2, 4)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_colors_of_text_have_the_contrast_of_wcag_aa(html: str) -> None:
+    """4.5 to 1 at least, on paper and on a table's head, light and dark."""
+    schemes = re.findall(r":root \{([^}]+)\}", html)
+    assert len(schemes) == 2
+    for scheme in schemes:
+        colors = dict(re.findall(r"--(\w+): (#\w+);", scheme))
+        for text in ("ink", "soft", "link", "alike"):
+            for ground in ("paper", "band"):
+                pair = sorted((luminance(colors[text]), luminance(colors[ground])))
+                assert (pair[1] + 0.05) / (pair[0] + 0.05) >= 4.5, (text, ground, scheme)
+
+
+# ---------------------------------------------------------------- names that are code somewhere
+
+STRANGE = "a|b_c 5% & #1\nend"
+
+
+@pytest.fixture(scope="module")
+def strange(tmp_path_factory: pytest.TempPathFactory) -> tuple[Model, list[Comparison]]:
+    """A method whose name every format has to escape, and one of whose runs failed for such a reason."""
+    made = made_study([STRANGE, "[x] vpu"], ["imdb"], [2, 25])
+    folder = stored(tmp_path_factory.mktemp("strange"), made)
+    spec = made[0].spec.model_copy(update={"seed": 42})
+    failure = made_failure(run_id_of(spec), spec=spec, reason='"><img src=x onerror=alert(1)>')
+    (folder / "failed" / f"{failure.run_id}-1").mkdir(parents=True)
+    (folder / "failed" / f"{failure.run_id}-1" / "failure.json").write_text(failure.model_dump_json())
+    model = model_of(gather(str(folder), Path("r"), None), "accuracy", None)
+    return model, comparisons_of(model, "[x] vpu")
+
+
+def test_a_run_that_failed_counts_where_another_seed_has_a_result(strange: tuple[Model, list[Comparison]]) -> None:
+    model, _ = strange
+    found = cell(model, STRANGE, "imdb")
+    assert (len(found.values), found.seeds) == (2, 3)
+    assert found.why == ('non-finite: "><img src=x onerror=alert(1)>',)
+    assert "4 runs, 1 failed" in title_lines(model.gathered)[1]
+
+
+def test_a_name_is_escaped_in_markdown_and_is_one_line(strange: tuple[Model, list[Comparison]]) -> None:
+    model, tests = strange
+    lines = markdown(title_lines(model.gathered), sections(model, tests)).splitlines()
+    cells = [re.split(r"(?<!\\)\|", line)[1].strip() for line in lines if line.startswith("|")]
+    assert r"a\|b\_c 5% & #1 end" in cells
+    assert r"\[x\] vpu" in cells
+
+
+def test_a_name_is_escaped_in_latex_and_is_one_line(strange: tuple[Model, list[Comparison]]) -> None:
+    model, tests = strange
+    lines = latex(title_lines(model.gathered), sections(model, tests)).splitlines()
+    names = [line.partition(" & ")[0] for line in lines if line.endswith(r"\\")]
+    assert r"a\textbar{}b\_c 5\% \& \#1 end" in "\n".join(lines)
+    assert "{[}x] vpu" in names  # after a line break, a bracket is an argument of it
+
+
+def test_a_reason_is_escaped_in_the_page(strange: tuple[Model, list[Comparison]]) -> None:
+    model, tests = strange
+    found = page(model, tests, title_lines(model.gathered))
+    assert "onerror=alert(1)" in found
+    assert "<img" not in found
+
+
+def test_a_difference_that_is_printed_as_nothing_has_no_sign() -> None:
+    assert [_signed(number, 2) for number in (-0.001, 0.001, 0.0, -0.01, 0.01)] == [
+        "0.00",
+        "0.00",
+        "0.00",
+        "-0.01",
+        "+0.01",
+    ]

@@ -1,0 +1,524 @@
+"""``pubench site`` and ``pubench.site``: pages that agree with their runs, lead somewhere, and hold no foreign code."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import html
+import re
+import shutil
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+from browser import needs_browser, opened
+from made_results import made_failure, made_result
+from made_studies import made_run, made_study, run_id_of, stored
+from pubench_report.report.gather import gather
+from pubench_report.report.model import model_of
+from pubench_report.site import write
+from pubench_report.site.protocols import Protocol
+from pubench_report.site.rows import has_rows, read_rows
+from pubench_study.files import StudyFolder, read_study
+from pubench_study.plan import write_plan
+from pubench_study.planning import freeze
+
+import pubench
+from pubench_core.data.roots import data_root
+from pubench_core.errors import RequestError
+from pubench_core.plugins.registry import registry
+from pubench_core.records.store import RecordStore
+from pubench_core.request.identity import ENGINE_REVISION
+from pubench_core.results import CriterionResult, Measure, Result
+from pubench_core.specs import ExecutionSpec, RunSpec
+
+ROOT = Path(__file__).parents[4]
+ROWS = ROOT / "benchmarks" / "results" / "study-methods-4.csv"
+STRANGE = "<script>alert(1)</script>"
+PATH = '../../"><img src=x onerror=alert(2)>'
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Records of four methods, an oracle and one with a name of code among them, under two label frequencies."""
+    made = made_study(["nnpu", "vpu", STRANGE, "pn"], ["imdb", PATH], [2, 25, 42], cs=(0.1, 0.5))
+    return stored(tmp_path_factory.mktemp("site") / "results", made)
+
+
+@pytest.fixture(scope="module")
+def site(results: Path) -> Path:
+    """The folder of a site with figures."""
+    return pubench.site(results, results.parent / "site").parent
+
+
+@pytest.fixture(scope="module")
+def of_rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a site of committed rows."""
+    return pubench.site(ROWS, tmp_path_factory.mktemp("rows") / "site", figures=False).parent
+
+
+def text_of(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def rows_in(path: Path, rows: Sequence[dict[str, str]]) -> Path:
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def table_of(page: Path, key: str) -> list[list[str]]:
+    """The rows of a table as plain text, its head first."""
+    found = re.search(rf'<table id="{re.escape(key)}">(.*?)</table>', text_of(page), re.DOTALL)
+    assert found is not None, f"{page.name} has no table {key}"
+    rows = re.findall(r"<tr>(.*?)</tr>", found[1], re.DOTALL)
+    cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in rows]
+    return [[html.unescape(re.sub(r"<[^>]*>", "", cell)) for cell in row] for row in cells]
+
+
+# -------------------------------------------------------------------- pages
+
+
+def test_there_is_a_page_per_table_method_and_data_set(site: Path) -> None:
+    names = sorted(page.name for page in site.glob("*.html"))
+    assert names == [
+        "contribute.html",
+        "data-imdb.html",
+        "data-img-src-x-onerror-alert-2.html",
+        "index.html",
+        "method-nnpu.html",
+        "method-pn.html",
+        "method-script-alert-1-script.html",
+        "method-vpu.html",
+        "protocol-scheme-case-control-mechanism-scar-c-0-1-validation-0-01.html",
+        "protocol-scheme-case-control-mechanism-scar-c-0-5-validation-0-01.html",
+        "records.html",
+    ]
+
+
+@pytest.mark.parametrize("place", ["site", "of_rows"])
+def test_every_link_leads_somewhere(place: str, request: pytest.FixtureRequest) -> None:
+    folder: Path = request.getfixturevalue(place)
+    ids = {page.name: set(re.findall(r'\bid="?([\w.-]+)', text_of(page))) for page in folder.glob("*.html")}
+    seen = 0
+    for page in folder.glob("*.html"):
+        for address in re.findall(r'href=["\']?([^"\'> ]+)', text_of(page)):
+            file, _, place_in = unquote(html.unescape(address)).partition("#")
+            if address.startswith(("https://", "data:")):
+                continue
+            if file in ("records/SHA256SUMS", "rows/SHA256SUMS"):  # one of them is there
+                continue
+            assert (folder / file).exists(), f"{page.name}: {address}"
+            assert not place_in or place_in in ids[file or page.name], f"{page.name}: {address}"
+            seen += 1
+    assert seen > 100
+
+
+def test_names_are_text_and_never_code(site: Path) -> None:
+    for page in site.glob("*.html"):
+        text = text_of(page)
+        assert "<script>alert" not in text
+        assert "<img" not in text
+        assert not re.search(r'<[^>]*" onerror', text)
+        assert len(re.findall(r"<script", text)) == 1  # its own, whose hash the page names
+        assert "default-src 'none'" in text
+        assert not re.search(r'(?:src|<link[^>]+href)="https?:', text)
+    assert html.escape(STRANGE) in text_of(site / "index.html")
+
+
+def test_numbers_are_those_of_the_runs(results: Path, site: Path) -> None:
+    table = pubench.load_results(results).where(c=0.1).table("accuracy", criterion="f1")
+    cell = table.cells["nnpu", "imdb"]
+    shown = {row[0]: row for row in table_of(site / "index.html", "first-s1")}
+    assert any(text.startswith(f"{100 * cell.mean:.2f} ± {100 * cell.std:.2f}") for text in shown["nnpu"])
+    assert "pn (oracle)" in shown
+
+
+def test_ranks_are_by_every_criterion_and_without_oracles(results: Path, site: Path) -> None:
+    found = pubench.load_results(results).where(c=0.1, data="imdb")
+    page = site / "method-vpu.html"
+    key = next(k for k in re.findall(r'<table id="(of-[\w-]+)"', text_of(page)) if "c-0-1" in k)
+    head, *rows = table_of(page, key)
+    mine = next(row for row in rows if row[0] == "imdb")
+    for criterion in ("pa", "f1"):
+        cells = found.table("accuracy", criterion=criterion).cells
+        means = {row: cell.mean for (row, _), cell in cells.items() if row != "pn"}
+        rank = 1 + sum(mean > means["vpu"] for mean in means.values())
+        column = next(k for k, name in enumerate(head) if re.match(rf"by {criterion}\b", name))
+        assert mine[column + 1] == f"{rank} of 3", criterion
+    assert all(cell in ("-", "") for row in table_of(site / "method-pn.html", key)[1:] for cell in row[3::2])
+
+
+def test_where_lower_is_better_the_least_value_is_first(results: Path) -> None:
+    model = model_of(gather(str(results), results, None), "accuracy", "f1")
+    lower = replace(model, measure=replace(model.measure, higher_is_better=False), _cells={})
+    column = model.settings[0].columns[0]
+    upwards, downwards = (
+        {row: place.rank for row, place in Protocol("k", "t", one, (), (), {}).places("f1", column).items()}
+        for one in (model, lower)
+    )
+    assert sorted(upwards.values()) == [1, 2, 3]
+    assert downwards == {row: 4 - rank for row, rank in upwards.items()}
+
+
+def test_results_named_by_several_criteria_are_shown_by_pa(tmp_path: Path) -> None:
+    values = {"oa": 0.9, "last": 0.8, "pa": 0.7, "f1": 0.6}
+    first, second = made_run("nnpu", "imdb", 2, values), made_run("vpu", "imdb", 2, values)
+    stored(tmp_path / "results", [first, second.model_copy(update={"selected": "last"})])
+    site = pubench.site(tmp_path / "results", tmp_path / "site", figures=False).parent
+    assert table_of(site / "index.html", "first-s1")[1:] == [["nnpu", "70.00"], ["vpu", "70.00"]]
+
+
+def test_a_card_says_what_the_method_says(site: Path) -> None:
+    text = html.unescape(text_of(site / "method-nnpu.html"))
+    assert "Kiryo" in text
+    assert "kiryor/nnPUlearning" in text  # what is followed
+    assert "Wang et al., Table 4" in text  # where a preset's values come from
+    assert "not installed where this site was made" in text_of(site / "method-script-alert-1-script.html")
+
+
+def test_methods_of_a_data_set_stand_best_first(site: Path) -> None:
+    page = site / "data-imdb.html"
+    key = next(iter(re.findall(r'<table id="(of-[\w-]+)"', text_of(page))))
+    _, *rows = table_of(page, key)
+    assert [row[1] for row in rows] == ["1", "2", "3", "-"]
+    values = [float(row[2].split(" ")[0]) for row in rows[:3]]
+    assert values == sorted(values, reverse=True)
+    assert rows[3][0] == "pn (oracle)"
+
+
+# -------------------------------------------------------------------- records and rows
+
+
+def test_records_are_copied_with_their_checksums(results: Path, site: Path) -> None:
+    sums = dict(line.split("  ")[::-1] for line in (site / "records" / "SHA256SUMS").read_text().splitlines())
+    assert len(sums) == len(pubench.load_results(results)) == 48
+    for name, digits in sums.items():
+        content = (site / "records" / name).read_bytes()
+        assert hashlib.sha256(content).hexdigest() == digits
+        assert content == (results / name).read_bytes()
+
+
+def test_a_site_with_scores_can_be_verified(tmp_path: Path) -> None:
+    run = pubench.run("pn", "digits", config={"epochs": 2}, results=tmp_path / "results", threads=1, tracking=False)
+    for with_scores in (False, True):
+        place = pubench.site(tmp_path / "results", tmp_path / "site", figures=False, with_scores=with_scores).parent
+        found = pubench.verify(place / "records", rerun=0)
+        assert (found.ok, found.without_scores, found.checksums) == (True, 0 if with_scores else 1, 3 + with_scores)
+        assert (place / "records" / run.run_id / "scores.npz").exists() is with_scores
+
+
+def test_what_a_link_points_to_is_not_published(results: Path, tmp_path: Path) -> None:
+    """A record that others made may have links, which git carries, to files of whoever makes the site."""
+    copy = Path(shutil.copytree(results, tmp_path / "copy"))
+    record = next(copy.glob("*/result.json")).parent
+    (tmp_path / "secret.txt").write_text("a key")
+    for name in ("environment.json", "spec.yaml"):
+        (record / name).unlink(missing_ok=True)
+        (record / name).symlink_to(tmp_path / "secret.txt")
+    said: list[str] = []
+    write.write_site(write.Asked((copy,), tmp_path / "site", figures=False), said.append)
+    assert said == [f"{record.name}: spec.yaml, environment.json not copied, as a link may lead to anything"]
+    assert [path.name for path in (tmp_path / "site" / "records" / record.name).iterdir()] == ["result.json"]
+
+
+def test_rows_give_the_same_table(of_rows: Path) -> None:
+    rows = [row for row in rows_of(ROWS) if row["criterion"] == "f1"]
+    method, data = rows[0]["method"], rows[0]["data"]
+    values = [float(row["accuracy"]) for row in rows if (row["method"], row["data"]) == (method, data)]
+    tables = re.findall(r'<table id="(first-s\d+)"', text_of(of_rows / "index.html"))
+    found = [row for key in tables for row in table_of(of_rows / "index.html", key)]
+    assert f"{statistics.fmean(values):.2f}" in " ".join(next(row for row in found if row[0] == method))
+    (copy,) = (of_rows / "rows").glob("*.csv")
+    assert copy.read_bytes() == ROWS.read_bytes()
+
+
+# -------------------------------------------------------------------- draws of hyper-parameters
+
+#: Seed -> (value of the criterion, test accuracy) of each draw.
+DRAWN = {2: ((1.1, 0.90), (1.3, 0.70), (1.2, 0.95)), 25: ((1.0, 0.91), (1.0, 0.92), (1.4, 0.80))}
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Records of a study with three draws on two splits, and one run of no study with other hyper-parameters."""
+    results = tmp_path_factory.mktemp("drawn") / "results"
+    file = results.parent / "three-draws.yaml"
+    file.write_text(
+        "{name: three-draws, methods: [nnpu], data: [digits], mechanisms: [scar], c: [0.1], seeds: [2, 25], draws: 3, "
+        "settings: {selection: {criterion: pa}}}"
+    )
+    study = read_study(file)
+    plan, _ = freeze(study, registry(), data_root(ExecutionSpec()))
+    write_plan(StudyFolder(results, plan.name), study, plan)
+    values = {run.run_id: DRAWN[run.spec.seed][run.draw or 0] for run in plan.runs}
+    made = [(run.run_id, run.spec, *values[run.run_id]) for run in plan.runs]
+    other = made[0][1].model_copy(update={"seed": 42})
+    stored(results, [made_draw(*one) for one in (*made, (run_id_of(other), other, 1.0, 0.5))])
+    return results
+
+
+def made_draw(run_id: str, spec: RunSpec, value: float, accuracy: float) -> Result:
+    measures = {"test": {"accuracy": Measure(value=accuracy)}}
+    pa, pauc = (
+        CriterionResult(oracle=False, epoch=3, value=one, snapshot="epoch-3", measures=measures)
+        for one in (value, accuracy)
+    )
+    return made_result(run_id, spec=spec, criteria={"pa": pa, "pauc": pauc}, selected="pa", warnings=())
+
+
+def test_of_the_draws_of_a_study_the_chosen_one_is_shown_and_every_record_is_published(
+    drawn: Path, tmp_path: Path
+) -> None:
+    site = pubench.site(drawn, tmp_path / "site", by="study", figures=False).parent
+    (key,) = re.findall(r'<table id="(first-s\d+)"', text_of(site / "index.html"))
+    assert table_of(site / "index.html", key)[1:] == [["nnpu", "75.00 ± 7.07"]]  # .70 and .80
+    assert "hyper-parameters: the best of 3 finished draws by pa, on each split" in text_of(site / "index.html")
+    records = table_of(site / "records.html", "records")
+    assert [row[records[0].index("draw")] for row in records[1:]].count("another one was chosen") == 4
+    assert len(records) == 1 + 7
+    assert len(list((site / "records").glob("*/result.json"))) == 7
+
+    by_pauc = pubench.site(drawn, tmp_path / "by-pauc", by="study", criterion="pauc", figures=False).parent
+    assert table_of(by_pauc / "index.html", key)[1:] == [["nnpu", "93.50 ± 2.12"]]  # .95 and .92
+
+    records_alone = tmp_path / "records-alone"
+    shutil.copytree(drawn, records_alone, ignore=shutil.ignore_patterns("studies"))
+    both = pubench.site([records_alone, drawn], tmp_path / "both", figures=False).parent
+    (key,) = re.findall(r'<table id="(first-s\d+)"', text_of(both / "index.html"))
+    assert table_of(both / "index.html", key)[1:] == [
+        ["nnpu", "50.00 (1 of 3)"],
+        ["nnpu [draws=chosen]", "75.00 ± 7.07 (2 of 3)"],
+    ]
+
+
+def test_a_run_that_failed_once_and_finished_later_has_its_result(drawn: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(drawn, tmp_path / "results"))
+    run = gather(str(copy), copy, "three-draws").done[0]
+    RecordStore(copy).write_failure(made_failure(run.run_id, spec=run.result.spec))
+    again = gather(str(copy), copy, "three-draws")
+    assert run.run_id in {one.run_id for one in again.done}
+    assert again.failed == []
+
+
+def test_rows_of_draws_are_read_as_draws(tmp_path: Path) -> None:
+    wanted = ("nnpu", "spambase", "f1")
+    row = next(row for row in rows_of(ROWS) if (row["method"], row["data"], row["criterion"]) == wanted)
+    rows = []
+    for seed, draws in DRAWN.items():
+        for number, (value, accuracy) in enumerate(draws):
+            of_draw = {
+                "seed": f"{seed}",
+                "draw": f"{number}",
+                "criterion_value": f"{value}",
+                "accuracy": f"{100 * accuracy}",
+            }
+            settings = f"batch_size={16 * 2**number} validation.fraction=0.01"
+            run_id = f"{seed:08x}{number:08x}"
+            rows.append(row | of_draw | {"settings": settings, "run_id": run_id, "study": "three-draws"})
+    site = pubench.site(rows_in(tmp_path / "rows.csv", rows), tmp_path / "site", figures=False).parent
+    (key,) = re.findall(r'<table id="(first-s\d+)"', text_of(site / "index.html"))
+    assert table_of(site / "index.html", key)[1:] == [["nnpu", "75.00 ± 7.07"]]
+    assert len(table_of(site / "records.html", "records")) == 1 + 6
+
+
+def test_rows_that_name_a_positive_rate_are_read_with_it(tmp_path: Path) -> None:
+    row = next(row for row in rows_of(ROWS.with_name("study-wang-case2.csv")) if row["criterion"] == "pa")
+    rates = ("0.3", "0.2")
+    written = [row | {"positive_rate": rate, "run_id": f"{k:016x}", "at_once": ""} for k, rate in enumerate(rates)]
+    read = read_rows(rows_in(tmp_path / "rows.csv", written))
+    assert [run.result.spec.mechanism.positive_rate for run in read.runs] == [0.3, 0.2]
+    assert {run.result.spec.mechanism.c for run in read.runs} == {None}
+    assert {run.result.at_once for run in read.runs} == {None}  # which is not known
+
+
+def test_rows_of_another_engine_revision_are_counted(tmp_path: Path) -> None:
+    row = next(row for row in rows_of(ROWS) if row["criterion"] == "f1")
+    revisions = (str(ENGINE_REVISION), "1", "")  # empty: of an uncommitted tree
+    written = [row | {"revision": revision, "run_id": f"{k:016x}"} for k, revision in enumerate(revisions)]
+    read = read_rows(rows_in(tmp_path / "rows.csv", written))
+    said = f"rows.csv: 2 of 3 runs are of another engine revision than {ENGINE_REVISION}, or of an unknown one"
+    assert said in read.notes
+    engines = [run.result.code.parts.get("engine") for run in read.runs]
+    assert engines == [f"revision {ENGINE_REVISION}", "revision 1", None]
+    of_now = read_rows(rows_in(tmp_path / "new.csv", written[:1]))
+    assert not [note for note in of_now.notes if "engine revision" in note]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "words"),
+    [
+        ("accuracy", "999", "accuracy must be a number from 0 to 100, got '999'"),
+        ("auc", "-5", "auc must be a number from 0 to 100, got '-5'"),
+        ("recall", "nan", "recall must be a number from 0 to 100, got 'nan'"),
+        ("precision", "high", "precision must be a number from 0 to 100, got 'high'"),
+        ("seconds", "-1", "seconds must be a number of 0 or more, got '-1'"),
+        ("seconds", "inf", "seconds must be a number of 0 or more, got 'inf'"),
+        ("peak_mib", "", "peak_mib must be a number of 0 or more, got ''"),
+    ],
+)
+def test_impossible_numbers_of_rows_are_refused(tmp_path: Path, column: str, value: str, words: str) -> None:
+    rows = [*rows_of(ROWS)[:3]]
+    rows[1][column] = value
+    with pytest.raises(RequestError, match=re.escape(f"rows.csv, line 3: {words}")):
+        read_rows(rows_in(tmp_path / "rows.csv", rows))
+
+
+def test_rows_of_no_study_stand_beside_those_of_one(tmp_path: Path) -> None:
+    rows = rows_of(ROWS)
+    alone = rows[0]["run_id"]
+    written = [row | ({"study": ""} if row["run_id"] == alone else {}) for row in rows]
+    site = pubench.site(rows_in(tmp_path / "rows.csv", written), tmp_path / "site", figures=False).parent
+    assert {row[0] for row in table_of(site / "records.html", "records")[1:]} == {row["run_id"] for row in rows}
+
+
+def test_rows_that_decide_every_row_alike_are_marked(tmp_path: Path) -> None:
+    found = rows_of(ROWS.with_name("study-conventional.csv"))
+    of_spambase = [row for row in found if (row["criterion"], row["data"]) == ("f1", "spambase")]
+    rows = list({row["method"]: row for row in of_spambase}.values())
+    share, other = _share(rows[0]), _share(rows[1])
+    rows[0] |= {"accuracy": f"{100 * share:.4f}", "precision": f"{100 * share:.4f}", "recall": "100.0"}
+    rows[1] |= {"accuracy": f"{100 * (1 - other):.4f}", "precision": "0.0", "recall": "0.0"}
+    place = pubench.site(rows_in(tmp_path / "rows.csv", rows), tmp_path / "site", figures=False).parent
+    assert text_of(place / "index.html").count("<span class=k>alike 1</span>") == 2
+
+
+def _share(row: dict[str, Any]) -> float:
+    """Of positives among the test rows, from accuracy, precision and recall."""
+    accuracy, precision, recall = (float(row[name]) / 100 for name in ("accuracy", "precision", "recall"))
+    return (1 - accuracy) / (1 - 2 * recall + recall / precision)
+
+
+def test_several_sources_show_a_run_once(results: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(results, tmp_path / "copy")
+    said: list[str] = []
+    asked = write.Asked((results, Path(copy)), tmp_path / "site", figures=False)
+    assert write.write_site(asked, said.append).records == 48
+    assert said == []
+
+
+@pytest.mark.parametrize("name", ["elsewhere", "0123456789abcdef"])
+def test_a_record_under_another_name_is_left_out_of_sites_and_reports_in_the_same_words(
+    results: Path, tmp_path: Path, name: str
+) -> None:
+    copy = Path(shutil.copytree(results, tmp_path / "copy"))
+    record = next(copy.glob("*/result.json")).parent
+    record.rename(copy / name)
+    said: list[str] = []
+    assert write.write_site(write.Asked((copy,), tmp_path / "site", figures=False), said.append).records == 47
+    assert said == [f"left out: {copy / name} holds run {record.name}; give it that name"]
+    gathered = gather(str(copy), copy, None)
+    assert (len(gathered.done), list(gathered.notes)) == (47, said)
+    for other in copy.glob("*/"):
+        if other.name != name:
+            shutil.rmtree(other)
+    with pytest.raises(
+        RequestError, match=f"has no finished run to report: left out: .*{name} holds run {record.name}"
+    ):
+        gather(str(copy), copy, None)
+
+
+def test_a_record_of_what_is_no_run_id_is_left_out(results: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(results, tmp_path / "copy"))
+    record = next(copy.glob("*/result.json"))
+    record.write_text(record.read_text().replace(record.parent.name, "elsewhere"))
+    record.parent.rename(copy / "elsewhere")
+    said: list[str] = []
+    assert write.write_site(write.Asked((copy,), tmp_path / "site", figures=False), said.append).records == 47
+    assert said == [f"left out: {copy / 'elsewhere'}: 'elsewhere' is no run id"]
+
+
+# -------------------------------------------------------------------- where it is written
+
+
+def test_a_site_is_replaced_as_a_whole_or_not_at_all(
+    results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = pubench.site(results, tmp_path / "site", figures=False, title="First")
+    (tmp_path / "site" / "older.html").write_text("older")
+
+    def full(site: object) -> Any:
+        yield "index.html", "half"
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(write, "pages_of", full)
+        with pytest.raises(pubench.InvalidRequest, match="No space left on device"):
+            pubench.site(results, tmp_path / "site", figures=False)
+    assert "<h1>First</h1>" in text_of(index)
+    pubench.site(results, tmp_path / "site", figures=False, title="Second")
+    assert "<h1>Second</h1>" in text_of(index)
+    assert not (tmp_path / "site" / "older.html").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["site"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nowhere"], "nowhere is not there; expected a folder of records or a file of rows (.csv)"),
+        (["other.csv"], "other.csv is no file of rows: it lacks the column method"),
+        (["empty"], "no finished run is in empty"),
+        (["rows"], "nothing to publish; files of rows must be named themselves: rows/study-one.csv and 1 more"),
+        (["results", "--out", "taken"], "taken is there and is no site of pubench, so it is left alone"),
+        (["results", "--measure", "acuracy"], "unknown measure on test rows 'acuracy'; did you mean 'accuracy'?"),
+        (["results", "--criterion", "f2"], "unknown criterion 'f2'"),
+        (["results", "--baseline", "nnpuu"], "unknown baseline 'nnpuu'; did you mean 'nnpu'?"),
+        (["results", "--study", "none"], "unknown study 'none'"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line_and_exit_code_2(
+    results: Path, pubench_in: Callable[[Path], Any], arguments: list[str], words: str
+) -> None:
+    place = results.parent
+    (place / "empty").mkdir(exist_ok=True)
+    (place / "taken").mkdir(exist_ok=True)
+    (place / "taken" / "mine.txt").write_text("mine")
+    (place / "other.csv").write_text("a,b\n1,2\n")
+    (place / "rows").mkdir(exist_ok=True)
+    for name in ("study-one.csv", "study-two.csv"):
+        shutil.copy(ROWS, place / "rows" / name)
+    shutil.copy(place / "other.csv", place / "rows")
+    done = pubench_in(place)("site", *arguments, "--no-figures")
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done.stderr
+    assert words in done.stderr
+    assert (place / "taken" / "mine.txt").read_text() == "mine"
+
+
+def test_every_file_that_is_called_as_one_of_rows_is_one() -> None:
+    """``benchmarks/results/study-*.csv``, as the page on publishing names them."""
+    files = sorted(ROWS.parent.glob("study-*.csv"))
+    assert len(files) > 5
+    assert [file.name for file in files if not has_rows(file)] == []
+
+
+def test_the_command_needs_no_torch(results: Path, tmp_path: Path, pubench_in: Callable[[Path], Any]) -> None:
+    shutil.copytree(results, tmp_path / "results")
+    done = pubench_in(tmp_path)("site", "--no-figures", cold=True, env={"PYTHONPROFILEIMPORTTIME": "1"})
+    assert done.returncode == 0
+    assert done.stdout.startswith("site/index.html: 11 pages, 48 runs")
+    assert not re.findall(r"\| +torch\n", done.stderr)
+
+
+# -------------------------------------------------------------------- in a browser
+
+
+@needs_browser
+def test_a_page_is_sorted_and_filtered_as_its_address_says(site: Path) -> None:
+    dom = opened(f"file://{site}/records.html#filter=vpu&sort=records:4:descending")
+    rows = re.findall(r"<tr( hidden=\"\")?>(.*?)</tr>", dom.partition("<tbody>")[2], re.DOTALL)
+    shown = [re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL) for hidden, row in rows if not hidden]
+    assert {row[0] for row in shown} == {"vpu"}
+    seeds = [int(row[3]) for row in shown]
+    assert len(seeds) == 12
+    assert seeds == sorted(seeds, reverse=True)

@@ -1,0 +1,60 @@
+"""Many runs of one file: descriptions of the commands of ``pubench study``.
+
+``spec``, ``grid`` and ``files`` read a study; ``planning`` resolves every run once; ``plan`` is the frozen plan;
+``state`` reads which runs are done; ``scheduler`` gives the others to workers, which are processes here (``local``,
+``worker``) or tasks of a Ray cluster (``on_ray``); ``export`` packs plan and records.
+"""
+
+from __future__ import annotations
+
+from pubench_core import CommandInfo, hookimpl
+
+COMMANDS = [
+    CommandInfo(
+        path="study",
+        help="Plan and carry out many runs: one file, one command, nothing lost, nothing twice.",
+    ),
+    CommandInfo(
+        path="study protocols",
+        load="pubench_study.cli.commands:protocols",
+        help="List the study files that come with pubench.",
+        example="pubench study protocols",
+    ),
+    CommandInfo(
+        path="study plan",
+        load="pubench_study.cli.commands:plan",
+        help="Freeze the plan of a study, and say how many runs it has, how many are done, and how long the rest "
+        "will take.",
+        example="pubench study plan quick --results results",
+    ),
+    CommandInfo(
+        path="study run",
+        load="pubench_study.cli.commands:run",
+        help="Carry out what is missing of a study. The same command again goes on where it was.",
+        example="pubench study run quick --results results -j 2",
+    ),
+    CommandInfo(
+        path="study status",
+        load="pubench_study.cli.commands:status",
+        help="Say what is done, failed and missing of a study, by method and data set. Trains nothing, imports no "
+        "torch.",
+        example="pubench study status quick --results results",
+    ),
+    CommandInfo(
+        path="study failures",
+        load="pubench_study.cli.commands:failures",
+        help="List the runs that failed or were refused, with their causes and records.",
+        example="pubench study failures quick --results results",
+    ),
+    CommandInfo(
+        path="study export",
+        load="pubench_study.cli.commands:export",
+        help="Pack plan and records into one archive with checksums; unpacked, it is a folder of records again.",
+        example="pubench study export quick --results results --out quick.tar.gz",
+    ),
+]
+
+
+@hookimpl
+def pubench_commands() -> list[CommandInfo]:
+    return COMMANDS

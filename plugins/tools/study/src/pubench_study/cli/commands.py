@@ -1,0 +1,164 @@
+"""``pubench study``: its sub-commands. What they do is in :mod:`pubench_study.cli.study`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pubench_cli.choices import Format
+from pubench_cli.commands.shared import PrintFormat, Results, Root
+from pubench_cli.options import option
+from pubench_cli.process import Over
+
+from .completion import studies
+
+
+class Executor(StrEnum):
+    """Who carries runs out."""
+
+    local = "local"
+    ray = "ray"
+
+
+File = Annotated[
+    str, typer.Argument(metavar="STUDY", help="Study file (.yaml) or shipped protocol.", autocompletion=studies)
+]
+Planned = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[STUDY]",
+        help="Its name or file, or a folder of records. (default: the only study in --results)",
+        autocompletion=studies,
+    ),
+]
+Only = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUES",
+        help="Only runs with these values: data=spambase,20news (method, data, mechanism, c, positive_rate, scheme, "
+        "prior, seed, preset, draw). Repeatable.",
+    ),
+]
+Replan = Annotated[
+    bool, typer.Option("--replan", help="Freeze the plan again: the file or what is installed changed. Records stay.")
+]
+
+
+def protocols(format: PrintFormat = Format.table) -> None:
+    """List the study files that come with pubench."""
+    from .study import print_protocols
+
+    print_protocols(as_json=format is Format.json)
+
+
+def plan(
+    study: File,
+    results: Results = Path("results"),
+    only: Only = None,
+    replan: Replan = False,
+    jobs: Annotated[int, typer.Option("-j", "--jobs", help="Runs at once, for the expected time.", min=1)] = 1,
+    data_root: Root = None,
+    format: PrintFormat = Format.table,
+) -> None:
+    """Freeze the plan of a study, and say how many runs it has, how many are done, and how long the rest will take."""
+    from .study import Request, print_plan
+
+    request = Request(study, results, tuple(only or ()), data_root)
+    print_plan(request, replan=replan, jobs=jobs, as_json=format is Format.json)
+
+
+def run(
+    study: File,
+    results: Results = Path("results"),
+    jobs: Annotated[int, typer.Option("-j", "--jobs", help="Runs at once.", min=1, max=1024)] = 1,
+    only: Only = None,
+    gpus: Annotated[str | None, typer.Option(help="Numbers of the GPUs to use: 0,1.")] = None,
+    slots_per_gpu: Annotated[int, typer.Option(help="Runs at once on each of --gpus.", min=1, max=64)] = 1,
+    device: Annotated[str, typer.Option(help=option("--device").help)] = "auto",
+    threads: Annotated[int, typer.Option(help="CPU threads of each run.", min=1, max=1024)] = 1,
+    executor: Annotated[Executor, typer.Option(help="Processes on this machine, or a Ray cluster.")] = Executor.local,
+    ray_address: Annotated[str | None, typer.Option(help="Of the Ray cluster. (default: one on this machine)")] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Also what failed or was refused by the same code.")
+    ] = False,
+    max_time: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Start no run that would not end within: 90s, 30m, 2h.")
+    ] = None,
+    track: Annotated[bool, typer.Option("--track", help="Send the records to MLflow at the end.")] = False,
+    replan: Replan = False,
+    data_root: Root = None,
+    encoder: Annotated[Path | None, typer.Option(help=option("--encoder").help)] = None,
+    offline: Annotated[bool, typer.Option("--offline", help=option("--offline").help)] = False,
+    format: PrintFormat = Format.table,
+) -> None:
+    """Carry out what is missing of a study. The same command again goes on where it was.
+
+    Ctrl-C starts no more runs and waits for those in work; a second one gives them up. Exit codes: 0 all runs are done,
+    1 some failed or are left, 2 a wrong request, 130 interrupted.
+    """
+    from .run import How, run_study
+    from .study import Request
+
+    how = How(
+        jobs=jobs,
+        gpus=gpus,
+        slots_per_gpu=slots_per_gpu,
+        device=device,
+        threads=threads,
+        executor=executor.value,
+        ray_address=ray_address,
+        retry_failed=retry_failed,
+        max_time=max_time,
+        track=track,
+        replan=replan,
+        encoder=encoder,
+        offline=offline,
+    )
+    raise Over(run_study(Request(study, results, tuple(only or ()), data_root), how, as_json=format is Format.json))
+
+
+def status(
+    study: Planned = None,
+    results: Results = Path("results"),
+    only: Only = None,
+    data_root: Root = None,
+    format: PrintFormat = Format.table,
+) -> None:
+    """Say what is done, failed and missing of a study, by method and data set. Trains nothing, imports no torch."""
+    from .study import Request, print_status
+
+    print_status(Request(study, results, tuple(only or ()), data_root), as_json=format is Format.json)
+
+
+def failures(
+    study: Planned = None,
+    results: Results = Path("results"),
+    only: Only = None,
+    data_root: Root = None,
+    format: PrintFormat = Format.table,
+) -> None:
+    """List the runs that failed or were refused, with their causes and records."""
+    from .study import Request, print_failures
+
+    print_failures(Request(study, results, tuple(only or ()), data_root), as_json=format is Format.json)
+
+
+def export(
+    study: Planned = None,
+    results: Results = Path("results"),
+    out: Annotated[Path | None, typer.Option(help="The archive. (default: STUDY.tar.gz)")] = None,
+    without_scores: Annotated[
+        bool, typer.Option("--without-scores", help="Leave out scores, samples, predictions and models: much smaller.")
+    ] = False,
+    data_root: Root = None,
+    format: PrintFormat = Format.table,
+) -> None:
+    """Pack plan and records into one archive with checksums; unpacked, it is a folder of records again."""
+    from .study import Request, export_study
+
+    export_study(
+        Request(study, results, (), data_root), out, with_scores=not without_scores, as_json=format is Format.json
+    )

@@ -1,0 +1,338 @@
+"""``pubench study run``: who carries the runs out, and what is shown meanwhile."""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from pubench_cli.console import err, out
+from pubench_cli.machine import print_json
+from pubench_cli.messages import said
+from pubench_core.errors import RequestError, counted
+from pubench_core.plugins.registry import registry
+from pubench_core.records.store import RecordStore
+from pubench_core.specs import ExecutionSpec
+
+from ..frame import FRAME, write_frame
+from ..plan import PlannedRun
+from ..scheduler import Pool, Stop, Study, Summary, conduct
+from ..state import Expected, states_of
+from ..task import Ended, Orders, Progressed
+from .study import Looked, Request, absent, counts, duration, looked, prepared, say
+
+
+@dataclass(frozen=True)
+class How:
+    """The options of the command that say how."""
+
+    jobs: int
+    gpus: str | None
+    slots_per_gpu: int
+    device: str
+    threads: int
+    executor: str
+    ray_address: str | None
+    retry_failed: bool
+    max_time: str | None
+    track: bool
+    replan: bool
+    encoder: Path | None
+    offline: bool
+
+
+def run_study(request: Request, how: How, *, as_json: bool) -> int:
+    """Carries out what is missing; the exit code."""
+    devices = _devices(how)
+    if how.executor == "local":
+        _refuse_absent_devices(devices, how)
+    max_seconds = seconds_in(how.max_time)
+    started = time.monotonic()
+    folder, plan, _ = prepared(request, replan=how.replan)
+    store = RecordStore(folder.results)
+    store.check_writable()
+    found = looked(request, folder, plan)
+    wanted = ["missing", "to measure", *(["failed"] if how.retry_failed else [])]
+    todo = [state for state in found.states if state.status in wanted]
+    if todo:
+        _refuse_absent(found)
+    say(f"{plan.name}: {counted(len(found.states), 'run')}, {counts(found)['done']:,} done, {len(todo):,} to run")
+    summary = Summary()
+    stop = Stop(say)
+    if todo:
+        pool = _pool(request, how, devices, found)
+        with display(len(todo)) as audience, stop.listening():
+            study = Study(
+                store, found.code, found.digests, Expected.of(found.states), pool, audience, max_seconds=max_seconds
+            )
+            summary = conduct(study, todo, stop)
+    chosen = plan.model_copy(update={"runs": tuple(state.run for state in found.states)})
+    there = states_of(chosen, found.code, store, found.digests) if todo else found.states
+    done = sum(state.status == "done" for state in there)
+    code = _told(found, done, summary, stop, time.monotonic() - started, request, how, as_json=as_json)
+    _, unreadable = write_frame(folder.results, registry())
+    for error in unreadable:
+        say(f"not in the frame: {said(error)}")
+    if how.track:
+        _track(request.results)
+    return code
+
+
+def _told(
+    found: Looked,
+    done: int,
+    summary: Summary,
+    stop: Stop,
+    seconds: float,
+    request: Request,
+    how: How,
+    *,
+    as_json: bool,
+) -> int:
+    """Says how it ended; the exit code. ``done``: runs whose records are in the folder now."""
+    before = 0 if how.retry_failed else found.count("failed")
+    failed, frame = len(summary.failed) + before, found.folder.results / FRAME
+    gone = max(0, found.count("done") + len(summary.finished) + len(summary.found) - done)
+    if as_json:
+        print_json(
+            {
+                "name": found.plan.name,
+                "runs": len(found.states),
+                "done": done,
+                "trained": len(summary.finished),
+                "found": len(summary.found),
+                "failed": failed,
+                "left": len(summary.left) + len(summary.unstored),
+                "why_left": summary.why_left,
+                "seconds": round(seconds, 1),
+                "frame": str(frame),
+            }
+        )
+    else:
+        lost = f", {len(summary.unstored)} not stored" if summary.unstored else ""
+        lost += f", {gone} no longer in {found.folder.results}" if gone else ""
+        left = f", {len(summary.left)} left ({summary.why_left})" if summary.left else ""
+        out().print(
+            f"{found.plan.name}: {done} of {counted(len(found.states), 'run')} done "
+            f"({len(summary.finished)} trained now), {failed} failed{lost}{left}; {duration(seconds)}; {frame}",
+            markup=False,
+            soft_wrap=True,
+        )
+    for run, reason in summary.unstored:
+        say(f"not stored: {run}: {reason}")
+    if failed:
+        say(f"'pubench study failures {found.plan.name} --results {request.results}' lists what failed")
+    if summary.left or summary.unstored or gone:
+        say("the same command again goes on with what is left")
+    if stop.starting and summary.left:
+        return 128 + (stop.signal or signal.SIGINT)
+    return 1 if failed or summary.left or summary.unstored or gone else 0
+
+
+def _track(results: Path) -> None:
+    """Sends what MLflow lacks. What is wrong with the tracker is said; the records are there all the same."""
+    from pubench_cli.tracking import track
+
+    track(results, None, as_json=False)
+
+
+# -------------------------------------------------------------------- options
+
+
+def _devices(how: How) -> list[str]:
+    """Where each run that is in work at once computes. Raises RequestError for what names no device."""
+    if how.gpus is None:
+        try:
+            ExecutionSpec(device=how.device)
+        except ValidationError:
+            raise RequestError(
+                f"--device must be auto, cpu or cuda, the last with a number if wanted (cuda:0), got {how.device!r}",
+                field="execution.device",
+                value=how.device,
+            ) from None
+        return [how.device] * how.jobs
+    if not re.fullmatch(r"\d{1,3}(,\d{1,3})*", how.gpus):
+        raise RequestError(f"--gpus {how.gpus}: expected numbers joined by commas (--gpus 0,1)")
+    if how.jobs > 1:
+        raise RequestError(
+            "--jobs and --gpus: with GPUs, --slots-per-gpu says how many runs share each; leave out --jobs"
+        )
+    numbers = list(dict.fromkeys(how.gpus.split(",")))
+    return [f"cuda:{number}" for _ in range(how.slots_per_gpu) for number in numbers]
+
+
+def _refuse_absent_devices(devices: Sequence[str], how: How) -> None:
+    """RequestError where this machine lacks a GPU that runs are to compute on: every one of them would be refused."""
+    from pubench_core.execution.compute import device_here
+
+    for device in dict.fromkeys(name for name in devices if name.startswith("cuda")):
+        try:
+            device_here(device)
+        except RequestError as error:
+            asked = f"--gpus {how.gpus}" if how.gpus is not None else f"--device {device}"
+            raise RequestError(f"{asked}: {str(error).partition(': ')[2]}", field=error.field) from None
+
+
+def seconds_in(text: str | None) -> float | None:
+    """What ``--max-time`` says. Raises RequestError for what it cannot say.
+
+    >>> seconds_in("90s"), seconds_in("1h30m"), seconds_in("1.5h"), seconds_in(None)
+    (90.0, 5400.0, 5400.0, None)
+    """
+    if text is None:
+        return None
+    units = {"s": 1, "m": 60, "h": 3600}
+    parts = re.findall(r"(\d+(?:\.\d+)?)([smh])", text)
+    if not parts or "".join(number + unit for number, unit in parts) != text.strip():
+        raise RequestError(f"--max-time {text}: expected numbers with s, m or h (90s, 30m, 1h30m)")
+    return float(sum(float(number) * units[unit] for number, unit in parts))
+
+
+def _refuse_absent(found: Looked) -> None:
+    """RequestError where files of a data set are not here: its runs could not even be refused."""
+    missing = absent(found)
+    if missing:
+        reason = next(iter(missing.values()))
+        here = [k for k in dict.fromkeys(str(s.run.facts.get("data")) for s in found.states) if k not in missing]
+        others = f"; --only data={','.join(here)} runs the others" if here else ""
+        names = ", ".join(missing)
+        raise RequestError(f"{names} {'is' if len(missing) == 1 else 'are'} not here{others}. {said(reason)}")
+
+
+def _pool(request: Request, how: How, devices: Sequence[str], found: Looked) -> Pool:
+    orders = Orders(
+        results=request.results.absolute(),
+        data_root=request.data_root.absolute() if request.data_root is not None else None,
+        encoder=how.encoder.absolute() if how.encoder is not None else None,
+        offline=how.offline,
+        threads=how.threads,
+    )
+    if how.executor == "ray":
+        from ..on_ray import RayPool
+
+        return RayPool.connect(
+            how.ray_address, len(devices), orders, gpus=1 / how.slots_per_gpu if how.gpus is not None else 0.0
+        )
+    from ..local import LocalPool
+
+    return LocalPool(devices, orders, found.folder.logs)
+
+
+# -------------------------------------------------------------------- what is shown
+
+
+#: So many seconds after its last line, one says how far the runs in work are.
+SILENCE = 300.0
+
+
+@dataclass
+class Lines:
+    """A line per run that is over, and one of those in work after a long silence: what a file or a pipe gets."""
+
+    total: int
+    done: int = 0
+    failed: int = 0
+    _in_work: dict[str, str] = field(default_factory=dict)
+    _said_at: float = field(default_factory=time.monotonic)
+
+    def started(self, run: PlannedRun) -> None:
+        """Nothing is said of it yet."""
+        self._in_work[run.run_id] = f"{run}: begun"
+
+    def progressed(self, run: PlannedRun, event: Progressed) -> None:
+        """How far those in work are, where nothing was said for a while."""
+        self._in_work[run.run_id] = f"{run}: {event.stage} {event.epoch} of {event.of}"
+        if time.monotonic() - self._said_at >= SILENCE:
+            self._print(f"in work: {'; '.join(self._in_work.values())}")
+
+    def ended(self, run: PlannedRun, event: Ended, expected_left: float | None) -> None:
+        """One line."""
+        self._in_work.pop(run.run_id, None)
+        self.done += 1
+        self.failed += event.status not in ("finished", "found")
+        left = f"; about {duration(expected_left)} left" if expected_left else ""
+        self._print(f"[{self.done}/{self.total}] {run}: {_what(event)}{left}")
+
+    def _print(self, line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
+        self._said_at = time.monotonic()
+
+    def waiting(self, runs: Sequence[PlannedRun]) -> None:
+        """Others carry out what is left."""
+        say(f"waiting for {counted(len(runs), 'run')} that other processes carry out")
+
+
+@dataclass
+class Bars(Lines):
+    """A bar over all runs, and a line for each that is in work."""
+
+    progress: Progress = field(default_factory=Progress)
+    _overall: TaskID | None = None
+    _lines: dict[str, TaskID] = field(default_factory=dict)
+
+    def begin(self, name: str) -> None:
+        """Shows the bar over all runs."""
+        self._overall = self.progress.add_task(name, total=self.total, said="")
+
+    def started(self, run: PlannedRun) -> None:
+        """A line for it."""
+        self._lines[run.run_id] = self.progress.add_task(f"  {run}", total=None, said="")
+
+    def progressed(self, run: PlannedRun, event: Progressed) -> None:
+        """How far it is."""
+        if run.run_id in self._lines:
+            self.progress.update(self._lines[run.run_id], total=event.of, completed=event.epoch, said=event.stage)
+
+    def ended(self, run: PlannedRun, event: Ended, expected_left: float | None) -> None:
+        """The bar moves; what has no result stays to be read."""
+        self.done += 1
+        if run.run_id in self._lines:
+            self.progress.remove_task(self._lines.pop(run.run_id))
+        if event.status not in ("finished", "found"):
+            self.failed += 1
+            self.progress.console.print(f"{run}: {_what(event)}", markup=False)
+        left = f"about {duration(expected_left)} left" if expected_left else ""
+        failed = f"{self.failed} failed" if self.failed else ""
+        assert self._overall is not None
+        self.progress.update(
+            self._overall, completed=self.done, said=", ".join(text for text in (left, failed) if text)
+        )
+
+
+def _what(event: Ended) -> str:
+    """What became of a run, in words."""
+    if event.status not in ("finished", "found"):
+        return f"{event.cause or event.status}: {said(event.text)}"
+    name = next((key for key in ("accuracy", event.selected) if event.measures.get(key) is not None), None)
+    value = f"{name} {event.measures[name]:.4f}, " if name is not None else ""
+    how = f"{event.seconds:.1f} s" if event.status == "finished" else event.text or "stored"
+    return f"{value}{how}"
+
+
+@contextmanager
+def display(total: int) -> Iterator[Any]:
+    """The display that fits where stderr goes."""
+    if not sys.stderr.isatty():
+        yield Lines(total)
+        return
+    with Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[said]}", markup=False),
+        TimeElapsedColumn(),
+        console=err(),
+        transient=True,
+    ) as progress:
+        bars = Bars(total, progress=progress)
+        bars.begin("all runs")
+        yield bars

@@ -1,0 +1,406 @@
+"""What is planned of a study and what became of it, said. Imports no torch, but where a plan is frozen."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os.path import isdir
+from pathlib import Path
+from typing import Any
+
+from pubench_cli.columns import Column, print_table
+from pubench_cli.console import err, out
+from pubench_cli.machine import print_json
+from pubench_cli.messages import said
+from pubench_cli.out_file import refuse_unwritable
+from pubench_core.data.roots import data_root
+from pubench_core.errors import RequestError, counted, shortened
+from pubench_core.plugins.registry import registry
+from pubench_core.records.store import RecordStore
+from pubench_core.specs import ExecutionSpec
+
+from ..code_cache import InstalledCode, installed_code, write_code
+from ..export import export
+from ..files import STUDIES, StudyFolder, find_study, folder_of, is_name, protocols, read_study
+from ..frame import FRAME, write_frame
+from ..plan import FrozenPlan, PlannedRun, check_unchanged, read_plan, write_plan
+from ..spec import CONDITIONS
+from ..state import Digests, Expected, RunState, states_of
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a command was given. ``study``: a file, a protocol, a planned study's name, a folder, or nothing."""
+
+    study: str | None
+    results: Path
+    only: tuple[str, ...]
+    data_root: Path | None
+
+
+@dataclass(frozen=True)
+class Looked:
+    """A study with the states of the runs that were asked for."""
+
+    folder: StudyFolder
+    plan: FrozenPlan
+    code: InstalledCode
+    states: list[RunState]
+    digests: Digests
+
+    def count(self, *statuses: str) -> int:
+        """Runs in any of these states."""
+        return sum(state.status in statuses for state in self.states)
+
+
+def say(text: str) -> None:
+    """A line on stderr."""
+    err().print(said(text), markup=False)
+
+
+# -------------------------------------------------------------------- finding, freezing, looking
+
+
+def planned(request: Request) -> tuple[StudyFolder, FrozenPlan]:
+    """A study that has a plan. Raises RequestError if there is none."""
+    results, given = request.results, request.study
+    if given is not None and isdir(given) and not StudyFolder(results, given).plan.exists():
+        path = Path(given)
+        results, given = (path.parent.parent, path.name) if path.parent.name == STUDIES else (path, None)
+    folder = folder_of(results, given)
+    plan = read_plan(folder)
+    assert plan is not None  # folder_of names studies that have one
+    return folder, plan
+
+
+def prepared(request: Request, *, replan: bool) -> tuple[StudyFolder, FrozenPlan, bool]:
+    """The study of a file or protocol, its plan, and whether that was frozen just now.
+
+    Raises RequestError for what is wrong in the file, and where it changed since its plan was frozen.
+    """
+    assert request.study is not None
+    known = StudyFolder(request.results, request.study)
+    if is_name(request.study) and request.study not in protocols() and known.plan.exists():
+        file = read_study(known.study)
+    else:
+        file = find_study(request.study)
+    folder = StudyFolder(request.results, file.spec.name)
+    plan = read_plan(folder) if not replan else None
+    if plan is not None:
+        check_unchanged(plan, file, folder)
+        return folder, plan, False
+    from ..planning import freeze
+
+    RecordStore(request.results).check_writable()
+    plan, code = freeze(file, registry(), data_root(_execution(request), say), say)
+    write_plan(folder, file, plan)
+    write_code(folder, code, say)
+    return folder, plan, True
+
+
+def looked(request: Request, folder: StudyFolder, plan: FrozenPlan) -> Looked:
+    """What became of the runs that were asked for."""
+    chosen = plan.model_copy(update={"runs": tuple(chosen_runs(plan, request.only))})
+    code = installed_code(plan, folder, registry(), say)
+    digests = Digests(registry(), data_root(_execution(request)))
+    known = folder.answering if not request.only else None  # what is kept is of whole plans
+    return Looked(folder, plan, code, states_of(chosen, code, RecordStore(folder.results), digests, known), digests)
+
+
+def _execution(request: Request) -> ExecutionSpec:
+    return ExecutionSpec(data_root=request.data_root)
+
+
+def chosen_runs(plan: FrozenPlan, only: Sequence[str]) -> list[PlannedRun]:
+    """The runs that fit every ``NAME=VALUES``; a method goes by its row's name, and by its key if no row is named so.
+
+    Raises RequestError for a name or a value that no run has.
+    """
+    runs = list(plan.runs)
+    for text in only:
+        name, equals, values = text.partition("=")
+        wanted = [value.strip() for value in values.split(",")]
+        if not equals or name not in CONDITIONS:
+            raise RequestError(
+                f"--only {shortened(text)}: expected NAME=VALUES, with a name of {', '.join(CONDITIONS)}"
+            )
+        facts = dict.fromkeys(run.facts.get(name) for run in plan.runs)
+        keys = {run.method for run in plan.runs} - set(facts) if name == "method" else set()
+        for value in wanted:
+            if value not in keys and not any(_is(fact, value) for fact in facts):
+                listed = ", ".join(map(str, facts))
+                raise RequestError(f"--only {shortened(text)}: no run has {name} {value}; there are {listed}")
+        fitting = {fact for fact in facts if any(_is(fact, value) for value in wanted)}
+        runs = [run for run in runs if run.facts.get(name) in fitting or run.method in keys.intersection(wanted)]
+    if not runs:
+        raise RequestError(
+            f"--only {' --only '.join(only)}: no run of {len(plan.runs)} fits all of them; NAME=A,B is for either value"
+        )
+    return runs
+
+
+def _is(fact: Any, text: str) -> bool:
+    """Whether a text means this; of numbers, .10 is 0.1."""
+    if isinstance(fact, (int, float)):
+        try:
+            return float(text) == fact
+        except ValueError:
+            return False
+    return str(fact) == text
+
+
+# -------------------------------------------------------------------- plan
+
+
+def print_protocols(*, as_json: bool) -> None:
+    """What comes with pubench."""
+    files = {name: read_study(path).spec for name, path in protocols().items()}
+    if as_json:
+        facts = {
+            name: {"description": spec.description, "file": str(protocols()[name])} for name, spec in files.items()
+        }
+        print_json(facts)
+        return
+    rows = [[name, spec.description] for name, spec in files.items()]
+    print_table(out(), [Column("protocol"), Column("what it is", wraps=True)], rows)
+
+
+def print_plan(request: Request, *, replan: bool, jobs: int, as_json: bool) -> None:
+    """Freezes a plan where there is none, and says what is in it."""
+    folder, plan, frozen = prepared(request, replan=replan)
+    found = looked(request, folder, plan)
+    facts = plan_facts(found, jobs)
+    if as_json:
+        print_json({**facts, "frozen_now": frozen})
+        return
+    console = out()
+    console.print(f"{plan.name}: {counted(len(found.states), 'run')}", style="bold", markup=False)
+    console.print(_axes(found.states), markup=False)
+    for line in _preset_lines(found.states):
+        console.print(line, markup=False)
+    console.print(status_line(found), markup=False)
+    console.print(f"expected: {expected_line(found, jobs)}", markup=False)
+    for reason, count in Counter(cell.reason for cell in plan.excluded).items():
+        console.print(f"left out: {counted(count, 'combination')}: {reason}", markup=False)
+    for reason in absent(found).values():
+        console.print(f"not here: {said(reason)}", markup=False)
+    console.print(f"plan: {folder.plan}{'' if frozen else f' (frozen {plan.made_at})'}", markup=False, soft_wrap=True)
+
+
+def plan_facts(found: Looked, jobs: int) -> dict[str, Any]:
+    """What ``--format json`` prints of a plan."""
+    seconds, known = expected_seconds(found)
+    return {
+        "name": found.plan.name,
+        "runs": len(found.states),
+        **counts(found),
+        "excluded": [cell.model_dump() for cell in found.plan.excluded],
+        "not_here": absent(found),
+        "expected_seconds": None if seconds is None else round(seconds / jobs, 1),
+        "expected_from": known,
+        "plan": str(found.folder.plan),
+        "made_at": found.plan.made_at,
+    }
+
+
+def counts(found: Looked) -> dict[str, int]:
+    """State -> runs in it."""
+    return {
+        "done": found.count("done", "to measure"),
+        "failed": found.count("failed"),
+        "missing": found.count("missing"),
+    }
+
+
+def status_line(found: Looked) -> str:
+    """How many runs are in which state, in words."""
+    number = counts(found)
+    text = f"{number['done']:,} done, {number['missing']:,} to run"
+    if to_measure := found.count("to measure"):
+        text += f", {to_measure} of the done ones to measure again"
+    return f"{text}, {number['failed']} failed" if number["failed"] else text
+
+
+def absent(found: Looked) -> dict[str, str]:
+    """Data set -> why it is not here, of those that missing runs need."""
+    return found.digests.check([state.run for state in found.states if state.status == "missing"])
+
+
+def expected_seconds(found: Looked) -> tuple[float | None, int]:
+    """Seconds of what is missing, one run after the other, and of how many of its runs something is known."""
+    expected = Expected.of(found.states)
+    seconds = [expected.seconds(state.run) for state in found.states if state.status == "missing"]
+    known = [value for value in seconds if value is not None]
+    if not known:
+        return (0.0 if not seconds else None), 0
+    mean = sum(known) / len(known)
+    return sum(mean if value is None else value for value in seconds), len(known)
+
+
+def expected_line(found: Looked, jobs: int) -> str:
+    """How long the rest will take, in words."""
+    seconds, known = expected_seconds(found)
+    missing = found.count("missing")
+    if seconds is None:
+        return "not known before the first runs are recorded"
+    if not missing:
+        return "nothing is left to run"
+    at_once = f"{jobs} at once" if jobs > 1 else "one after the other"
+    guess = f", {missing - known} of them unlike any recorded run" if known < missing else ""
+    return f"{duration(seconds / jobs)} for {counted(missing, 'run')}, {at_once}{guess}"
+
+
+#: What is said of the lists of a plan: name, one, several.
+_AXES = (
+    ("method", "method", "methods"),
+    ("data", "data set", "data sets"),
+    ("mechanism", "mechanism", "mechanisms"),
+    ("c", "c", "values of c"),
+    ("positive_rate", "positive rate", "positive rates"),
+    ("prior", "prior", "priors"),
+    ("scheme", "scheme", "schemes"),
+    ("seed", "seed", "seeds"),
+)
+
+
+def _axes(states: Sequence[RunState]) -> str:
+    """``2 methods (nnpu, upu); data set digits; 2 seeds (2, 25)``."""
+    parts = []
+    for name, one, several in _AXES:
+        values = list(dict.fromkeys(str(state.run.facts[name]) for state in states if name in state.run.facts))
+        if values:
+            shown = ", ".join(values[:6]) + (", ..." if len(values) > 6 else "")
+            parts.append(f"{one} {shown}" if len(values) == 1 else f"{len(values)} {several} ({shown})")
+    return "; ".join(parts)
+
+
+def _preset_lines(states: Sequence[RunState]) -> list[str]:
+    """Which methods have which preset, where there is one at all; a method without any has its defaults."""
+    methods: dict[str, dict[str, None]] = {}
+    for state in states:
+        preset = state.run.facts.get("preset")
+        methods.setdefault(f"preset {preset}" if preset else "", {})[str(state.run.facts["method"])] = None
+    if len(methods) == 1:
+        return [name for name in methods if name]
+    return [f"{name or 'no preset, defaults'}: {', '.join(found)}" for name, found in methods.items()]
+
+
+# -------------------------------------------------------------------- status and failures
+
+
+def print_status(request: Request, *, as_json: bool) -> None:
+    """What is done, by method and data set; then brings the frame of the records up to date."""
+    folder, plan = planned(request)
+    found = looked(request, folder, plan)
+    frame = folder.results / FRAME
+    if as_json:
+        runs = [
+            {"run_id": s.run.run_id, "row": s.run.row, **s.run.facts, "status": s.status, "why": s.why}
+            for s in found.states
+        ]
+        print_json({"name": plan.name, **counts(found), "runs": runs, "frame": str(frame)})
+        write_frame(folder.results, registry())
+        return
+    console = out()
+    console.print(
+        f"{plan.name}: {status_line(found)} of {counted(len(found.states), 'run')}", style="bold", markup=False
+    )
+    data = list(dict.fromkeys(state.run.data for state in found.states))
+    columns = [Column("done / planned"), *(Column(key, right=True) for key in data)]
+    rows = [
+        [row, *(_cell(found.states, row, key) for key in data)]
+        for row in dict.fromkeys(state.run.row for state in found.states)
+    ]
+    print_table(console, columns, rows, surplus="below")
+    for reason, count in Counter(
+        state.why for state in found.states if state.status == "missing" and state.why
+    ).items():
+        console.print(f"to run again: {counted(count, 'run')}: {said(reason)}", markup=False)
+    for reason in found.digests.absent.values():
+        console.print(f"not here to compare: {said(reason)}", markup=False)
+    _, unreadable = write_frame(folder.results, registry())
+    for error in unreadable:
+        console.print(f"not in the frame: {said(error)}", markup=False)
+    console.print(f"frame: {frame}", markup=False, soft_wrap=True)
+
+
+def _cell(states: Sequence[RunState], row: str, data: str) -> str:
+    mine = [state for state in states if state.run.row == row and state.run.data == data]
+    if not mine:
+        return "-"
+    done = sum(state.status in ("done", "to measure") for state in mine)
+    failed = sum(state.status == "failed" for state in mine)
+    return f"{done} / {len(mine)}" + (f", {failed} failed" if failed else "")
+
+
+def print_failures(request: Request, *, as_json: bool) -> None:
+    """Runs that failed or were refused, one by one."""
+    folder, plan = planned(request)
+    found = looked(request, folder, plan)
+    failed = [state for state in found.states if state.status == "failed" and state.failure is not None]
+    if as_json:
+        print_json(
+            [
+                {
+                    "run_id": state.run.run_id,
+                    "run": str(state.run),
+                    "cause": state.failure.cause,
+                    "reason": state.failure.reason,
+                    "epoch": state.failure.epoch,
+                    "failed_at": state.failure.failed_at,
+                }
+                for state in failed
+                if state.failure is not None
+            ]
+        )
+        return
+    if not failed:
+        out().print(f"{plan.name}: no run failed", markup=False)
+        return
+    columns = [Column("run", wraps=True), Column("cause"), Column("reason", wraps=True), Column("record", rank=1)]
+    rows = [
+        [str(state.run), state.failure.cause, state.failure.reason, f"failed/{state.run.run_id}-*"]
+        for state in failed
+        if state.failure is not None
+    ]
+    print_table(out(), columns, rows)
+    out().print("--retry-failed of 'pubench study run' tries them again", markup=False)
+
+
+# -------------------------------------------------------------------- export
+
+
+def export_study(request: Request, target: Path | None, *, with_scores: bool, as_json: bool) -> None:
+    """Writes the archive of a study."""
+    if target is not None:
+        refuse_unwritable(target, device=False)
+    folder, plan = planned(request)
+    found = looked(request, folder, plan)
+    path = target or Path(f"{plan.name}.tar.gz")
+    store = RecordStore(folder.results)
+    done = [store.find(state.run.run_id) for state in found.states if state.status in ("done", "to measure")]
+    records = [record for record in done if record is not None]
+    packed = export(folder, plan, records, path, registry(), with_scores=with_scores)
+    if as_json:
+        print_json({"archive": str(path), "records": packed.records, "files": packed.files, "sha256": packed.sha256})
+        return
+    left = f"; {len(plan.runs) - packed.records} runs have none" if packed.records < len(plan.runs) else ""
+    out().print(f"{path}: {counted(packed.records, 'record')}, {packed.files} files{left}", markup=False)
+    out().print(f"sha256 {packed.sha256}; inside, sha256sum -c SHA256SUMS checks every file", markup=False)
+
+
+# -------------------------------------------------------------------- words
+
+
+def duration(seconds: float) -> str:
+    """
+    >>> duration(42), duration(200), duration(7300)
+    ('42 s', '3 min 20 s', '2 h 2 min')
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"

@@ -1,0 +1,142 @@
+"""A study as one archive: plan, records, failures, checksums. Unpacked, it is a folder of records again."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import stat
+import tarfile
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from pubench_core.errors import RecordError
+from pubench_core.plugins.registry import Registry
+from pubench_core.records.files import (
+    ENVIRONMENT,
+    FAILURE,
+    MODEL,
+    PREDICTIONS,
+    RESULT,
+    SAMPLES,
+    SAMPLES_PICTURE,
+    SCORES,
+    SPEC,
+    TRACE,
+    TRAINING_SCORES,
+    read_scores,
+    refuse_no_file,
+)
+from pubench_core.records.record import Record
+from pubench_core.records.store import failures_in
+
+from .files import PLAN, STUDY, StudyFolder
+from .frame import FRAME, frame_bytes
+from .plan import FrozenPlan
+
+SUMS = "SHA256SUMS"
+#: Files that ``with_scores=False`` leaves out.
+LARGE = frozenset({SCORES, TRAINING_SCORES, SAMPLES, PREDICTIONS, MODEL})
+#: Files of a record or a failure; others that somebody put there are left out.
+KNOWN = LARGE | {RESULT, SPEC, ENVIRONMENT, TRACE, FAILURE}
+
+
+@dataclass(frozen=True)
+class Packed:
+    """``sha256``: of the archive."""
+
+    records: int
+    files: int
+    sha256: str
+
+
+def export(
+    folder: StudyFolder,
+    plan: FrozenPlan,
+    records: Sequence[Record],
+    target: Path,
+    registry: Registry,
+    *,
+    with_scores: bool = True,
+) -> Packed:
+    """Writes plan, records, failures and their frame to a ``.tar.gz``, laid out as a folder of records.
+
+    ``SHA256SUMS`` has the checksum of every file. Without scores, nothing can be measured again, and a request for them
+    runs again; all that was measured is there.
+
+    Files that no record has are left out. Raises RecordError if a file cannot be read, is a link or device or a damaged
+    archive, and if the target cannot be written or is there and no regular file; nothing is left of it then.
+    """
+    aside = target.parent / f".export-{os.getpid()}"  # not longer than a name may be
+    sums: list[str] = []
+    try:
+        refuse_no_file(target)
+        with tarfile.open(aside, "w:gz", compresslevel=6) as archive:
+
+            def add(inside: str, content: bytes) -> None:
+                sums.append(f"{hashlib.sha256(content).hexdigest()}  {inside}\n")
+                _add(archive, f"{plan.name}/{inside}", content)
+
+            for path in _files(folder, plan, records, with_scores=with_scores):
+                add(path.relative_to(folder.results).as_posix(), path.read_bytes())
+            add(FRAME, frame_bytes(records, registry))
+            _add(archive, f"{plan.name}/{SUMS}", "".join(sums).encode())
+        aside.replace(target)
+        return Packed(len(records), len(sums), _sha256(target))
+    except OSError as error:
+        raise RecordError(f"{target} could not be written: {error.filename or ''} {error.strerror or error}") from error
+    finally:
+        with suppress(OSError):  # it could not be made, which is raised
+            aside.unlink(missing_ok=True)
+
+
+def _files(folder: StudyFolder, plan: FrozenPlan, records: Sequence[Record], *, with_scores: bool) -> Iterator[Path]:
+    """Raises RecordError for links, devices and damaged scores."""
+    yield from map(_regular, (folder.path / STUDY, folder.path / PLAN))
+    for record in records:
+        for path in sorted(_folder(record.folder).iterdir()):
+            if not _is_known(path) or (_is_large(path) and not with_scores):
+                continue
+            if _regular(path).name in (SCORES, TRAINING_SCORES):
+                read_scores(record.folder, path.name)
+            yield path
+    failures = failures_in(folder.results)
+    for run in plan.runs:
+        for failed in failures.get(run.run_id, ()):
+            yield from (_regular(path) for path in sorted(_folder(failed).iterdir()) if _is_known(path))
+
+
+def _is_known(path: Path) -> bool:
+    return path.name in KNOWN or path.match(SAMPLES_PICTURE.format("*"))
+
+
+def _regular(path: Path) -> Path:
+    """A file. Raises RecordError for a link, which may lead to a file that is nobody's business, or a device."""
+    if not stat.S_ISREG(path.lstat().st_mode):
+        raise RecordError(f"{path} is no regular file but a link or a device; move it away")
+    return path
+
+
+def _folder(path: Path) -> Path:
+    """A folder. Raises RecordError for a link to one."""
+    if path.is_symlink():
+        raise RecordError(f"{path} is a link to a folder elsewhere; move it away")
+    return path
+
+
+def _is_large(path: Path) -> bool:
+    return path.name in LARGE or path.match(SAMPLES_PICTURE.format("*"))
+
+
+def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
+    """Without owner and time: the same study gives the same members."""
+    member = tarfile.TarInfo(name)
+    member.size, member.mode = len(content), 0o644
+    archive.addfile(member, io.BytesIO(content))
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,0 +1,153 @@
+"""A study's folder and its files: ``<results>/studies/<name>/``, beside the records that it shares with others.
+
+``study.yaml`` is the file as it was given, ``plan.json`` the frozen plan, ``code.json`` what the installed code is
+(made again whenever it changed), ``logs/`` what workers printed. ``<results>/results.parquet`` has all records as a
+frame.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from pubench_core.errors import RequestError, nearest, shortened
+from pubench_core.request.explain import explain
+from pubench_core.request.layers import Layer, read_yaml
+
+from .spec import StudySpec
+
+STUDIES, STUDY, PLAN, LOGS = "studies", "study.yaml", "plan.json", "logs"
+#: Caches, which may be deleted.
+CODE, ANSWERING = "code.json", "answering.json"
+_SUFFIXES = (".yaml", ".yml")
+
+
+@dataclass(frozen=True)
+class StudyFile:
+    """A study and the text that describes it. ``origin``: where the text is from."""
+
+    spec: StudySpec
+    text: str
+    origin: str
+    origins: dict[tuple[str, ...], str]
+
+    @property
+    def sha256(self) -> str:
+        """Of the text."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class StudyFolder:
+    """Where the plan of a study lies; its records are in ``results``."""
+
+    results: Path
+    name: str
+
+    @property
+    def path(self) -> Path:
+        """``<results>/studies/<name>``."""
+        return self.results / STUDIES / self.name
+
+    @property
+    def study(self) -> Path:
+        """The study file as it was when the plan was frozen."""
+        return self.path / STUDY
+
+    @property
+    def plan(self) -> Path:
+        """The frozen plan."""
+        return self.path / PLAN
+
+    @property
+    def code(self) -> Path:
+        """The codes of the plan's runs, as they are installed."""
+        return self.path / CODE
+
+    @property
+    def answering(self) -> Path:
+        """Which records were found to answer."""
+        return self.path / ANSWERING
+
+    @property
+    def logs(self) -> Path:
+        """What workers printed."""
+        return self.path / LOGS
+
+
+def read_study(path: Path) -> StudyFile:
+    """A study file. Raises RequestError, with file and line, for what is wrong in it."""
+    layer = read_yaml(path, what="a study file", fields=StudySpec.model_fields)
+    return _validated(layer, path.read_text(encoding="utf-8"), str(path))
+
+
+def _validated(layer: Layer, text: str, origin: str) -> StudyFile:
+    try:
+        spec = StudySpec.model_validate(layer.values)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        if not first["loc"]:  # of the whole file
+            raise RequestError(f"{origin}: {first['msg'].removeprefix('Value error, ')}") from None
+        raise explain(error, StudySpec, (), {(): origin, **layer.origins}, owner="a study") from None
+    return StudyFile(spec, text, origin, dict(layer.origins))
+
+
+# -------------------------------------------------------------------- shipped protocols
+
+
+def protocols() -> dict[str, Path]:
+    """Name -> file of every protocol that comes with pubench."""
+    folder = Path(str(files("pubench_study") / "protocols"))
+    return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+
+
+def find_study(given: str) -> StudyFile:
+    """A study by its file, or a shipped protocol by its name. Raises RequestError if there is neither."""
+    path, shipped = Path(given), protocols()
+    if given in shipped and not path.is_file():
+        return read_study(shipped[given])
+    if path.suffix.lower() in _SUFFIXES or path.is_file():
+        return read_study(path)
+    raise RequestError(
+        f"no study file and no shipped protocol '{shortened(given)}'; a file ends in .yaml, and of the protocols: "
+        f"{nearest(given, shipped)}"
+    )
+
+
+def is_name(given: str) -> bool:
+    """Whether a text can be the name of a study rather than a file's."""
+    return bool(re.fullmatch(r"[a-z0-9][a-z0-9._-]*", given)) and Path(given).suffix.lower() not in _SUFFIXES
+
+
+def studies_in(results: Path) -> list[StudyFolder]:
+    """The studies that have a plan in a folder of records, by name."""
+    return [StudyFolder(results, path.parent.name) for path in sorted((results / STUDIES).glob(f"*/{PLAN}"))]
+
+
+def folder_of(results: Path, given: str | None) -> StudyFolder:
+    """The folder of a study that has a plan, by its name, by its file, or the only one there is.
+
+    Raises RequestError if there is none, or several and none is named.
+    """
+    found = studies_in(results)
+    if given is None:
+        if len(found) == 1:
+            return found[0]
+        listed = ", ".join(folder.name for folder in found)
+        raise RequestError(
+            f"{results} holds several studies ({listed}); name one of them"
+            if found
+            else f"{results} holds no study; name the folder that does (execution.results)",
+            field="execution.results",
+        )
+    name = find_study(given).spec.name if not is_name(given) else given
+    for folder in found:
+        if folder.name == name:
+            return folder
+    listed = f"its studies are {', '.join(folder.name for folder in found)}" if found else "it holds none"
+    raise RequestError(f"no study '{shortened(name)}' in {results}; {listed} (execution.results)")

@@ -1,0 +1,320 @@
+"""From a study to its cells: every combination of its lists, less what is excluded, as a request for a run."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, get_args
+
+from pydantic.fields import FieldInfo
+
+from pubench_core.data.dataset import DataRoot
+from pubench_core.data.roots import data_root
+from pubench_core.errors import RequestError, shown, unknown
+from pubench_core.plugins.info import MethodInfo, PriorInfo
+from pubench_core.plugins.registry import Registry
+from pubench_core.randomness import stream
+from pubench_core.request.data import USUAL_POSITIVE_RATE
+from pubench_core.request.resolving import method_class
+from pubench_core.specs import DRAWN_SCHEMES, ExecutionSpec
+from pubench_core.specs.fields import Choice, LogUniform, Search, about
+from pubench_core.specs.run import GIVEN
+from pubench_core.specs.schemes import Scheme
+
+from .spec import ALL, Axes, Draws, LogRange, MechanismEntry, MethodEntry, StudySpec
+from .tasks import brings_labels, each_task
+
+#: A study that asks for more is a mistake.
+MOST_CELLS = 200_000
+#: How rows were sampled where a study does not say.
+USUAL_SCHEMES: tuple[Scheme, ...] = ("case-control",)
+#: A prior that stands for those of all installed estimators.
+EVERY_ESTIMATOR = f"estimated:{ALL}"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run that is asked for. ``row``: what its method is called; ``facts``: what ``exclude`` may name.
+
+    ``values``: the request, as a run file would have it. ``draw``: number of the hyper-parameter draw, from 0.
+    ``settings``: those of its block, which ``values`` win over.
+    """
+
+    row: str
+    facts: Mapping[str, Any]
+    values: Mapping[str, Any]
+    draw: int | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        left_out = ("method", "data")
+        shown_facts = [f"{k} {value}" for k, value in self.facts.items() if k not in left_out and value is not None]
+        return f"{self.row} on {self.facts['data']} ({', '.join(shown_facts)})"
+
+
+def cells_of(study: StudySpec, registry: Registry, root: DataRoot | None = None) -> list[Cell]:
+    """Every run that a study asks for, in its order. ``root``: where sources with tasks have their files.
+
+    Raises RequestError for a condition of ``exclude`` that leaves nothing out, and for a study without runs.
+    """
+    cells: list[Cell] = []
+    root = root or data_root(ExecutionSpec())
+    blocks = [*([study] if study.methods is not None and study.data is not None else []), *study.include]
+    _refuse_amounts_that_no_scheme_takes(study, blocks)
+    for block in blocks:
+        for cell in _cells_of_block(block, study, registry, root):
+            cells.append(cell)
+            if len(cells) > MOST_CELLS:
+                raise RequestError(f"more than {MOST_CELLS:,} runs; shorten its lists")
+    _refuse_unknown_presets(study.presets, {cell.values["method"]["key"] for cell in cells}, registry)
+    cells += [_listed(values, study) for values in study.runs]
+    for condition in study.exclude:
+        kept = [cell for cell in cells if not _fits(cell.facts, condition)]
+        if len(kept) == len(cells):
+            raise RequestError(f"exclude {shown(condition)} fits no run; leave it out or mend it")
+        cells = kept
+    if not cells:
+        raise RequestError("everything is excluded, no run is left")
+    return cells
+
+
+def _refuse_amounts_that_no_scheme_takes(study: StudySpec, blocks: Sequence[Axes]) -> None:
+    """RequestError for ``c`` or ``positive_rates`` where none of the schemes it holds for takes it."""
+    taking: dict[str, tuple[str, ...]] = {
+        "c": tuple(scheme for scheme in get_args(Scheme) if scheme not in DRAWN_SCHEMES),
+        "positive_rates": DRAWN_SCHEMES,
+    }
+    for name, takes in taking.items():
+        for giver in (study, *study.include):
+            if getattr(giver, name) is None:
+                continue
+            users = [block for block in blocks if block is giver or (giver is study and getattr(block, name) is None)]
+            schemes = {scheme: None for block in users for scheme in block.schemes or study.schemes or USUAL_SCHEMES}
+            if schemes and not set(takes).intersection(schemes):
+                (other,) = set(taking) - {name}
+                raise RequestError(
+                    f"{name}: the study's schemes ({', '.join(schemes)}) take {other}, not {name}; give {other} "
+                    f"instead, or name {' or '.join(takes)} in schemes",
+                    field=name,
+                    value=getattr(giver, name),
+                )
+
+
+def _cells_of_block(block: Axes, study: StudySpec, registry: Registry, root: DataRoot) -> Iterator[Cell]:
+    """The combinations of one block; a list that it does not have is the study's."""
+
+    def axis(name: str, default: Any) -> Any:
+        own, shared = getattr(block, name), getattr(study, name)
+        return own if own is not None else shared if shared is not None else default
+
+    methods = axis("methods", ())
+    if methods == ALL:
+        methods = tuple(MethodEntry(key=info.key) for info in registry.infos(MethodInfo))
+    priors = [prior for given in axis("priors", ("true",)) for prior in _prior(given, registry)]
+    mechanisms = axis("mechanisms", (MechanismEntry(key="scar"),))
+    labelings = [
+        _Labeling(entry.key, entry.variant, scheme, name, amount)
+        for scheme, entry in itertools.product(axis("schemes", USUAL_SCHEMES), mechanisms)
+        for name, amount in (
+            [("positive_rate", rate) for rate in axis("positive_rates", (USUAL_POSITIVE_RATE,))]
+            if scheme in DRAWN_SCHEMES
+            else [("c", c) for c in axis("c", (0.1,))]
+        )
+    ]
+    settings, apart = {} if block is study else block.settings, _told_apart(methods)
+    for data in each_task(axis("data", ()), registry, root):
+        for labeling, prior, seed in itertools.product(
+            [None] if brings_labels(data, registry) else labelings,
+            priors,
+            axis("seeds", (2,)),
+        ):
+            for entry, told in zip(methods, apart, strict=True):
+                for row, config, draw in _configurations(entry, told, axis("draws", None), study, registry):
+                    cell = _cell(study, entry, row, config, draw, data, labeling, prior, seed, registry)
+                    yield replace(cell, settings=settings)
+
+
+@dataclass(frozen=True)
+class _Labeling:
+    """``name``: of the field that says how many rows are labeled, ``c`` or ``positive_rate``."""
+
+    mechanism: str
+    variant: str | None
+    scheme: str
+    name: str
+    amount: float
+
+
+def _cell(
+    study: StudySpec,
+    entry: MethodEntry,
+    row: str,
+    config: Mapping[str, Any],
+    draw: int | None,
+    data: Mapping[str, Any],
+    labeling: _Labeling | None,
+    prior: float | str,
+    seed: int,
+    registry: Registry,
+) -> Cell:
+    preset = entry.preset or _preset(entry.key, study.presets, registry)
+    method: dict[str, Any] = {"key": entry.key, "config": dict(config)}
+    for name, value in (("preset", preset), ("calibrate", entry.calibrate)):
+        if value is not None:
+            method[name] = value
+    section = {name: value for name, value in data.items() if name != "key" or "own" not in data}
+    values: dict[str, Any] = {"method": method, "data": section, "seed": seed}
+    facts: dict[str, Any] = {"method": row, "data": data.get("key") or data["own"].get("path")}
+    if prior != "true" or labeling is not None:
+        values["prior"] = prior
+    if labeling is not None:
+        values["data"] = {**section, "scheme": labeling.scheme}
+        values["mechanism"] = {"key": labeling.mechanism, labeling.name: labeling.amount}
+        if labeling.variant is not None:
+            values["mechanism"]["variant"] = labeling.variant
+        facts |= {"mechanism": labeling.mechanism, labeling.name: labeling.amount, "scheme": labeling.scheme}
+    else:
+        facts["mechanism"] = GIVEN
+    if entry.backbone is not None:
+        values["backbone"] = entry.backbone
+    facts |= {"prior": prior, "seed": seed, "preset": preset}
+    return Cell(row, facts if draw is None else {**facts, "draw": draw}, values, draw)
+
+
+def _listed(values: Mapping[str, Any], study: StudySpec) -> Cell:
+    """A run that is written out, as a run file would be."""
+
+    def key(name: str) -> Any:
+        found = values.get(name)
+        return found.get("key") if isinstance(found, Mapping) else found
+
+    facts = {"method": key("method"), "data": key("data"), "mechanism": key("mechanism"), "seed": values.get("seed", 2)}
+    if not isinstance(facts["method"], str):
+        raise RequestError(f"runs: each names its method, given {shown(values)}", field="runs")
+    own = values["data"].get("own") if isinstance(values.get("data"), Mapping) else None
+    if facts["data"] is None and isinstance(own, Mapping):
+        facts["data"] = own.get("path")
+    return Cell(facts["method"], facts, values)
+
+
+def _prior(given: float | str, registry: Registry) -> list[float | str]:
+    if given == EVERY_ESTIMATOR:
+        return [f"estimated:{info.key}" for info in registry.infos(PriorInfo)]
+    return [given]
+
+
+def _refuse_unknown_presets(wanted: tuple[str, ...], methods: set[str], registry: Registry) -> None:
+    """RequestError for a preset that none of these methods has."""
+    known = {name: None for key in sorted(methods) for name in registry.find(MethodInfo, key).presets}
+    for name in wanted:
+        if known and name not in known:
+            raise unknown("preset", name, known, field="presets", where="presets, which no method of the study has")
+
+
+def _preset(method: str, wanted: tuple[str, ...], registry: Registry) -> str | None:
+    """The first of these presets that a method has."""
+    has = registry.find(MethodInfo, method).presets
+    return next((name for name in wanted if name in has), None)
+
+
+# -------------------------------------------------------------------- hyper-parameters
+
+
+def _told_apart(entries: Sequence[MethodEntry]) -> list[dict[str, Any]]:
+    """For each entry, what it sets otherwise than another one of its name."""
+    given = [
+        {name: v for name in ("preset", "backbone", "calibrate") if (v := getattr(one, name)) is not None} | one.config
+        for one in entries
+    ]
+    return [
+        {
+            name: value
+            for name, value in mine.items()
+            if any(
+                name not in other or other[name] != value
+                for one, other in zip(entries, given, strict=True)
+                if one.row == entry.row
+            )
+        }
+        for entry, mine in zip(entries, given, strict=True)
+    ]
+
+
+def _configurations(
+    entry: MethodEntry, told: Mapping[str, Any], draws: Draws | None, study: StudySpec, registry: Registry
+) -> Iterator[tuple[str, dict[str, Any], int | None]]:
+    """(row, hyper-parameters, number of the draw) of everything that a method is run with.
+
+    ``told``: what tells it from other entries of its name.
+    """
+    names = list(entry.grid)
+    for values in itertools.product(*entry.grid.values()):
+        chosen = dict(zip(names, values, strict=True))
+        said = ", ".join(f"{name}={value}" for name, value in {**told, **chosen}.items())
+        row = f"{entry.row} [{said}]" if said else entry.row
+        config = {**entry.config, **chosen}
+        if draws is None:
+            yield row, config, None
+            continue
+        for number in range(draws.number):
+            plain = draws.with_default and number == 0
+            yield row, config if plain else {**_drawn(entry, draws, number, registry), **config}, number
+
+
+def _drawn(entry: MethodEntry, draws: Draws, number: int, registry: Registry) -> dict[str, Any]:
+    """Values from the ranges that the method declares; what the entry gives is not drawn.
+
+    They depend on the method, the seed of the draws and the number of the draw, and on nothing else.
+    """
+    info = registry.find(MethodInfo, entry.key)
+    rng = stream(draws.seed, f"draws of {info.key}", number)
+    fields = method_class(info).Config.model_fields
+    for name in entry.ranges:
+        if name not in fields:
+            raise unknown(f"hyper-parameter of {info.key}", name, fields, where="ranges")
+    found = {
+        name: search.draw(rng) for name, field in fields.items() if (search := _range_of(name, field, entry, draws))
+    }
+    if not found:
+        raise RequestError(f"draws: {info.key} declares no ranges to draw from; give it a grid, or a list of its own")
+    return {name: value for name, value in found.items() if name not in entry.config and name not in entry.grid}
+
+
+def _range_of(name: str, field: FieldInfo, entry: MethodEntry, draws: Draws) -> Search | None:
+    """What a hyper-parameter is drawn from; None where it is not drawn."""
+    declared: Search | None = about(field, "search")
+    given = entry.ranges.get(name) or (draws.ranges.get(name) if declared is not None else None)
+    if given is None:
+        return declared
+    return LogUniform(*given.log) if isinstance(given, LogRange) else Choice(given)
+
+
+# -------------------------------------------------------------------- conditions
+
+
+def _fits(facts: Mapping[str, Any], condition: Mapping[str, Any]) -> bool:
+    return all(
+        name in facts and (_matches(facts[name], wanted) or (name == "method" and _matches(_plain(facts), wanted)))
+        for name, wanted in condition.items()
+    )
+
+
+def _plain(facts: Mapping[str, Any]) -> str:
+    """What a method is called without what tells its rows apart."""
+    return str(facts["method"]).partition(" [")[0]
+
+
+def _matches(value: Any, wanted: Any) -> bool:
+    options = wanted if isinstance(wanted, (list, tuple)) else (wanted,)
+    return any(_same(value, option) for option in options)
+
+
+def _same(value: Any, option: Any) -> bool:
+    """Equal; ``true`` of YAML is the prior of that name, and .10 is .1."""
+    if isinstance(option, bool):
+        option = str(option).lower()
+    try:
+        return float(value) == float(option)
+    except (TypeError, ValueError):
+        return str(value) == str(option)

@@ -1,0 +1,149 @@
+"""Freezing a study: every combination resolved once into a run, what is none left out with its reason."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from pubench_core.data.dataset import ClassData, DataRoot, binarize
+from pubench_core.data.store import open_dataset
+from pubench_core.errors import PluginError, RequestError, shortened
+from pubench_core.plugins.info import PriorInfo
+from pubench_core.plugins.registry import Registry
+from pubench_core.request import Layer, resolve
+from pubench_core.request.plan import Plan
+from pubench_core.specs import ExecutionSpec, RunSpec
+
+from .code_cache import InstalledCode, code_of_plans, fingerprint_of
+from .files import StudyFile
+from .grid import EVERY_ESTIMATOR, Cell, cells_of
+from .plan import PLAN_VERSION, Excluded, FrozenPlan, PlannedRun
+from .spec import StudySpec
+
+Say = Callable[[str], None]
+
+
+def freeze(
+    file: StudyFile, registry: Registry, root: DataRoot, say: Say = lambda text: None
+) -> tuple[FrozenPlan, InstalledCode]:
+    """Every run of a study, resolved, and the code that would carry them out.
+
+    ``root``: where data lie; only studies with scaled priors or tasks look at them. ``say`` is called with warnings.
+
+    Raises RequestError for what cannot be resolved and for two runs that are the same; PluginError for a broken plugin.
+    """
+    fingerprint = fingerprint_of(registry)  # before anything is read: what changes meanwhile is noticed
+    runs: dict[str, PlannedRun] = {}
+    excluded: list[Excluded] = []
+    plans: list[Plan] = []
+    shares: dict[str, float | None] = {}
+    warned: set[str] = set()
+
+    def warn(text: str) -> None:
+        if text not in warned:
+            say(text)
+        warned.add(text)
+
+    try:
+        cells = cells_of(file.spec, registry, root)
+    except RequestError as error:
+        raise RequestError(f"{file.origin}: {error}", field=error.field, value=error.value, hint=error.hint) from None
+    if _every_estimator(file.spec) and not registry.infos(PriorInfo):
+        excluded.append(Excluded(cell=EVERY_ESTIMATOR, reason="no estimator of the class prior is installed"))
+    for cell in cells:
+        plan = _resolved(cell, file, registry, warn)
+        if reason := _beyond_one(plan, root, shares):
+            excluded.append(Excluded(cell=str(cell), reason=reason))
+            continue
+        run = PlannedRun(
+            run_id=plan.run_id, row=cell.row, facts=dict(cell.facts), draw=cell.draw, resolved=plain(plan.spec)
+        )
+        other = runs.setdefault(run.run_id, run)
+        if other is not run:
+            if other.row == run.row and run.draw is not None and other.draw != run.draw:
+                reason = f"the same hyper-parameters as draw {other.draw}"
+                excluded.append(Excluded(cell=str(cell), reason=reason))
+                continue
+            raise RequestError(f"{file.origin}: '{cell}' is the same run as '{other}'; leave one of the two out")
+        plans.append(plan)
+        for one in plan.folds:
+            facts = {**cell.facts, "fold": one.spec.validation.fold}
+            fold = PlannedRun(run_id=one.run_id, row=cell.row, facts=facts, draw=cell.draw, resolved=plain(one.spec))
+            runs[fold.run_id] = fold
+            plans.append(one)
+    if not runs:
+        raise RequestError(f"{file.origin}: no run is left: {excluded[0].cell}: {excluded[0].reason}")
+    versions = {name: version for plan in plans for name, version in plan.code.versions.items()}
+    frozen = FrozenPlan(
+        plan_version=PLAN_VERSION,
+        name=file.spec.name,
+        sha256=file.sha256,
+        made_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        versions=dict(sorted(versions.items())),
+        runs=tuple(runs.values()),
+        excluded=tuple(excluded),
+    )
+    return frozen, code_of_plans(plans, fingerprint)
+
+
+def _every_estimator(study: StudySpec) -> bool:
+    return any(EVERY_ESTIMATOR in (block.priors or ()) for block in (study, *study.include))
+
+
+def _resolved(cell: Cell, file: StudyFile, registry: Registry, warn: Say) -> Plan:
+    layers = [
+        Layer(dict(file.spec.settings), _below(file.origins, "settings")),
+        Layer(dict(cell.settings)),
+        Layer(dict(cell.values)),
+    ]
+    try:
+        return resolve(layers, registry, warn)
+    except (RequestError, PluginError) as error:
+        # what a run is given as prior=0.3, a study lists
+        words = re.sub(r"(?<!\w)prior=([\w.:]+)", r"priors: [\1]", str(error))
+        text = f"{file.origin}: {shortened(str(cell), 160)}: {words}"
+        raise type(error)(text, field=error.field, value=error.value, hint=error.hint) from None
+
+
+def _below(origins: Mapping[tuple[str, ...], str], section: str) -> dict[tuple[str, ...], str]:
+    return {path[1:]: where for path, where in origins.items() if len(path) > 1 and path[0] == section}
+
+
+def plain(spec: RunSpec) -> dict[str, Any]:
+    """A spec without where and how it is carried out: what is to be kept of a run stays."""
+    kept = {"artifacts": spec.execution.artifacts, "save_model": spec.execution.save_model}
+    return spec.model_copy(update={"execution": ExecutionSpec(**kept)}).model_dump(mode="json")
+
+
+def _beyond_one(plan: Plan, root: DataRoot, shares: dict[str, float | None]) -> str:
+    """Why a scaled prior is none; empty where it is one, or where the data are not here to say.
+
+    ``shares``: share of positives by data, filled as it is asked for.
+    """
+    word, _, factor = str(plan.spec.prior).partition(":")
+    if word != "scaled" or plan.data.source is None:
+        return ""
+    key = plan.spec.data.model_dump_json()
+    if key not in shares:
+        shares[key] = _share(plan, root)
+    share = shares[key]
+    if share is None or share * float(factor) < 1:
+        return ""
+    return (
+        f"{factor} times the share of positives, {share:.4g}, is no prior: {share * float(factor):.4g} is not below 1"
+    )
+
+
+def _share(plan: Plan, root: DataRoot) -> float | None:
+    assert plan.data.source is not None
+    try:
+        opened = open_dataset(plan.data.source, root, preprocess=plan.spec.data.preprocess)
+        assert isinstance(opened.data, ClassData)  # data that bring their labels have no share to scale
+        y = binarize(plan.data.info, opened.data, plan.spec.data).y
+    except RequestError:  # not here: the run will say so, or refuse the prior
+        return None
+    return None if y is None else float(np.mean(y))

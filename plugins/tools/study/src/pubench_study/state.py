@@ -1,0 +1,226 @@
+"""What became of every run of a plan: read from the records, whoever made them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from pubench_core.data.dataset import DataRoot
+from pubench_core.data.store import digest_now, located, source_of
+from pubench_core.data.tables import sha256_of
+from pubench_core.errors import Cause, PluginError, RecordError, RequestError
+from pubench_core.plugins.info import DatasetInfo
+from pubench_core.plugins.registry import Registry
+from pubench_core.records.asked import lacks, lacks_thresholds, unmeasured
+from pubench_core.records.record import read_failure
+from pubench_core.records.store import RecordStore, failures_in
+from pubench_core.results import Failure
+from pubench_core.specs.canonical import short_hash
+
+from .code_cache import InstalledCode
+from .coverage_cache import Answering, stamp_of
+from .plan import FrozenPlan, PlannedRun
+
+#: ``done``: a record answers for it. ``to measure``: one does but for measures that its scores give. ``failed``: it
+#: failed or was refused by the code that would run now.
+Status = Literal["done", "to measure", "failed", "missing"]
+#: Causes that belong to the machine and not to the run: it is tried again, until it has failed so this many times.
+OF_THE_MACHINE: frozenset[Cause] = frozenset({"worker-died", "out-of-memory"})
+MOST_DEATHS = 2
+
+
+@dataclass(frozen=True)
+class RunState:
+    """``why``: why there is no result that answers. ``seconds``: that its record took, where one answers.
+
+    ``failure``: the latest by the code that would run now. ``unreadable``: there is a record that cannot be read.
+    """
+
+    run: PlannedRun
+    status: Status
+    why: str = ""
+    seconds: float | None = None
+    failure: Failure | None = None
+    unreadable: bool = False
+
+
+@dataclass
+class Digests:
+    """Digests of data as they are here, each computed when it is first asked for.
+
+    ``absent``: data set -> why it is not here.
+    """
+
+    registry: Registry
+    root: DataRoot
+    absent: dict[str, str] = field(default_factory=dict)
+    _known: dict[tuple[str, str], str | None] = field(default_factory=dict)
+
+    def of(self, run: PlannedRun, stored: Mapping[str, str]) -> str:
+        """Of the arrays that a run reads; where they are not here, as in ``stored``, the parts of a record's code."""
+        if run.own_table:
+            return ""
+        key = (run.data, run.preprocess)
+        if key not in self._known:
+            self._known[key] = self._now(*key)
+        found = self._known[key]
+        return stored.get(f"data {run.data}", "") if found is None else found
+
+    def _now(self, key: str, preprocess: str) -> str | None:
+        source = source_of(self.registry.find(DatasetInfo, key))
+        try:
+            return digest_now(source, located(source, self.root), self.root, preprocess=preprocess)
+        except (RequestError, PluginError) as error:
+            self.absent[key] = str(error)
+            return None
+
+    def check(self, runs: Sequence[PlannedRun]) -> dict[str, str]:
+        """Data set or table -> why its files are not here, of all that these runs read."""
+        found = _absent_tables(runs)
+        for key in dict.fromkeys(run.data for run in runs if not run.own_table):
+            try:
+                located(source_of(self.registry.find(DatasetInfo, key)), self.root)
+            except (RequestError, PluginError) as error:
+                found[key] = str(error)
+        return found
+
+
+def _absent_tables(runs: Sequence[PlannedRun]) -> dict[str, str]:
+    """User table, as the runs name it -> why it is not here as it was planned."""
+    found: dict[str, str] = {}
+    looked_at: set[tuple[Any, ...]] = set()
+    for run in runs:
+        own = run.resolved["data"].get("own") or {}
+        for path, sha256 in ((own.get("path"), own.get("sha256")), (own.get("test"), own.get("test_sha256"))):
+            name = str(run.facts.get("data", run.data))
+            if path is None or (name, path, sha256) in looked_at:
+                continue
+            looked_at.add((name, path, sha256))
+            try:
+                now = sha256_of(Path(path))
+            except RequestError as error:
+                found.setdefault(name, str(error))
+                continue
+            if now != sha256:
+                planned = f"sha256 {now[:16]}, planned {str(sha256)[:16]}"
+                said = f"{path} is another file than the one that was planned ({planned})"
+                found.setdefault(name, f"{said}; put that back, or freeze the plan again")
+    return found
+
+
+def states_of(
+    plan: FrozenPlan, code: InstalledCode, store: RecordStore, digests: Digests, known: Path | None = None
+) -> list[RunState]:
+    """The state of every run of a plan, in its order.
+
+    ``known``: file that keeps which records were found to answer; one whose files are as they were then is not read
+    again while code and data are the same.
+    """
+    failures = failures_in(store.root)
+    stamps = {run.run_id: stamp_of(store.folder(run.run_id)) for run in plan.runs}
+    here = {(r.data, r.preprocess): digests.of(r, {}) for r in plan.runs if stamps[r.run_id] and not r.own_table}
+    before = Answering.read(known, short_hash([code.fingerprint, code.plan, sorted(here.items())]))
+    now = before.model_copy(update={"runs": {}})
+    states = []
+    for run in plan.runs:
+        stamp = stamps[run.run_id]
+        if stamp and (found := before.runs.get(run.run_id)) is not None and found[0] == stamp:
+            state = RunState(run, "done", seconds=found[1])
+        else:
+            state = state_of(run, code, store, digests, failures.get(run.run_id, ()))
+        if state.status == "done" and state.seconds is not None and stamp:
+            now.runs[run.run_id] = (stamp, state.seconds)
+        states.append(state)
+    if known is not None and now != before:
+        now.write(known)
+    return states
+
+
+def state_of(
+    run: PlannedRun, code: InstalledCode, store: RecordStore, digests: Digests, failures: Sequence[Path]
+) -> RunState:
+    """The state of one run. ``failures``: folders of its failures, oldest first."""
+    why, record, unreadable = "", None, False
+    try:
+        record = store.find(run.run_id)
+    except RecordError as error:
+        why, unreadable = str(error), True
+    if record is not None:
+        stored = record.result.code
+        now = code.code(run, digests.of(run, stored.parts))
+        asked = code.asked(run)
+        if stored.hash != now.hash:
+            why = f"the stored result is of other code (changed: {', '.join(now.changed_since(stored))})"
+        elif missing := list(lacks(asked, record)):
+            why = f"the stored record has {', '.join(missing)}"
+        else:
+            shown = (run.spec.selection.criterion, run.spec.decision.rule)
+            todo = unmeasured(asked, record.result) or (record.result.selected, record.result.decision) != shown
+            todo = todo or lacks_thresholds(record)
+            return RunState(run, "to measure" if todo else "done", seconds=record.result.seconds.total)
+    same = [
+        failure for failure in map(read_failure, failures) if failure is not None and _same_code(failure, run, code)
+    ]
+    if same and not _again(same):
+        return RunState(run, "failed", f"{same[-1].cause}: {same[-1].reason}", failure=same[-1])
+    why = why or (f"{same[-1].cause}: {same[-1].reason}" if same else "")
+    return RunState(run, "missing", why, unreadable=unreadable)
+
+
+def _same_code(failure: Failure, run: PlannedRun, code: InstalledCode) -> bool:
+    """Whether what failed is what would run now; the data count as they were when it failed."""
+    return code.code(run, failure.code.parts.get(f"data {run.data}", "")).hash == failure.code.hash
+
+
+def _again(failures: Sequence[Failure]) -> bool:
+    """Whether a run is to be tried again: it never failed of itself, and did not take the machine down too often."""
+    return all(failure.cause in OF_THE_MACHINE for failure in failures) and len(failures) < MOST_DEATHS
+
+
+# -------------------------------------------------------------------- how long
+
+
+@dataclass
+class Expected:
+    """Seconds that runs are expected to take: medians of recorded ones, of the nearest kind there is."""
+
+    _seen: dict[tuple[str, ...], list[float]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, states: Sequence[RunState]) -> Expected:
+        """From what is done."""
+        found = cls()
+        for state in states:
+            if state.seconds is not None:
+                found.add(state.run, state.seconds)
+        return found
+
+    def add(self, run: PlannedRun, seconds: float) -> None:
+        """One more that is known."""
+        for kind in _kinds(run):
+            self._seen.setdefault(kind, []).append(seconds)
+
+    def seconds(self, run: PlannedRun) -> float | None:
+        """None where nothing like it was recorded."""
+        for kind in _kinds(run):
+            if kind in self._seen:
+                known = sorted(self._seen[kind])
+                return known[len(known) // 2]
+        return None
+
+
+def _kinds(run: PlannedRun) -> list[tuple[str, ...]]:
+    return [("row", run.row, run.data), ("data", run.data), ("method", run.method)]
+
+
+def by_length(runs: Sequence[PlannedRun], expected: Expected) -> list[PlannedRun]:
+    """Longest first, those of which nothing is known before them, and those that join others after them."""
+    unknown = float("inf")
+
+    def seconds(run: PlannedRun) -> float:
+        known = expected.seconds(run)
+        return unknown if known is None else known
+
+    return sorted(runs, key=lambda run: (run.spec.validation.joint, -seconds(run)))

@@ -1,0 +1,183 @@
+"""One planned run, carried out wherever it was sent to: what goes there, and what comes back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pubench_core.errors import Cause, PluginError, RecordError, RequestError, RunFailed, RunTaken
+from pubench_core.plugins.events import EpochFinished
+from pubench_core.results import Result
+
+if TYPE_CHECKING:
+    from pubench_core.request.plan import Plan
+
+#: ``finished``: trained and stored. ``found``: a stored record answered it, measured again where that was needed.
+#: ``taken``: another process carries it out. ``unstored``: trained, and its record could not be written.
+#: ``stopped``: given up at the bar of its task, with nothing recorded.
+Status = Literal["finished", "found", "failed", "refused", "taken", "unstored", "died", "stopped"]
+#: Seconds between two reports of one run's progress.
+_OFTEN = 0.5
+
+
+@dataclass(frozen=True)
+class Bar:
+    """What the best value of a criterion so far must reach for a run to go on.
+
+    ``at``: of every epoch, from the first; None where any value will do. A run with more epochs than there are is
+    measured against the last one.
+    """
+
+    criterion: str
+    higher_is_better: bool
+    at: tuple[float | None, ...]
+
+    def stops(self, epoch: int, best: float | None) -> bool:
+        """Whether a run is given up that has reached ``best`` (None: it had no value yet) after ``epoch``, from 1."""
+        bar = self.at[min(epoch, len(self.at)) - 1] if self.at else None
+        if bar is None or best is None:
+            return False
+        return best < bar if self.higher_is_better else best > bar
+
+
+@dataclass(frozen=True)
+class Task:
+    """``spec``: the planned one, as plain data; ``execution``: what of its section is to be otherwise here.
+
+    ``at_once``: how many runs share the machine, at most. ``bar``: below which the run is given up; None: never.
+    """
+
+    run_id: str
+    spec: Mapping[str, Any]
+    execution: Mapping[str, Any]
+    at_once: int
+    bar: Bar | None = None
+
+
+@dataclass(frozen=True)
+class Progressed:
+    """An epoch of a run is over. ``epoch`` counts from 1 in its stage, which has ``of`` epochs."""
+
+    run_id: str
+    stage: str
+    epoch: int
+    of: int
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What became of a run.
+
+    ``text``: why it has no result. ``seconds``, ``measures``: of its result, chosen by the criterion ``selected``.
+    ``reached``: (epoch, best value so far) where it was stopped.
+    """
+
+    run_id: str
+    status: Status
+    text: str = ""
+    cause: Cause | None = None
+    seconds: float | None = None
+    measures: Mapping[str, float | None] = field(default_factory=dict)
+    selected: str = ""
+    reached: tuple[int, float] | None = None
+
+
+def plan_of(task: Task) -> Plan:
+    """The plan of a task. Raises RequestError where what is installed understands it as another run."""
+    from pubench_core.plugins.registry import registry
+    from pubench_core.request import Layer, resolve
+
+    execution = {**task.spec.get("execution", {}), **task.execution}
+    plan = resolve([Layer({**task.spec, "execution": execution})], registry())
+    if plan.run_id != task.run_id:
+        raise RequestError(f"planned as {task.run_id}, it is {plan.run_id} by what is installed here")
+    return plan
+
+
+def ended_with(result: Result, status: Status) -> Ended:
+    """What is said of a result."""
+    measures = result.test or {"pa": result.chosen.value if result.selected == "pa" else None}
+    return Ended(result.run_id, status, seconds=result.seconds.total, measures=measures, selected=result.selected)
+
+
+def carry_out(task: Task, report: Callable[[Progressed], None]) -> Ended:
+    """Trains and stores a planned run, or finds its record; ``report`` is called as it goes on."""
+    from pubench_core.execution.run import execute
+
+    try:
+        plan = plan_of(task)
+        outcome = execute(plan, display=Reporter(task.run_id, report, task.bar), wait=False, at_once=task.at_once)
+    except BelowTheBar as stop:
+        return Ended(task.run_id, "stopped", str(stop), reached=(stop.epoch, stop.best))
+    except RunTaken as error:
+        return Ended(task.run_id, "taken", str(error))
+    except RunFailed as error:
+        return Ended(task.run_id, "failed", str(error), error.cause)
+    except RequestError as error:
+        return Ended(task.run_id, "refused", str(error), "refused")
+    except RecordError as error:
+        return Ended(task.run_id, "unstored", str(error))
+    except PluginError as error:
+        return Ended(task.run_id, "failed", str(error), "error")
+    return ended_with(outcome.result, "found" if outcome.reused else "finished")
+
+
+class BelowTheBar(KeyboardInterrupt):
+    """Ends a run as an interrupt does: whatever carries it out lets this pass, and nothing unfinished is recorded."""
+
+    def __init__(self, epoch: int, best: float, bar: Bar) -> None:
+        at = bar.at[min(epoch, len(bar.at)) - 1]
+        super().__init__(f"at epoch {epoch}: {bar.criterion} {best:.4g}, where half of the earlier runs had {at:.4g}")
+        self.epoch, self.best = epoch, best
+
+
+class Reporter:
+    """A display of a run that says every now and then how far it is, and ends it at its bar."""
+
+    def __init__(self, run_id: str, report: Callable[[Progressed], None], bar: Bar | None = None) -> None:
+        self._run_id, self._report, self._last = run_id, report, 0.0
+        self._bar = bar
+        self._best: float | None = None
+
+    def pubench_epoch_finished(self, event: EpochFinished) -> None:
+        """Of the lifecycle hooks."""
+        if time.monotonic() - self._last > _OFTEN:
+            self._last = time.monotonic()
+            self._report(Progressed(self._run_id, event.stage, event.in_stage, event.stage_epochs))
+        if self._bar is not None:
+            self._measure(self._bar, event)
+
+    def _measure(self, bar: Bar, event: EpochFinished) -> None:
+        value = event.criteria.get(bar.criterion)
+        if value is not None and self._best is not None:
+            value = max(value, self._best) if bar.higher_is_better else min(value, self._best)
+        self._best = self._best if value is None else value
+        if self._best is not None and bar.stops(event.epoch, self._best):
+            raise BelowTheBar(event.epoch, self._best, bar)
+
+
+@dataclass(frozen=True)
+class Orders:
+    """Where and how the runs of a study are carried out; the fields are those of a run's section ``execution``."""
+
+    results: Path
+    data_root: Path | None = None
+    encoder: Path | None = None
+    offline: bool = False
+    threads: int = 1
+    device: str = "auto"
+
+    def execution(self, device: str) -> dict[str, Any]:
+        """The section, for a worker with this device."""
+        return {
+            "results": str(self.results),
+            "data_root": str(self.data_root) if self.data_root is not None else None,
+            "encoder": str(self.encoder) if self.encoder is not None else None,
+            "offline": self.offline,
+            "threads": self.threads,
+            "device": device,
+            "tracking": False,
+        }

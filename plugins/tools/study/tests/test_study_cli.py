@@ -1,0 +1,248 @@
+"""``pubench study`` as a user meets it: what it prints, and what it refuses before anything runs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas
+import pytest
+import yaml
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+STUDY: dict[str, Any] = {
+    "name": "short",
+    "methods": [{"key": "upu", "config": {"epochs": 1}}, {"key": "nnpu", "config": {"epochs": 1}}],
+    "data": ["digits"],
+    "seeds": 2,
+}
+
+
+def write(folder: Path, **changes: Any) -> Path:
+    path = folder / "short.yaml"
+    path.write_text(yaml.safe_dump({**STUDY, **changes}))
+    return path
+
+
+@pytest.fixture(scope="module")
+def done(pubench_in: Callable[[Path], Run], tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Run]:
+    """A folder with a study that was planned, half of it run, then all of it."""
+    folder = tmp_path_factory.mktemp("study")
+    write(folder)
+    run = pubench_in(folder)
+    planned = run("study", "plan", "short.yaml")
+    assert planned.returncode == 0, planned.stderr
+    assert "short: 4 runs" in planned.stdout
+    assert "2 methods (upu, nnpu); data set digits; mechanism scar; c 0.1" in planned.stdout
+    assert "0 done, 4 to run" in planned.stdout
+    half = run("study", "run", "short.yaml", "--only", "method=upu")
+    assert half.returncode == 0, half.stderr
+    assert "short: 2 of 2 runs done (2 trained now), 0 failed" in half.stdout
+    assert "[2/2] upu on digits, c 0.1, seed 25: accuracy" in half.stderr
+    status = run("study", "status")
+    assert "short: 2 done, 2 to run of 4 runs" in status.stdout
+    whole = run("study", "run", "short.yaml", "-j", "2")
+    assert whole.returncode == 0, whole.stderr
+    assert "short: 4 of 4 runs done (2 trained now), 0 failed" in whole.stdout
+    return folder, run
+
+
+def test_a_finished_study_trains_nothing_and_says_so(done: tuple[Path, Run]) -> None:
+    _, run = done
+    again = run("study", "run", "short.yaml", "--format", "json")
+    said = json.loads(again.stdout)
+    assert (again.returncode, said["done"], said["trained"], said["failed"]) == (0, 4, 0, 0)
+    assert "short: 4 runs, 4 done, 0 to run" in again.stderr
+
+
+def test_status_is_a_table_of_methods_by_data(done: tuple[Path, Run]) -> None:
+    folder, run = done
+    lines = run("study", "status", "short").stdout.splitlines()
+    assert [line.split() for line in lines[2:4]] == [["upu", "2", "/", "2"], ["nnpu", "2", "/", "2"]]
+    assert lines[-1] == "frame: results/results.parquet"
+    assert pandas.read_parquet(folder / "results" / "results.parquet").run_id.nunique() == 4
+    as_json = json.loads(run("study", "status", "results", "--format", "json").stdout)
+    assert {one["status"] for one in as_json["runs"]} == {"done"}
+    assert run("study", "failures").stdout == "short: no run failed\n"
+
+
+def test_what_a_run_of_a_study_records_of_its_neighbors(done: tuple[Path, Run]) -> None:
+    folder, _ = done
+    frame = pandas.read_parquet(folder / "results" / "results.parquet")
+    at_once = frame.drop_duplicates("run_id").groupby("method").at_once.apply(list).to_dict()
+    assert at_once["upu"] == [1, 1]
+    assert sorted(at_once["nnpu"]) in ([1, 2], [2, 2])  # the last one may have been given out alone
+
+
+def test_an_archive_is_written(done: tuple[Path, Run]) -> None:
+    folder, run = done
+    said = run("study", "export", "short", "--without-scores")
+    assert said.returncode == 0, said.stderr
+    assert said.stdout.startswith("short.tar.gz: 4 records, ")
+    assert (folder / "short.tar.gz").stat().st_size > 1000
+
+
+def test_a_changed_file_is_refused_until_it_is_planned_again(done: tuple[Path, Run], tmp_path: Path) -> None:
+    folder, run = done
+    changed = write(tmp_path, seeds=3)
+    refused = run("study", "run", changed, "--results", folder / "results")
+    assert refused.returncode == 2
+    assert "changed since its plan was frozen" in refused.stderr
+    assert len(refused.stderr.strip().splitlines()) == 1
+    again = run("study", "plan", changed, "--results", folder / "results", "--replan")
+    assert "4 done, 2 to run" in again.stdout
+    assert run("study", "plan", "short.yaml", "--replan").returncode == 0
+
+
+def test_protocols_are_listed(pubench: Run) -> None:
+    said = pubench("study", "protocols", "--format", "json")
+    assert {"quick", "conventional", "label-ratio", "selection-bias", "prior-misspecification"} <= set(
+        json.loads(said.stdout)
+    )
+
+
+def test_a_plan_says_which_methods_have_which_preset(pubench: Run, tmp_path: Path) -> None:
+    for presets, lines in {
+        (): [],
+        ("pubench",): ["preset pubench"],
+        ("wang", "pubench"): ["preset wang: upu", "preset pubench: puet"],
+    }.items():
+        write(tmp_path, presets=list(presets), methods=["upu", "puet"])
+        said = pubench("study", "plan", "short.yaml", "--replan").stdout.splitlines()
+        assert [line for line in said if "preset" in line] == lines
+
+
+def test_a_method_is_chosen_by_the_name_of_its_row_or_by_its_key(pubench: Run, tmp_path: Path) -> None:
+    """A key that is a row's name too is that row."""
+    rows = [
+        {"key": "upu", "name": "slow"},
+        {"key": "nnpu"},
+        {"key": "nnpu", "name": "nnpu short", "config": {"epochs": 1}},
+    ]
+    write(tmp_path, methods=rows, seeds=[2])
+    assert pubench("study", "plan", "short.yaml").returncode == 0
+    for chosen, runs in {"slow": 1, "upu": 1, "nnpu": 1, "nnpu short": 1, "upu,nnpu short": 2}.items():
+        said = pubench("study", "status", "short.yaml", "--only", f"method={chosen}")
+        assert f"{runs} to run" in said.stdout, said
+    refused = pubench("study", "status", "short.yaml", "--only", "method=vpu")
+    assert "no run has method vpu; there are slow, nnpu, nnpu short" in refused.stderr
+
+
+def test_numbers_are_chosen_however_they_are_written(pubench: Run, tmp_path: Path) -> None:
+    write(tmp_path, c=[0.1, 0.3], methods=["upu"], seeds=[2, 25])
+    assert pubench("study", "plan", "short.yaml").returncode == 0
+    for chosen in ("c=.1", "c=0.10", "c=1e-1", "seed=2.0"):
+        assert "2 to run" in pubench("study", "status", "--only", chosen).stdout, chosen
+    for absent in (".2", "x", "nan"):
+        refused = pubench("study", "status", "--only", f"c={absent}")
+        assert f"no run has c {absent}; there are 0.1, 0.3" in refused.stderr
+
+
+def test_a_table_that_is_not_here_is_said_by_plan_and_run_alike(
+    pubench_in: Callable[[Path], Run], tmp_path: Path
+) -> None:
+    """From another folder a relative path leads nowhere; a changed file is not the one that was planned."""
+    table, test, elsewhere = tmp_path / "my.csv", tmp_path / "test.csv", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    test.write_text("\n".join(["a,b,y", *(f"{k},{k % 7},{k % 2}" for k in range(9))]))
+    table.write_text("\n".join(["a,b,s", *(f"{k},{k % 7},{int(k % 5 == 0)}" for k in range(60))]))
+    own = {"path": "my.csv", "label_col": "s", "test": "test.csv", "truth_col": "y"}
+    write(tmp_path, data=[{"own": own}], priors=[0.3], seeds=[2])
+    here, there = pubench_in(tmp_path), pubench_in(elsewhere)
+    study = ("../short.yaml", "--results", "../results")
+    assert here("study", "plan", "short.yaml").returncode == 0
+    missing = f"cannot read my.csv: No such file or directory ({elsewhere / 'my.csv'}; a relative path counts from the"
+    refused = there("study", "run", *study)
+    assert refused.returncode == 2
+    assert f"error: my.csv is not here. {missing} current folder)" in refused.stderr
+    assert f"not here: {missing}" in there("study", "plan", *study).stdout
+    assert "0 done, 2 to run" in there("study", "status", *study).stdout
+    for changed in (test, table):
+        changed.write_text(changed.read_text() + "\n1,1,1")
+        refused = here("study", "run", "short.yaml")
+        assert refused.returncode == 2
+        assert f"{changed.name} is another file than the one that was planned" in refused.stderr
+    assert "no run failed" in here("study", "failures", "short").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run", "shorter.yaml"], "cannot read shorter.yaml"),
+        (["run", "quik"], "did you mean 'quick'"),
+        (["run", "short.yaml", "--only", "methods=upu"], "expected NAME=VALUES, with a name of method, data"),
+        (["run", "short.yaml", "--only", "method=vpu"], "no run has method vpu; there are upu, nnpu"),
+        (
+            ["run", "short.yaml", "--only", "seed=2", "--only", "seed=25"],
+            "--only seed=2 --only seed=25: no run of 4 fits all of them; NAME=A,B is for either value",
+        ),
+        (["run", "short.yaml", "--max-time", "soon"], "expected numbers with s, m or h"),
+        (["run", "short.yaml", "--gpus", "a"], "numbers joined by commas"),
+        (["run", "short.yaml", "--gpus", "0", "-j", "2"], "leave out --jobs"),
+        (["run", "short.yaml", "--gpus", "999"], "--gpus 999: "),
+        (["run", "short.yaml", "--device", "cuda:999"], "--device cuda:999: "),
+        (["run", "short.yaml", "--device", "x"], "--device must be auto, cpu or cuda, the last with a number if"),
+        (["run", "short.yaml", "--results", "short.yaml"], "cannot write records in short.yaml"),
+        (["status"], "no study"),
+        (["status", "nope"], "no study 'nope'"),
+        (["failures", "."], "holds no study"),
+    ],
+)
+def test_a_wrong_request_is_one_line_and_nothing_runs(
+    pubench: Run, tmp_path: Path, words: list[str], said: str
+) -> None:
+    write(tmp_path)
+    refused = pubench("study", *words)
+    assert refused.returncode == 2
+    assert said in refused.stderr
+    assert len(refused.stderr.strip().splitlines()) == 1
+    assert not list(tmp_path.glob("results/*/result.json"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"methods": ["upuu"]}, "did you mean 'upu'"),
+        ({"seeds": [1, 1]}, "is the same run as"),
+        ({"c": []}, "the list is empty"),
+        ({"data": ["mnist"]}, "mnist is not here"),
+    ],
+)
+def test_a_wrong_file_is_one_line_that_names_it(
+    pubench: Run, tmp_path: Path, changes: dict[str, Any], said: str
+) -> None:
+    write(tmp_path, **changes)
+    refused = pubench("study", "run", "short.yaml")
+    assert (refused.returncode, len(refused.stderr.strip().splitlines())) == (2, 1)
+    assert said in refused.stderr
+    assert "short.yaml" in refused.stderr or "mnist" in said
+
+
+def test_a_ray_address_that_does_not_answer_is_one_line(pubench: Run, tmp_path: Path) -> None:
+    pytest.importorskip("ray", reason="Ray is not installed (pubench-study[ray])")
+    write(tmp_path)
+    refused = pubench("study", "run", "short.yaml", "--executor", "ray", "--ray-address", "127.0.0.1:9")
+    assert refused.returncode == 2
+    assert "error: no Ray cluster answers at 127.0.0.1:9" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_missing_data_name_what_can_be_run_without_them(pubench: Run, tmp_path: Path) -> None:
+    write(tmp_path, data=["digits", "mnist"], seeds=1)
+    refused = pubench("study", "run", "short.yaml")
+    assert refused.returncode == 2
+    assert "mnist is not here; --only data=digits runs the others" in refused.stderr
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_the_live_view_fits_its_terminal(
+    pubench_on_terminal: Callable[..., tuple[int, str]], tmp_path: Path, width: int
+) -> None:
+    write(tmp_path, seeds=1)
+    code, written = pubench_on_terminal(tmp_path, width, "study", "run", "short.yaml", "-j", "2")
+    assert code == 0
+    assert "all runs" in written
+    assert "2 of 2 runs done (2 trained now)" in " ".join(written.split())

@@ -1,0 +1,37 @@
+"""What a study that writes to a file or a pipe says while it runs."""
+
+from __future__ import annotations
+
+import pytest
+from pubench_study.cli import run
+from pubench_study.plan import PlannedRun
+from pubench_study.task import Ended, Progressed
+
+from pubench_core.plugins.registry import registry
+from pubench_core.request import Layer, resolve
+
+
+def planned(method: str) -> PlannedRun:
+    plan = resolve([Layer.of(f"method.key={method}", "data.key=digits")], registry())
+    return PlannedRun(run_id=plan.run_id, row=method, facts={}, resolved=plan.spec.model_dump(mode="json"))
+
+
+def test_after_a_long_silence_runs_in_work_are_said(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines, nnpu, upu = run.Lines(2), planned("nnpu"), planned("upu")
+    lines.started(nnpu)
+    lines.started(upu)
+    lines.progressed(nnpu, Progressed(nnpu.run_id, "train", 3, 90))
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(run, "SILENCE", 0)
+    lines.progressed(nnpu, Progressed(nnpu.run_id, "train", 4, 90))
+    assert capsys.readouterr().err == f"in work: {nnpu}: train 4 of 90; {upu}: begun\n"
+    lines.ended(nnpu, Ended(nnpu.run_id, "failed", "the disk is full", "error"), None)
+    assert capsys.readouterr().err == f"[1/2] {nnpu}: error: the disk is full\n"
+    monkeypatch.setattr(run, "SILENCE", 1000)
+    lines.progressed(upu, Progressed(upu.run_id, "train", 1, 2))
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(run, "SILENCE", 0)
+    lines.progressed(upu, Progressed(upu.run_id, "train", 2, 2))
+    assert capsys.readouterr().err == f"in work: {upu}: train 2 of 2\n"

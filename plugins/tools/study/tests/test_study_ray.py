@@ -1,0 +1,103 @@
+"""The same study on a Ray cluster of two nodes, one of which is killed: the records are those of this machine."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pubench_study.files import StudyFolder, read_study
+from pubench_study.local import LocalPool
+from pubench_study.plan import PlannedRun
+from pubench_study.planning import freeze
+from pubench_study.scheduler import Pool, Stop, Study, Summary, conduct
+from pubench_study.state import Digests, Expected, states_of
+from pubench_study.task import Ended, Orders, Progressed
+
+from pubench_core.data.roots import data_root
+from pubench_core.errors import RequestError
+from pubench_core.plugins.registry import registry
+from pubench_core.records.files import read_scores
+from pubench_core.records.store import RecordStore
+from pubench_core.specs import ExecutionSpec
+
+pytest.importorskip("ray", reason="Ray is not installed (pubench-study[ray])")
+
+STUDY = """
+name: both
+methods: [{key: upu, config: {epochs: 6}}, {key: nnpu, config: {epochs: 6}}]
+data: [digits]
+seeds: 3
+"""
+RUNS = 6
+
+
+class Listener:
+    """Calls ``first`` when the first run is over."""
+
+    def __init__(self, first: Callable[[], None] = lambda: None) -> None:
+        self._first, self.ends = first, list[Ended]()
+
+    def started(self, run: PlannedRun) -> None: ...
+    def progressed(self, run: PlannedRun, event: Progressed) -> None: ...
+    def waiting(self, runs: Sequence[PlannedRun]) -> None: ...
+
+    def ended(self, run: PlannedRun, event: Ended, expected_left: float | None) -> None:
+        if not self.ends:
+            self._first()
+        self.ends.append(event)
+
+
+def carried_out(folder: Path, make: Callable[[Orders], Pool], listener: Listener) -> Summary:
+    """The study by a pool, in a folder of records."""
+    file = folder.with_suffix(".yaml")
+    file.write_text(STUDY)
+    source, root = read_study(file), data_root(ExecutionSpec())
+    plan, code = freeze(source, registry(), root)
+    store, digests = RecordStore(StudyFolder(folder, plan.name).results), Digests(registry(), root)
+    pool = make(Orders(results=folder))
+    study = Study(store, code, digests, Expected(), pool, listener)
+    return conduct(study, states_of(plan, code, store, digests), Stop())
+
+
+def scores(folder: Path) -> dict[str, dict[str, np.ndarray[Any, Any]]]:
+    return {path.parent.name: read_scores(path.parent) for path in folder.glob("*/result.json")}
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    yield cluster
+    with contextlib.suppress(Exception):
+        cluster.shutdown()
+
+
+def test_a_cluster_that_loses_a_node_makes_the_records_of_this_machine(tmp_path: Path, cluster: Any) -> None:
+    from pubench_study.on_ray import RayPool
+
+    second = cluster.add_node(num_cpus=1)
+    listener = Listener(first=lambda: cluster.remove_node(second, allow_graceful=False))
+    there = carried_out(tmp_path / "ray", lambda orders: RayPool.connect(cluster.address, 2, orders), listener)
+    here = carried_out(tmp_path / "local", lambda orders: LocalPool(["cpu"], orders, tmp_path / "logs"), Listener())
+
+    assert (len(there.finished), len(here.finished)) == (RUNS, RUNS)
+    assert there.failed == here.failed == []
+    on_ray, local = scores(tmp_path / "ray"), scores(tmp_path / "local")
+    assert on_ray.keys() == local.keys()
+    for run_id, arrays in local.items():
+        assert arrays.keys() == on_ray[run_id].keys()
+        assert all(np.array_equal(arrays[name], on_ray[run_id][name]) for name in arrays)
+    assert not (tmp_path / "ray" / "superseded").exists()
+
+
+def test_an_address_that_does_not_answer_is_one_line() -> None:
+    from pubench_study.on_ray import RayPool
+
+    for address, said in (("127.0.0.1:9", "no Ray cluster answers at 127.0.0.1:9"), ("nonsense", "HOST:PORT")):
+        with pytest.raises(RequestError, match=said):
+            RayPool.connect(address, 1, Orders(results=Path("unused")))

@@ -1,0 +1,95 @@
+"""The commands ``check``, and ``new-method`` and its siblings, as they are typed."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pubench_cli.choices import Format
+from pubench_cli.commands.shared import PrintFormat
+
+
+class Family(StrEnum):
+    """What a new method does about rows without a label."""
+
+    risk = "risk"
+    disambiguation = "disambiguation"
+    generative = "generative"
+
+
+class MethodTemplate(StrEnum):
+    """How a new method trains."""
+
+    network = "network"
+    two_stage = "two-stage"
+    trees = "trees"
+
+
+def methods_and_packages(incomplete: str) -> list[str]:
+    """Completion of a method's key or of the name of a package that has methods."""
+    from pubench_core.plugins.registry import registry
+
+    entries = registry().entries("method")
+    return sorted({name for e in entries for name in (e.key, e.distribution) if name.startswith(incomplete)})
+
+
+NewKey = Annotated[str, typer.Argument(help="Its key: lower-case words joined by hyphens (my-method).")]
+NewPath = Annotated[
+    Path | None, typer.Option("--path", help="Folder that gets the package's folder. (default: here)", file_okay=False)
+]
+InRepo = Annotated[
+    bool, typer.Option("--in-repo", help="Into plugins/ of the checkout of pubench that this folder is in.")
+]
+
+
+def new_method(
+    key: NewKey,
+    path: NewPath = None,
+    family: Annotated[
+        Family | None,
+        typer.Option(help="What it does about unlabeled rows. (default: risk, or what the template has)"),
+    ] = None,
+    template: Annotated[MethodTemplate | None, typer.Option(help="How it trains. (default: network)")] = None,
+    in_repo: InRepo = False,
+) -> None:
+    """Make a package with a method that works, its tests, and comments that say what to replace."""
+    from ..scaffold.create import create
+
+    create("method", key, path=path, in_repo=in_repo, template=template, family=family)
+
+
+def new_dataset(key: NewKey, path: NewPath = None, in_repo: InRepo = False) -> None:
+    """Make a package with a data set that works, its tests, and comments that say what to replace."""
+    from ..scaffold.create import create
+
+    create("dataset", key, path=path, in_repo=in_repo)
+
+
+def new_mechanism(key: NewKey, path: NewPath = None, in_repo: InRepo = False) -> None:
+    """Make a package with a labeling mechanism that works, its tests, and comments that say what to replace."""
+    from ..scaffold.create import create
+
+    create("mechanism", key, path=path, in_repo=in_repo)
+
+
+def new_metric(key: NewKey, path: NewPath = None, in_repo: InRepo = False) -> None:
+    """Make a package with a metric that works, its tests, and comments that say what to replace."""
+    from ..scaffold.create import create
+
+    create("metric", key, path=path, in_repo=in_repo)
+
+
+def check(
+    name: Annotated[
+        str,
+        typer.Argument(help="Method key or alias, or the name of a package.", autocompletion=methods_and_packages),
+    ],
+    format: PrintFormat = Format.table,
+) -> None:
+    """Put a method through every conformance check. Exit code 1 if one fails."""
+    from pubench_testkit.cli.check import check as examine
+
+    examine(name, as_json=format is Format.json)

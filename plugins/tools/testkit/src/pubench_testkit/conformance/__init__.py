@@ -1,0 +1,13 @@
+"""What every method must do, as named checks. The command line runs them; so does a test class of four lines
+(:class:`pubench_testkit.testing.MethodConformance`).
+
+A method whose nature forbids something says so in ``MethodInfo.declared_failures``: check name -> reason. What may not
+be declared is in :data:`UNDECLARABLE`.
+"""
+
+from . import checks, device, leakage  # noqa: F401 - importing them registers their checks
+from .register import CHECKS, UNDECLARABLE, Check
+from .report import Finding, check_method
+from .subject import Subject
+
+__all__ = ["CHECKS", "UNDECLARABLE", "Check", "Finding", "Subject", "check_method"]

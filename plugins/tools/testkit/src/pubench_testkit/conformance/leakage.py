@@ -1,0 +1,218 @@
+"""Checks that a method learns from what it is given and from nothing else, and leaves the rest as it is."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import os
+import sys
+import sysconfig
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from pubench_core.data.roots import data_root
+from pubench_core.engine.problem import Problem
+
+from .carried import SMALLEST, carried, known_rows
+from .register import NotApplicable, check
+from .source import reaching_out
+from .subject import Subject, assert_same, caller_state
+
+#: Suffixes of files of packages that hold code.
+_CODE = frozenset({".py", ".pyc", ".pyi", ".pyd", ".so", ".dll", ".dylib", ".pth"})
+
+
+@check("hidden-labels")
+def hidden_labels(subject: Subject) -> None:
+    """Permuting the true labels of unlabeled rows changes no bit, in training and validation, in both schemes.
+
+    Criteria of true labels are tracked, and listeners that the method's package carries are called, meanwhile.
+    """
+    if subject.is_oracle:
+        raise NotApplicable("an oracle: it is granted the true labels")
+    rng = np.random.default_rng(0)
+    for scheme in ("case-control", "single-training-set"):
+        usual = subject.usual(scheme)
+        plan, problem = usual.plan, usual.problem
+        assert problem.data.y is not None
+        hidden, of_file = {}, problem.data.y.copy()
+        for name, part in (("truth_train", problem.split.train), ("truth_validation", problem.split.validation)):
+            truth = getattr(problem, name).copy()
+            truth[~part.labeled] = rng.permutation(truth[~part.labeled])
+            assert not np.array_equal(truth, getattr(problem, name))
+            hidden[name] = truth
+            of_file[part.rows] = truth
+        opened = dataclasses.replace(problem.opened, data=dataclasses.replace(problem.data, y=of_file))
+        changed = dataclasses.replace(problem, opened=opened, **hidden)
+        assert_same(usual.scores, subject.scores(plan, changed), f"hidden labels permuted ({scheme})")
+
+
+@check("order-of-the-file")
+def order_of_the_file(subject: Subject) -> None:
+    """The same rows in another order in their file change no bit: files are sorted by class."""
+    usual = subject.usual()
+    reordered = _file_reordered(usual.problem)
+    assert_same(usual.scores, subject.scores(usual.plan, reordered), "the file's rows in another order")
+
+
+def _file_reordered(problem: Problem) -> Problem:
+    """The same split of a file that holds the same rows in another order."""
+    data, split = problem.data, problem.split
+    assert data.y is not None
+    assert data.x_test is None
+    order = np.random.default_rng(0).permutation(len(data.x))
+    place = np.argsort(order)  # where each row went
+    reordered = dataclasses.replace(data, x=data.x[order], y=data.y[order], rows=np.sort(place[data.rows]))
+    return dataclasses.replace(
+        problem,
+        opened=dataclasses.replace(problem.opened, data=reordered),
+        split=dataclasses.replace(
+            split,
+            train=dataclasses.replace(split.train, rows=place[split.train.rows]),
+            validation=dataclasses.replace(split.validation, rows=place[split.validation.rows]),
+            test_rows=place[split.test_rows],
+        ),
+    )
+
+
+@check("earlier-runs")
+def earlier_runs(subject: Subject) -> None:
+    """What the process has trained before changes no bit: another split's run shows rows that are hidden now."""
+    usual = subject.usual()
+    subject.scores(subject.plan(seed=3))
+    assert_same(usual.scores, subject.scores(usual.plan, usual.problem), "a run of another seed in between")
+
+
+@check("own-arguments")
+def own_arguments(subject: Subject) -> None:
+    """Its source reaches for nothing but what it is given: no frames, no private attributes, no insides of core."""
+    found = reaching_out(_source_of(subject))
+    assert not found, f"{'; '.join(found[:3])}{f'; and {len(found) - 3} more' if len(found) > 3 else ''}"
+
+
+def _source_of(subject: Subject) -> Path:
+    """The folder of the package that implements the method, or its file where it is a single module."""
+    module = importlib.import_module(subject.info.package)
+    assert module.__file__ is not None, f"{subject.info.package} has no source"
+    file = Path(module.__file__)
+    return file.parent if file.name == "__init__.py" else file
+
+
+@check("callers-random-state")
+def callers_random_state(subject: Subject) -> None:
+    """The global generators of python, numpy and torch neither influence a result nor are changed."""
+    with caller_state(1):  # or whatever it was, where another check has trained it
+        usual = subject.usual()
+    with caller_state(2) as state:
+        scores = subject.scores(subject.plan())
+    changed = [name for name, same in state.items() if not same]
+    assert not changed, f"the caller's random state was changed: {', '.join(changed)}"
+    assert_same(usual.scores, scores, "the caller's random state")
+
+
+class _Opened(NamedTuple):
+    """A file that was opened, or a folder that was listed."""
+
+    path: str
+    writes: bool
+
+
+_opened: list[_Opened] | None = None
+
+
+def _watch(event: str, arguments: tuple[object, ...]) -> None:
+    if _opened is None or event not in ("open", "os.listdir", "os.scandir"):
+        return
+    if not isinstance(arguments[0], (str, bytes)):
+        return
+    writes = False
+    if event == "open":
+        mode, flags = arguments[1], arguments[2]
+        writes = isinstance(mode, str) and bool(set(mode) & set("wax+"))
+        writes = writes or bool(isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT))
+    _opened.append(_Opened(os.fsdecode(arguments[0]), writes))
+
+
+def _opened_in_training(subject: Subject) -> list[_Opened]:
+    """What a second training in this process opens; both checks look at the same one."""
+    return subject.once("opened", lambda: _watched_training(subject))
+
+
+def _watched_training(subject: Subject) -> list[_Opened]:
+    global _opened
+    usual = subject.usual()  # compilers fill their caches on first use
+    if not getattr(sys, "_pubench_watches", False):
+        sys.addaudithook(_watch)  # hooks cannot be taken away again; this one is idle unless a check runs
+        sys._pubench_watches = True  # type: ignore[attr-defined]
+    _opened = []
+    try:
+        subject.train(usual.plan, usual.problem)
+    finally:
+        found, _opened = _opened, None
+    return found
+
+
+@check("writes-nothing")
+def writes_nothing(subject: Subject) -> None:
+    """Training opens no file for writing, byte-code and compiler caches apart: the engine writes what is recorded."""
+    written = [opened.path for opened in _opened_in_training(subject) if opened.writes]
+    written = [path for path in written if "__pycache__" not in path and not path.startswith(("/proc/", "/dev/"))]
+    assert not written, f"training opened for writing: {', '.join(written[:3])}"
+
+
+@check("reads-no-data")
+def reads_no_data(subject: Subject) -> None:
+    """Training opens no file of the data root, the cache or a results folder, nor data of an installed package.
+
+    They hold true labels: scikit-learn brings ``digits`` and ``breast-cancer``. A package's own files are its own.
+    """
+    spec = subject.plan().spec.execution
+    root = data_root(spec)
+    folders = [folder.resolve() for folder in (root.path, root.cache, Path(spec.results))]
+    packages = [Path(sysconfig.get_path(kind)).resolve() for kind in ("purelib", "platlib")]
+    own = _source_of(subject).resolve()
+
+    def holds_labels(path: Path) -> bool:
+        if any(path.is_relative_to(folder) for folder in folders):
+            return True
+        of_package = any(path.is_relative_to(folder) for folder in packages) and not path.is_relative_to(own)
+        return of_package and not path.is_dir() and _is_data(path)
+
+    read = [one.path for one in _opened_in_training(subject) if holds_labels(Path(one.path).resolve())]
+    assert not read, f"training opened {', '.join(read[:3])}"
+
+
+@check("carries-no-data")
+def carries_no_data(subject: Subject) -> None:
+    """No file of its package holds rows of a data set that is here: their labels would be no secret."""
+    place = _source_of(subject)
+    files = place.rglob("*") if place.is_dir() else ()
+    mine = [file for file in files if file.is_file() and _is_data(file) and file.stat().st_size > SMALLEST]
+    if not mine:
+        return
+    known = dict(known_rows(subject.registry, data_root(subject.plan().spec.execution)))
+    found = list(carried(iter(mine), known))
+    assert not found, "; ".join(found[:3])
+
+
+@check("plausible-accuracy")
+def plausible_accuracy(subject: Subject) -> None:
+    """After two short epochs it is wrong of some test row, in one of both schemes; one that knows the data never is."""
+    if subject.is_oracle:
+        raise NotApplicable("an oracle: it is granted the true labels")
+    right, rows = [], 0
+    for scheme in ("case-control", "single-training-set"):
+        usual = subject.usual(scheme)
+        scores, truth = usual.scores["last/test"], usual.problem.truth_test
+        assert truth is not None
+        rows = len(truth)
+        right.append(float(((scores > 0) == (truth == 1)).mean()))
+    assert min(right) < 1, f"every test row is right after two epochs, in both schemes ({rows} rows)"
+
+
+def _is_data(path: Path) -> bool:
+    """Whether a file of a package is neither code nor what a compiler or installer left there."""
+    apart = any(part == "__pycache__" or part.endswith(".dist-info") for part in path.parts)
+    return not apart and path.suffix not in _CODE

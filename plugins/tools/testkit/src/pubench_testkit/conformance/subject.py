@@ -1,0 +1,199 @@
+"""A method under examination, and the short runs that the checks make of it."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.metadata import EntryPoint
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from pubench_core.engine.building import build_problem
+from pubench_core.engine.problem import Problem
+from pubench_core.engine.train import Trained, train
+from pubench_core.errors import RequestError
+from pubench_core.plugins.info import MethodInfo
+from pubench_core.plugins.listeners import Listeners
+from pubench_core.plugins.registry import GROUP, Registry, installed
+from pubench_core.request import Layer, Plan, resolve
+from pubench_core.request.resolving import method_class
+from pubench_core.specs import DRAWN_SCHEMES
+
+FloatArray = npt.NDArray[np.float64]
+T = TypeVar("T")
+
+SAMPLES = EntryPoint("conformance-samples", "pubench_testkit.conformance.samples", GROUP)
+#: Steps per epoch of methods whose preset or default gives a number of them: about a pass over the 200 rows.
+STEPS = 4
+#: Criteria that no true label enters, and others: what they choose must not reach the method either.
+BLIND, ORACLE = ("pa", "pauc", "last"), ("oa", "f1")
+
+
+@cache
+def registry_with_samples() -> Registry:
+    """Every installed plugin, and the three sample problems."""
+    points, broken = installed()
+    return Registry([*points, SAMPLES], broken)
+
+
+@dataclass(frozen=True)
+class Usual:
+    """A training of a plain :meth:`Subject.plan`, which several checks look at and none may change."""
+
+    plan: Plan
+    problem: Problem
+    trained: Trained
+    seconds: float
+
+    @property
+    def scores(self) -> dict[str, FloatArray]:
+        """See :func:`scores_of`."""
+        return scores_of(self.trained)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """``sets``: what shortens the method for a check (``warm_up=1``), beside two short epochs of batches of 64.
+
+    What several checks look at is made once per object: a method that was edited needs a new one.
+    """
+
+    info: MethodInfo
+    registry: Registry
+    device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+    sets: tuple[str, ...] = ()
+    _kept: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, key: str, sets: tuple[str, ...] = ()) -> Subject:
+        """The installed method of this key. Raises RequestError if there is none."""
+        registry = registry_with_samples()
+        return cls(registry.find(MethodInfo, key), registry, sets=sets)
+
+    @property
+    def is_oracle(self) -> bool:
+        """Whether it is granted the true labels."""
+        return "truth" in self.info.needs
+
+    def plan(self, *sets: str, modality: str = "tabular", scheme: str = "case-control", seed: int = 2) -> Plan:
+        """A short run: preset ``quick`` where the method has one, two epochs, c or a positive rate of 0.3."""
+        quick = self.info.presets.get("quick")
+        values = {name: field.default for name, field in method_class(self.info).Config.model_fields.items()}
+        values |= quick.resolve(f"conformance-{modality}") if quick else {}
+        short = {"epochs": 2, "batch_size": 64, "patience": "null"}
+        if values.get("steps_per_epoch") is not None:
+            short["steps_per_epoch"] = STEPS
+        return resolve(
+            [
+                Layer.of(
+                    f"method.key={self.info.key}",
+                    f"data.key=conformance-{modality}",
+                    f"data.scheme={scheme}",
+                    "mechanism.positive_rate=0.3" if scheme in DRAWN_SCHEMES else "mechanism.c=0.3",
+                    "validation.fraction=0.25",
+                    "selection.criterion=last",
+                    f"selection.criteria=[{', '.join(BLIND + ORACLE)}]",
+                    f"seed={seed}",
+                    f"method.preset={'quick' if quick else 'null'}",
+                    *(f"{name}={value}" for name, value in short.items() if name in values),
+                    *self.sets,
+                    *sets,
+                )
+            ],
+            self.registry,
+        )
+
+    def problem(self, plan: Plan) -> Problem:
+        """The labeled problem of a plan, on the subject's device."""
+        return build_problem(plan, self.device)
+
+    def train(self, plan: Plan, problem: Problem | None = None) -> Trained:
+        """Trains without a record; the only listeners are those in the method's package, if it carries any."""
+        carried = Listeners([importlib.import_module(self.info.package)])
+        return train(
+            plan,
+            problem or self.problem(plan),
+            report=lambda event: carried.notify("pubench_epoch_finished", event.without_truth()),
+        )
+
+    def scores(self, plan: Plan, problem: Problem | None = None) -> dict[str, FloatArray]:
+        """See :func:`scores_of`."""
+        return scores_of(self.train(plan, problem))
+
+    def usual(self, scheme: str = "case-control") -> Usual:
+        """The training of the plain plan of a scheme, done at the first call."""
+
+        def trained() -> Usual:
+            started = time.perf_counter()
+            plan = self.plan(scheme=scheme)
+            problem = self.problem(plan)
+            return Usual(plan, problem, self.train(plan, problem), time.perf_counter() - started)
+
+        return self.once(("usual", scheme), trained)
+
+    def once(self, name: Hashable, make: Callable[[], T]) -> T:
+        """What ``make`` gives, made at the first call of this name; what it raises is raised again each time."""
+        if name not in self._kept:
+            self._kept[name] = make()
+        found: T = self._kept[name]
+        return found
+
+    def runs_or_refuses(self, plan: Plan, what: str) -> None:
+        """A result of finite scores, or one clear refusal (RequestError); anything else fails the check."""
+        from pubench_core.errors import PluginError, RunFailed
+
+        try:
+            scores = self.scores(plan)
+        except RequestError:
+            return  # one line that says what would do
+        except (RunFailed, PluginError) as error:
+            raise AssertionError(f"{what}: {error}") from error
+        assert_finite(scores, what)
+
+    def on(self, device: torch.device) -> Subject:
+        """The same subject on another device."""
+        return replace(self, device=device)
+
+
+def scores_of(trained: Trained) -> dict[str, FloatArray]:
+    """criterion/part -> scores, under the criteria that no true label enters."""
+    kept = {name: parts for name, parts in trained.scores.items() if name not in ORACLE}
+    return {f"{name}/{part}": scores for name, parts in kept.items() for part, scores in parts.items()}
+
+
+def assert_finite(scores: dict[str, FloatArray], what: str) -> None:
+    """Every score is a finite number."""
+    for name, values in scores.items():
+        bad = np.flatnonzero(~np.isfinite(values))
+        assert not len(bad), f"{what}: score {bad[0]} by {name} is {values[bad[0]]}"
+
+
+def assert_same(one: dict[str, FloatArray], other: dict[str, FloatArray], what: str) -> None:
+    """Bit for bit."""
+    assert one.keys() == other.keys(), f"{what}: {sorted(one.keys() ^ other.keys())} is in one result only"
+    for name in one:
+        differ = np.flatnonzero(one[name] != other[name])
+        assert not len(differ), f"{what}: {len(differ)} of {len(one[name])} scores by {name} differ"
+
+
+@contextmanager
+def caller_state(seed: int) -> Iterator[dict[str, Any]]:
+    """Seeds every global generator and gives their state afterwards to compare with (filled when the block ends)."""
+    import random
+
+    random.seed(seed)
+    np.random.seed(seed)
+    torch.manual_seed(seed)
+    before = (random.getstate(), np.random.get_state()[1].copy(), torch.get_rng_state())  # type: ignore[index]
+    seen: dict[str, Any] = {}
+    yield seen
+    seen["python"] = before[0] == random.getstate()
+    seen["numpy"] = bool((before[1] == np.random.get_state()[1]).all())  # type: ignore[index]
+    seen["torch"] = bool((before[2] == torch.get_rng_state()).all())

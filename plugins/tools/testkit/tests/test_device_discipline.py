@@ -1,0 +1,446 @@
+"""Nothing mixes host and device, and every wait within a training step is known and has a reason.
+
+On a machine without a GPU the device is pretended; with one, methods run on it.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import re
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from pubench_testkit.conformance import Subject
+from pubench_testkit.conformance.device import Wait, Watch, three_steps, trained_on_device, watched
+from pubench_testkit.conformance.fake_device import DEVICE, DeviceError, pretended_device
+from pubench_testkit.conformance.report import check_one
+from pubench_testkit.conformance.subject import SAMPLES, registry_with_samples
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from pubench_core.engine.train import Trained
+from pubench_core.plugins.info import MethodInfo
+from pubench_core.plugins.registry import GROUP, Registry
+
+PAGE = Path(__file__).parents[4] / "docs" / "pages" / "devices.md"
+DOUBLES = EntryPoint("undisciplined", "pubench_undisciplined", GROUP)
+METHODS = [entry.key for entry in registry_with_samples().entries("method") if entry.status == "ok"]
+#: What makes every stage of a method short, and gives each of them several steps.
+SHORT = {
+    "cvir": ("warm_up=1",),
+    "mpe-pu": ("warm_up=1",),
+    "lbe-pu": ("pre_training=2", "pre_training_batch_size=64"),
+    "p3mix-c": ("warm_up=1",),
+    "p3mix-e": ("warm_up=1",),
+    "holistic-pu": ("trend_epochs=2", "trend_steps=3"),
+    "pubn": ("first_epochs=2",),
+    "pul-cpbf": ("fence=2", "fence_epochs=1"),
+    "robust-pu": ("pre_training=2", "inner_epochs=2"),
+    "vae-pu": ("pretraining_epochs=1", "epochs=8"),
+}
+#: How the waits of a method are counted: modality and scheme.
+PROBLEMS = (("image", "case-control"), ("tabular", "single-training-set"))
+A_GPU_IS_HERE = torch.cuda.is_available()
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+# -------------------------------------------------------------------- what the pretended device refuses
+
+
+def on(device: torch.device, *values: object) -> list[Tensor]:
+    return [torch.tensor(value).to(device) for value in values]
+
+
+REFUSED: dict[str, tuple[Callable[[Tensor], object], str]] = {
+    "a sum of both": (lambda t: t + torch.ones(4), r"add is given .* of shape \(4,\) on the host"),
+    "a host tensor first": (lambda t: torch.ones(4) * t, "mul is given"),
+    "a device number and a host tensor": (lambda t: torch.ones(4) + t.sum(), "add is given"),
+    "written on the host": (lambda t: torch.zeros(()).add_(t.sum()), "add is given"),
+    "concatenated": (lambda t: torch.cat([t, torch.ones(2)]), "cat is given"),
+    "a host number among stacked tensors": (lambda t: torch.stack([t.sum(), torch.ones(())]), "stack is given"),
+    "a matrix product": (lambda t: t @ torch.ones(4), "dot is given"),
+    "a host index": (lambda t: t[torch.tensor([0, 2])], "on the host is the index of one on the device"),
+    "a host mask": (lambda t: t[torch.tensor([True, False, True, False])], "on the host is the index"),
+    "a host mask that is written by": (lambda t: t.__setitem__(torch.ones(4).bool(), 0.0), "on the host is the index"),
+    "a device index": (lambda t: torch.ones(4)[t.long()], "on the device is the index of one on the host"),
+    "rows selected by a host index": (lambda t: t.index_select(0, torch.tensor([0])), "index_select is given"),
+    "a host target of a loss": (lambda t: F.mse_loss(t, torch.ones(4)), "mse_loss is given"),
+    "NumPy": (lambda t: t.numpy(), r"\.numpy\(\) of a tensor on the device"),
+    "NumPy, asked for an array": (lambda t: np.asarray(t), r"\.numpy\(\) of a tensor on the device"),
+    "a host generator": (
+        lambda t: torch.rand(4, generator=torch.Generator(), device=t.device),
+        "rand on the device draws from a generator of the host",
+    ),
+    "a device generator": (
+        lambda t: torch.randperm(4, generator=torch.Generator(device=t.device)),
+        "randperm on the host draws from a generator of the device",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+@pytest.mark.parametrize("inference", [False, True], ids=["training", "inference"])
+def test_what_a_gpu_refuses_is_refused_with_operation_and_place(what: str, inference: bool) -> None:
+    act, message = REFUSED[what]
+    here = f"{Path(__file__).parent.name}/{Path(__file__).name}:{act.__code__.co_firstlineno}"
+    with pretended_device() as device, torch.inference_mode(inference):
+        (t,) = on(device, [0.0, 1.0, 2.0, 3.0])
+        with pytest.raises(DeviceError, match=message) as refused:
+            act(t)
+    assert here.rpartition(":")[0] in str(refused.value)
+
+
+def test_a_tensor_of_the_device_says_so_everywhere() -> None:
+    with pretended_device() as device:
+        t = torch.rand(2, 3).to(device)
+        network = nn.Linear(3, 1).to(device)
+        found = [t, t[0], t.view(6), t.detach(), t.clone(), torch.zeros_like(t), t.new_zeros(2), t.new_tensor([1.0])]
+        found += [
+            torch.arange(3, device=device),
+            torch.tensor(1.0, device=t.device),
+            torch.full((2,), 1, device=device),
+        ]
+        found += [
+            *network.parameters(),
+            network(t),
+            torch.optim.Adam(network.parameters(), fused=True).param_groups[0]["params"][0],
+        ]
+        assert {(x.device, x.is_cuda, x.is_cpu) for x in found} == {(DEVICE, True, False)}
+        assert all(isinstance(p, nn.Parameter) for p in network.parameters())
+        assert t.to(device) is t
+        assert torch.zeros_like(t, device="cpu").device.type == "cpu"
+        assert torch.Generator(device=device).device == DEVICE
+        assert torch.Generator().device.type == "cpu"
+    with pytest.raises(DeviceError, match="after the block"):
+        t + 1
+    assert torch.ones(1).device.type == "cpu"
+
+
+@pytest.mark.parametrize("shape", [(64, 1, 4, 4), (64, 3, 1, 1), (1, 1, 1, 1), (2, 3, 4, 4), (8, 2)])
+def test_a_memory_format_gives_the_strides_that_it_gives_on_the_cpu(shape: tuple[int, ...]) -> None:
+    """With one channel, or sides of 1, a tensor is contiguous in both formats; its strides decide the kernel."""
+    layouts = (torch.preserve_format, torch.contiguous_format, torch.channels_last)[: 3 if len(shape) == 4 else 2]
+    with pretended_device() as device:
+        for first, second in itertools.product(layouts, repeat=2):
+            here = torch.zeros(shape).to(memory_format=first)
+            there = torch.zeros(shape).to(device).to(memory_format=first)
+            assert there.stride() == here.stride()
+            here_again, there_again = here.to(memory_format=second), there.to(memory_format=second)
+            assert (there_again.stride(), there_again is there) == (here_again.stride(), here_again is here)
+
+
+# -------------------------------------------------------------------- what it waits for
+
+WAITS: dict[str, tuple[Callable[[Tensor, Tensor], object], list[str]]] = {
+    "item": (lambda t, mask: t.sum().item(), ["item"]),
+    "float": (lambda t, mask: float(t[0]), ["item"]),
+    "int": (lambda t, mask: int(mask.sum()), ["item"]),
+    "a condition": (lambda t, mask: 1 if mask.any() else 0, ["item"]),
+    "a formatted number": (lambda t, mask: f"{t[0]:.2f}", ["item"]),
+    "a device number as an index": (lambda t, mask: t[mask.sum()], ["item"]),
+    "tolist": (lambda t, mask: t.tolist(), ["copy to the host"]),
+    "cpu": (lambda t, mask: t.cpu(), ["copy to the host"]),
+    "to": (lambda t, mask: t.to("cpu"), ["copy to the host"]),
+    "copied into a host tensor": (lambda t, mask: torch.empty(4).copy_(t), ["copy to the host"]),
+    "NumPy by force": (lambda t, mask: t.numpy(force=True), ["copy to the host"]),
+    "nonzero": (lambda t, mask: torch.nonzero(mask), ["nonzero"]),
+    "where with one argument": (lambda t, mask: torch.where(mask), ["nonzero"]),
+    "a mask as an index": (lambda t, mask: t[mask], ["index by a mask"]),
+    "masked_select": (lambda t, mask: t.masked_select(mask), ["masked_select"]),
+    "unique": (lambda t, mask: t.unique(), ["unique"]),
+    "repeat_interleave": (lambda t, mask: t.repeat_interleave(mask.long()), ["repeat_interleave"]),
+    "equal": (lambda t, mask: torch.equal(t, t), ["equal"]),
+    "multinomial": (lambda t, mask: torch.multinomial(mask.float(), 1), ["multinomial"]),
+    "a tensor where a mask is True": (lambda t, mask: t.__setitem__(mask, t[:1]), ["index_put by a mask"]),
+    "a number where one element is": (lambda t, mask: t.__setitem__(0, 1.0), ["copy to the device"]),
+    "a number at row numbers": (lambda t, mask: t.__setitem__(mask.long(), 1.0), ["copy to the device"]),
+    "a new tensor of a number": (lambda t, mask: torch.tensor(1.0, device=t.device), ["copy to the device"]),
+    "to the device": (lambda t, mask: torch.ones(4).to(t.device), ["copy to the device"]),
+    # What does not wait.
+    "to the device, not blocking": (lambda t, mask: torch.ones(4).to(t.device, non_blocking=True), []),
+    "a number where a mask is True": (lambda t, mask: t.__setitem__(mask, 1.0), []),
+    "a number in a slice": (lambda t, mask: t.__setitem__(slice(1, None), 1.0), []),
+    "rows by number": (lambda t, mask: t[mask.long()], []),
+    "a part": (lambda t, mask: t[1:3], []),
+    "masked values": (lambda t, mask: t.masked_fill(~mask, 0).sum() / mask.sum().clamp(min=1), []),
+    "where": (lambda t, mask: torch.where(mask, t, 0.0), []),
+    "sort": (lambda t, mask: t.sort(stable=True).indices, []),
+    "isin": (lambda t, mask: torch.isin(t, t[:2]), []),
+    "repeat_interleave, told the size": (lambda t, mask: t.repeat_interleave(mask.long(), output_size=2), []),
+    "a host number": (lambda t, mask: t * torch.tensor(2.0), []),
+    "drawn on the device": (
+        lambda t, mask: torch.rand(4, generator=torch.Generator(device=t.device), device=t.device),
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WAITS)
+@pytest.mark.parametrize("inference", [False, True], ids=["training", "inference"])
+def test_what_the_host_waits_for_is_reported_with_its_place(what: str, inference: bool) -> None:
+    act, expected = WAITS[what]
+    found: list[tuple[str, str]] = []
+    with pretended_device(lambda operation, place: found.append((operation, place.file))) as device:
+        t, mask = on(device, [0.0, 1.0, 2.0, 3.0], [True, False, True, False])
+        found.clear()
+        with torch.inference_mode(inference):
+            act(t, mask)
+    assert [operation for operation, _ in found] == expected
+    assert all(file.endswith("test_device_discipline.py") for _, file in found)
+
+
+def test_a_gradient_that_waits_is_ascribed_to_the_line_it_is_the_gradient_of() -> None:
+    found: list[tuple[str, str]] = []
+    with pretended_device(lambda operation, place: found.append((operation, place.code))) as device:
+        t, mask = on(device, [1.0, 2.0], [True, False])
+        t.requires_grad_()
+        found.clear()
+        doubled = t * 2
+        selected = doubled[mask]
+        loss = selected.square().sum()
+        loss.backward()
+    assert found == [
+        ("index by a mask", "selected = doubled[mask]"),
+        ("index_put by a mask (gradient)", "selected = doubled[mask]"),
+    ]
+
+
+# -------------------------------------------------------------------- values
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "adamw", "sgd"])
+def test_training_on_the_pretended_device_gives_the_values_of_the_cpu(optimizer: str) -> None:
+    def made(network: nn.Module) -> torch.optim.Optimizer:
+        if optimizer == "sgd":
+            return torch.optim.SGD(network.parameters(), lr=0.1, momentum=0.9, nesterov=True)
+        kind = torch.optim.Adam if optimizer == "adam" else torch.optim.AdamW
+        return kind(network.parameters(), lr=0.1, weight_decay=0.1, fused=True)
+
+    torch.manual_seed(0)
+    there = nn.Sequential(
+        nn.Conv2d(2, 4, 3),
+        nn.BatchNorm2d(4),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Dropout(0.3),
+        nn.Linear(36, 1),
+    ).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    here = copy.deepcopy(there)
+    x, rows = torch.rand(16, 2, 8, 8), torch.arange(0, 16, 2)
+    with pretended_device() as device:
+        there.to(device)
+        for network, values, chosen in ((here, x, rows), (there, x.to(device), rows.to(device))):
+            torch.manual_seed(1)
+            steps = made(network)
+            for _ in range(3):
+                steps.zero_grad()
+                F.softplus(network(values[chosen])).mean().backward()
+                steps.step()
+        teacher = copy.deepcopy(there)
+        with torch.no_grad():
+            for slow, fast in zip(teacher.parameters(), there.parameters(), strict=True):
+                slow.lerp_(fast + 1, 0.5)
+        found = {name: value.cpu() for name, value in there.state_dict().items()}
+        there.load_state_dict(teacher.state_dict())
+        assert torch.equal(there[0].weight.cpu(), here[0].weight.lerp(here[0].weight + 1, 0.5))
+    assert found.keys() == here.state_dict().keys()
+    for name, value in here.state_dict().items():
+        assert torch.equal(found[name], value), name
+
+
+# -------------------------------------------------------------------- steps
+
+
+@pytest.fixture(scope="module")
+def doubles() -> Registry:
+    return Registry([*entry_points(group=GROUP), SAMPLES, DOUBLES])
+
+
+def double(doubles: Registry, key: str) -> Subject:
+    return Subject(doubles.find(MethodInfo, key), doubles)
+
+
+@pytest.mark.parametrize(
+    ("key", "words", "line"),
+    [
+        ("mixes", "mul is given tensors on the device and one of shape (32,) on the host", "Mixes.learn"),
+        ("indexesfromhost", "on the host is the index of one on the device", "IndexesFromHost.learn"),
+        ("indexesfromdevice", "on the device is the index of one on the host", "IndexesFromDevice.learn"),
+        ("takesfromhost", "on the host is the index of one on the device", "TakesFromHost.learn"),
+        ("drawsonhost", "draws from a generator of the host", "DrawsOnHost.learn"),
+        ("converts", ".numpy() of a tensor on the device", "Converts.learn"),
+        ("scoresonhost", "sub is given tensors on the device", "ScoresOnHost.decision_function"),
+    ],
+)
+@pytest.mark.skipif(A_GPU_IS_HERE, reason="the words are those of the pretended device")
+def test_the_check_names_operation_and_line(doubles: Registry, key: str, words: str, line: str) -> None:
+    finding = check_one(double(doubles, key), "device-discipline")
+    assert finding.verdict == "failed"
+    assert words in finding.reason
+    assert re.search(rf"doubles/pubench_undisciplined\.py:\d+ \({line}\)", finding.reason)
+
+
+@pytest.mark.skipif(A_GPU_IS_HERE, reason="the words are those of the pretended device")
+def test_a_place_in_core_names_the_line_that_led_there(doubles: Registry) -> None:
+    reason = check_one(double(doubles, "takesfromhost"), "device-discipline").reason
+    assert re.search(r"at pubench_core/training/views\.py:\d+ \(\w+\.take\), called from doubles/pubench_undis", reason)
+
+
+def test_a_sound_double_passes_and_one_for_the_cpu_is_not_tried(doubles: Registry) -> None:
+    assert check_one(double(doubles, "disciplined"), "device-discipline").verdict == "passed"
+    finding = check_one(double(doubles, "mixes-on-cpu"), "device-discipline")
+    assert (finding.verdict, finding.reason) == ("not applicable", "declared for the CPU only")
+
+
+@pytest.mark.skipif(A_GPU_IS_HERE, reason="a GPU's own warning does not say which operation waits")
+def test_waits_within_steps_are_told_from_those_once_per_epoch(doubles: Registry) -> None:
+    def found(key: str) -> tuple[list[str], Watch]:
+        watch, _ = trained_on_device(double(doubles, key))
+        steps = list(watch.within_steps().values())
+        assert len(steps) == 2 * 2  # two epochs of three steps; the first of each belongs to no measure
+        assert all([w.operation for w in step] == [w.operation for w in steps[0]] for step in steps)
+        return [f"{w.operation}: {w.place.code}" for w in steps[0]], watch
+
+    assert found("disciplined")[0] == []
+    within, watch = found("reads")
+    assert within == ["item: self.seen += risk.item()"]
+    once = [w for w in watch.waits if w.operation == "item" and "norm()" in w.place.code]
+    assert [(w.epoch.total if w.epoch else None, w.step) for w in once] == [(0, 0), (1, 0)]
+    assert found("selects")[0] == [
+        "index by a mask: on_positives = z[batch.labeled]",
+        "index_put by a mask (gradient): on_positives = z[batch.labeled]",
+    ]
+
+
+def test_on_a_gpu_what_torch_warns_of_is_noted_where_it_happens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stand-ins for the driver: the mode is set for the block only, and other warnings are left to others."""
+    modes: list[object] = []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda device=None: modes.append(f"synchronized {device}"))
+    monkeypatch.setattr(torch.cuda, "get_sync_debug_mode", lambda: 0)
+    monkeypatch.setattr(torch.cuda, "set_sync_debug_mode", modes.append)
+    with warnings.catch_warnings(record=True) as others, watched() as watch:
+        warnings.filterwarnings("always", "something else")
+        warnings.warn("called a synchronizing CUDA operation (Triggered internally)", stacklevel=1)
+        torch.cuda.synchronize(watch.device)
+        warnings.warn("something else", stacklevel=1)
+    assert [str(other.message) for other in others] == ["something else"]
+    assert [(w.operation, w.place.file) for w in watch.waits] == [
+        ("wait", "tests/test_device_discipline.py"),
+        ("torch.cuda.synchronize", "tests/test_device_discipline.py"),
+    ]
+    assert modes == ["warn", f"synchronized {watch.device}", 0]
+
+
+# -------------------------------------------------------------------- every method
+
+
+@cache
+def trained(key: str) -> list[tuple[Watch, Trained]]:
+    """Every stage of the method, in every problem. Raises what is raised where host and device are mixed."""
+    subject = Subject.of(key, SHORT.get(key, ()))
+    return [trained_on_device(subject, modality=m, scheme=s) for m, s in PROBLEMS]
+
+
+def kind_of(wait: Wait) -> tuple[str, str]:
+    """(for what, where), as in the table."""
+    place = wait.place
+    return wait.operation, f"`{place.file}`, `{place.function}`: `{place.code.split('  #')[0]}`"
+
+
+def waits_per_step(key: str) -> Counter[tuple[str, str]]:
+    """(for what, where) -> how often in one step, at most."""
+    most: Counter[tuple[str, str]] = Counter()
+    for watch, _ in trained(key):
+        for waits in watch.within_steps().values():
+            most |= Counter(map(kind_of, waits))
+    return most
+
+
+def table() -> list[list[str]]:
+    """method, waits per step, for what, where, why: the rows of the page."""
+    rows = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", row)[1:-1]] for row in rows]
+
+
+def test_the_page_has_every_published_method() -> None:
+    """Others, which are being written, must be in it as soon as they wait."""
+    named = [key.strip("`") for key in dict.fromkeys(row[0] for row in table())]
+    assert named == [key for key in METHODS if key in named]
+    assert all(key in named for key in METHODS if Subject.of(key).info.reference is not None)
+
+
+@pytest.mark.parametrize("key", METHODS)
+def test_every_wait_within_a_training_step_is_in_the_table_with_its_reason(key: str) -> None:
+    rows = [row[1:] for row in table() if row[0] == f"`{key}`"]
+    on_cpu_only = "cuda" not in Subject.of(key).info.devices
+    if not rows and Subject.of(key).info.reference is None:
+        rows = [["", "", "", "CPU only"]] if on_cpu_only else [["0", "", "", ""]]
+    if on_cpu_only:
+        (row,) = rows
+        assert row[:3] == ["", "", ""]
+        assert "CPU" in row[3]
+        return
+    found = waits_per_step(key)
+    if A_GPU_IS_HERE:  # it says that there is a wait, not for what; and kernels wait as often as they like
+        assert (not found) == (rows == [["0", "", "", ""]])
+        return
+    wanted = [[str(n), what, where.replace("|", "\\|")] for (what, where), n in found.items()] or [["0", "", ""]]
+    as_rows = "\n".join(f"| `{key}` | {' | '.join(row)} | (why) |" for row in wanted)
+    assert sorted(row[:3] for row in rows) == sorted(wanted), f"docs/pages/devices.md should have\n{as_rows}"
+    assert all(row[3] for row in rows if row[0] != "0"), "a wait without a reason"
+
+
+def test_nnpu_never_waits_within_a_step() -> None:
+    assert not waits_per_step("nnpu")
+
+
+@pytest.mark.parametrize("key", METHODS)
+def test_every_stage_had_steps_to_look_at(key: str) -> None:
+    if "cuda" not in Subject.of(key).info.devices:
+        pytest.skip(f"{key} is declared for the CPU only")
+    for watch, _ in trained(key):
+        stages = {epoch.stage for epoch in watch.epochs.values()}
+        assert {stage for stage, _, _ in watch.within_steps()} == stages
+    if key in ("p3mix-c", "p3mix-e"):
+        assert stages == {"mixup", "heuristic mixup"}
+
+
+@pytest.mark.skipif(A_GPU_IS_HERE, reason="a GPU rounds otherwise")
+@pytest.mark.parametrize("key", METHODS)
+def test_a_method_scores_the_same_there_bit_for_bit(key: str) -> None:
+    subject = Subject.of(key, SHORT.get(key, ()))
+    if "cuda" not in subject.info.devices:
+        pytest.skip(f"{key} is declared for the CPU only")
+    for (modality, scheme), (_, there) in zip(PROBLEMS, trained(key), strict=True):
+        here = subject.train(subject.plan(*three_steps(subject), modality=modality, scheme=scheme))
+        assert there.scores.keys() == here.scores.keys()
+        for criterion, parts in here.scores.items():
+            for part, scores in parts.items():
+                np.testing.assert_array_equal(there.scores[criterion][part], scores)
+
+
+#: ``quick``, where there is one, is what the runs above are of.
+PRESETS = [
+    pytest.param(key, preset, id=f"{key}-{preset}")
+    for key in METHODS
+    for preset in sorted(Subject.of(key).info.presets)
+    if "cuda" in Subject.of(key).info.devices and preset != "quick"
+]
+
+
+@pytest.mark.parametrize(("key", "preset"), PRESETS)
+def test_no_preset_mixes_host_and_device(key: str, preset: str) -> None:
+    subject = Subject.of(key, SHORT.get(key, ("epochs=1",)))
+    watch, _ = trained_on_device(subject, f"method.preset={preset}", modality="image")
+    assert watch.steps.total() >= 3

@@ -1,0 +1,33 @@
+"""A search of hyper-parameters without negatives.
+
+``space`` says what is tuned; ``sampler`` proposes trials by Optuna; ``state`` and ``driver`` carry them out as runs
+of a study; ``curves`` stops hopeless ones; ``result`` is what was found.
+"""
+
+from __future__ import annotations
+
+from pubench_core import ApiInfo, CommandInfo, hookimpl
+
+COMMANDS = [
+    CommandInfo(
+        path="tune",
+        load="pubench_tune.cli.commands:tune",
+        help="Search hyper-parameters without negatives: by a criterion on validation rows, with Optuna.",
+        example="pubench tune nnpu --data digits --criterion pa --trials 50 --out best.yaml",
+    ),
+]
+API = [
+    ApiInfo(name="Trial", load="pubench_tune.result:Trial"),
+    ApiInfo(name="Tuned", load="pubench_tune.result:Tuned"),
+    ApiInfo(name="tune", load="pubench_tune.api:tune"),
+]
+
+
+@hookimpl
+def pubench_commands() -> list[CommandInfo]:
+    return COMMANDS
+
+
+@hookimpl
+def pubench_api() -> list[ApiInfo]:
+    return API

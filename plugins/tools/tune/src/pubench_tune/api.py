@@ -1,0 +1,151 @@
+"""``pubench.tune``: arguments become a search."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pubench_report.comparing import SAME, sayer, seeds_of
+
+from pubench.running import layer_of, of_config
+from pubench.tables import PUTable
+from pubench.waiting import wait_briefly
+from pubench.words import ARGUMENTS, PubenchWarning, in_words, said
+from pubench_core.data.held import held_at
+from pubench_core.errors import RequestError, shown
+
+from .result import Tuned
+
+if TYPE_CHECKING:
+    from .space import Given
+
+#: Folder of tables that were in memory, beside the searches.
+TABLES = "tables"
+#: Arguments of :func:`pubench.run` that every run of a search is given as they are: those of a comparison, but for the
+#: criterion, which is the search's, and tracking, which hears of no trial.
+_SAME = tuple(name for name in SAME if name not in ("criterion", "tracking"))
+
+
+def tune(
+    method: str,
+    data: str | PUTable,
+    *,
+    criterion: str | None = None,
+    trials: int = 50,
+    space: Given | None = None,
+    seeds: int | Iterable[int] = 1,
+    jobs: int = 1,
+    prune: bool = True,
+    search_seed: int = 0,
+    max_seconds: float | None = None,
+    mechanism: str | None = None,
+    c: float | None = None,
+    scheme: str | None = None,
+    positive_rate: float | None = None,
+    total: int | None = None,
+    positive: Iterable[int | str] | None = None,
+    negative: Iterable[int | str] | None = None,
+    binarization: str | None = None,
+    prior: float | str | None = None,
+    preset: str | None = None,
+    config: Mapping[str, Any] | None = None,
+    calibrate: str | None = None,
+    backbone: str | None = None,
+    validation: float | None = None,
+    device: str | None = None,
+    threads: int | None = None,
+    results: str | Path | None = None,
+    data_root: str | Path | None = None,
+    offline: bool | None = None,
+    save_model: bool | None = None,
+    artifacts: Iterable[str] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    progress: Callable[[str], None] | bool = True,
+) -> Tuned:
+    """Searches hyper-parameters by a criterion on validation rows, without negatives unless an oracle one is named.
+
+    The first trial is the configuration as it stands; Optuna's tree-structured Parzen estimator proposes the others.
+    Every trial is an ordinary run with a record, so that ``best.run()`` is the stored result. All arguments but these
+    are :func:`pubench.run`'s and hold for every trial:
+
+    ``criterion``: ``pa`` (default; ``pauc`` where no prior is known), ``pauc``, ``native``; ``oa``, ``f1`` and
+    ``macro-f1`` read true labels, which is warned of and marked. ``trials``: how many there are to be, those of earlier
+    calls counted. ``space``: texts like ``"lr=1e-5..1e-2:log"``, ``"batch_size=32,64"`` and ``"default"``, or a mapping
+    from hyper-parameters to (low, high), (low, high, "log") or a list; None means the ranges that the method declares.
+    ``seeds``: as for :func:`pubench.compare`; a trial's value is the mean over them. ``jobs``: runs at once, each in a
+    process of its own. ``prune``: whether a run is given up at an epoch where half of the earlier ones had more.
+    ``search_seed``: of the proposals; with one job, the same seed gives the same trials. ``max_seconds``: no run is
+    started after them. ``config``: hyper-parameters that are set and not tuned.
+
+    A call that was interrupted and is made again goes on where it was.
+
+    Raises InvalidRequest (a ValueError) if the request cannot be met, RecordError if the search cannot be stored.
+
+    >>> tuned = tune("nnpu", "digits", trials=3, config={"epochs": 2}, space=["lr=1e-4..1e-2:log"], progress=False)
+    >>> len(tuned.trials), tuned.best.value >= tuned.default.value, tuned.best.run().reused
+    (3, True, True)
+    """
+    same = {name: value for name, value in locals().items() if name in _SAME and value is not None}
+    wait_briefly()  # before torch is loaded, which the next line does
+    from pubench_core.plugins.registry import registry
+
+    from .driver import TUNING, Asked, search
+
+    say = sayer(progress)
+
+    def heard(text: str) -> None:
+        if text.startswith("warning: "):
+            warnings.warn(said(text.removeprefix("warning: ")), PubenchWarning, stacklevel=5)
+        else:
+            say(said(text))
+
+    with in_words({**ARGUMENTS, "selection.criterion": "criterion"}):
+        if isinstance(data, PUTable):
+            data = _on_disk(data, Path(results or "results") / TUNING / TABLES)
+        if not isinstance(prune, bool):
+            raise RequestError(f"prune must be True or False, got {shown(prune)}", field="prune")
+        if "seed" in (settings or {}):
+            raise RequestError("settings.seed: seeds names the seeds of a search", field="seed")
+        layer = layer_of(method, data, {**same, **of_config(config)}, settings or {})
+        asked = Asked(
+            criterion=criterion,
+            trials=trials,
+            space=space,
+            seeds=tuple(seeds_of(seeds)),
+            jobs=jobs,
+            search_seed=search_seed,
+            pruned=prune,
+            max_seconds=max_seconds,
+        )
+        return search([layer], asked, registry(), heard)
+
+
+def _on_disk(table: PUTable, folder: Path) -> PUTable:
+    """A table that other processes can read: one in memory is saved, by the names of its checksums; its runs keep
+    their ids.
+
+    Raises RequestError if it cannot be written.
+    """
+    held = [held_at(Path(table.own[role])) for role in ("path", "test") if role in table.own]
+    if held[0] is None:
+        return table
+    name = "-".join(part.sha256[:16] for part in held if part is not None)
+    path = folder / name / f"{Path(table.own['path']).stem}.parquet"
+    aside = folder / f".{name}.{os.getpid()}"
+    try:
+        aside.mkdir(parents=True, exist_ok=True)
+        saved = table.save(aside / path.name)
+        if not path.parent.exists():
+            aside.rename(path.parent)
+        else:
+            shutil.rmtree(aside)
+    except OSError as error:
+        raise RequestError(f"{path} cannot be written: {error.strerror or error}", field="execution.results") from error
+    own = {
+        role: path.parent / Path(value).name if role in ("path", "test") else value for role, value in saved.own.items()
+    }
+    return PUTable(own, table.scheme)

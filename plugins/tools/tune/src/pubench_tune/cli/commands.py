@@ -1,0 +1,97 @@
+"""The command ``tune``. What it does is in :mod:`pubench_tune.cli.tune`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pubench_cli.choices import Format, any_key, criteria
+from pubench_cli.options import MACHINE, OPTIONS, RUN, Given, takes
+from pubench_cli.process import Over
+
+#: Options of ``pubench run`` that a search has in other words, or not at all.
+_OTHERWISE = ("--method", "--select", "--seed", "--no-tracking", "--tracking-uri")
+
+
+@takes(*(option.flag for option in OPTIONS if option.flag not in _OTHERWISE))
+def tune(
+    given: Given,
+    method: Annotated[str, typer.Argument(help="Method key.", autocompletion=any_key)],
+    criterion: Annotated[
+        str | None,
+        typer.Option(
+            help="What trials are compared by: pa, pauc, native; oracle: oa, f1, macro-f1. (default: pa)",
+            autocompletion=criteria,
+            rich_help_panel=RUN,
+        ),
+    ] = None,
+    trials: Annotated[
+        int, typer.Option(help="How many there are to be, earlier ones counted.", min=1, rich_help_panel=RUN)
+    ] = 50,
+    space: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUES",
+            help="What is tuned: lr=1e-5..1e-2:log, gamma=0..1, batch_size=32,64, or default. Repeatable. "
+            "(default: the ranges that the method declares)",
+            rich_help_panel=RUN,
+        ),
+    ] = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER|LIST",
+            help="A trial's value is the mean over these: 3, or 2,25,42. (default: 2)",
+            rich_help_panel=RUN,
+        ),
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="As for pubench run; what is set is not tuned.", rich_help_panel=RUN
+        ),
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="YAML file with any part of the spec; flags win.", rich_help_panel=RUN)
+    ] = None,
+    search_seed: Annotated[int, typer.Option(help="Seed of the proposals.", min=0, rich_help_panel=RUN)] = 0,
+    no_prune: Annotated[
+        bool, typer.Option("--no-prune", help="Carry every run out to its end.", rich_help_panel=RUN)
+    ] = False,
+    jobs: Annotated[
+        int, typer.Option("-j", "--jobs", help="Runs at once.", min=1, max=1024, rich_help_panel=MACHINE)
+    ] = 1,
+    max_time: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Start no run after: 90s, 30m, 2h.", rich_help_panel=MACHINE),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="File for the best configuration, for pubench run --config.", rich_help_panel=MACHINE),
+    ] = None,
+    format: Annotated[Format, typer.Option(help="How to print the result.", rich_help_panel=MACHINE)] = Format.table,
+) -> None:
+    """Search hyper-parameters without negatives: by a criterion on validation rows, with Optuna.
+
+    Every trial is an ordinary run with a record; the first is the configuration as it stands. The same command again
+    goes on where it was. Exit codes: 0 done, 1 trials are left or none has a value, 2 a wrong request, 130 interrupted.
+    """
+    from .tune import How, tune_method
+
+    how = How(
+        method=method,
+        criterion=criterion,
+        trials=trials,
+        space=tuple(space or ()),
+        seeds=seeds,
+        sets=tuple(set_ or ()),
+        config=config,
+        search_seed=search_seed,
+        pruned=not no_prune,
+        jobs=jobs,
+        max_time=max_time,
+        out=out,
+    )
+    raise Over(tune_method(given, how, as_json=format is Format.json))

@@ -1,0 +1,130 @@
+"""``pubench tune``: options become a search, what it found a table and a file."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pubench_study.cli.run import seconds_in
+
+from pubench_cli.console import err, out
+from pubench_cli.machine import print_json
+from pubench_cli.messages import said
+from pubench_cli.options import Given
+from pubench_cli.out_file import refuse_unwritable
+from pubench_cli.repeat import seeds_of
+from pubench_core.errors import RequestError
+from pubench_core.plugins.registry import registry
+from pubench_core.request import Layer, read_yaml
+
+from ..driver import BEST, Asked, search
+from ..result import Trial, Tuned
+
+_CRITERION = "selection.criterion"
+
+
+@dataclass(frozen=True)
+class How:
+    """The options of the command that are its own."""
+
+    method: str
+    criterion: str | None
+    trials: int
+    space: tuple[str, ...]
+    seeds: str | None
+    sets: tuple[str, ...]
+    config: Path | None
+    search_seed: int
+    pruned: bool
+    jobs: int
+    max_time: str | None
+    out: Path | None
+
+
+def tune_method(given: Given, how: How, *, as_json: bool) -> int:
+    """Carries out what is missing of the search, and prints what it found; the exit code."""
+    if how.out is not None:
+        refuse_unwritable(how.out, device=False)
+    flags = given.layer()
+    flags.put(("method", "key"), how.method, how.method)
+    files = [read_yaml(how.config)] if how.config is not None else []
+    layers = [*files, flags, Layer.of(*how.sets, prefix="--set ")]
+    if any("seed" in layer.values for layer in layers[-1:]):
+        raise RequestError("--set seed: --seeds names the seeds of a search", field="seed")
+    asked = Asked(
+        criterion=how.criterion,
+        trials=how.trials,
+        space=how.space or None,
+        seeds=_seeds(how.seeds),
+        jobs=how.jobs,
+        search_seed=how.search_seed,
+        pruned=how.pruned,
+        max_seconds=seconds_in(how.max_time),
+        word="--space ",
+        files=len(files),
+    )
+    try:
+        found = search(layers, asked, registry(), _say)
+    except RequestError as error:  # the criterion has another flag here than in other commands
+        text = str(error).replace(_CRITERION, "--criterion")
+        raise RequestError(text, field=error.field, value=error.value, hint=error.hint) from error
+    written = found.write(how.out) if how.out is not None and found.count("done") else None
+    if as_json:
+        print_json(_plain(found))
+    else:
+        _print(found, written)
+    if found.interrupted:
+        _say(f"{found.interrupted}; the same command again goes on with what is left")
+    if found.interrupted == "interrupted":
+        return 128 + (found.signal or signal.SIGINT)
+    return 1 if found.interrupted or not found.count("done") else 0
+
+
+def _say(text: str) -> None:
+    err().print(said(text.replace(_CRITERION, "--criterion")), markup=False)
+
+
+def _seeds(text: str | None) -> tuple[int, ...] | None:
+    """A single number says how many, as in other commands; ``7,`` is the seed 7."""
+    return None if text is None else tuple(seeds_of(text))
+
+
+def _print(found: Tuned, written: Path | None) -> None:
+    console = out()
+    console.print(str(found), markup=False, soft_wrap=True)
+    if not found.count("done"):
+        return
+    console.print()
+    console.print(found.config_file(), markup=False, soft_wrap=True, end="")
+    where = written or found.folder / BEST
+    _say(f"pubench run --config {where} --results {found.results} is answered from its record")
+
+
+def _plain(found: Tuned) -> dict[str, Any]:
+    """As JSON holds it; what needs true labels is under ``oracle_test_accuracy``."""
+    best = found.best if found.count("done") else None
+    default = found.default if found.trials else None
+    return {
+        "method": found.method,
+        "data": found.data,
+        "criterion": found.criterion,
+        "oracle": found.oracle,
+        "seeds": list(found.seeds),
+        "space": dict(found.space),
+        "folder": str(found.folder),
+        "interrupted": found.interrupted,
+        "trials": [_trial(trial) for trial in found.trials],
+        "default": default.number if default is not None else None,
+        "best": best.number if best is not None else None,
+        "best_spec": best.spec if best is not None else None,
+        "oracle_test_accuracy": {
+            "default": found.measure(default) if default is not None else None,
+            "best": found.measure(best) if best is not None else None,
+        },
+    }
+
+
+def _trial(trial: Trial) -> dict[str, Any]:
+    return {name: value for name, value in asdict(trial).items() if not name.startswith("_")}

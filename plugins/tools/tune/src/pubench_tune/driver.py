@@ -1,0 +1,251 @@
+"""One search, from a request to what was found: its folder, its workers, its end."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import filelock
+from pubench_study.code_cache import code_of_plans
+from pubench_study.local import LocalPool
+from pubench_study.plan import PlannedRun
+from pubench_study.planning import plain
+from pubench_study.scheduler import Stop, Study, conduct
+from pubench_study.state import Digests, Expected
+from pubench_study.task import Orders
+
+from pubench_core.data.roots import data_root
+from pubench_core.errors import RequestError, shown
+from pubench_core.plugins.registry import Registry
+from pubench_core.records.files import replace_text
+from pubench_core.records.store import RecordStore
+from pubench_core.request import Layer, Plan, resolve
+from pubench_core.specs.canonical import short_hash
+
+from .result import Trial, Tuned
+from .sampler import Proposals
+from .space import Given, Subject, space_of
+from .state import Objective, Search
+
+#: Folder of searches in a folder of records, and the files of each.
+TUNING, REQUEST, BEST, LOGS, LOCK = "tuning", "tuning.json", "best.yaml", "logs", ".lock"
+MOST_TRIALS = 100_000
+#: What a run can do without a defined criterion, and a search cannot.
+_BY_LAST = "; or selection.criterion can be last here"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """``criterion``: None means that of the request, ``pa`` unless it says otherwise. ``seeds``: None means that of the
+    request, 2 unless it says otherwise. ``word``: put before a text of the space in an error. ``max_seconds``: no run
+    is started after them. ``files``: how many layers, the first ones, are of files, whose hyper-parameters a space may
+    name: the first trial has them.
+    """
+
+    criterion: str | None = None
+    trials: int = 50
+    space: Given | None = None
+    seeds: tuple[int, ...] | None = None
+    jobs: int = 1
+    search_seed: int = 0
+    pruned: bool = True
+    max_seconds: float | None = None
+    word: str = "space "
+    files: int = 0
+
+
+def search(layers: Sequence[Layer], asked: Asked, registry: Registry, say: Callable[[str], None]) -> Tuned:
+    """Carries out what is missing of a search. The same request again goes on where it was.
+
+    Raises RequestError for what cannot be met, RecordError where the search or a record cannot be stored.
+    """
+    for name, given, least, most in (
+        ("trials", asked.trials, 1, MOST_TRIALS),
+        ("jobs", asked.jobs, 1, 1024),
+        ("search_seed", asked.search_seed, 0, 2**32 - 1),
+    ):
+        if isinstance(given, bool) or not isinstance(given, int) or not least <= given <= most:
+            raise RequestError(f"{name} must be a whole number from {least} to {most}, got {given!r}", field=name)
+    limit = asked.max_seconds
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, (int, float)) or not limit >= 0):
+        raise RequestError(f"max_seconds must be a number from 0, got {shown(limit)}", field="max_seconds")
+    aim, plan = _objective(layers, asked, registry, say)
+    results = plan.spec.execution.results
+    store = RecordStore(results)
+    store.check_writable()
+    digests = Digests(registry, data_root(plan.spec.execution, say))
+    first = _planned(plan)
+    if absent := digests.check([first]):
+        raise RequestError(next(iter(absent.values())), field="data.key")
+    code = code_of_plans([plan], "")
+    measured = [plan.code_reading(digests.of(first, {})).hash, plan.criterion_code(aim.criterion)]
+    folder = results / TUNING / _name(plan, aim, asked, measured)
+    with _held(folder):
+        _describe(folder, plan, aim, asked)
+        proposals = Proposals(folder, aim.space, asked.search_seed, higher_is_better=aim.higher_is_better)
+        config = plan.method.config.model_dump()
+        known = {name: config[name] for name, dimension in aim.space.items() if config[name] in dimension}
+        runs = Search(aim, proposals, known, asked.trials, store, say)
+        why_left, ended_by = "", None
+        if not runs.over:
+            stop = Stop(say)
+            pool = LocalPool([plan.spec.execution.device] * asked.jobs, _orders(plan), folder / LOGS)
+            study = Study(store, code, digests, Expected(), pool, runs, asked.max_seconds, source=runs)
+            runs.study = study
+            main = threading.current_thread() is threading.main_thread()
+            with stop.listening() if main else nullcontext():
+                summary = conduct(study, [], stop)
+            why_left, ended_by = summary.why_left, stop.signal
+            for _, reason in summary.unstored:
+                say(f"not stored: {reason}")
+        if runs.refused:
+            raise RequestError(runs.refused.replace(_BY_LAST, ""))
+        found = Tuned(
+            method=plan.spec.method.key,
+            data=plan.spec.data.key,
+            criterion=aim.criterion,
+            oracle=_oracle(plan),
+            higher_is_better=aim.higher_is_better,
+            seeds=aim.seeds,
+            space={name: str(dimension) for name, dimension in aim.space.items()},
+            trials=tuple(Trial.of(kept, results) for kept in proposals.kept()),
+            folder=folder,
+            results=results,
+            interrupted=why_left,
+            signal=ended_by,
+        )
+        if found.count("done"):
+            found.write(folder / BEST)
+        return found
+
+
+def _objective(
+    layers: Sequence[Layer], asked: Asked, registry: Registry, say: Callable[[str], None]
+) -> tuple[Objective, Plan]:
+    """What is searched for, and the configuration as it stands with the first seed."""
+    if asked.criterion is not None:
+        layers = [*layers, Layer({"selection": {"criterion": asked.criterion}})]
+    seeds = asked.seeds or tuple(layer.values["seed"] for layer in layers if "seed" in layer.values)[-1:] or (2,)
+    plan = resolve([*layers, Layer({"seed": seeds[0]})], registry, warn=say)
+    criterion = plan.spec.selection.criterion
+    if criterion == "last":
+        raise RequestError(
+            "criterion last is no measure, so no trial would be better than another; expected pa or pauc",
+            field="selection.criterion",
+        )
+    if asked.pruned and "trace" not in plan.spec.execution.artifacts:
+        raise RequestError(
+            "runs are given up by how the criterion went, which trace.csv holds; execution.artifacts keeps trace, or "
+            "nothing is given up (--no-prune, prune=False)",
+            field="execution.artifacts",
+        )
+    info = plan.metrics[criterion].info if criterion in plan.metrics else None
+    if info is not None and info.oracle:
+        say(f"warning: {criterion} reads true labels; what is found by it is an oracle's choice and is marked so")
+    if info is None:
+        say(f"warning: {criterion} is the method's own score; trials compare only where no value changes its scale")
+    fixed = {name for layer in layers[asked.files :] for name in _config_in(layer)}
+    of_files = {name for layer in layers[: asked.files] for name in _config_in(layer)}
+    space = space_of(asked.space, Subject(plan.spec.method.key, plan.method.config, fixed, asked.word, of_files))
+    higher = info is None or info.higher_is_better
+    return Objective(tuple(layers), registry, criterion, higher, seeds, space, asked.pruned), plan
+
+
+def _config_in(layer: Layer) -> Mapping[str, Any]:
+    """Hyper-parameters that a layer sets."""
+    method = layer.values.get("method")
+    config = method.get("config") if isinstance(method, dict) else None
+    return config if isinstance(config, dict) else {}
+
+
+def _oracle(plan: Plan) -> bool:
+    name = plan.spec.selection.criterion
+    return "truth" in plan.method.requires or (name in plan.metrics and plan.metrics[name].info.oracle)
+
+
+def _planned(plan: Plan) -> PlannedRun:
+    return PlannedRun(run_id=plan.run_id, row=plan.spec.method.key, facts={}, draw=None, resolved=plain(plan.spec))
+
+
+def _orders(plan: Plan) -> Orders:
+    how = plan.spec.execution
+    return Orders(
+        results=how.results.absolute(),
+        data_root=how.data_root.absolute() if how.data_root is not None else None,
+        encoder=how.encoder.absolute() if how.encoder is not None else None,
+        offline=how.offline,
+        threads=how.threads or 1,
+    )
+
+
+# -------------------------------------------------------------------- the folder
+
+
+def _name(plan: Plan, aim: Objective, asked: Asked, code: Sequence[str]) -> str:
+    """Name of the folder: of everything that decides which trials there are, but how many.
+
+    ``code``: hashes of what computes scores from which data, and of the criterion. Other code computes other values, so
+    that it has a search of its own.
+    """
+    decides = {**plan.spec.identity(plan.method.config), "non_finite": plan.spec.selection.non_finite}
+    del decides["seed"]
+    space = {name: str(dimension) for name, dimension in aim.space.items()}
+    digits = short_hash([decides, *code, aim.criterion, list(aim.seeds), space, asked.search_seed, asked.pruned])
+    data = re.sub(r"[^\w.-]", "_", plan.spec.data.key)[:40]
+    return f"{plan.spec.method.key}-{data}-{digits[:8]}"
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """The folder, for this process alone."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = filelock.FileLock(str(folder / LOCK))
+        lock.acquire(timeout=0)
+    except filelock.Timeout:
+        raise RequestError(
+            f"another process carries this search out ({folder}); wait for it, or end it and go on with this command"
+        ) from None
+    except OSError as error:
+        raise RequestError(
+            f"cannot write in {folder}: {error.strerror or error}; name another folder (execution.results)",
+            field="execution.results",
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _describe(folder: Path, plan: Plan, aim: Objective, asked: Asked) -> None:
+    """Writes down, once, what the search is."""
+    path = folder / REQUEST
+    if path.exists():
+        return
+    what = {
+        "tuning_version": 1,
+        "method": plan.spec.method.key,
+        "data": plan.spec.data.key,
+        "criterion": aim.criterion,
+        "oracle": _oracle(plan),
+        "higher_is_better": aim.higher_is_better,
+        "seeds": list(aim.seeds),
+        "space": {name: str(dimension) for name, dimension in aim.space.items()},
+        "search_seed": asked.search_seed,
+        "pruned": asked.pruned,
+        "code": plan.code.hash,
+        "versions": dict(plan.code.versions),
+        "made_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "spec": plain(plan.spec),
+    }
+    try:
+        replace_text(path, json.dumps(what, indent=1, allow_nan=False) + "\n")
+    except OSError as error:
+        raise RequestError(f"{path} cannot be written: {error.strerror or error}", field="execution.results") from error

@@ -1,0 +1,234 @@
+"""What a search found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+import yaml
+from pubench_report.text import aligned
+
+from pubench.running import RunResult, carry_out
+from pubench.words import in_words
+from pubench_core.errors import RecordError, RequestError
+from pubench_core.records.files import replace_text
+from pubench_core.records.store import RecordStore
+
+from .sampler import Kept, State
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One configuration that was tried. ``number``: from 0, which is the configuration as it stands.
+
+    ``state``: ``done``, ``pruned`` (given up at an epoch where half of the earlier runs had more), ``failed``, or
+    ``running`` where the search was interrupted. ``value``: mean of the criterion over the seeds; None unless it is
+    done. ``chosen``: the hyper-parameters that were tuned; ``config``: all of them. ``runs``: run ids, one per seed.
+    ``reason``: why it has no value. ``seconds``: of its runs that finished.
+    """
+
+    number: int
+    state: State
+    value: float | None
+    chosen: Mapping[str, Any]
+    config: Mapping[str, Any]
+    runs: tuple[str, ...]
+    reason: str = ""
+    seconds: float | None = None
+    _spec: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    _results: Path = field(default=Path("results"), repr=False)
+
+    @classmethod
+    def of(cls, kept: Kept, results: Path) -> Trial:
+        """From the journal."""
+        facts = kept.facts
+        return cls(
+            kept.number,
+            kept.state,
+            kept.value,
+            facts["chosen"],
+            facts["config"],
+            tuple(facts["runs"]),
+            facts.get("reason", ""),
+            facts.get("seconds"),
+            facts["spec"] or {},
+            results,
+        )
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """The run with the first seed, as a run file has it, without where and how it is carried out and measured."""
+        return {name: value for name, value in self._spec.items() if name not in ("execution", "evaluation")}
+
+    def run(self, seed: int | None = None, **execution: Any) -> RunResult:
+        """The run with this configuration: of a seed of the search, the stored one; of another, a new one.
+
+        ``seed``: None means the first of the search. ``execution``: fields of that section of a run (``threads``).
+        Raises InvalidRequest for a trial whose values were refused, RunFailed if training fails.
+        """
+        from pubench_core.plugins.registry import registry
+        from pubench_core.request import Layer, resolve
+
+        with in_words():
+            if not self._spec:
+                raise RequestError(f"trial {self.number} is no run: {self.reason}")
+            how = {"results": str(self._results), "tracking": False, **execution}
+            values = {**self.spec, "execution": {**self._spec["execution"], **how}}
+            if seed is not None:
+                values["seed"] = seed
+            return carry_out(resolve([Layer(values)], registry()))
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """A search over hyper-parameters, and what it found.
+
+    ``oracle``: the criterion reads true labels, or the method does. ``space``: hyper-parameter -> what it was searched
+    in. ``seeds``: over which a value is a mean. ``folder``: where the search is kept; its runs are records in
+    ``results``. ``interrupted``: why there are fewer trials than asked for, ``signal``: the one that ended it.
+    """
+
+    method: str
+    data: str
+    criterion: str
+    oracle: bool
+    higher_is_better: bool
+    seeds: tuple[int, ...]
+    space: Mapping[str, str]
+    trials: tuple[Trial, ...]
+    folder: Path
+    results: Path
+    interrupted: str = ""
+    signal: int | None = None
+
+    @property
+    def default(self) -> Trial:
+        """The configuration as it stands. Raises ValueError where no trial has begun."""
+        if not self.trials:
+            raise ValueError("no trial has begun")
+        return self.trials[0]
+
+    @property
+    def best(self) -> Trial:
+        """The best by the criterion, the first of equal ones. Raises ValueError where no trial has a value."""
+        done = [(trial.value, trial) for trial in self.trials if trial.value is not None]
+        if not done:
+            raise ValueError("no trial has a value; trials say why")
+        sign = 1 if self.higher_is_better else -1
+        return max(done, key=lambda one: (sign * one[0], -one[1].number))[1]
+
+    def measure(self, trial: Trial, name: str = "accuracy") -> float | None:
+        """Mean over the seeds of a measure on the test part, at the epoch that the criterion chose.
+
+        It needs true labels and was not looked at by the search. None where the trial is not done, its records are
+        gone, or the measure was not to be had.
+        """
+        if trial.state != "done":
+            return None
+        values = []
+        for run_id in trial.runs:
+            try:
+                record = RecordStore(self.results).find(run_id)
+            except RecordError:
+                record = None
+            found = None
+            if record is not None and self.criterion in record.result.criteria:
+                measures = record.result.criteria[self.criterion].measures.get("test", {})
+                found = measures[name].value if name in measures else None
+            if found is None:
+                return None
+            values.append(found)
+        return fmean(values)
+
+    def to_frame(self) -> DataFrame:
+        """One row per trial: number, state, value, what was chosen, run id of the first seed, seconds, reason."""
+        import pandas as pd
+
+        rows = [
+            {
+                "trial": trial.number,
+                "state": trial.state,
+                self.criterion: trial.value,
+                **{name: trial.config.get(name) for name in self.space},
+                "run": trial.runs[0] if trial.runs else "",
+                "seconds": trial.seconds,
+                "reason": trial.reason,
+            }
+            for trial in self.trials
+        ]
+        return pd.DataFrame(rows)
+
+    def count(self, state: State) -> int:
+        """How many trials are in a state."""
+        return sum(trial.state == state for trial in self.trials)
+
+    def config_file(self) -> str:
+        """The best configuration as a run file: ``pubench run --config`` answers it from its record."""
+        best = self.best
+        value = f"{self.criterion} {best.value:.4f}" if best.value is not None else ""
+        head = f"# {self.method} on {self.data}: trial {best.number}, {value}{' (oracle)' if self.oracle else ''}\n"
+        return head + yaml.safe_dump(best.spec, sort_keys=False)
+
+    def write(self, path: str | Path) -> Path:
+        """Writes :meth:`config_file`. Raises RequestError if it cannot be written."""
+        path = Path(path)
+        try:
+            replace_text(path, self.config_file())
+        except OSError as error:
+            raise RequestError(f"{path} cannot be written: {error.strerror or error}") from error
+        return path
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> list[str]:
+        mark = " (oracle)" if self.oracle else ""
+        states: tuple[State, ...] = ("done", "pruned", "failed", "running")
+        counts = ", ".join(f"{number} {state}" for state in states if (number := self.count(state)))
+        seeds = f"mean over seeds {', '.join(map(str, self.seeds))}" if len(self.seeds) > 1 else f"seed {self.seeds[0]}"
+        lines = [f"{self.method} on {self.data}, by {self.criterion}{mark}, {seeds}: {counts or 'no trial'}"]
+        if not self.count("done"):
+            return [*lines, *(f"trial {trial.number}: {trial.reason}" for trial in self.trials if trial.reason)]
+        default, best = self.default, self.best
+        accuracy = {trial.number: self.measure(trial) for trial in (default, best)}
+        known = any(value is not None for value in accuracy.values())
+        head = ["", "trial", f"{self.criterion}{mark}", *(["test accuracy (oracle)"] if known else []), *self.space]
+        rows = [
+            [
+                name,
+                str(trial.number),
+                _number(trial.value, trial.state),
+                *([_number(accuracy[trial.number])] if known else []),
+                *(shown(trial.config.get(key)) for key in self.space),
+            ]
+            for name, trial in (("default", default), ("best", best))
+        ]
+        return [*lines, *aligned(head, rows), self._verdict(accuracy)]
+
+    def _verdict(self, accuracy: Mapping[int, float | None]) -> str:
+        default, best = self.default, self.best
+        if best.number == default.number:
+            return "no trial is better than the default"
+        if default.value is None or best.value is None:
+            return f"the default has no value ({default.reason})"
+        text = f"best against default: {self.criterion} {best.value - default.value:+.4f}"
+        ours, theirs = accuracy[best.number], accuracy[default.number]
+        if ours is not None and theirs is not None:
+            text += f", test accuracy {ours - theirs:+.4f} (oracle: the search did not see it)"
+        done = self.count("done")
+        return f"{text}; the best of {done} values of {self.criterion} is too favorable as an estimate of its own"
+
+
+def _number(value: float | None, instead: str = "-") -> str:
+    return instead if value is None else f"{value:.4f}"
+
+
+def shown(value: Any) -> str:
+    """A hyper-parameter in a line or a table."""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,295 @@
+"""Search spaces: which hyper-parameters are tuned, and within what.
+
+A space is written as texts: ``lr=1e-5..1e-2:log`` (a range on a logarithmic scale), ``gamma=0..1`` (a range; whole
+numbers where the hyper-parameter is one), ``batch_size=32,64,128`` (a list), ``default`` (what the method declares).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
+
+from annotated_types import Ge, Gt, Le, Lt
+from pydantic import ValidationError
+from pydantic.fields import FieldInfo
+
+from pubench_core.errors import Hint, RequestError, shortened, shown, unknown
+from pubench_core.request.explain import accepted, explain
+from pubench_core.request.layers import parse_assignment
+from pubench_core.specs.config import MethodConfig, TrainingConfig
+from pubench_core.specs.fields import Choice, LogUniform, PowerOfTwo, Search, Uniform, about
+
+if TYPE_CHECKING:
+    from optuna.distributions import BaseDistribution
+
+#: The text that stands for what the method declares.
+DEFAULT = "default"
+#: Range of the weight decay in the default space; TrainingConfig declares none to draw from.
+_WEIGHT_DECAY = (1e-6, 1e-2)
+#: Share of its width by which a range stays away from a bound that is not itself allowed.
+_INSET = 0.01
+_FORMS = "expected name=low..high, name=low..high:log or name=a,b,c"
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers from ``low`` to ``high``, both included; ``log``: on a logarithmic scale; ``whole``: integers only."""
+
+    low: float
+    high: float
+    log: bool = False
+    whole: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.low:.6g}..{self.high:.6g}{':log' if self.log else ''}"
+
+    def __contains__(self, value: object) -> bool:
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return number and self.low <= float(value) <= self.high  # type: ignore[arg-type]
+
+    def distribution(self) -> BaseDistribution:
+        """As Optuna has it."""
+        from optuna.distributions import FloatDistribution, IntDistribution
+
+        if self.whole:
+            return IntDistribution(int(self.low), int(self.high), log=self.log)
+        return FloatDistribution(self.low, self.high, log=self.log)
+
+
+@dataclass(frozen=True)
+class Options:
+    """A list of values, without an order."""
+
+    values: tuple[bool | int | float | str | None, ...]
+
+    def __str__(self) -> str:
+        words = {True: "true", False: "false", None: "null"}
+        return ",".join(words[v] if v is None or isinstance(v, bool) else str(v) for v in self.values)
+
+    def __contains__(self, value: object) -> bool:
+        return any(value == one and isinstance(value, bool) == isinstance(one, bool) for one in self.values)
+
+    def distribution(self) -> BaseDistribution:
+        """As Optuna has it."""
+        from optuna.distributions import CategoricalDistribution
+
+        return CategoricalDistribution(self.values)
+
+
+Dimension = Range | Options
+#: What a caller may give: texts, or hyper-parameter -> (low, high), (low, high, "log"), a list of values or a text.
+Given = Iterable[str] | Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a space is for. ``fixed``: hyper-parameters that the user has set; ``of_files``: those that a file sets,
+    which are tuned where the user names them. ``word``: put before what was written.
+    """
+
+    method: str
+    config: MethodConfig
+    fixed: Collection[str] = ()
+    word: str = "space "
+    of_files: Collection[str] = ()
+
+    @property
+    def fields(self) -> dict[str, FieldInfo]:
+        """The method's hyper-parameters."""
+        return dict(type(self.config).model_fields)
+
+
+def space_of(given: Given | None, subject: Subject) -> dict[str, Dimension]:
+    """The search space; None means the default one.
+
+    Raises RequestError for an unknown hyper-parameter, one that was set and is to be tuned, values out of its bounds,
+    bounds in the wrong order, and where nothing is left to tune.
+    """
+    if not subject.fields:
+        raise RequestError(f"{subject.method} has no hyper-parameters; there is nothing to tune")
+    if given is None:
+        subject = replace(subject, fixed={*subject.fixed, *subject.of_files})
+    found: dict[str, Dimension] = {}
+    named: set[str] = set()
+    for name, value, said in _listed(given, subject.word):
+        if name == DEFAULT:
+            found = {**default_space(subject), **found}
+            continue
+        field = subject.fields.get(name)
+        if field is None:
+            hint = Hint("describe", subject.method)
+            raise unknown(f"hyper-parameter of {subject.method}", name, subject.fields, where=said, hint=hint)
+        if name in subject.fixed:
+            raise RequestError(f"{said}: {name} is set as well; leave one of the two out")
+        if name in named:
+            raise RequestError(f"{said}: {name} is given twice; leave one of the two out")
+        named.add(name)
+        found[name] = _dimension(name, value, said, field, subject)
+    if not found and (ranged := sorted(default_space(replace(subject, fixed=())))):
+        raise RequestError(
+            f"all that {subject.method} declares ranges of is set ({', '.join(ranged)}); {subject.word}{DEFAULT} tunes "
+            "what a file sets, from its values on"
+        )
+    if not found:
+        raise RequestError(
+            f"{subject.method} declares no ranges to tune; name one of {', '.join(subject.fields)}: {_FORMS}"
+        )
+    return dict(sorted(found.items()))
+
+
+def _listed(given: Given | None, word: str) -> list[tuple[str, Any, str]]:
+    """(hyper-parameter, value, what was written), in order."""
+    if given is None:
+        return [(DEFAULT, None, DEFAULT)]
+    if not isinstance(given, Iterable):
+        raise RequestError(f"{word}{shown(given)}: {_FORMS}")
+    if isinstance(given, Mapping):
+        return [(str(name), value, f"{word}{name}={shown(value)}") for name, value in given.items()]
+    found = []
+    for text in [given] if isinstance(given, str) else given:
+        name, equals, value = str(text).partition("=")
+        if name.strip() != DEFAULT and not (equals and value.strip()):
+            raise RequestError(f"{word}{shortened(str(text))}: {_FORMS}")
+        found.append((name.strip(), value.strip(), shortened(f"{word}{text}")))
+    if not found:
+        raise RequestError(f"{word}given nothing; {_FORMS}")
+    return found
+
+
+# -------------------------------------------------------------------- what was given
+
+
+def _dimension(name: str, value: Any, said: str, field: FieldInfo, subject: Subject) -> Dimension:
+    if isinstance(value, LogUniform | Uniform | PowerOfTwo | Choice):
+        return _declared(value)
+    if isinstance(value, str) and ".." in value:
+        low, _, rest = value.partition("..")
+        high, _, scale = rest.partition(":")
+        return _range(name, (low, high, *([scale] if ":" in rest else [])), said, field, subject)
+    if isinstance(value, tuple):
+        return _range(name, value, said, field, subject)
+    if isinstance(value, str):
+        value = parse_assignment(f"{name}=[{value}]", said.partition(name)[0])[1]
+    if not isinstance(value, (list, set, range)):
+        raise RequestError(f"{said}: {_FORMS}")
+    values = tuple(dict.fromkeys(_checked(name, one, said, subject) for one in _plain(value, said)))
+    if len(values) < 2:
+        raise RequestError(f"{said}: expected a list of two different values or more; one value is set, not tuned")
+    return Options(values)
+
+
+def _plain(values: Iterable[Any], said: str) -> Iterable[bool | int | float | str | None]:
+    for value in values:
+        if value is not None and not isinstance(value, (bool, int, float, str)):
+            raise RequestError(f"{said}: {shown(value)} cannot be listed; numbers, texts, true, false and null can")
+        yield value
+
+
+def _range(name: str, given: tuple[Any, ...], said: str, field: FieldInfo, subject: Subject) -> Range:
+    kinds = {field.annotation, *get_args(field.annotation)}
+    whole = int in kinds and float not in kinds
+    if not whole and float not in kinds:
+        raise RequestError(f"{said}: {name} is {accepted(field)}; expected a list of values, not a range")
+    if len(given) not in (2, 3) or (len(given) == 3 and str(given[2]).strip() != "log"):
+        raise RequestError(f"{said}: {_FORMS}")
+    low, high = (_number(end, said, name, whole=whole) for end in given[:2])
+    log = len(given) == 3
+    if not low < high:
+        raise RequestError(f"{said}: the bounds are in the wrong order or equal; expected low..high with low < high")
+    if log and low <= 0:
+        raise RequestError(f"{said}: a range on a logarithmic scale starts above 0")
+    for end in (low, high):
+        _checked(name, int(end) if whole else end, said, subject)
+    return Range(low, high, log, whole)
+
+
+def _number(given: Any, said: str, name: str, *, whole: bool) -> float:
+    try:
+        number = float(given)
+    except (TypeError, ValueError):
+        raise RequestError(f"{said}: {shown(given)} is not a number; {_FORMS}") from None
+    if not math.isfinite(number):
+        raise RequestError(f"{said}: bounds are finite numbers, given {shown(given)}")
+    if whole and not number.is_integer():
+        raise RequestError(f"{said}: {name} is a whole number, given {shown(given)}")
+    return number
+
+
+def _checked(name: str, value: Any, said: str, subject: Subject) -> Any:
+    """A value as the configuration has it. Raises RequestError where the field refuses it.
+
+    What several fields together refuse is seen when a trial has them.
+    """
+    model, path = type(subject.config), ("method", "config")
+    try:
+        made = model.model_validate({**subject.config.model_dump(), name: value})
+    except ValidationError as error:
+        if error.errors(include_url=False)[0]["loc"][:1] != (name,):
+            return value
+        raise explain(error, model, path, {(*path, name): said}, subject.method) from None
+    return getattr(made, name)
+
+
+# -------------------------------------------------------------------- what the method declares
+
+
+def default_space(subject: Subject) -> dict[str, Dimension]:
+    """What is tuned unless something else is named, without what the user has set.
+
+    The ranges that the configuration declares, the weight decay, and the method's own numbers that have two bounds.
+    Declared ranges are widened to hold the value as it stands.
+    """
+    found: dict[str, Dimension] = {}
+    for name, field in subject.fields.items():
+        now = getattr(subject.config, name)
+        if name in subject.fixed:
+            continue
+        if search := about(field, "search"):
+            found[name] = _holding(_declared(search), now)
+        elif name == "weight_decay" and name in TrainingConfig.model_fields:
+            found[name] = _holding(Range(*_WEIGHT_DECAY, log=True), now)
+        elif name not in TrainingConfig.model_fields and (own := _between_bounds(field)):
+            found[name] = _holding(own, now)
+    return found
+
+
+def _declared(search: Search) -> Dimension:
+    match search:
+        case LogUniform(low, high):
+            return Range(low, high, log=True)
+        case Uniform(low, high):
+            return Range(low, high)
+        case PowerOfTwo(low, high):
+            return Options(tuple(2**power for power in range(int(low), math.ceil(high))))
+        case Choice(values):
+            return Options(tuple(values))
+
+
+def _between_bounds(field: FieldInfo) -> Range | None:
+    """The range of a number that is no integer and has two bounds; None for any other field."""
+    if field.annotation is not float or get_origin(field.annotation) is Literal:
+        return None
+    low = high = None
+    for limit in field.metadata:
+        match limit:
+            case Ge(ge=value) | Gt(gt=value):
+                low = (float(value), isinstance(limit, Gt))  # type: ignore[arg-type]
+            case Le(le=value) | Lt(lt=value):
+                high = (float(value), isinstance(limit, Lt))  # type: ignore[arg-type]
+    if low is None or high is None:
+        return None
+    inset = _INSET * (high[0] - low[0])
+    return Range(low[0] + inset * low[1], high[0] - inset * high[1])
+
+
+def _holding(dimension: Dimension, value: Any) -> Dimension:
+    """The same, widened to hold a value; one that it cannot hold (0 on a logarithmic scale) is left out."""
+    if value in dimension or isinstance(value, bool) or not isinstance(value, (int, float)):
+        return dimension
+    if isinstance(dimension, Options):
+        return Options(tuple(sorted({*dimension.values, value}, key=float)))  # type: ignore[arg-type]
+    if dimension.log and value <= 0:
+        return dimension
+    return Range(min(dimension.low, value), max(dimension.high, value), dimension.log, dimension.whole)

@@ -1,0 +1,411 @@
+"""Search spaces, bars and the journal of proposals: what `pubench tune` is made of, without a run."""
+
+from __future__ import annotations
+
+import errno
+import importlib.util
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pubench_study.task import Bar
+from pubench_tune.curves import STARTUP, bar_of, course_in
+from pubench_tune.result import Tuned
+from pubench_tune.sampler import JOURNAL, Kept, Proposals
+from pubench_tune.space import Dimension, Options, Range, Subject, _holding, default_space, space_of
+from pubench_tune.state import Search
+
+from pubench_core.errors import RecordError, RequestError
+from pubench_core.specs.config import MethodConfig, TrainingConfig
+from pubench_core.specs.fields import Choice, Field, LogUniform, PowerOfTwo, Uniform
+
+pytest.importorskip("optuna", reason="Optuna is not installed (the extra 'tune' of pubench-core)")
+
+
+class Config(TrainingConfig):
+    lr: float = Field(0.02, gt=0, description="rate", search=LogUniform(10**-4.5, 10**-2.5))
+    batch_size: int = Field(256, ge=1, description="rows", search=PowerOfTwo(5, 8))
+    keep: float = Field(0.9, gt=0.5, lt=1, description="share")
+    share: float = Field(0.5, ge=0, le=1, description="share")
+    below_one: float = Field(0.5, ge=0, lt=1, description="share")
+    above_zero: float = Field(0.5, gt=0, le=1, description="share")
+    weight: float = Field(1.0, ge=0, description="weight")
+    layers: int = Field(2, ge=1, le=4, description="layers")
+    oracle: bool = Field(False, description="whether true labels are read")
+    clip: float | None = Field(None, gt=0, description="largest norm")
+
+
+def subject(*fixed: str, **values: Any) -> Subject:
+    return Subject("mine", Config(**values), fixed)
+
+
+def test_the_default_space_is_what_is_declared_the_weight_decay_and_numbers_between_two_bounds() -> None:
+    assert {name: str(found) for name, found in default_space(subject()).items()} == {
+        "lr": "3.16228e-05..0.02:log",  # widened to the value as it stands
+        "weight_decay": "1e-06..0.01:log",
+        "batch_size": "32,64,128,256",
+        "keep": "0.505..0.995",  # bounds that are not themselves allowed
+        "share": "0..1",
+        "below_one": "0..0.99",
+        "above_zero": "0.01..1",
+    }
+
+
+def test_what_is_set_is_not_tuned_by_default_and_may_not_be_tuned_as_well() -> None:
+    assert "lr" not in space_of(None, subject("lr"))
+    with pytest.raises(RequestError, match="lr is set as well"):
+        space_of(["lr=0.1..1"], subject("lr"))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("lr=1e-5..1e-2:log", Range(1e-5, 1e-2, log=True)),
+        ("share=0..0.5", Range(0, 0.5)),
+        ("layers=1..3", Range(1, 3, whole=True)),
+        ("layers=1,3", Options((1, 3))),
+        ("lr=1e-4, 1e-3", Options((1e-4, 1e-3))),
+        ("optimizer=adam,sgd", Options(("adam", "sgd"))),
+        ("oracle=true,false", Options((True, False))),
+        ("clip=null,1,10", Options((None, 1.0, 10.0))),
+        ("clip=0.1..10:log", Range(0.1, 10, log=True)),
+    ],
+)
+def test_a_text_is_a_range_or_a_list(text: str, found: Dimension) -> None:
+    name = text.partition("=")[0]
+    assert space_of([text], subject()) == {name: found}
+
+
+def test_python_gives_tuples_lists_and_declared_ranges() -> None:
+    given = {"lr": (1e-4, 1e-2, "log"), "layers": (1, 4), "batch_size": [16, 32], "share": Uniform(0.1, 0.2)}
+    assert space_of(given, subject()) == {
+        "lr": Range(1e-4, 1e-2, log=True),
+        "layers": Range(1, 4, whole=True),
+        "batch_size": Options((16, 32)),
+        "share": Range(0.1, 0.2),
+    }
+    assert space_of({"optimizer": Choice(("adam", "sgd"))}, subject()) == {"optimizer": Options(("adam", "sgd"))}
+    assert space_of({"batch_size": PowerOfTwo(4, 7)}, subject()) == {"batch_size": Options((16, 32, 64))}
+
+
+def test_a_range_of_whole_numbers_that_is_widened_stays_one() -> None:
+    assert _holding(Range(1, 4, whole=True), 9) == Range(1, 9, whole=True)
+
+
+def test_the_default_space_can_be_extended() -> None:
+    found = space_of(["weight=0..2", "default", "share=0,1"], subject())
+    assert found["weight"] == Range(0, 2)
+    assert found["share"] == Options((0.0, 1.0))
+    assert "lr" in found
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("lrr=0.1..1", "did you mean 'lr'"),
+        ("lr=1..0.1", "wrong order"),
+        ("lr=1..1", "wrong order"),
+        ("lr=0..1:log", "starts above 0"),
+        ("lr=-1..1", "must be a number above 0"),
+        ("share=0..2", "must be a number of at least 0 of at most 1"),
+        ("layers=1.5..3", "whole number"),
+        ("lr=a..b", "'a' is not a number"),
+        ("lr=1..2:exp", "expected name=low..high"),
+        ("lr=0.1", "two different values"),
+        ("lr=0.1,0.1", "two different values"),
+        ("lr=nan..1", "finite"),
+        ("lr", "expected name=low..high"),
+        ("optimizer=1..2", "one of adam, adamw, sgd; expected a list"),
+        ("optimizer=adam,adagrad", "one of adam, adamw, sgd"),
+        ("lr=[1,2],3", "cannot be listed"),
+        ("lr=}", "not valid YAML"),
+    ],
+)
+def test_what_is_no_space_is_said_with_what_was_written(text: str, said: str) -> None:
+    with pytest.raises(RequestError) as error:
+        space_of([text], Subject("mine", Config(), (), "--space "))
+    assert str(error.value).startswith(f"--space {text.split('=')[0]}")
+    assert said in str(error.value)
+
+
+def test_a_method_without_ranges_or_hyper_parameters_says_so() -> None:
+    class Trees(MethodConfig):
+        depth: int | None = Field(None, ge=1, description="depth")
+
+    with pytest.raises(RequestError, match="declares no ranges to tune; name one of depth"):
+        space_of(None, Subject("trees", Trees()))
+    with pytest.raises(RequestError, match="has no hyper-parameters"):
+        space_of(None, Subject("nothing", MethodConfig()))
+    assert space_of(["depth=1..8"], Subject("trees", Trees())) == {"depth": Range(1, 8, whole=True)}
+
+
+# -------------------------------------------------------------------- bars
+
+
+def test_no_bar_before_enough_runs_have_finished_nor_in_the_first_half_of_their_epochs() -> None:
+    course = (0.5, 0.6, 0.7, 0.8)
+    assert bar_of([course] * (STARTUP - 1), "pa", higher_is_better=True) is None
+    bar = bar_of([course] * STARTUP, "pa", higher_is_better=True)
+    assert bar == Bar("pa", True, (None, None, 0.7, 0.8))
+
+
+def test_the_bar_is_the_median_and_a_run_that_ended_early_keeps_its_last_value() -> None:
+    courses = [(0.1, 0.9), (0.2, 0.2, 0.2), (0.3, 0.3, 0.3), (None, 0.4, 0.4), (0.5, 0.5, 0.5)]
+    bar = bar_of(courses, "pa", higher_is_better=True)
+    assert bar is not None
+    assert bar.at == (None, 0.4, 0.4)
+
+
+def test_at_an_epoch_without_enough_values_there_is_no_bar() -> None:
+    courses = [*[(None, None, 0.5)] * 3, *[(0.1, 0.2, 0.5)] * (STARTUP - 3)]
+    bar = bar_of(courses, "pa", higher_is_better=True)
+    assert bar is not None
+    assert bar.at == (None, None, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("epoch", "best", "higher", "stops"),
+    [
+        (1, 0.0, True, False),  # no bar yet
+        (2, 0.39, True, True),
+        (2, 0.40, True, False),
+        (9, 0.49, True, True),  # longer than all others: measured against their end
+        (2, None, True, False),
+        (2, 0.41, False, True),
+        (2, 0.39, False, False),
+    ],
+)
+def test_a_run_stops_below_its_bar(epoch: int, best: float | None, higher: bool, stops: bool) -> None:
+    assert Bar("pa", higher, (None, 0.4, 0.5)).stops(epoch, best) is stops
+
+
+def test_a_course_is_the_best_value_so_far(tmp_path: Path) -> None:
+    (tmp_path / "trace.csv").write_text("epoch,criterion-pa\n1,\n2,0.5\n3,0.4\n4,0.6\n")
+    assert course_in(tmp_path, "pa", higher_is_better=True) == (None, 0.5, 0.5, 0.6)
+    assert course_in(tmp_path, "pa", higher_is_better=False) == (None, 0.5, 0.4, 0.4)
+    assert course_in(tmp_path / "nowhere", "pa", higher_is_better=True) == ()
+
+
+# -------------------------------------------------------------------- the journal
+
+SPACE: dict[str, Dimension] = {
+    "lr": Range(1e-5, 1e-2, log=True),
+    "batch_size": Options((32, 64)),
+    "layers": Range(1, 4, whole=True),
+}
+
+
+def proposed(folder: Path, until: int, seed: int = 0) -> list[Kept]:
+    """The search carried on to so many trials by a formula; every fourth is pruned, every fifth fails."""
+    proposals = Proposals(folder, SPACE, seed, higher_is_better=True)
+    for number in range(len(proposals.kept()), until):
+        key, chosen = proposals.ask(number, {"lr": 3e-4})
+        proposals.begin(key, {"chosen": chosen})
+        value = -abs(chosen["lr"] - 1e-3)
+        if number % 4 == 3:
+            proposals.end(key, "pruned", None, {"reason": "slow"}, (3, value))
+        elif number % 5 == 4:
+            proposals.end(key, "failed", None, {"reason": "non-finite"}, None)
+        else:
+            proposals.end(key, "done", value, {}, None)
+    return proposals.kept()
+
+
+def test_an_interrupted_search_proposes_what_it_would_have_proposed(tmp_path: Path) -> None:
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    for folder in (whole, parts):
+        folder.mkdir()
+    expected = proposed(whole, 16)
+    proposed(parts, 3)
+    with (parts / JOURNAL).open("ab") as journal:
+        journal.write(b'{"op_code":4,"wor')  # killed while it wrote
+    (parts / f"{JOURNAL}.lock").symlink_to("nobody")  # and held the lock
+    proposed(parts, 11)
+    found = proposed(parts, 16)
+    assert [trial.facts["chosen"] for trial in found] == [trial.facts["chosen"] for trial in expected]
+    assert [trial.state for trial in found][:5] == ["done", "done", "done", "pruned", "failed"]
+    assert found[0].facts["chosen"] == {"lr": 3e-4}
+    assert found[3].facts["reason"] == "slow"
+    (tmp_path / "other").mkdir()
+    assert [t.facts["chosen"] for t in proposed(tmp_path / "other", 4, seed=1)] != [
+        t.facts["chosen"] for t in expected[:4]
+    ]
+
+
+@pytest.mark.parametrize(("higher", "direction"), [(True, "MAXIMIZE"), (False, "MINIMIZE")])
+def test_the_sampler_knows_which_values_are_better_and_what_pruned_trials_reached(
+    tmp_path: Path, higher: bool, direction: str
+) -> None:
+    proposals = Proposals(tmp_path, SPACE, 0, higher_is_better=higher)
+    key, chosen = proposals.ask(0, {"lr": 3e-4})
+    proposals.begin(key, {"chosen": chosen})
+    proposals.end(key, "pruned", None, {"reason": "slow"}, (3, 0.25))
+    assert proposals._study.direction.name == direction
+    assert proposals._study.trials[0].intermediate_values == {3: 0.25}
+
+
+def test_what_fails_is_proposed_less_and_is_a_failure_when_it_is_read_again(tmp_path: Path) -> None:
+    space = {"layers": Options((1, 2, 3, 4))}
+    proposals = Proposals(tmp_path, space, 0, higher_is_better=True)
+    for number in range(40):
+        key, chosen = proposals.ask(number, {"layers": 1})
+        proposals.begin(key, {"chosen": chosen})
+        fails = chosen["layers"] == 4
+        proposals.end(key, "failed" if fails else "done", None if fails else chosen["layers"], {}, None)
+    kept = Proposals(tmp_path, space, 0, higher_is_better=True).kept()
+    assert all((trial.state == "failed") == (trial.facts["chosen"]["layers"] == 4) for trial in kept)
+    assert sum(trial.state == "failed" for trial in kept) < 10
+
+
+def test_a_search_that_goes_on_compares_with_every_finished_run_once(tmp_path: Path) -> None:
+    """Runs of a trial that was pruned at a later seed count, and a run that two trials share counts once."""
+    for number in range(6):
+        (tmp_path / f"run-{number}").mkdir()
+        values = "\n".join([f"{number / 10}"] * 8 + ["0.9"])  # the last after the patience of the criterion
+        (tmp_path / f"run-{number}" / "trace.csv").write_text(f"criterion-pa\n{values}\n")
+    trials = [("done", ["run-0", "x"]), ("done", ["run-0", "x"]), *(("pruned", [f"run-{k}", "x"]) for k in range(1, 6))]
+    kept = [
+        Kept(number, number, state, 0.5 if state == "done" else None, {"runs": runs})
+        for number, (state, runs) in enumerate(trials)
+    ]
+    aim = SimpleNamespace(seeds=(2, 25), criterion="pa", higher_is_better=True, pruned=True)
+    proposals = SimpleNamespace(kept=lambda: kept)
+    tracks = {"pa": SimpleNamespace(stopped_at=8)}
+    record = SimpleNamespace(result=SimpleNamespace(criteria=tracks))
+    store = SimpleNamespace(folder=lambda run_id: tmp_path / run_id, find=lambda run_id: record)
+    search = Search(aim, proposals, {}, 9, store, lambda text: None)  # type: ignore[arg-type]
+    bar = search.bar(SimpleNamespace(spec=SimpleNamespace(seed=2)))  # type: ignore[arg-type]
+    assert bar is not None
+    assert bar.at[-1] == 0.25  # of .0, .1, .2, .3, .4, .5
+    assert search.bar(SimpleNamespace(spec=SimpleNamespace(seed=25))) is None  # type: ignore[arg-type]
+
+
+def test_of_equal_trials_the_first_is_the_best() -> None:
+    def trial(number: int, value: float | None) -> Any:
+        return SimpleNamespace(number=number, value=value)
+
+    usual: dict[str, Any] = dict.fromkeys(
+        ("method", "data", "criterion", "oracle", "seeds", "space", "folder", "results")
+    )
+    values = (trial(0, 0.1), trial(1, 0.5), trial(2, None), trial(3, 0.5), trial(4, 0.1))
+    for higher_is_better, best in ((True, 1), (False, 0)):
+        assert Tuned(**usual, higher_is_better=higher_is_better, trials=values).best.number == best
+
+
+def test_what_a_criterion_traced_after_its_patience_sets_no_bar(tmp_path: Path) -> None:
+    (tmp_path / "trace.csv").write_text("criterion-pa\n0.1\n0.3\n0.2\n0.9\n")
+    assert course_in(tmp_path, "pa", higher_is_better=True) == (0.1, 0.3, 0.3, 0.9)
+    assert course_in(tmp_path, "pa", higher_is_better=True, stopped_at=3) == (0.1, 0.3, 0.3)
+
+
+def test_a_first_trial_that_waits_is_taken_up(tmp_path: Path) -> None:
+    """Whatever line of the journal was the last one, the same search goes on."""
+    lines = _journal_of_two(tmp_path / "whole")
+    whole = _two_trials(tmp_path / "again")
+    for kept in range(1, len(lines)):
+        folder = tmp_path / str(kept)
+        folder.mkdir()
+        (folder / JOURNAL).write_text("".join(lines[:kept]))
+        assert _two_trials(folder) == whole, f"after {lines[kept - 1]}"
+
+
+def _two_trials(folder: Path) -> list[tuple[str, float | None]]:
+    folder.mkdir(exist_ok=True)
+    proposals = Proposals(folder, SPACE, 0, higher_is_better=True)
+    for kept in proposals.kept():
+        if kept.state == "running":
+            proposals.end(kept.key, "done", kept.facts["chosen"]["lr"], {}, None)
+    for number in range(len(proposals.kept()), 2):
+        key, chosen = proposals.ask(number, {"lr": 3e-4})
+        proposals.begin(key, {"chosen": chosen})
+        proposals.end(key, "done", chosen["lr"], {}, None)
+    return [(kept.state, kept.value) for kept in proposals.kept()]
+
+
+def _journal_of_two(folder: Path) -> list[str]:
+    _two_trials(folder)
+    return (folder / JOURNAL).read_text().splitlines(keepends=True)
+
+
+@pytest.mark.parametrize(
+    ("space", "config", "of_files", "expected"),
+    [
+        (None, {}, (), "share"),
+        (["lr=0.1..1"], {}, ("lr",), "lr"),
+        (["default"], {}, ("share",), "share"),
+    ],
+)
+def test_what_a_file_sets_is_tuned_where_it_is_named(
+    space: list[str] | None, config: dict[str, Any], of_files: tuple[str, ...], expected: str
+) -> None:
+    assert expected in space_of(space, Subject("mine", Config(**config), of_files=of_files))
+
+
+def test_what_a_file_sets_is_not_tuned_by_itself() -> None:
+    names = set(space_of(None, Subject("mine", Config())))
+    assert "share" not in space_of(None, Subject("mine", Config(), of_files=("share",)))
+    with pytest.raises(RequestError, match=r"all that mine declares ranges of is set \(.*\); space default tunes"):
+        space_of(None, Subject("mine", Config(), of_files=names))
+    with pytest.raises(RequestError, match="lr is given twice"):
+        space_of(["lr=0.1..1", "lr=0.2..1"], Subject("mine", Config()))
+
+
+def test_a_trial_whose_process_died_before_it_was_begun_does_not_count(tmp_path: Path) -> None:
+    proposals = Proposals(tmp_path, SPACE, 0, higher_is_better=True)
+    first, _ = proposals.ask(0, {"lr": 3e-4})
+    again = Proposals(tmp_path, SPACE, 0, higher_is_better=True)
+    assert again.kept() == []
+    second, chosen = again.ask(0, {"lr": 3e-4})
+    assert second != first
+    assert chosen == {"lr": 3e-4}
+    again.begin(second, {"chosen": chosen})
+    assert [(trial.number, trial.state) for trial in again.kept()] == [(0, "running")]
+    assert [trial.state.name for trial in again._study.trials] == ["FAIL", "RUNNING"]
+
+
+def test_a_damaged_journal_is_said(tmp_path: Path) -> None:
+    proposed(tmp_path, 3)
+    lines = (tmp_path / JOURNAL).read_bytes().splitlines(keepends=True)
+    (tmp_path / JOURNAL).write_bytes(b"".join([*lines[:2], b"nonsense\n", *lines[2:]]))
+    with pytest.raises(RecordError, match="is damaged"):
+        Proposals(tmp_path, SPACE, 0, higher_is_better=True)
+
+
+def test_a_full_disk_is_said_and_what_was_written_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from optuna.storages.journal import JournalFileBackend
+
+    proposed(tmp_path, 3)
+    proposals = Proposals(tmp_path, SPACE, 0, higher_is_better=True)
+    with monkeypatch.context() as full:
+
+        def append(self: JournalFileBackend, logs: list[dict[str, Any]]) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        full.setattr(JournalFileBackend, "append_logs", append)
+        with pytest.raises(RecordError, match=r"journal.log cannot be read or written: No space left on device"):
+            proposals.ask(3, {})
+    assert len(proposed(tmp_path, 5)) == 5
+
+
+# -------------------------------------------------------------------- how often it helps
+
+
+def test_the_page_counts_searches_that_were_better_equal_and_worse() -> None:
+    row = {"data": "digits", "method": "nnpu", "default_test_accuracy": "0.8"}
+    rows = [{**row, "best_test_accuracy": accuracy} for accuracy in ("0.85", "0.8", "0.79", "0.82")]
+    docs = str(Path(__file__).parents[4] / "docs")
+    sys.path.insert(0, docs)
+    try:
+        spec = importlib.util.spec_from_file_location("evidence_tables", Path(docs, "evidence_tables.py"))
+        assert spec is not None
+        assert spec.loader is not None
+        evidence = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(evidence)
+    finally:
+        sys.path.remove(docs)
+    lines = evidence.searches(rows).splitlines()
+    assert "| digits | 1 | 4 | 2 | 1 | 1 | +1.50 | -1.0 to +5.0 |" in lines
+    assert "| in all | 1 | 4 | 2 | 1 | 1 | +1.50 | -1.0 to +5.0 |" in lines
+    assert "in all" not in evidence.searches([])

@@ -1,0 +1,41 @@
+"""Records that others made, checked: whether each agrees with its files, its code and its scores.
+
+``folder`` finds the records and compares their files with a list of checksums; ``record`` looks at one record after the
+other: at its run (``spec``), its code and data (``code``), the measures of its scores (``scores``), and the rows and
+labels of these (``rows``); ``rerun`` and ``reproduction`` carry runs out again.
+"""
+
+from __future__ import annotations
+
+from pubench_core import ApiInfo, CommandInfo, hookimpl
+
+COMMANDS = [
+    CommandInfo(
+        path="verify",
+        load="pubench_verify.cli.commands:verify",
+        help="Check records that others made: files, specs, code, measures from stored scores; run some of them again.",
+        example="pubench verify results --rerun 2",
+    ),
+    CommandInfo(
+        path="reproduce",
+        load="pubench_verify.cli.commands:reproduce",
+        help="Run a record's spec again and say whether the scores are the same to the last bit; if not, what differs.",
+        example="pubench reproduce 783e61fad537fd47 --results results",
+    ),
+]
+API = [
+    ApiInfo(name="Reproduction", load="pubench_verify.reproduction:Reproduction"),
+    ApiInfo(name="RunResult.reproduce", load="pubench_verify.reproduction:reproduce"),
+    ApiInfo(name="Verification", load="pubench_verify.verification:Verification"),
+    ApiInfo(name="verify", load="pubench_verify.verification:verify"),
+]
+
+
+@hookimpl
+def pubench_commands() -> list[CommandInfo]:
+    return COMMANDS
+
+
+@hookimpl
+def pubench_api() -> list[ApiInfo]:
+    return API

@@ -1,0 +1,112 @@
+"""The records of a folder, and its list of checksums."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Mapping
+from os.path import isdir, isfile
+from pathlib import Path, PurePosixPath
+
+from pubench_study.export import SUMS
+from pydantic import ValidationError
+
+from pubench.words import InvalidRequest
+from pubench_core.errors import shortened
+from pubench_core.records.files import ENVIRONMENT, MOST_BYTES, RESULT, SPEC, open_regular, read_small
+from pubench_core.results import Environment, Result
+
+from .result import Problem
+
+_RUN_ID = re.compile(r"[0-9a-f]{16}")
+_SUM = re.compile(r"(?P<sum>[0-9a-f]{64})  (?P<path>[^\s\0][^\0]{0,4000})")
+#: Most bytes of a file whose checksum is compared: an archive of arrays, unpacked, has at most a quarter.
+MOST_LISTED = 4 * MOST_BYTES
+
+
+def records_in(place: Path) -> tuple[list[Path], list[Problem]]:
+    """Folders of the records of a folder, or the one that it is; folders that should hold one and do not.
+
+    Raises InvalidRequest for what is no folder, or holds nothing of the kind.
+    """
+    if not isdir(place):
+        raise InvalidRequest(f"{shortened(str(place))} is not a folder; expected the folder of records")
+    if isfile(place / RESULT):
+        return [place], []
+    inside = [path for path in sorted(place.iterdir()) if not path.name.startswith(".")]
+    found = [path for path in inside if isfile(path / RESULT)]
+    problems = [
+        Problem(path.name, f"{RESULT} is missing")
+        for path in inside
+        if _RUN_ID.fullmatch(path.name) and isdir(path) and not isfile(path / RESULT)
+    ]
+    if not found and not problems:
+        elsewhere = "; the records of a site are in its folder records" if isdir(place / "records") else ""
+        raise InvalidRequest(f"{shortened(str(place))} holds no records{elsewhere}")
+    return found, problems
+
+
+def compared_sums(place: Path) -> tuple[dict[str, str] | None, list[Problem]]:
+    """Path -> SHA-256, as the folder's list has it, and what differs from it; None where there is no list."""
+    path = place / SUMS
+    if not isfile(path):
+        return None, []
+    try:
+        lines = read_small(path).decode().split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        return None, [Problem(SUMS, f"it cannot be read: {error}")]
+    found: dict[str, str] = {}
+    problems: list[Problem] = []
+    for number, line in enumerate(lines[:-1] if lines[-1] == "" else lines, 1):
+        entry = _SUM.fullmatch(line)
+        inside = PurePosixPath(entry["path"]) if entry is not None else PurePosixPath("/")
+        if entry is None or inside.is_absolute() or ".." in inside.parts:
+            problems.append(Problem(SUMS, f"line {number} is not a checksum and a path in this folder"))
+            continue
+        found[str(inside)] = entry["sum"]
+        if (wrong := _other_file(place, inside, entry["sum"])) is not None:
+            problems.append(wrong)
+    return found, problems
+
+
+def _other_file(place: Path, inside: PurePosixPath, listed: str) -> Problem | None:
+    """What is wrong with a file that is listed with this checksum."""
+    of = inside.parts[0] if len(inside.parts) > 1 else SUMS
+    try:
+        if os.path.realpath(place / inside) != os.path.join(os.path.realpath(place), inside):
+            return Problem(of, f"{inside.name} is listed in {SUMS} and a link")
+        with open_regular(place / inside) as file:
+            if os.fstat(file.fileno()).st_size > MOST_LISTED:
+                return Problem(of, f"{inside.name} is listed in {SUMS} and larger than {MOST_LISTED:,} bytes")
+            now = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        return Problem(of, f"{inside.name} is listed in {SUMS} and not there ({error.strerror})")
+    return None if now == listed else Problem(of, f"{inside.name} is not the file that {SUMS} lists")
+
+
+def wrong_files(folder: Path, result: Result, sums: Mapping[str, str] | None) -> Iterator[str]:
+    """Of a record: files that every record has, none elsewhere, and none that the list of checksums does not know."""
+    for name in (SPEC, ENVIRONMENT):
+        if not isfile(folder / name):
+            yield f"{name} is missing"
+    if isfile(folder / ENVIRONMENT):
+        try:
+            environment = Environment.model_validate_json(read_small(folder / ENVIRONMENT))
+        except (OSError, ValidationError) as error:
+            yield f"{ENVIRONMENT} cannot be read: {shortened(' '.join(str(error).split()))}"
+        else:
+            for name in ("threads", "device"):
+                there, here = getattr(environment, name), getattr(result, name)
+                if there != here:
+                    yield f"{ENVIRONMENT} is not that of its result: {name} is {there} there and {here} here"
+            for name, version in result.code.versions.items():
+                if (there := environment.packages.get(name, version)) != version:
+                    yield f"{ENVIRONMENT} is not that of its result: {name} is {there} there and {version} here"
+    for path in sorted(folder.iterdir()):
+        if path.is_symlink():
+            yield f"{path.name} is a link to a file elsewhere"
+    if sums is not None:
+        for path in sorted(folder.iterdir()):
+            if f"{folder.name}/{path.name}" not in sums:
+                yield f"{path.name} is not listed in {SUMS}"

@@ -1,0 +1,150 @@
+"""A run carried out again: what it gives, and whether that is what its record says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterator, Sequence
+from pathlib import Path
+
+from pubench_report.grouping import by_path
+
+from pubench_core.errors import PubenchError, RunFailed
+from pubench_core.records.record import Record
+from pubench_core.results import Result
+
+from .measures import alike
+from .reproduction import Reproduction, reproduce
+from .result import Again, Problem
+
+#: Kinds of change that alone let the last digits of a run differ.
+_ROUNDING = frozenset({"versions", "system", "hardware", "threads"})
+#: Measures by which a run carried out again is compared on another machine.
+_COMPARED = ("accuracy", "f1", "macro-f1", "auc", "pa", "pauc")
+#: Fields that another run of the same code gives otherwise: time, memory, where it ran and what was to be kept.
+_UNREPEATED = (
+    "seconds.",
+    "peak_memory.",
+    "at_once",
+    "finished_at",
+    "spec.execution.",
+    "model.",
+    "data.prior.estimate.seconds",
+    "code.versions.",
+)
+#: Fields of words, which another version may say in other words.
+_WORDS = ("warnings", "undefined", "notes")
+#: Reruns that all differ in the same direction are a problem below this probability.
+SIGNIFICANT = 0.001
+
+
+def carried_out_again(record: Record, tolerance: float, root: Path, say: Callable[[str], None]) -> Again | Problem:
+    """What the run of a record gives now; the problem, if it is another result than the record has.
+
+    ``tolerance``: how much a measure may differ where processor, versions or threads are others. ``root``: folder
+    of data files.
+    """
+    run_id = record.result.run_id
+    say(f"carrying {run_id} out again ({record.result.seconds.total:.0f} s recorded)")
+    try:
+        found = reproduce(record.folder, data_root=root, say=say)
+    except RunFailed as error:
+        return Problem(run_id, f"carried out again, it fails: {error}", again=True)
+    except PubenchError as error:
+        return Problem(run_id, f"it cannot be carried out again here: {error}")
+    criteria = _compared(found)
+    largest = _largest(found, criteria)
+    if found.identical:
+        if (wrong := next(_other_fields(found), None)) is not None:
+            return Problem(run_id, f"carried out again, it gives the same scores, and {wrong}", again=True)
+        return Again(run_id, True, largest, found.now.seconds.total)
+    if found.other_rows:
+        return Problem(run_id, f"carried out again, {', '.join(found.other_rows)} are others", again=True)
+    elsewhere = sorted({change.kind for change in found.changed if change.kind in _ROUNDING})
+    if elsewhere and largest <= tolerance:
+        left_out = tuple(name for name in found.recorded.criteria if name not in criteria)
+        return Again(run_id, False, largest, found.now.seconds.total, left_out, _recorded_better(found))
+    why = f"though {', '.join(elsewhere)} are others" if elsewhere else "on the same machine with the same versions"
+    what = f"{len(found.apart)} of {found.arrays} arrays" if found.kept_scores else "its measures"
+    return Problem(run_id, f"carried out again, {what} differ, a measure by {largest:.4g}, {why}", again=True)
+
+
+def one_sided(again: Sequence[Again]) -> tuple[str, float] | None:
+    """How many records were better than their rerun with other bits, in words, and how probable that is by chance.
+
+    The probability is that of a sign test (two-sided) over runs whose test accuracy differs; None if there is none.
+    """
+    from scipy.stats import binomtest
+
+    signs = [one.recorded_better for one in again if one.recorded_better is not None]
+    if not signs:
+        return None
+    better = sum(signs)
+    chance = float(binomtest(better, len(signs)).pvalue)
+    return f"{better} of {len(signs)} records have a higher test accuracy than their rerun (p = {chance:.2g})", chance
+
+
+def _recorded_better(found: Reproduction) -> bool | None:
+    """Whether the record has the higher test accuracy; None if both have the same, or none."""
+    old, new = (result.test.get("accuracy") for result in (found.recorded, found.now))
+    return None if old is None or new is None or old == new else old > new
+
+
+def _other_fields(found: Reproduction) -> Iterator[str]:
+    """Where a record says something else than its run gives, though every score is the same."""
+    mine, now = found.recorded, found.now
+    if mine.epochs != now.epochs:
+        yield f"{now.epochs} epochs, where it says {mine.epochs}"
+    for name, criterion in mine.criteria.items():
+        if name in now.criteria and criterion.epoch != now.criteria[name].epoch:
+            yield f"{name} chooses epoch {now.criteria[name].epoch}, where it says {criterion.epoch}"
+    older = {name for name, criterion in mine.criteria.items() if criterion.threshold is None}
+    old, new = _fields(mine, now.metrics, older), _fields(now, now.metrics, older)
+    words_differ = mine.code.versions != now.code.versions
+    for path in sorted({*old, *new}):
+        if words_differ and path.rpartition(".")[2] in _WORDS:
+            continue
+        if not alike(old.get(path), new.get(path)):
+            yield f"{path} is {new.get(path)}, where it says {old.get(path)}"
+
+
+def _fields(result: Result, metrics: Container[str], older: Container[str]) -> dict[str, object]:
+    """Path -> value of what can be repeated; of measures, those of ``metrics`` (others were measured later).
+
+    ``older``: criteria that were recorded before decisions at the prior were.
+    """
+    plain = result.plain()
+    plain["warnings"] = [line for line in result.warnings if not line.startswith("no model was kept")]
+    plain["metrics"] = {name: code for name, code in result.metrics.items() if name in metrics}
+    for name, criterion in plain["criteria"].items():
+        if name in older:
+            criterion.pop("threshold", None)
+            criterion.pop("at_prior", None)
+        for parts in (criterion.get("measures", {}), criterion.get("at_prior", {})):
+            for part, measures in parts.items():
+                parts[part] = {name: measure for name, measure in measures.items() if name in metrics}
+    return {path: value for path, value in by_path(plain).items() if not path.startswith(_UNREPEATED)}
+
+
+def _compared(found: Reproduction) -> set[str]:
+    """The criterion that names the result, and every other that chose the same epoch both times.
+
+    Where rounding differs, an epoch may be another one, with another model.
+    """
+    epochs = {name: criterion.epoch for name, criterion in found.now.criteria.items()}
+    same = {name for name, one in found.recorded.criteria.items() if name in epochs and one.epoch == epochs[name]}
+    return {*same, found.recorded.selected}
+
+
+def _largest(found: Reproduction, criteria: Container[str]) -> float:
+    """The largest difference of a measure of any part under these criteria; 1 where a value is on one side only."""
+    largest = 0.0
+    for name, criterion in found.recorded.criteria.items():
+        if name not in criteria:
+            continue
+        now = found.now.criteria.get(name)
+        for part, measures in criterion.measures.items():
+            again = now.measures.get(part, {}) if now is not None else {}
+            for metric in measures.keys() & set(_COMPARED) & found.now.metrics.keys():
+                old, new = measures[metric].value, again[metric].value if metric in again else None
+                apart = 0.0 if old is None or new is None else abs(new - old)
+                largest = max(largest, 1.0 if (old is None) != (new is None) else apart)
+    return largest

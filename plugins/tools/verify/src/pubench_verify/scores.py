@@ -1,0 +1,292 @@
+"""The measures of a record, against those that its stored scores give."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pubench_core.metric import Knowledge, Measurer, Scored
+from pubench_core.records.files import SCORES, Arrays
+from pubench_core.records.fold_values import parts_of_folds, value_over_folds
+from pubench_core.records.measures import Measures, measures_of
+from pubench_core.records.scores import MEASURED, scores_name, scores_of
+from pubench_core.records.thresholds import measures_at, threshold_in
+from pubench_core.results import NEVER, CriterionResult, Measure, Result, said_alike
+
+from .measures import close, same
+
+if TYPE_CHECKING:
+    from pubench_core.request import Plan
+
+#: A state that a criterion chose: its epoch, and the network's name. ``last`` is apart.
+STATE = re.compile(r"epoch-(\d+)(-|$)")
+#: Scores that a fold keeps of an epoch which none of its own criteria chose.
+_CHECKPOINT = re.compile(r"(test|validation)_(auxiliary_.+_|scores_)epoch-\d+(-|$)")
+#: Array of ``scores.npz`` that is no score -> kinds of numbers that it holds.
+_KINDS = {
+    "test_rows": "iu",
+    "test_labels": "iu",
+    "validation_rows": "iu",
+    "validation_labeled": "b",
+    "validation_labels": "iu",
+    "validation_fold": "iu",
+    "unlabeled_rows": "iu",
+}
+
+
+def other_measures(plan: Plan, result: Result, arrays: Arrays, training: Arrays) -> Iterator[str]:
+    """Where arrays do not fit, or give other measures, values of criteria or warnings than the record has.
+
+    ``training``: scores of the training part, empty if the record has none.
+    """
+    shapes = list(_shapes(result, arrays))
+    yield from shapes
+    if shapes:
+        return
+    derived = _Derived.of(plan, result, arrays, training)
+    yield from _other_metrics(plan, result)
+    yield from derived.other_definitions()
+    for name, criterion in result.criteria.items():
+        if criterion.undefined:
+            continue
+        if not criterion.snapshot or not scores_of(arrays, criterion.snapshot):
+            yield f"{SCORES} has no scores of the epoch that {name} chose"
+            continue
+        yield from derived.of_criterion(name, criterion)
+    if silent := [line for line in derived.measurer.failed.values() if line not in result.warnings]:
+        yield f"it does not say that {silent[0]}"
+
+
+def _other_metrics(plan: Plan, result: Result) -> Iterator[str]:
+    """Metrics that are not those that are installed, and those that its spec asks for and it has not."""
+    for name, code in result.metrics.items():
+        if name not in plan.metrics:
+            yield f"metric {name} is not installed, so its values cannot be derived again"
+        elif plan.metrics[name].code != code:
+            yield f"metric {name} is of other code than is installed"
+    for name in result.spec.evaluation.metrics:
+        if name not in result.metrics:
+            yield f"its spec asks for metric {name}, and it does not say by which code it was measured"
+
+
+@dataclass(frozen=True)
+class _Derived:
+    """What the stored scores give. ``names``: of the metrics that are installed; ``states``: state -> its measures.
+
+    ``thresholds``: state -> threshold at the prior; None if the scores of U are not stored.
+    """
+
+    plan: Plan
+    result: Result
+    arrays: Arrays
+    knowledge: Mapping[str, Knowledge]
+    measurer: Measurer
+    names: tuple[str, ...]
+    states: Mapping[str, Measures]
+    thresholds: Mapping[str, float | None]
+
+    @classmethod
+    def of(cls, plan: Plan, result: Result, arrays: Arrays, training: Arrays) -> _Derived:
+        """Measures every state that a criterion names."""
+        from pubench_core.execution.coverage import knowledge_in
+
+        knowledge, measurer = knowledge_in(arrays, result), Measurer(plan.metrics)
+        names = tuple(name for name in result.metrics if name in plan.metrics)
+        chosen = dict.fromkeys(one.snapshot for one in result.criteria.values() if one.snapshot)
+        states = {state: measures_of(scores_of(arrays, state), knowledge, names, measurer) for state in chosen}
+        of_u = {state: threshold_in(arrays | training, state, result.data, result.spec) for state in chosen}
+        return cls(plan, result, arrays, knowledge, measurer, names, states, of_u)
+
+    def other_definitions(self) -> Iterator[str]:
+        """Criteria that say that they have no value and have one, or for another reason, and the reverse."""
+        for name, criterion in self.result.criteria.items():
+            reason = self._reason(name, criterion)
+            if reason is not None and criterion.undefined != reason:
+                says, gives = (f"undefined ({text})" if text else "defined" for text in (criterion.undefined, reason))
+                yield f"criterion {name} is {says} in it; its scores give that it is {gives}"
+
+    def _reason(self, name: str, criterion: CriterionResult) -> str | None:
+        """Why a criterion has no value, as the engine finds it; None if that cannot be derived."""
+        if name == "last":
+            why = criterion.undefined
+            return why if f"{why}; the epochs before count" in self.result.warnings else ""
+        if not len(self.arrays["validation_rows"]):
+            return "there is no validation part"
+        if name == "native":
+            return "" if self.arrays["validation_labeled"].any() else "no labeled validation positive"
+        if name not in self.plan.metrics:
+            return None
+        constant = np.zeros(len(self.arrays["validation_rows"]))
+        reason = self.measurer.measure(name, Scored.of(constant, self.knowledge["validation"])).undefined
+        if reason or not criterion.undefined:
+            return reason
+        return "" if any(self._value(name, state) is not None for state in self._selectable()) else NEVER
+
+    def _selectable(self) -> list[str]:
+        """States that a criterion chose by its value."""
+        return [state for state in self.states if STATE.match(state) and scores_of(self.arrays, state)]
+
+    def _value(self, name: str, state: str) -> float | None:
+        """Value of a criterion in a state."""
+        scores = scores_of(self.arrays, state).get("validation")
+        if scores is None:
+            return None
+        if "validation_fold" in self.arrays:
+            parts = parts_of_folds(self.knowledge["validation"], self.arrays["validation_fold"])
+            return value_over_folds(name, scores, parts, self.measurer)
+        return self.measurer.measure(name, Scored.of(scores, self.knowledge["validation"])).value
+
+    def of_criterion(self, name: str, criterion: CriterionResult) -> Iterator[str]:
+        """Where what was measured at the epoch of a criterion is not what its scores give."""
+        scores, derived = scores_of(self.arrays, criterion.snapshot), self.states[criterion.snapshot]
+        unknown = set(self.result.metrics) - set(self.names)
+        apart = list(_apart(name, criterion.measures, derived, unknown))
+        yield from apart
+        threshold = self.thresholds[criterion.snapshot]
+        if criterion.threshold is not None and threshold is not None and not close(criterion.threshold, threshold):
+            yield (
+                f"the threshold at the prior, selected by {name}, is {_said(criterion.threshold)}; its scores give "
+                f"{_said(threshold)}"
+            )
+        if not apart:  # else the same again
+            at = measures_at(criterion.threshold, scores, self.knowledge, self.names, self.measurer)
+            yield from _apart(f"{name} and decided at the prior", criterion.at_prior, at, unknown)
+        yield from self._other_warnings(name, scores, criterion.warnings)
+        plugin = self.plan.metrics.get(name)
+        if plugin is None:
+            if name == "last" and criterion.value is not None:
+                yield "criterion last has a value"
+            return
+        value = self._value(name, criterion.snapshot)
+        if not close(criterion.value, value):
+            yield f"criterion {name} has the value {_said(criterion.value)}; its scores give {_said(value)}"
+        if not plugin.info.oracle and self._ranks_best(criterion.snapshot):
+            return  # chosen for its ranking if the state with the best value decides every row alike
+        for state in self._selectable():
+            other = self._value(name, state)
+            if other is None or value is None or close(other, value) or not self._could_choose(criterion, state):
+                continue
+            if (other > value) == plugin.info.higher_is_better:
+                yield (
+                    f"criterion {name} has the value {_said(value)} at the epoch that it says it chose, and "
+                    f"{_said(other)} in {state}"
+                )
+
+    def _ranks_best(self, state: str) -> bool:
+        """Whether no stored state that could be chosen ranks the validation rows better than this one."""
+        from pubench_core.engine.selection import HeldOut
+
+        validation = self.knowledge["validation"]
+        ranking = {
+            one: HeldOut.of(Scored.of(scores_of(self.arrays, one)["validation"], validation)).ranking
+            for one in {*self._selectable(), state}
+        }
+        return ranking[state] >= max(ranking.values())
+
+    def _could_choose(self, criterion: CriterionResult, state: str) -> bool:
+        """Whether a criterion looked at a state, and the state decides validation rows both ways."""
+        epoch = int((STATE.match(state) or [0, 0])[1])
+        positive = scores_of(self.arrays, state)["validation"] > 0
+        in_time = criterion.stopped_at is None or epoch <= criterion.stopped_at
+        return in_time and bool(positive.any()) and not bool(positive.all())
+
+    def _other_warnings(self, name: str, scores: Mapping[str, Any], warnings: Sequence[str]) -> Iterator[str]:
+        """Warnings of a criterion's decisions that are not those of its scores; words of another version may differ."""
+        from pubench_core.engine.train import State
+        from pubench_core.execution.warnings import warnings_of
+
+        table = self.plan.data.table
+        labeled = None if table is None else table.labeled
+        prior = self.result.data.prior.given
+        gives = warnings_of(self.plan, State(name, dict(scores)), prior=prior, labeled=labeled)
+        if self.result.code.versions != self.plan.code.versions:
+            yield from _unsaid(name, scores, warnings)
+        elif tuple(warnings) != gives:
+            line = next(iter([*(set(gives) - set(warnings)), *(set(warnings) - set(gives))]), "")
+            yield f"its warnings of the decisions by {name} are not those of its scores: {line}"
+
+
+def _shapes(result: Result, arrays: Arrays) -> Iterator[str]:
+    """Arrays that do not fit each other, or the counts of the record."""
+    needed = ["validation_rows", "validation_labeled", *(["test_rows", "test_labels"] if result.data.test else [])]
+    for name in needed:
+        if name not in arrays:
+            yield f"{SCORES} has no {name}"
+            return
+    states = {one.snapshot for one in result.criteria.values() if one.snapshot}
+    scores = {scores_name(part, state) for part in (*MEASURED, "unlabeled") for state in states}
+    for name, array in arrays.items():
+        auxiliary = name.startswith("test_auxiliary_") and any(name.endswith(f"_{state}") for state in states)
+        kept = result.spec.validation.fold is not None and _CHECKPOINT.match(name)
+        if name not in _KINDS and name not in scores and not auxiliary and not kept:
+            yield f"{SCORES}: {name} is of no state that a criterion chose"
+        elif array.dtype.kind not in _KINDS.get(name, "f"):
+            yield f"{SCORES}: {name} has numbers of the type {array.dtype}"
+    parts = ["validation", *(["test"] if result.data.test else [])]
+    for state in sorted(states):
+        found = scores_of(arrays, state)
+        if found and (missing := [part for part in parts if part not in found]):
+            yield f"{SCORES} has scores of {state} and no {scores_name(missing[0], state)}"
+    for part in (*MEASURED, "unlabeled"):
+        rows = arrays.get(f"{part}_rows")
+        for name, array in arrays.items():
+            if not name.startswith(f"{part}_") or name == f"{part}_rows" or rows is None:
+                continue
+            if array.shape[:1] != rows.shape[:1]:
+                yield f"{SCORES}: {name} has {array.shape[0] if array.ndim else 0} rows, {part}_rows has {len(rows)}"
+            elif array.dtype.kind == "f" and not np.isfinite(array).all():
+                yield f"{SCORES}: {name} has values that are not finite"
+    for name in ("test_labels", "validation_labels"):
+        if name in arrays and not np.isin(arrays[name], (0, 1)).all():
+            yield f"{SCORES}: {name} has other labels than 0 and 1"
+            return
+    test = result.data.test
+    if test is not None and len(arrays["test_rows"]) != test.rows:
+        yield f"{SCORES} has {len(arrays['test_rows'])} test rows, its result {test.rows}"
+    elif test is not None and test.positive is not None and int((arrays["test_labels"] == 1).sum()) != test.positive:
+        yield f"{SCORES} has {int((arrays['test_labels'] == 1).sum())} positive test rows, its result {test.positive}"
+
+
+def _apart(
+    criterion: str,
+    stored: Mapping[str, Mapping[str, Measure]],
+    derived: Mapping[str, Mapping[str, Measure]],
+    unknown: Iterable[str],
+) -> Iterator[str]:
+    """Stored measures that are not those of the stored scores."""
+    skipped = frozenset(unknown)
+    for part in sorted({*stored, *derived}):
+        before, now = stored.get(part, {}), derived.get(part, {})
+        for name in sorted({*before, *now} - skipped):
+            old, new = before.get(name), now.get(name)
+            if old is not None and new is not None and close(old.value, new.value) and not same(old, new):
+                yield f"{name} on {part} rows, selected by {criterion}, has other details than its scores give"
+            elif old is None or new is None or not same(old, new):
+                yield (
+                    f"{name} on {part} rows, selected by {criterion}, is {_measured(old)}; its scores give "
+                    f"{_measured(new)}"
+                )
+
+
+def _measured(measure: Measure | None) -> str:
+    return "not there" if measure is None else _said(measure.value)
+
+
+def _said(value: float | None) -> str:
+    return "no value" if value is None else f"{value:.6g}"
+
+
+def _unsaid(name: str, scores: Mapping[str, Any], warnings: Sequence[str]) -> Iterator[str]:
+    """A warning that the engine gives of decisions that are all alike, and that is not there."""
+    part = next((part for part in ("test", "unlabeled") if part in scores), None)
+    if part is None or not len(scores[part]):
+        return
+    positive = scores[part] > 0
+    if positive.all() or not positive.any():
+        begins = said_alike(part, positive=bool(positive.any()), rows=len(positive))
+        if not any(text.startswith(begins) for text in warnings):
+            yield f"{begins} at the epoch that {name} chose, and it does not say so"

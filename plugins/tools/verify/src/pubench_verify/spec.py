@@ -1,0 +1,147 @@
+"""What a record says of its run: its spec, whom true labels were granted, what was told of U, which epochs it names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from os.path import isfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pubench_report.grouping import by_path
+from pydantic import ValidationError
+
+from pubench_core.errors import RequestError, counted, shortened
+from pubench_core.records.files import MODEL, SPEC, read_small, yaml_text
+from pubench_core.results import Result
+from pubench_core.specs import RunSpec, is_one_sample, population_prior
+
+from .measures import close
+from .scores import STATE
+
+if TYPE_CHECKING:
+    from pubench_core.request import Plan
+
+#: Criteria that do not read the scores: two epochs with the same scores are two choices, and one state.
+_UNSCORED = ("last", "native")
+
+
+def other_spec(result: Result, folder: Path) -> Iterator[str]:
+    """Where ``spec.yaml`` says something else than the result does."""
+    from pubench_core.request.layers import read_yaml
+
+    path = folder / SPEC
+    if not isfile(path):
+        return
+    try:
+        if read_small(path).decode() == yaml_text(result.spec.model_dump(mode="json")):
+            return  # as it was written: parsing YAML takes longer than all else
+        written = RunSpec.model_validate(read_yaml(path).values)
+    except (OSError, UnicodeError, RequestError, ValidationError, RecursionError) as error:
+        yield f"{SPEC} cannot be read: {shortened(' '.join(str(error).split()))}"
+        return
+    mine, theirs = (by_path(spec.model_dump(mode="json")) for spec in (result.spec, written))
+    differ = sorted(name for name in {*mine, *theirs} if mine.get(name) != theirs.get(name))
+    if differ:
+        first = differ[0]
+        yield (
+            f"{SPEC} is not the spec of its result: {first} is {shortened(str(theirs.get(first)))} there and "
+            f"{shortened(str(mine.get(first)))} here{f', and {len(differ) - 1} more' if len(differ) > 1 else ''}"
+        )
+
+
+def other_model(result: Result, folder: Path) -> Iterator[str]:
+    """Where it says that it has a model of a state, and that is not so."""
+    if result.model is None:
+        return
+    if all(criterion.snapshot != result.model.snapshot for criterion in result.criteria.values()):
+        yield f"its model is of {shortened(result.model.snapshot)}, which no criterion chose"
+    if not isfile(folder / MODEL):
+        yield f"{MODEL} is missing"
+
+
+def plan_here(result: Result, data_root: Path) -> Plan:
+    """What its spec means under what is installed, with the data of a folder that the record does not choose.
+
+    Raises RequestError, PluginError where it means nothing.
+    """
+    from pubench_core.plugins.registry import registry
+    from pubench_core.request import Layer, resolve
+
+    spec = result.spec.model_dump(mode="json")
+    spec["execution"] |= {"data_root": str(data_root), "encoder": None, "device": "auto"}
+    return resolve([Layer(spec)], registry())
+
+
+def granted(plan: Plan, result: Result) -> Iterator[str]:
+    """Who was granted true labels: what plugins declare, against what the record says."""
+    if result.oracle != ("truth" in plan.method.requires):
+        word = "is" if "truth" in plan.method.requires else "is not"
+        yield f"its method {word} granted true labels (oracle), and it says otherwise"
+    if result.selected not in result.criteria:
+        yield f"it is named by criterion {shortened(result.selected)}, which it did not track"
+    elif result.selected != result.spec.selection.criterion:
+        yield f"it is named by criterion {result.selected}, and its spec says {result.spec.selection.criterion}"
+    for name, criterion in result.criteria.items():
+        plugin = plan.metrics.get(name)
+        oracle = plugin is not None and plugin.info.oracle
+        if criterion.oracle != oracle:
+            yield f"criterion {name} {'reads' if oracle else 'does not read'} true labels, and it says otherwise"
+
+
+def told(result: Result) -> Iterator[str]:
+    """The prior that the method was told, against the one that its spec asks for, or that was estimated."""
+    asked, prior, train = result.spec.prior, result.data.prior, result.data.train
+    wanted = prior.true if asked == "true" else asked if isinstance(asked, float) else None
+    if (estimate := prior.estimate) is not None:
+        one_sample = is_one_sample(result.spec.data.scheme)
+        wanted = population_prior(estimate.share, train.labeled or 0, train.rows) if one_sample else estimate.share
+        if train.unlabeled and train.unlabeled_positive is not None:
+            share = train.unlabeled_positive / train.unlabeled
+            if not close(estimate.true_share, share):
+                yield f"its true share of positives in U is {estimate.true_share}; its counts give {share:g}"
+    if wanted is not None and prior.given is not None and not close(wanted, prior.given):
+        yield f"it says that the method was told the prior {prior.given:g}, and its spec says {wanted:g}"
+
+
+def believed(plan: Plan, result: Result) -> Iterator[str]:
+    """What U was, and the share of positives that the method was to believe in it; older records do not say the share.
+
+    Both follow from the spec, the prior told and the counts of the training part.
+    """
+    from pubench_core.engine.building import calibration_of
+    from pubench_core.engine.problem import share_to_believe
+
+    data, calibration = result.data, calibration_of(plan)
+    if data.calibrated != calibration.calibrated:
+        says, wants = ("", "not ") if data.calibrated else ("not ", "")
+        yield f"it says that U was {says}calibrated, and its spec says that it was {wants}calibrated"
+    share, counts = data.prior.given_unlabeled, data.train
+    if share is None or counts.labeled is None or counts.labeled >= counts.rows:
+        return
+    wanted = share_to_believe(
+        data.prior.given, plan.spec.data.scheme, counts.labeled, counts.rows, whole=any(calibration)
+    )
+    if not close(share, wanted):
+        gives = "there is no prior to give one" if wanted is None else f"its prior and counts give {wanted:g}"
+        yield f"it says that the method was to believe a share of {share:g} positives in U; {gives}"
+
+
+def impossible_epochs(result: Result) -> Iterator[str]:
+    """Epochs that were not trained, and those that are not the ones of the stored states."""
+    chosen = {name: criterion for name, criterion in result.criteria.items() if criterion.epoch is not None}
+    for name, criterion in chosen.items():
+        stopped = criterion.stopped_at
+        if stopped is not None and not (criterion.epoch or 0) <= stopped <= result.epochs:
+            yield f"criterion {name} says that its patience ran out at epoch {stopped}, after epoch {criterion.epoch}"
+        says = f"criterion {name} says epoch {criterion.epoch}"
+        if not 1 <= (criterion.epoch or 0) <= result.epochs or (name == "last" and criterion.epoch != result.epochs):
+            yield f"{says}, and it says that {counted(result.epochs, 'epoch')} {_were(result.epochs)} trained"
+        elif (state := STATE.match(criterion.snapshot)) is not None:
+            of = int(state[1])
+            others = {other.epoch for other in chosen.values()} if name in _UNSCORED else {criterion.epoch}
+            if of not in others:
+                yield f"{says}, and its scores are those of epoch {of} ({criterion.snapshot})"
+
+
+def _were(n: int) -> str:
+    return "was" if n == 1 else "were"

@@ -1,0 +1,134 @@
+"""``pubench.verify``: every record of a folder checked, some runs carried out again."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+
+from pubench_report.suspicion import Scored, too_good
+
+from pubench.words import InvalidRequest, said
+from pubench_core.data.roots import data_root as default_root
+from pubench_core.errors import RecordError
+from pubench_core.records.record import read_record
+from pubench_core.specs import ExecutionSpec
+
+from .folder import compared_sums, records_in
+from .fresh import fresh as on_fresh_problem
+from .record import Look
+from .rerun import SIGNIFICANT, carried_out_again, one_sided
+from .result import Again, Fresh, Problem, Verification
+
+#: Measures of a run carried out again may differ by this much on another machine or with other versions.
+TOLERANCE = 0.02
+
+
+def verify(
+    folder: str | Path,
+    *,
+    rerun: int = 1,
+    fresh: int = 0,
+    tolerance: float = TOLERANCE,
+    data_root: str | Path | None = None,
+    seed: int | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Verification:
+    """Checks every record of a folder, and carries some of the runs out again. The folder stays as it is.
+
+    Of every record: its files are there and can be read; its spec resolves, under what is installed, to its run id,
+    which is the folder's name; its code is the installed one; it says of the method and of each criterion whether true
+    labels were granted, as their plugins do; the stored scores give the stored measures with their details, values of
+    criteria, whether each is defined, and warnings; no criterion has a better value in another stored state; its epochs
+    are those of the stored states, and were trained; U was calibrated as its spec says, and the share of positives told
+    of U is what prior and counts give; if its code and data are here, their rows, labels and facts are those that its
+    spec draws. Of a folder with ``SHA256SUMS`` (that of a site or an exported study): its files are
+    those listed. Nothing checks times, memory and how many runs shared the machine (``at_once``).
+
+    ``rerun``: how many runs are carried out again, chosen at random (by ``seed``, if one is given) among those without
+    a problem. Their scores must be the same bits and every other field that can be repeated the same; or, if processor,
+    versions or threads are others, no measure may differ by more than ``tolerance``, nor may the records be better than
+    their reruns more often than chance explains. Scores that were changed together with all that is derived from them
+    are found in this way only.
+
+    ``fresh``: how many records' methods are tried on another split with other positive classes, which nobody can know.
+    They are compared with the oracle ``pn`` on both problems; one that carries the data with their labels falls behind.
+    A test accuracy of 1, or above that of an oracle on the same split, is a note.
+
+    ``data_root``: folder of data files, by default ``PUBENCH_DATA``, else that in the
+    user's cache, never one that a record names. ``progress``: called with a line about each thing worth saying.
+
+    A run whose data are not here is no problem: it is in ``unchecked``, with what is missing.
+
+    Raises InvalidRequest (a ValueError) for a folder without records, or numbers out of bounds.
+
+    >>> import pubench
+    >>> _ = pubench.run("upu", "digits", config={"epochs": 1}, tracking=False, results="to-verify")
+    >>> found = verify("to-verify")
+    >>> found.ok, found.records, found.again[0].identical
+    (True, 1, True)
+    """
+    place = Path(folder)
+    if min(rerun, fresh) < 0 or not 0 <= tolerance <= 1:
+        raise InvalidRequest(
+            "rerun and fresh must be numbers of 0 or more and tolerance in [0, 1], "
+            f"got {rerun}, {fresh} and {tolerance:g}"
+        )
+    folders, problems = records_in(place)
+    say = (lambda text: progress(said(text))) if progress is not None else _silent
+    sums, apart = compared_sums(place)
+    root = default_root(ExecutionSpec(data_root=None if data_root is None else Path(data_root))).path
+    look = Look(root, sums, say)
+    problems = [*problems, *apart]
+    readable, tested = [], []
+    for path in folders:  # one after the other: a record is not kept
+        try:
+            record = read_record(path)
+        except (RecordError, FileNotFoundError) as error:
+            problems.append(Problem(path.resolve().name, str(error)))
+        else:
+            wrong = look.at(record)
+            problems += wrong
+            readable.append((record.result.run_id, path))
+            tested.append(None if wrong else Scored.of(record.result))
+    bad = {problem.of for problem in problems}
+    sound = [path for run_id, path in readable if run_id not in bad | look.missing.keys()]
+    drawn = random.SystemRandom() if seed is None else random.Random(seed)  # nobody can foresee the first
+    again = []
+    for path in drawn.sample(sound, min(rerun, len(sound))):
+        found = carried_out_again(read_record(path), tolerance, root, say)
+        if isinstance(found, Problem):
+            problems.append(found)
+        else:
+            again.append(found)
+    on_fresh = (on_fresh_problem(read_record(path), root, say, drawn) for path in drawn.sample(sound, len(sound)))
+    tried = list(islice((one for one in on_fresh if one is not None), fresh))
+    problems += [one for one in tried if isinstance(one, Problem)]
+    notes = [*look.notes, *(f"{run.run_id}: {why}" for run, why in too_good(filter(None, tested)))]
+    if (sided := one_sided(again)) is not None:
+        words, chance = sided
+        notes.append(words)
+        if chance < SIGNIFICANT:
+            problems.append(Problem(place.name, f"{words}: that is no rounding"))
+    if rerun and not sound:
+        why = "data are not here" if look.missing.keys() - bad else "every record has a problem already"
+        notes.append(f"no run is carried out again: {why}")
+    return Verification(
+        folder=place,
+        records=len(readable),
+        without_scores=len(readable) - look.derived,
+        checksums=0 if sums is None else len(sums),
+        problems=tuple(problems),
+        notes=tuple(notes),
+        again=tuple(again),
+        unchecked=look.missing,
+        fresh=tuple(one for one in tried if isinstance(one, Fresh)),
+    )
+
+
+def _silent(text: str) -> None:
+    """Nobody listens."""
+
+
+__all__ = ["TOLERANCE", "Again", "Fresh", "Problem", "Verification", "verify"]

@@ -1,0 +1,292 @@
+"""``pubench reproduce``: a run carried out again is the same bits, and what is not the same is found and measured."""
+
+from __future__ import annotations
+
+import gc
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pubench_verify.reproduction import Changed, compared
+
+import pubench
+from pubench_core.records.files import read_scores
+from pubench_core.records.record import read_record
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+SHORT = ("--set", "epochs=2", "--no-tracking", "--threads", "1", "--format", "json")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("reproduce")
+
+
+@pytest.fixture(scope="module")
+def record(home: Path, pubench_in: Callable[[Path], Run]) -> Path:
+    """Of a run of two epochs."""
+    made = pubench_in(home)("run", "--method", "nnpu", "--data", "digits", "--c", "0.3", *SHORT)
+    assert made.returncode == 0, made.stderr
+    said: dict[str, Any] = json.loads(made.stdout)
+    return home / str(said["record"])
+
+
+@pytest.fixture
+def copy(record: Path, tmp_path: Path) -> Path:
+    """The record in a folder of its own, to be changed."""
+    return Path(shutil.copytree(record, tmp_path / "results" / record.name))
+
+
+def reproduced(pubench: Run, *words: Any) -> tuple[int, dict[str, Any]]:
+    done = pubench("reproduce", *words, "--format", "json")
+    assert done.stdout, done.stderr
+    return done.returncode, json.loads(done.stdout)
+
+
+def change_result(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    path = folder / "result.json"
+    plain = json.loads(path.read_text())
+    change(plain)
+    path.write_text(json.dumps(plain))
+
+
+def test_the_same_run_again_is_the_same_bits_and_changes_no_record(home: Path, record: Path, pubench_in: Any) -> None:
+    before = {path: path.read_bytes() for path in record.iterdir()}
+    done = pubench_in(home)("reproduce", record.name[:6])
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("nnpu on digits, seed 2, run again in ")
+    assert lines[1].startswith("identical: every score is the same to the last bit (")
+    assert lines[2] == "code, versions, hardware and threads are those of the record"
+    assert lines[3] == f"record: results/{record.name}"
+    assert {path: path.read_bytes() for path in record.iterdir()} == before
+    assert [path.name for path in (home / "results").iterdir() if not path.name.startswith(".")] == [record.name]
+
+
+def test_scores_that_differ_are_measured_and_the_exit_code_is_1(copy: Path, pubench: Run) -> None:
+    """Three test scores of the epoch that names the result are moved by .5 across 0, in the record."""
+    result, arrays = read_record(copy).result, read_scores(copy)
+    name = f"test_scores_{result.chosen.snapshot}"
+    moved = arrays[name].copy()
+    near = np.argsort(np.abs(moved))[:3]
+    moved[near] -= np.where(moved[near] > 0, 0.5, -0.5).astype(moved.dtype)
+    changed: dict[str, Any] = {**arrays, name: moved}
+    np.savez(copy / "scores.npz", **changed)
+    code, found = reproduced(pubench, copy)
+    assert code == 1
+    assert not found["identical"]
+    assert found["arrays_apart"] == [name]
+    (test,) = [one for one in found["scores"] if (one["criterion"], one["part"]) == (result.selected, "test")]
+    assert (test["different"], test["decisions"], test["rows"]) == (3, 3, len(moved))
+    assert test["largest"] == pytest.approx(0.5, abs=1e-6)
+    assert all(one["different"] == 0 for one in found["scores"] if one["part"] == "validation")
+    shown = pubench("reproduce", copy)
+    assert shown.returncode == 1
+    assert f"not identical: 1 of {len(arrays)} arrays of scores.npz differ" in shown.stdout
+    assert f"> {result.selected} " in shown.stdout
+    assert "test measure, selected by" in shown.stdout
+
+
+def test_what_was_otherwise_is_named_even_where_no_bit_differs(copy: Path, pubench: Run) -> None:
+    def otherwise(plain: dict[str, Any]) -> None:
+        plain["code"]["parts"]["method nnpu"] = "0" * 16
+        plain["code"]["parts"]["data digits"] = "1" * 16
+        plain["metrics"]["accuracy"] = "2" * 16
+
+    change_result(copy, otherwise)
+    environment = json.loads((copy / "environment.json").read_text())
+    environment["packages"]["torch"] = "1.0"
+    environment["packages"]["long-gone"] = "1.0"
+    environment["variables"] = {"MKL_CBWR": "COMPATIBLE"}
+    (copy / "environment.json").write_text(json.dumps({**environment, "cpu": "an abacus", "threads": 7}))
+    code, found = reproduced(pubench, copy)
+    assert (code, found["identical"]) == (0, True)
+    changed = {(one["kind"], one["name"]): (one["recorded"], one["now"]) for one in found["changed"]}
+    assert changed["code", "method nnpu"][0] == "0" * 16
+    assert changed["data", "data digits"][0] == "1" * 16
+    assert changed["metric", "accuracy"][0] == "2" * 16
+    assert changed["versions", "torch"][0] == "1.0"
+    assert changed["versions", "long-gone"] == ("1.0", "none")
+    assert changed["hardware", "processor"][0] == "an abacus"
+    assert changed["threads", "CPU threads"] == ("7", "1")
+    assert changed["system", "MKL_CBWR"] == ("COMPATIBLE", "none")
+    assert len(changed) == 8
+    assert "otherwise than when the record was made:" in pubench("reproduce", copy).stdout
+
+
+def test_another_measure_in_the_record_is_shown_with_the_difference(copy: Path, pubench: Run) -> None:
+    result = read_record(copy).result
+    accuracy = result.test["accuracy"]
+    assert accuracy is not None
+
+    def lower(plain: dict[str, Any]) -> None:
+        plain["criteria"][result.selected]["measures"]["test"]["accuracy"]["value"] = accuracy - 0.25
+
+    change_result(copy, lower)
+    code, found = reproduced(pubench, copy)
+    (mine,) = [o for o in found["measures"] if (o["criterion"], o["metric"]) == (result.selected, "accuracy")]
+    assert mine["difference"] == pytest.approx(0.25)
+    assert (code, found["identical"]) == (1, True)  # of the scores, which are what a run computes
+    said = pubench("reproduce", copy).stdout.splitlines()
+    given = f"accuracy by {result.selected} is {accuracy - 0.25:.6g} in the record; its scores give {accuracy:.6g}"
+    assert given in said
+
+
+def test_a_record_without_scores_is_compared_by_its_measures(copy: Path, pubench: Run) -> None:
+    (copy / "scores.npz").unlink()
+    done = pubench("reproduce", copy)
+    assert done.returncode == 0, done.stderr
+    same = "identical: every epoch and test measure is the same; the record kept no scores to compare"
+    assert same in done.stdout.splitlines()
+    change_result(copy, lambda plain: plain["criteria"]["last"].update(epoch=1))
+    code, found = reproduced(pubench, copy)
+    assert (code, found["identical"], found["kept_scores"], found["arrays"]) == (1, False, False, 0)
+
+
+def test_another_number_of_threads_is_used_where_it_is_asked_for_and_said(copy: Path, pubench: Run) -> None:
+    _, found = reproduced(pubench, copy, "--threads", "2")
+    assert [(o["name"], o["recorded"], o["now"]) for o in found["changed"]] == [("CPU threads", "1", "2")]
+
+
+def test_the_number_of_threads_is_that_of_the_record_where_none_is_asked_for(copy: Path, pubench: Run) -> None:
+    change_result(copy, lambda plain: plain.update(threads=2))
+    environment = json.loads((copy / "environment.json").read_text())
+    (copy / "environment.json").write_text(json.dumps({**environment, "threads": 2}))
+    _, found = reproduced(pubench, copy)
+    assert [one["name"] for one in found["changed"]] == []
+    _, alone = reproduced(pubench, copy, "--threads", "1")
+    assert [(one["name"], one["recorded"], one["now"]) for one in alone["changed"]] == [("CPU threads", "2", "1")]
+
+
+def test_a_score_of_0_is_a_negative_decision(record: Path) -> None:
+    found, arrays = read_record(record), read_scores(record)
+    name = f"test_scores_{found.result.chosen.snapshot}"
+    zero, below, above = ({**arrays, name: np.full_like(arrays[name], value)} for value in (0.0, -1.0, 1.0))
+    for other, decisions in ((below, 0), (above, len(arrays[name]))):
+        apart = compared(found, found, zero, other).scores
+        assert {one.decisions for one in apart if (one.criterion, one.part) == (found.result.selected, "test")} == {
+            decisions
+        }
+
+
+def test_a_commit_with_changes_is_another_source_than_the_commit(copy: Path) -> None:
+    environment = json.loads((copy / "environment.json").read_text())
+    for folder, dirty in ((copy, False), (copy.parent / "other", True)):
+        folder.mkdir(exist_ok=True)
+        changed = {**environment, "git_commit": "a" * 40, "git_dirty": dirty}
+        (folder / "environment.json").write_text(json.dumps(changed))
+    found, arrays = read_record(copy), read_scores(copy)
+    apart = compared(found, replace(found, folder=copy.parent / "other"), arrays, arrays)
+    assert apart.changed == (Changed("source", "git commit", "a" * 12, f"{'a' * 12}, with changes"),)
+
+
+def test_bits_are_compared_and_not_numbers(record: Path) -> None:
+    found, arrays = read_record(record), read_scores(record)
+    name = next(name for name in arrays if name.startswith("test_scores_"))
+    wider = {**arrays, name: arrays[name].astype(np.longdouble)}
+    assert compared(found, found, arrays, wider).apart == (name,)
+    nothing = {**arrays, name: arrays[name] * 0.0}
+    negative = {**arrays, name: arrays[name] * 0.0 * -1.0}
+    assert (nothing[name] == negative[name]).all()
+    assert compared(found, found, nothing, negative).apart == (name,)
+
+
+def test_parts_with_other_rows_are_not_compared_row_by_row(record: Path) -> None:
+    found, arrays = read_record(record), read_scores(record)
+    other = {**arrays, "test_rows": arrays["test_rows"][::-1]}
+    apart = compared(found, found, arrays, other)
+    assert apart.apart == ("test_rows",)
+    assert {one.part: (one.different, one.largest, one.decisions) for one in apart.scores} == {
+        "test": (None, None, None),
+        "validation": (0, 0.0, 0),
+    }
+    assert compared(found, found, arrays, arrays).identical
+
+
+def test_a_run_that_failed_is_refused_with_its_reason(tmp_path: Path, pubench_in: Callable[[Path], Run]) -> None:
+    pubench = pubench_in(tmp_path)
+    failed = pubench("run", "--method", "nnpu", "--data", "digits", "--set", "lr=1e30", *SHORT)
+    assert failed.returncode == 1
+    (folder,) = (tmp_path / "results" / "failed").iterdir()
+    run_id, place = folder.name.removesuffix("-1"), f"results/failed/{folder.name}"
+    for name in (run_id, place):
+        done = pubench("reproduce", name)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == (
+            f"error: run {run_id} failed, so it has no record: loss is nan; {place}/failure.json has the rest. Run it "
+            "again once that is mended\n"
+        )
+
+
+def test_what_cannot_be_run_again_is_refused(copy: Path, pubench: Run) -> None:
+    missing = pubench("reproduce", "zzzz")
+    assert (missing.returncode, missing.stdout) == (2, "")
+    assert missing.stderr.startswith("error: no finished run 'zzzz' in results")
+    change_result(copy, lambda plain: plain["spec"]["method"].update(key="gone"))
+    gone = pubench("reproduce", copy)
+    assert gone.returncode == 2
+    assert "unknown method 'gone'" in gone.stderr
+
+
+# -------------------------------------------------------------------- a user table
+
+
+TABLE = "a,b,who\n" + "".join(f"{k % 11},{k % 7},{int(k % 4 == 0)}\n" for k in range(80))
+
+
+def test_a_table_is_read_where_it_is_now(tmp_path: Path, pubench_in: Callable[[Path], Run]) -> None:
+    mine, elsewhere = tmp_path / "mine", tmp_path / "elsewhere"
+    for folder in (mine, elsewhere):
+        folder.mkdir()
+    (mine / "people.csv").write_text(TABLE)
+    made = pubench_in(mine)("run", "--method", "nnpu", "--data", "people.csv", "--label-col", "who", "--prior", "0.4",
+                            *SHORT)  # fmt: skip
+    assert made.returncode == 0, made.stderr
+    record = mine / json.loads(made.stdout)["record"]
+    pubench = pubench_in(elsewhere)
+    gone = pubench("reproduce", record)
+    assert gone.returncode == 2
+    assert "people.csv is not here; the run reads it: --data FILE names where it is now" in " ".join(
+        gone.stderr.split()
+    )
+    (elsewhere / "moved.csv").write_text(TABLE)
+    code, found = reproduced(pubench, record, "--data", "moved.csv")
+    assert (code, found["identical"]) == (0, True)
+    (elsewhere / "moved.csv").write_text(TABLE + "1,1,0\n")
+    changed = pubench("reproduce", record, "--data", "moved.csv")
+    assert changed.returncode == 2
+    assert "is not the file this spec was written for" in changed.stderr
+
+
+def test_a_place_of_a_table_that_the_run_does_not_read_is_refused(
+    record: Path, home: Path, pubench_in: Callable[[Path], Run]
+) -> None:
+    done = pubench_in(home)("reproduce", record, "--data", "people.csv")
+    assert done.returncode == 2
+    assert "--data people.csv: this run is not on a user table" in " ".join(done.stderr.split())
+
+
+def test_a_run_is_reproduced_from_python(tmp_path: Path) -> None:
+    x = np.arange(160.0).reshape(80, 2) % 13
+    how: dict[str, Any] = {"prior": 0.4, "config": {"epochs": 2}, "results": tmp_path, "threads": 1, "tracking": False}
+    table = pubench.data(x, np.arange(80) % 4 == 0, name="rows")
+    made = pubench.run("nnpu", table, **how)
+    found = made.reproduce()
+    assert found.identical
+    assert str(found).startswith("identical: every score is the same to the last bit (")
+    with pytest.raises(pubench.InvalidRequest, match="this run reads no table of test rows"):
+        made.reproduce(test="other.csv")
+    saved = table.save(tmp_path / "rows.parquet")
+    del table
+    gc.collect()
+    with pytest.raises(pubench.InvalidRequest, match="was a table in the memory of another process"):
+        made.reproduce()
+    for place in (saved, tmp_path / "rows.parquet"):
+        assert made.reproduce(data=place).identical

@@ -1,0 +1,108 @@
+"""Commands of all installed distributions, each imported when it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from pubench_core.plugins.absent import absent
+from pubench_core.plugins.info import CommandInfo
+from pubench_core.plugins.registry import load, registry
+
+from .commands import COMMANDS
+
+if TYPE_CHECKING:
+    from typer._click.core import Command, Context
+
+#: Command -> what installs it, for those that say so when they are called and are not there.
+PACKAGES: Mapping[str, str] = {
+    "check": "pubench-testkit",
+    "new-method": "pubench-testkit",
+    "new-dataset": "pubench-testkit",
+    "new-mechanism": "pubench-testkit",
+    "new-metric": "pubench-testkit",
+    "evaluate": "pubench-evaluate",
+    "audit": "pubench-evaluate",
+    "prior": "pubench-evaluate",
+    "study": "pubench-study",
+    "compare-methods": "pubench-report",
+    "scores": "pubench-report",
+    "site": "pubench-report",
+    "study report": "pubench-report",
+    "study compare": "pubench-report",
+    "tune": "pubench-tune",
+    "verify": "pubench-verify",
+    "reproduce": "pubench-verify",
+}
+HELP = {"help_option_names": ["-h", "--help"]}
+
+
+class Commands(TyperGroup):
+    """Commands whose paths begin with ``words``, and groups of these."""
+
+    words: tuple[str, ...] = ()
+
+    def list_commands(self, ctx: Context) -> list[str]:
+        """The next word of every command, the command line's own first."""
+        self.commands = {word: self._described(word) for word in self._next_words()}  # typer suggests one of these
+        return list(self.commands)
+
+    def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
+        """The command as a list of commands shows it: nothing is imported."""
+        return self._described(cmd_name) if cmd_name in self._next_words() else None
+
+    def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Command | None, list[str]]:
+        """The command that is called, imported.
+
+        Raises RequestError if its distribution is not installed, PluginError if it is broken.
+        """
+        self.list_commands(ctx)
+        path = " ".join((*self.words, args[0]))
+        if args[0] not in self.commands and not ctx.resilient_parsing:
+            _refuse(path)
+        name, command, rest = super().resolve_command(ctx, args)
+        if isinstance(command, TyperCommand):
+            command = _imported(_infos()[path])
+        return name, command, rest
+
+    def _next_words(self) -> list[str]:
+        depth = len(self.words)
+        paths = [path.split() for path in _infos()]
+        return list(dict.fromkeys(p[depth] for p in paths if len(p) > depth and (*p[:depth],) == self.words))
+
+    def _described(self, name: str) -> Command:
+        path = (*self.words, name)
+        info = _infos().get(" ".join(path))
+        if info is not None and info.load:
+            return TyperCommand(name, help=info.help)
+        help = info.help if info is not None else f"Commands of {' '.join(path)}."
+        group = Commands(name=name, help=help, no_args_is_help=True, context_settings=HELP)
+        group.words = path
+        return group
+
+
+def _infos() -> dict[str, CommandInfo]:
+    """Path -> command; the command line's own come first and cannot be replaced."""
+    own = {info.path: info for info in COMMANDS}
+    others = [entry.info for entry in registry().all() if entry.status == "ok"]
+    return own | {info.path: info for info in others if isinstance(info, CommandInfo) and info.path not in own}
+
+
+def _imported(info: CommandInfo) -> Command:
+    function = load(info)
+    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, context_settings=HELP)
+    app.command(info.path.split()[-1], epilog=f"Example: {info.example}" if info.example else None)(function)
+    return typer.main.get_command(app)
+
+
+def _refuse(path: str) -> None:
+    """Says why a command that is not there is not, if anything is known of it."""
+    for entry in registry().named(path):
+        if entry.kind == "command":
+            registry().find(CommandInfo, path)  # raises: two distributions claim it
+    package = PACKAGES.get(path) or PACKAGES.get(path.split()[0])
+    if package is not None:
+        raise absent(path, package)

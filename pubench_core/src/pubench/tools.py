@@ -1,0 +1,58 @@
+"""Names of this package that tools provide, and methods of results that they carry out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pubench_core.errors import RequestError
+from pubench_core.plugins.absent import absent
+from pubench_core.plugins.info import ApiInfo
+from pubench_core.plugins.registry import load, registry
+
+#: Name -> what installs it, for those that say so when they are used and are not there.
+PACKAGES: Mapping[str, str] = {
+    "AuditResult": "pubench-evaluate",
+    "AuditSample": "pubench-evaluate",
+    "Evaluation": "pubench-evaluate",
+    "PriorEstimates": "pubench-evaluate",
+    "audit_answers": "pubench-evaluate",
+    "audit_sample": "pubench-evaluate",
+    "estimate_prior": "pubench-evaluate",
+    "evaluate": "pubench-evaluate",
+    "Results": "pubench-report",
+    "SideBySide": "pubench-report",
+    "compare": "pubench-report",
+    "compare_with": "pubench-report",
+    "load_results": "pubench-report",
+    "site": "pubench-report",
+    "RunResult.draw_scores": "pubench-report",
+    "Trial": "pubench-tune",
+    "Tuned": "pubench-tune",
+    "tune": "pubench-tune",
+    "Reproduction": "pubench-verify",
+    "RunResult.reproduce": "pubench-verify",
+    "Verification": "pubench-verify",
+    "verify": "pubench-verify",
+}
+
+
+def tool(name: str) -> Any:
+    """What an installed tool provides under a name (``tune``, ``RunResult.reproduce``).
+
+    Raises ModuleNotFoundError if its package is not installed, PluginError if that is broken, AttributeError if no
+    package is known to provide it.
+    """
+    for entry in registry().named(name):
+        if entry.kind == "api":
+            return load(registry().find(ApiInfo, name))
+    package = PACKAGES.get(name)
+    if package is None:
+        raise AttributeError(f"module 'pubench' has no attribute '{name}'")
+    error = absent(f"pubench.{name}", package)
+    raise ModuleNotFoundError(str(error), name=package) if isinstance(error, RequestError) else error
+
+
+def names() -> list[str]:
+    """Names of the package that installed tools provide."""
+    return sorted(info.name for info in registry().infos(ApiInfo) if "." not in info.name)

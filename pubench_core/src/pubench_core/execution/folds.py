@@ -1,0 +1,313 @@
+"""Cross-fitting: the folds of a run joined in one record, in which every row of P and U was scored out of fold.
+
+Model j is trained without part j. A criterion is the mean of its values on the k parts, epoch by epoch, and one epoch
+is chosen for all k models, of those whose states every fold keeps. A row that no model was trained on has the mean of
+the scores of the k models.
+"""
+
+from __future__ import annotations
+
+import csv
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..data.dataset import DataRoot
+from ..engine.building import build_problem
+from ..engine.model_file import SavedModel, load_model
+from ..engine.problem import OpenedData, Problem
+from ..engine.selection import Choice, HeldOut, Track
+from ..engine.train import State, state_name
+from ..errors import RecordError
+from ..metric import FloatArray, Measurer
+from ..plugins.registry import Registry
+from ..records.files import MODEL, TRACE, Arrays, fold_model, read_scores, state_model
+from ..records.fold_values import parts_of_folds, value_over_folds
+from ..records.measures import measures_of
+from ..records.scores import MEASURED, rows_and_labels, scores_name, scores_of
+from ..records.thresholds import measures_at, threshold_in
+from ..request.plan import Plan
+from ..results import NEVER, RECORD_VERSION, CriterionResult, Environment, Result, SavedModelFacts, Seconds
+from .compute import Audience, Finished, compute
+from .warnings import warnings_of
+
+#: (epoch, candidate): a state that every fold keeps.
+Kept = tuple[int, str]
+
+
+@dataclass(frozen=True)
+class Fold:
+    """What is joined of one fold: its result, the content of ``scores.npz``, and the rows of its trace.
+
+    ``model``: gives the content of the file of a model by its name, None if there is none.
+    """
+
+    result: Result
+    arrays: Arrays
+    trace: Sequence[Mapping[str, Any]]
+    model: Callable[[str], bytes | None] = lambda name: None
+
+    def scores(self, part: str, state: str) -> FloatArray:
+        """Scores of a part in a state. Raises RecordError if they are not stored."""
+        name = scores_name(part, state)
+        if name not in self.arrays:
+            raise RecordError(f"fold {self.result.spec.validation.fold} ({self.result.run_id}) has no {name}")
+        return np.asarray(self.arrays[name], dtype=np.float64)
+
+    @property
+    def kept(self) -> dict[Kept, str]:
+        """(epoch, candidate) -> name of the state, in order of epochs."""
+        prefix, found = scores_name("validation", "epoch-"), {}
+        for name in self.arrays:
+            if name.startswith(prefix):
+                epoch, _, candidate = name.removeprefix(prefix).partition("-")
+                found[int(epoch), candidate] = name.removeprefix(scores_name("validation", ""))
+        return dict(sorted(found.items(), key=lambda item: item[0][0]))
+
+    def native(self, epoch: int) -> float | None:
+        """Value of the method's own criterion after an epoch."""
+        row = next((row for row in self.trace if int(row["epoch"]) == epoch), {})
+        value = row.get("criterion-native")
+        return None if value in (None, "") else float(value)
+
+
+def fold_of(folder: Path, result: Result) -> Fold:
+    """A fold from its record. Raises RecordError if its scores cannot be read."""
+    with (folder / TRACE).open(newline="", encoding="utf-8") as file:
+        trace = tuple(csv.DictReader(file))
+
+    def model(name: str) -> bytes | None:
+        return (folder / name).read_bytes() if (folder / name).exists() else None
+
+    return Fold(result, read_scores(folder), trace, model)
+
+
+def joined(plan: Plan, problem: Problem, folds: Sequence[Fold], environment: Environment) -> Finished:
+    """The joint record of all folds. ``problem``: of the plan itself; its parts both hold every row of P and U.
+
+    Raises RecordError for folds whose scores are not there.
+    """
+    started, spec, facts = time.perf_counter(), plan.spec, problem.facts()
+    joint = _Joint(plan, problem, folds)
+    knowledge = {part: problem.knowledge(part) for part in MEASURED}
+    tracks = {name: joint.track(name) for name in spec.selection.criteria}
+    arrays, criteria = joint.known, {}
+    measurer, names = Measurer(plan.metrics), spec.evaluation.metrics
+    for track in tracks.values():
+        if track.chosen is not None:
+            arrays |= joint.arrays(joint.state_of(track), track)
+    measures = {  # all of them first, which tells what reads a decision
+        name: measures_of(scores_of(arrays, joint.state_of(track)), knowledge, names, measurer)
+        for name, track in tracks.items()
+        if track.chosen is not None
+    }
+    for name, track in tracks.items():
+        plugin = plan.metrics.get(name)
+        oracle, code = plugin is not None and plugin.info.oracle, plan.criterion_code(name)
+        if track.chosen is None:
+            criteria[name] = CriterionResult(oracle=oracle, undefined=track.undefined or NEVER, code=code)
+            continue
+        state = joint.state_of(track)
+        scores, threshold = scores_of(arrays, state), threshold_in(arrays, state, facts, spec)
+        criteria[name] = CriterionResult(
+            oracle=oracle,
+            epoch=track.epoch,
+            value=track.best,
+            candidate=track.candidate,
+            snapshot=state,
+            code=code,
+            warnings=warnings_of(plan, State(state, scores), prior=problem.prior, labeled=problem.data.labeled),
+            measures=measures[name],
+            threshold=threshold,
+            at_prior=measures_at(threshold, scores, knowledge, names, measurer),
+        )
+    results, chosen = [fold.result for fold in folds], criteria[spec.selection.criterion]
+    unlabeled = problem.unlabeled_rows
+    models = joint.models(tracks[spec.selection.criterion]) if spec.execution.save_model else {}
+    result = Result(
+        record_version=RECORD_VERSION,
+        run_id=plan.run_id,
+        code=results[0].code,
+        spec=spec,
+        oracle=results[0].oracle,
+        selected=spec.selection.criterion,
+        decision=spec.decision.rule,
+        criteria=criteria,
+        metrics={name: plan.metrics[name].code for name in names},
+        data=facts,
+        folds=tuple(one.run_id for one in results),
+        epochs=min(one.epochs for one in results),
+        seconds=_seconds(results, time.perf_counter() - started),
+        peak_memory=max((one.peak_memory for one in results), key=lambda memory: memory.bytes),
+        model=SavedModelFacts(snapshot=chosen.snapshot) if models else None,
+        warnings=tuple(dict.fromkeys([*measurer.failed.values(), *(line for one in results for line in one.warnings)])),
+        device=results[0].device,
+        threads=results[0].threads,
+        at_once=max((one.at_once for one in results if one.at_once is not None), default=None),
+        finished_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    )
+    keeps_scores = "scores" in spec.execution.artifacts
+    return Finished(
+        result=result,
+        environment=environment,
+        trace=list(joint.trace(tracks)) if "trace" in spec.execution.artifacts else None,
+        arrays=arrays if keeps_scores else None,
+        predictions=None if unlabeled is None else (unlabeled, scores_of(arrays, chosen.snapshot)["unlabeled"]),
+        ids={}
+        if unlabeled is None
+        else {name: texts[unlabeled].tolist() for name, texts in problem.opened.ids.items()},
+        models=models,
+    )
+
+
+def models_in(folder: Path, registry: Registry) -> list[SavedModel]:
+    """The models that a record keeps: one, or those of all folds, whose mean score is that of a row. As
+    :func:`load_model`."""
+    names = sorted(folder.glob(fold_model("*")), key=lambda path: int(path.stem.rpartition("-")[2]))
+    return [load_model(path, registry) for path in names or [folder / MODEL]]
+
+
+def computed_folds(
+    plan: Plan, opened: OpenedData, root: DataRoot, device: torch.device, environment: Environment
+) -> Finished:
+    """The joint record of folds that are carried out here, one after the other, and leave none of their own.
+
+    Raises as :func:`compute`.
+    """
+    folds = []
+    for one in plan.folds:
+        done = compute(one, opened, root, device, Audience())
+        assert done.arrays is not None
+        assert done.trace is not None
+        folds.append(Fold(done.result, done.arrays, done.trace, done.models.get))
+    execution = plan.spec.execution.model_copy(update={"artifacts": ("scores", "trace")})
+    kept = plan.with_spec(plan.spec.model_copy(update={"execution": execution}))
+    return joined(kept, build_problem(plan, opened=opened, root=root), folds, environment)
+
+
+class _Joint:
+    """Out-of-fold scores of every row of P and U, and what criteria make of them."""
+
+    def __init__(self, plan: Plan, problem: Problem, folds: Sequence[Fold]) -> None:
+        self._plan, self._problem, self._folds = plan, problem, folds
+        rows = problem.split.validation.rows
+        order = np.argsort(rows)
+        self._places = [order[np.searchsorted(rows[order], fold.arrays["validation_rows"])] for fold in folds]
+        of = np.zeros(len(rows), dtype=np.int64)
+        for number, places in enumerate(self._places, start=1):
+            of[places] = number
+        #: What is known of the rows, without a score.
+        self.known: Arrays = {
+            **rows_and_labels(problem.split, problem.truth_test, problem.truth_validation, problem.unlabeled_rows),
+            "validation_fold": of,
+        }
+        self._parts = parts_of_folds(problem.knowledge("validation"), of)
+        self._measurer = Measurer(plan.metrics, indispensable=plan.spec.selection.criterion)
+        kept = [fold.kept for fold in folds]
+        self._kept = [state for state in kept[0] if all(state in other for other in kept)]
+        self._values: dict[str, dict[Kept, float | None]] = {}
+
+    def track(self, name: str) -> Track:
+        """What one criterion chooses, by its mean over the folds."""
+        info = self._plan.metrics[name].info if name in self._plan.metrics else None
+        undefined = next((why for fold in self._folds if (why := fold.result.criteria[name].undefined)), "")
+        track = Track(
+            name,
+            "" if undefined == NEVER else undefined,
+            higher_is_better=info is None or info.higher_is_better,
+            oracle=info is not None and info.oracle,
+        )
+        if track.undefined:
+            return track
+        if name == "last":
+            last = self._folds[0].result.criteria["last"]
+            track.close(Choice(None, min(fold.result.epochs for fold in self._folds), last.candidate, None))
+            return track
+        values = self._values[name] = {state: self._value(name, state) for state in self._kept}
+        for epoch in dict.fromkeys(epoch for epoch, _ in self._kept):
+            choices = [
+                Choice(value, epoch, state[1], None, self._held_out(state))
+                for state, value in values.items()
+                if state[0] == epoch and value is not None
+            ]
+            track.offer(choices, epoch, None)
+        return track
+
+    def _value(self, name: str, state: Kept) -> float | None:
+        if name == "native":
+            found = [fold.native(state[0]) for fold in self._folds]
+            known = [value for value in found if value is not None]
+            return statistics.fmean(known) if len(known) == len(found) else None
+        return value_over_folds(name, self._out_of_fold(state_name(*state)), self._parts, self._measurer)
+
+    def _held_out(self, state: Kept) -> HeldOut:
+        """All folds decide alike, or the mean of how well they rank."""
+        scores = self._out_of_fold(state_name(*state))
+        found = [HeldOut.of(part.scored(scores)) for part in self._parts]
+        return HeldOut(all(one.alike for one in found), statistics.fmean(one.ranking for one in found))
+
+    def state_of(self, track: Track) -> str:
+        """Name of the state that a criterion chose."""
+        return "last" if track.name == "last" else state_name(track.epoch or 0, track.candidate)
+
+    def _out_of_fold(self, state: str) -> FloatArray:
+        found = np.empty(len(self._problem.split.validation.rows))
+        for fold, places in zip(self._folds, self._places, strict=True):
+            found[places] = fold.scores("validation", self._stored_as(fold, state))
+        return found
+
+    @staticmethod
+    def _stored_as(fold: Fold, state: str) -> str:
+        """The name under which a fold has a state: its last one may be that of an epoch."""
+        return fold.result.criteria["last"].snapshot if state == "last" else state
+
+    def arrays(self, state: str, track: Track) -> Arrays:
+        """Scores of every part in one state of all folds."""
+        problem = self._problem
+        found: Arrays = {scores_name("validation", state): self._out_of_fold(state)}
+        if problem.truth_test is not None:
+            of_test = [fold.scores("test", self._stored_as(fold, state)) for fold in self._folds]
+            found[scores_name("test", state)] = np.mean(of_test, axis=0)
+        if problem.unlabeled_rows is not None:
+            scores = np.full(len(problem.data.x), np.nan)
+            scores[problem.split.validation.rows] = found[scores_name("validation", state)]
+            if problem.truth_test is not None and problem.data.x_test is None:
+                scores[problem.split.test_rows] = found[scores_name("test", state)]
+            found[scores_name("unlabeled", state)] = scores[problem.unlabeled_rows]
+        return found
+
+    def models(self, track: Track) -> dict[str, bytes]:
+        """The models of all folds in the state that a criterion chose, by the names of their files."""
+        name = state_model(state_name(track.epoch or 0, track.candidate))
+        found = [fold.model(name) for fold in self._folds]
+        return {fold_model(n): model for n, model in enumerate(found, start=1) if model is not None}
+
+    def trace(self, tracks: Mapping[str, Track]) -> Iterator[dict[str, Any]]:
+        """A row per epoch that was compared: the best candidate's value of every criterion."""
+        for epoch in dict.fromkeys(epoch for epoch, _ in self._kept):
+            row: dict[str, Any] = {"stage": "folds", "epoch": epoch}
+            for name, values in self._values.items():
+                by_candidate = {candidate: values[at, candidate] for at, candidate in values if at == epoch}
+                row[f"criterion-{name}"] = tracks[name].best_of(by_candidate)[1]
+            yield row
+
+
+def _seconds(results: Sequence[Result], joining: float) -> Seconds:
+    """Those of all folds together."""
+    total, training, evaluation = (
+        sum(getattr(one.seconds, name) for one in results) for name in ("total", "training", "evaluation")
+    )
+    epochs = sum(one.epochs for one in results)
+    return Seconds(
+        total=round(total + joining, 4),
+        training=round(training, 4),
+        evaluation=round(evaluation + joining, 4),
+        per_epoch=round(sum(one.seconds.per_epoch * one.epochs for one in results) / epochs, 4),
+        per_epoch_training=round(training / epochs, 4),
+    )

@@ -1,1 +1,0 @@
-"""What several methods need: risks, entropy, mixing, ramps, averages, counts, best bin estimation, augmented views."""
