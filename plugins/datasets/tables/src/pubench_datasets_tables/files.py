@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
