@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pubench_datasets_tables.files import read_table
-
 from pubench_cli.columns import Column, print_table
 from pubench_cli.console import err, out
 from pubench_cli.machine import print_json
 from pubench_cli.run_columns import columns_of_run
+from pubench_core.data.table_reader import table_reader
 from pubench_core.errors import RequestError, nearest
+from pubench_core.plugins.registry import registry
 from pubench_core.records.store import RecordStore
 
 from ..audit import AuditResult, AuditSample, audit_answers, audit_sample
@@ -129,7 +129,7 @@ def _print_drawn(sample: AuditSample, target: Path, design: Path, *, named: bool
 
 def read(answers: Path, design: Path | None, *, as_json: bool) -> None:
     """Says what a filled sheet means."""
-    frame = read_table(answers, texts=("answer",), say=lambda text: err().print(text, markup=False))
+    frame = table_reader(registry()).frame(answers, texts=("answer",), say=lambda text: err().print(text, markup=False))
     if lacking := [name for name in ("audit", "row", "answer") if name not in frame]:
         known = nearest(lacking[0], frame.columns)
         raise RequestError(
