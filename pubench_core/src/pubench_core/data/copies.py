@@ -45,11 +45,12 @@ class Prepared:
 
 def digest_of(data: ClassData | PUTasks) -> str:
     """16 digits over the arrays, and over means and deviations of channels where networks normalize with them."""
-    arrays = short_hash({name: _fingerprint(array) for name, array in data.arrays().items()})
+    arrays = short_hash({name: fingerprint(array) for name, array in data.arrays().items()})
     return arrays if data.mean is None and data.std is None else short_hash([arrays, data.mean, data.std])
 
 
-def _fingerprint(array: npt.NDArray[Any]) -> str:
+def fingerprint(array: npt.NDArray[Any]) -> str:
+    """SHA-256 over type, shape and values."""
     digest = hashlib.sha256(f"{array.dtype} {array.shape}".encode())
     digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()

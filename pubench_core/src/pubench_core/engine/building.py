@@ -17,7 +17,6 @@ from ..data.posterior import auxiliary_logit
 from ..data.preprocess import Preprocessing
 from ..data.roots import data_root
 from ..data.store import open_dataset
-from ..data.user_table import UserTable
 from ..errors import RequestError
 from ..isolation import isolated
 from ..randomness import torch_seed
@@ -41,7 +40,7 @@ def open_data(plan: Plan, root: DataRoot) -> OpenedData:
             notes = (*notes, f"but {plan.method.info.key} takes missing numbers as missing")
         for note in notes:
             root.say(note)
-        return OpenedData(_dataset_of(spec, table), columns=table.columns, notes=notes, ids=table.ids)
+        return OpenedData(table.problem(spec.data.key), columns=table.columns, notes=notes, ids=table.ids)
     assert plan.data.source is not None
     opened = open_dataset(plan.data.source, root, preprocess=spec.data.preprocess)
     if isinstance(opened.data, PUTasks):
@@ -227,23 +226,6 @@ def _refuse_contradiction(plan: Plan, prior: float, split: Split) -> None:
 
 
 # -------------------------------------------------------------------- data and labels
-
-
-def _dataset_of(spec: RunSpec, table: UserTable) -> PNDataset:
-    """A user's table as a binary problem."""
-    return PNDataset(
-        key=spec.data.key,
-        modality="tabular",
-        x=table.x,
-        y=table.truth,
-        rows=np.arange(len(table.x)),
-        x_test=table.x_test,
-        y_test=table.truth_test,
-        rows_test=np.arange(len(table.x_test)) if table.x_test is not None else None,
-        mean=None,
-        std=None,
-        labeled=table.labeled,
-    )
 
 
 def _split(plan: Plan, data: PNDataset, cache: Path) -> tuple[Split, Preprocessing]:

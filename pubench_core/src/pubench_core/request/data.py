@@ -10,8 +10,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..data.store import source_of
-from ..data.tables import is_table_path, read_table, sha256_of
-from ..data.user_table import read_user_table
+from ..data.table_files import is_table_path, sha256_of
+from ..data.table_reader import TableReader, table_reader
 from ..errors import Hint, PluginError, RequestError, shortened, unknown
 from ..mechanism import Mechanism
 from ..plugins.info import DatasetInfo, MechanismInfo
@@ -44,7 +44,7 @@ def choose_data(request: Request, registry: Registry) -> DataSections:
     """A user's table or an installed data set. Raises RequestError for what contradicts itself or does not exist."""
     given = request.sections["data"].get("own")
     if given is not None:
-        return _user_table(request, given)
+        return _user_table(request, given, table_reader(registry))
     mechanism_section = request.sections["mechanism"]
     info = request.find(registry, DatasetInfo, "data", request.key(DatasetInfo, "data"))
     if info.tasks and not info.task:
@@ -118,7 +118,7 @@ def _mechanism(info: MechanismInfo, variant: str) -> Mechanism:
 # -------------------------------------------------------------------- a user's table
 
 
-def _user_table(request: Request, own: Any) -> DataSections:
+def _user_table(request: Request, own: Any, reader: TableReader) -> DataSections:
     """The table that a request names, read; labels are its own, so the mechanism is ``given``."""
     data, mechanism = request.sections["data"], request.sections["mechanism"]
     if not isinstance(own, dict) or "path" not in own:
@@ -126,7 +126,7 @@ def _user_table(request: Request, own: Any) -> DataSections:
         raise RequestError(f"{named}: only a table of your own has columns to name; data.own.path=my.csv names it")
     path = Path(str(own["path"]))
     _refuse_contradictions(request, path)
-    spec = _table_spec(own, path, request.origins)
+    spec = _table_spec(own, path, request.origins, reader)
     scheme = data.get("scheme", TABLE_SCHEMES[0])
     if scheme not in TABLE_SCHEMES:
         raise RequestError(
@@ -135,10 +135,10 @@ def _user_table(request: Request, own: Any) -> DataSections:
             field="data.scheme",
             value=scheme,
         )
-    info = table_info(spec)
+    info = table_info(spec, reader)
     section = {"preprocess": info.preprocess, **data, "own": spec, "key": path.name, "scheme": scheme}
     section |= {"positive": list(info.positive), "negative": list(info.negative)}
-    choice = DataChoice(info, None, read_user_table(spec))
+    choice = DataChoice(info, None, reader.read(spec))
     return DataSections(section, {**mechanism, "key": GIVEN, "c": None}, choice, None)
 
 
@@ -191,11 +191,13 @@ def _plain(given: Any) -> Any:
     return list(given) if isinstance(given, (list, tuple)) else given
 
 
-def _table_spec(own: Mapping[str, Any], path: Path, origins: Mapping[FieldPath, str]) -> UserTableSpec:
+def _table_spec(
+    own: Mapping[str, Any], path: Path, origins: Mapping[FieldPath, str], reader: TableReader
+) -> UserTableSpec:
     """The fields of a table with the checksums of its files. Raises RequestError if the files are not those that the
     spec was written for."""
     if not own.get("label_col"):
-        columns = list(read_table(path).columns)
+        columns = list(reader.frame(path).columns)
         listed = ", ".join(columns if len(columns) <= 12 else [*columns[:6], "...", *columns[-6:]])
         raise RequestError(
             f"{path.name}: say which column holds the labels, data.own.label_col=COLUMN; its columns are {listed}",
@@ -218,13 +220,13 @@ def _table_spec(own: Mapping[str, Any], path: Path, origins: Mapping[FieldPath, 
         raise explain(error, UserTableSpec, ("data", "own"), origins, owner="data.own") from None
 
 
-def table_info(own: UserTableSpec) -> DatasetInfo:
-    """What a user's table is, in the words of a data set plugin. Nothing is loaded by its import string."""
+def table_info(own: UserTableSpec, reader: TableReader) -> DatasetInfo:
+    """What a user's table is, in the words of a data set plugin."""
     return DatasetInfo(
         key="own",
         name=own.path.name,
         summary="a table of the user's own",
-        load="pubench_core.data.user_table:read_user_table",
+        load=reader.info.load,
         modality="tabular",
         classes=("negative", "positive"),
         positive=(1,),

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from ..backbone import Backbone
 from ..data.dataset import PNDataset
+from ..data.labeled import LabeledData
 from ..data.source import DataSource
-from ..data.user_table import UserTable
 from ..mechanism import Mechanism
 from ..method import AnyMethod
 from ..metric import MetricPlugin
@@ -53,11 +53,11 @@ class MethodChoice:
 
 @dataclass(frozen=True)
 class DataChoice:
-    """``source``: reads a data set; ``table``: a user's own table, which has been read. One of them is None."""
+    """``source``: reads a data set; ``table``: the rows of a user's table, with their labels. One of them is None."""
 
     info: DatasetInfo
     source: DataSource | None
-    table: UserTable | None
+    table: LabeledData | None
 
     @property
     def truth_in_pool(self) -> bool:
@@ -118,7 +118,7 @@ class Plan:
     code: Code
 
     def code_reading(self, digest: str) -> Code:
-        """The code with the digest of the arrays that it reads; a user's table counts by its SHA-256 in the run id."""
+        """The code with the digest of the arrays that it reads; that of a user's table is among its parts already."""
         if not digest:
             return self.code
         return Code.of({**self.code.parts, f"data {self.data.info.address}": digest}, self.code.versions)

@@ -220,6 +220,11 @@ class SelectionSpec(Strict):
     """
 
     criterion: str = Field("pa", description="the criterion that names the result")
+    goal: str | None = Field(
+        None,
+        description="what scores are for, which chooses criterion and decision unless they are given: rank (pauc), "
+        "decide (pa, and the decision at the prior) or review:NUMBER (recall-at-NUMBER)",
+    )
     criteria: tuple[str, ...] = Field(description="the criteria that are tracked")
     non_finite: Literal["fail", "stop"] = Field(
         "fail",
@@ -274,9 +279,12 @@ class ExecutionSpec(Strict):
     offline: bool = Field(False, description="never touch the network")
     artifacts: tuple[Artifact, ...] = Field(("scores", "trace"), description="files that are kept beside the result")
     save_model: bool = Field(False, description="keep what scores with: model.safetensors")
-    tracking: bool = Field(True, description="tell tracking plugins of the run when it is over")
+    tracking: bool = Field(True, description="send the run to sinks and call listeners of plugins when it is over")
+    sinks: dict[str, str | None] = Field(
+        {}, description="sinks that get the run, by key, with their addresses; a password is used and never written"
+    )
     tracking_uri: str | None = Field(
-        None, description="server or database of the tracking plugin; a password in it is used and never written"
+        None, description="address of the sinks that get every run (an older name; sinks has an address for each)"
     )
 
     @field_validator("results", "data_root", "encoder")
@@ -289,6 +297,10 @@ class ExecutionSpec(Strict):
     @field_serializer("tracking_uri", when_used="json")
     def _without_password(self, uri: str | None) -> str | None:
         return None if uri is None else without_password(uri)
+
+    @field_serializer("sinks", when_used="json")
+    def _without_passwords(self, sinks: dict[str, str | None]) -> dict[str, str | None]:
+        return {key: self._without_password(address) for key, address in sinks.items()}
 
 
 class RunSpec(Strict):
