@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 #: Command -> what installs it, for those that say so when they are called and are not there.
 PACKAGES: Mapping[str, str] = {
+    "advise": "pubench-advise",
     "check": "pubench-testkit",
     "new-method": "pubench-testkit",
     "new-dataset": "pubench-testkit",

@@ -244,7 +244,7 @@ class Given:
 
     def layer(self) -> Layer:
         """The values by field, each with its flag as origin."""
-        from pubench_core.data.tables import is_table_path
+        from pubench_core.data.table_files import is_table_path
         from pubench_core.request import Layer
 
         layer = Layer()

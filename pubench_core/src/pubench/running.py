@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pubench_core.data.tables import is_table_path
+from pubench_core.data.table_files import is_table_path
 from pubench_core.errors import RequestError, shown, visible
 from pubench_core.records.files import PREDICTIONS, SCORES, TRACE, read_scores
 from pubench_core.results import Result

@@ -12,6 +12,8 @@ from pubench_core.plugins.registry import load, tools
 
 #: Name -> what installs it, for those that say so when they are used and are not there.
 PACKAGES: Mapping[str, str] = {
+    "Advice": "pubench-advise",
+    "advise": "pubench-advise",
     "AuditResult": "pubench-evaluate",
     "AuditSample": "pubench-evaluate",
     "Evaluation": "pubench-evaluate",

@@ -16,6 +16,7 @@ from .plugins.info import (
     PriorInfo,
     Reference,
     SinkInfo,
+    TableInfo,
 )
 
 __all__ = [
@@ -30,5 +31,6 @@ __all__ = [
     "PriorInfo",
     "Reference",
     "SinkInfo",
+    "TableInfo",
     "hookimpl",
 ]

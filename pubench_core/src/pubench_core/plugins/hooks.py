@@ -23,6 +23,7 @@ from .info import (
     MetricInfo,
     PriorInfo,
     SinkInfo,
+    TableInfo,
 )
 
 if TYPE_CHECKING:  # events hold results, whose import takes longer than listing every plugin
@@ -44,6 +45,11 @@ class Registration:
     @hookspec
     def pubench_datasets(self) -> list[DatasetInfo]:
         """Data sets with class labels, and how they are binarized by default."""
+        raise NotImplementedError
+
+    @hookspec
+    def pubench_tables(self) -> list[TableInfo]:
+        """Readers of users' tables."""
         raise NotImplementedError
 
     @hookspec
@@ -109,6 +115,7 @@ class Lifecycle:
 REGISTRATION = {
     "method": "pubench_methods",
     "dataset": "pubench_datasets",
+    "table": "pubench_tables",
     "mechanism": "pubench_mechanisms",
     "metric": "pubench_metrics",
     "prior": "pubench_priors",

@@ -89,7 +89,7 @@ def audit_answers(sample: AuditSample, answers: Any, *, level: float = 0.95) -> 
     (Fay, Proschan and Brittain 2015); see :mod:`pubench_evaluate.audit.statistics`.
     """
     with in_words():
-        given = _answers(sample, answers)
+        given = answered(sample, answers)
         sides = _sides(sample, given)
         rng = stream(sample.seed, "audit answers")
         melded = Melded.of(*sides, rng, level)
@@ -112,8 +112,8 @@ def audit_answers(sample: AuditSample, answers: Any, *, level: float = 0.95) -> 
         )
 
 
-def _answers(sample: AuditSample, answers: Any) -> IntArray:
-    """(n,) 1 positive, 0 negative, -1 not answered."""
+def answered(sample: AuditSample, answers: Any) -> IntArray:
+    """(n,) 1 positive, 0 negative, -1 not answered, in the order of ``sample.to_check``. Raises RequestError."""
     if isinstance(answers, Mapping):
         if extra := sorted(set(answers) - set(sample.to_check.tolist())):
             raise RequestError(f"answers: row {extra[0]} was not drawn for this audit", field="answers")

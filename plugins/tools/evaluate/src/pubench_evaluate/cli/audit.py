@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pubench_datasets_tables.files import read_table
+
 from pubench_cli.columns import Column, print_table
 from pubench_cli.console import err, out
 from pubench_cli.machine import print_json
 from pubench_cli.run_columns import columns_of_run
-from pubench_core.data.tables import read_table
 from pubench_core.errors import RequestError, nearest
 from pubench_core.records.store import RecordStore
 
