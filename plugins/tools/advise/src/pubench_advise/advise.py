@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 from pubench_evaluate.audit import AuditSample, audit_sample
+from pubench_evaluate.audit.sheet import DESIGN
 from pubench_evaluate.audit.statistics import Side, clopper_pearson
 from pubench_evaluate.evaluation import Evaluation, evaluate
 
@@ -23,7 +24,7 @@ from pubench_core.errors import PubenchError, RequestError, shown
 from pubench_core.specs.canonical import short_hash
 
 from .answer import Advice, Compared, Promise
-from .audited import DESIGN, Audited, read_answers
+from .audited import Audited, read_answers
 from .choose import choose
 from .evidence import agreement, checked_difference, found_at, highest, pauc_difference
 from .fits import Rows, Scored
