@@ -59,12 +59,13 @@ def numbers(path: Path) -> dict[str, list[float]]:
 
 class TestWhatIsAFile:
     @pytest.mark.parametrize(
-        "text", ["my.csv", "MY.CSV", "my.csv.gz", "my.tsv", "my.parquet", "my.npz", "my.xlsx", "dir/my", r"dir\my", "."]
+        "text",
+        ["my.csv", "MY.CSV", "my.csv.gz", "my.tsv", "my.parquet", "my.npz", "my.xlsx", "./dir/my", r"dir\my", "."],
     )
     def test_a_name_with_a_dot_or_a_folder_is_a_file(self, text: str) -> None:
         assert is_table_path(text)
 
-    @pytest.mark.parametrize("text", ["digits", "breast-cancer", "20newsgroups", "ijcnn1"])
+    @pytest.mark.parametrize("text", ["digits", "breast-cancer", "20newsgroups", "disdat/nsw14", "openml:61"])
     def test_a_key_is_not(self, text: str) -> None:
         assert not is_table_path(text)
 

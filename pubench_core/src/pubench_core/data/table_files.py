@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,9 @@ from weakref import WeakValueDictionary
 
 from ..errors import RequestError
 from . import copies
+
+#: A task of a data source: ``disdat/nsw14``, ``openml:61/class``.
+_ADDRESS = re.compile(r"[a-z0-9][a-z0-9-]+(/[\w-]+|:[^\\]+)")
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -90,7 +94,12 @@ def held_at(path: Path) -> HeldTable | None:
 
 
 def is_table_path(text: str) -> bool:
-    """Whether a text that names data means a file: the key of a data set has no such character."""
+    """Whether a text that names data means a file: the key of a data set has no such character.
+
+    ``disdat/nsw14`` and ``openml:61/class`` are addresses of tasks, unless a file or folder has that name.
+    """
+    if _ADDRESS.fullmatch(text) and not Path(text).exists():
+        return False
     return any(character in text for character in "./\\")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from ..data.dataset import DataRoot, IntArray, PNDataset, binarize
+from ..data.dataset import DataRoot, IntArray, PNDataset, PUTasks, binarize, task_of
 from ..data.drawn import draw
 from ..data.generator import Split, cut, generate, given_split
 from ..data.posterior import auxiliary_logit
@@ -24,6 +24,7 @@ from ..request.plan import EstimatorChoice, MechanismChoice, Plan
 from ..results import Estimate
 from ..specs import DataSpec, RunSpec, is_one_sample, unlabeled_prior
 from ..specs.canonical import short_hash
+from ..specs.run import TEST
 from ..training.views import Features
 from .kept_estimates import Kept
 from .priors import Samples, Scorer, given_prior
@@ -42,6 +43,8 @@ def open_data(plan: Plan, root: DataRoot) -> OpenedData:
         return OpenedData(table.problem(spec.data.key), columns=table.columns, notes=notes, ids=table.ids)
     assert plan.data.source is not None
     opened = open_dataset(plan.data.source, root, preprocess=spec.data.preprocess)
+    if isinstance(opened.data, PUTasks):
+        return OpenedData(task_of(plan.data.info, opened.data), opened.digest)
     data = binarize(plan.data.info, opened.data, spec.data)
     ignored = spec.data.test_fraction != DataSpec.model_fields["test_fraction"].default and data.x_test is not None
     if ignored:
@@ -82,7 +85,8 @@ def build_problem(
     test = preprocessing.apply(_gathered(data.x if data.x_test is None else data.x_test, split.test_rows))
     prior_true = true_prior(spec, split, truth.train)
     scorer = plan.backbone.builder(data) if spec.prior_scorer == "backbone" else spec.prior_scorer
-    prior, estimate = _prior(plan, split, filled, prior_true, scorer, root.cache / "estimates")
+    known = float(truth.test.mean()) if spec.prior == TEST and truth.test is not None else prior_true
+    prior, estimate = _prior(plan, split, filled, known, scorer, root.cache / "estimates")
     calibration = calibration_of(plan)
     return Problem(
         opened=opened,

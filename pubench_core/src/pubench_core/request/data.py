@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from ..data.store import source_of
 from ..data.table_files import is_table_path, sha256_of
 from ..data.table_reader import TableReader, table_reader
-from ..errors import PluginError, RequestError, shortened, unknown
+from ..errors import Hint, PluginError, RequestError, shortened, unknown
 from ..mechanism import Mechanism
 from ..plugins.info import DatasetInfo, MechanismInfo
 from ..plugins.registry import Registry, load
@@ -46,15 +46,24 @@ def choose_data(request: Request, registry: Registry) -> DataSections:
     if given is not None:
         return _user_table(request, given, table_reader(registry))
     mechanism_section = request.sections["mechanism"]
+    info = request.find(registry, DatasetInfo, "data", request.key(DatasetInfo, "data"))
+    if info.tasks and not info.task:
+        raise RequestError(
+            f"{info.key} holds many tasks; data.key must name one, {info.tasks}",
+            field="data.key",
+            value=info.key,
+            hint=Hint("tasks", info.key),
+        )
+    section = {"preprocess": info.preprocess, **request.sections["data"], "key": info.address}
+    section |= _classes(request, info)
+    if info.labels != "simulated":
+        return _labeled(request, info, section)
     if mechanism_section.get("key") == GIVEN:
         raise RequestError(
             f"mechanism {GIVEN} is for a table of your own; data.own.path=my.csv and data.own.label_col=COLUMN name it",
             field="mechanism.key",
             value=GIVEN,
         )
-    info = request.find(registry, DatasetInfo, "data", request.key(DatasetInfo, "data"))
-    section = {"preprocess": info.preprocess, **request.sections["data"], "key": info.key}
-    section |= _classes(request, info)
     amount = _amount(request, section)
     mechanism = request.find(registry, MechanismInfo, "mechanism", mechanism_section.get("key", "scar"))
     variant = str(mechanism_section.get("variant", mechanism.variants[0]))
@@ -135,7 +144,7 @@ def _user_table(request: Request, own: Any, reader: TableReader) -> DataSections
 
 def _refuse_contradictions(request: Request, path: Path) -> None:
     """A data set beside the table, a simulated labeling or classes of a table that has its labels, row-wise scaling."""
-    data, mechanism = request.sections["data"], request.sections["mechanism"]
+    data = request.sections["data"]
     if "key" in data and not is_table_path(str(data["key"])) and str(data["key"]) != path.name:
         raise RequestError(
             f"{request.where('data', 'key')}: the data are a data set ({data['key']}) or a file ({path}), not both",
@@ -144,6 +153,26 @@ def _refuse_contradictions(request: Request, path: Path) -> None:
         )
     if data.get("preprocess") == "l2":
         raise RequestError(f"data.preprocess l2: for {path.name} it is standardize or none", field="data.preprocess")
+    _refuse_simulation(request, path.name)
+
+
+def _labeled(request: Request, info: DatasetInfo, section: dict[str, Any]) -> DataSections:
+    """A data set that brings its labels, under the scheme that its record declares; the mechanism is ``given``."""
+    _refuse_simulation(request, info.address)
+    scheme = section.get("scheme", info.labels)
+    if scheme != info.labels:
+        raise RequestError(
+            f"scheme {scheme}: the labels of {info.address} were sampled {info.labels}; leave out data.scheme",
+            field="data.scheme",
+            value=scheme,
+        )
+    mechanism = {**request.sections["mechanism"], "key": GIVEN, "c": None}
+    return DataSections({**section, "scheme": scheme}, mechanism, DataChoice(info, source_of(info), None), None)
+
+
+def _refuse_simulation(request: Request, name: str) -> None:
+    """RequestError for a simulated labeling, or for other classes, of data that come with their labels."""
+    data, mechanism = request.sections["data"], request.sections["mechanism"]
     given = [
         ("mechanism", name)
         for name, absent in (("key", GIVEN), ("c", None), ("positive_rate", None))
@@ -152,7 +181,7 @@ def _refuse_contradictions(request: Request, path: Path) -> None:
     given += [("data", name) for name, usual in _TABLE_ONLY.items() if _plain(data.get(name, usual)) != usual]
     if given:
         raise RequestError(
-            f"{request.where(*given[0])}: {path.name} comes with its own labels, so none are simulated; leave out "
+            f"{request.where(*given[0])}: {name} comes with its own labels, so none are simulated; leave out "
             "mechanism.key, mechanism.c, mechanism.positive_rate, data.total and class lists",
             field=".".join(given[0]),
         )

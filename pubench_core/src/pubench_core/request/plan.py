@@ -59,6 +59,16 @@ class DataChoice:
     source: DataSource | None
     table: LabeledData | None
 
+    @property
+    def truth_in_pool(self) -> bool:
+        """Whether the true labels of the rows to train on are known."""
+        return self.info.labels == "simulated" if self.table is None else self.table.truth is not None
+
+    @property
+    def can_be_tested(self) -> bool:
+        """Whether there are test rows of known truth, or rows of known truth to split some off."""
+        return self.table is None or self.table.can_be_tested
+
 
 @dataclass(frozen=True)
 class MechanismChoice:
@@ -111,7 +121,7 @@ class Plan:
         """The code with the digest of the arrays that it reads; that of a user's table is among its parts already."""
         if not digest:
             return self.code
-        return Code.of({**self.code.parts, f"data {self.data.info.key}": digest}, self.code.versions)
+        return Code.of({**self.code.parts, f"data {self.data.info.address}": digest}, self.code.versions)
 
     def criterion_code(self, name: str) -> str:
         """Hash of a criterion's code; empty for ``native``, which is the method's, and ``last``."""

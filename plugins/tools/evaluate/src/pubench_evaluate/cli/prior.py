@@ -16,6 +16,7 @@ from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
 from pubench_core.specs import UserTableSpec
 
+from ..audit.sheet import answers_of
 from ..prior_estimates import PriorEstimates, estimate_prior
 from .evaluate import print_estimates
 from .score_table import Columns, flags_for_arguments, subject_of_table
@@ -31,6 +32,7 @@ def print_priors(
     scheme: str,
     purity: float,
     seed: int,
+    audited: Path | None,
     html: Path | None,
     as_json: bool,
 ) -> None:
@@ -55,6 +57,7 @@ def print_priors(
             truth=truth,
             name=path.name,
             seed=seed,
+            audited=None if audited is None else answers_of(audited),
             progress=progress,
         )
     if html is not None:
@@ -102,6 +105,8 @@ def _print(found: PriorEstimates) -> None:
         console.print(f"warning: {line}", markup=False)
     if not found.estimates:
         console.print("no estimator of the class prior is installed (pubench list priors)", markup=False)
+    if found.checked:
+        console.print(found.checked, markup=False)
     print_estimates(found.estimates)
     if found.true is not None:
         console.print(f"\nby the true labels the prior is {found.true:.3f}", markup=False)

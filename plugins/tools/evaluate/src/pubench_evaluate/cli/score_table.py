@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 #: Argument of the Python functions -> flag.
 _FLAGS = {
     "answers": "--answers",
+    "audited": "--audited",
     "budget": "--budget",
     "compare": "--compare",
     "design": "--design",
