@@ -8,7 +8,7 @@ import typer
 
 from pubench_core.errors import PluginError, unknown
 from pubench_core.plugins.info import MethodInfo
-from pubench_core.plugins.registry import Entry, load, registry
+from pubench_core.plugins.registry import Entry, load, registry, tools
 
 from .machine import print_json
 from .messages import in_flags
@@ -28,7 +28,7 @@ def check_all(*, as_json: bool) -> None:
     gpus = (
         [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())] if torch.cuda.is_available() else []
     )
-    found = [_plain(entry) for entry in registry().all()]
+    found = [_plain(entry) for entry in (*registry().all(), *tools().all())]
     broken = [one for one in found if one["problem"]]
     if as_json:
         place = {"path": str(root.path), "said_by": in_flags(root.said_by), "exists": root.path.is_dir()}
@@ -48,9 +48,9 @@ def check_all(*, as_json: bool) -> None:
 
 def check_one(key: str, *, as_json: bool) -> None:
     """Prints whether the plugins of this key load, with the traceback of one that does not; exit code 1 then."""
-    entries = registry().named(key)
+    entries = [*registry().named(key), *tools().named(key)]
     if not entries:
-        raise unknown("key", key, {e.key for e in registry().all()})
+        raise unknown("key", key, {e.key for e in (*registry().all(), *tools().all())})
     found = [_plain(entry) for entry in entries]
     if as_json:
         print_json({"plugins": found})
