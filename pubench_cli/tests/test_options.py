@@ -60,6 +60,7 @@ TYPED: dict[str, tuple[str | bool, Any]] = {
     "--artifacts": ("scores", ("scores",)),
     "--save-model": (True, True),
     "--no-tracking": (True, False),
+    "--sinks": ("jsonl=x.jsonl,mlflow", {"jsonl": "x.jsonl", "mlflow": None}),
     "--tracking-uri": ("sqlite:///x.db", "sqlite:///x.db"),
 }
 OF_A_TABLE = [option.flag for option in OPTIONS if option.path[:2] == ("data", "own")]

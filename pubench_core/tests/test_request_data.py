@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from pubench_core import hookimpl
 from pubench_core.data.source import DataSource
-from pubench_core.data.tables import sha256_of
+from pubench_core.data.table_files import sha256_of
 from pubench_core.errors import PluginError, RequestError
 from pubench_core.mechanism import Mechanism
 from pubench_core.plugins.info import DatasetInfo, MechanismInfo

@@ -37,6 +37,7 @@ PACKAGES: Mapping[str, str] = {
     "tune": "pubench-tune",
     "verify": "pubench-verify",
     "reproduce": "pubench-verify",
+    "ui": "pubench-mlflow",
 }
 HELP = {"help_option_names": ["-h", "--help"]}
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import Registry
 from pubench_core.results import CriterionResult, DecisionRule, Measure, Result, at_prior_name
+from pubench_core.specs.run import TEST
 
 from .columns import Column, print_table
 from .console import out
@@ -44,7 +45,8 @@ def print_result(
     if not result.test and (line := recovered_line(result, infos)):
         console.print(line, markup=False)
     if result.oracle:
-        console.print("oracle: this method was granted the true labels", style="yellow")
+        granted = "the test part's share of positives" if result.spec.prior == TEST else "the true labels"
+        console.print(f"oracle: this method was granted {granted}", style="yellow")
     more()
     record = f"record: {folder}" if folder is not None else "record: none could be written"
     console.print(record, markup=False, soft_wrap=True)  # a path is one line, to be copied as one

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pubench_core.data.tables import is_table_path
+from pubench_core.data.table_files import is_table_path
 from pubench_core.errors import RequestError, shown, visible
 from pubench_core.records.files import PREDICTIONS, SCORES, TRACE, read_scores
 from pubench_core.results import Result
@@ -315,10 +315,9 @@ def carry_out(plan: Plan, *, force: bool = False, progress: Callable[[str], None
     What a reader of the result must know is warned of.
     """
     from pubench_core.execution.run import execute
-    from pubench_core.plugins.registry import registry
+    from pubench_core.sinks import listeners_of
 
-    listeners = registry().listeners if plan.spec.execution.tracking else []
-    outcome = execute(plan, listeners=listeners, force=force, say=_saying(progress))
+    outcome = execute(plan, listeners=listeners_of(plan.spec.execution), force=force, say=_saying(progress))
     for text in (*outcome.result.warnings, *outcome.result.chosen.warnings):
         warnings.warn(visible(text), PubenchWarning, stacklevel=3)
     return RunResult(outcome.result, outcome.folder, outcome.reused)

@@ -11,8 +11,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from ..data.columns import Column, as_plain
 from ..data.dataset import IntArray, PNDataset
-from ..data.encoding import Column, as_plain
 from ..data.generator import Part, Split
 from ..data.preprocess import Preprocessing
 from ..metric import Knowledge
@@ -121,8 +121,8 @@ class Problem:
 
     @property
     def unlabeled_rows(self) -> IntArray | None:
-        """Rows of a user's own table that carry no label, in its order; None for simulated labels."""
-        return None if self.data.labeled is None else np.flatnonzero(~self.data.labeled)
+        """Rows of a user's own table that carry no label, in its order; None for data sets."""
+        return None if self.opened.columns is None or self.data.labeled is None else np.flatnonzero(~self.data.labeled)
 
     def view(self, granted: frozenset[str]) -> PUData:
         """What a method may see; its table is LP ‖ U."""

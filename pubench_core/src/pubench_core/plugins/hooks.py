@@ -20,6 +20,8 @@ from .info import (
     MethodInfo,
     MetricInfo,
     PriorInfo,
+    SinkInfo,
+    TableInfo,
 )
 
 if TYPE_CHECKING:  # events hold results, whose import takes longer than listing every plugin
@@ -44,6 +46,11 @@ class Registration:
         raise NotImplementedError
 
     @hookspec
+    def pubench_tables(self) -> list[TableInfo]:
+        """Readers of users' tables."""
+        raise NotImplementedError
+
+    @hookspec
     def pubench_mechanisms(self) -> list[MechanismInfo]:
         """Labeling mechanisms: which positives get a label."""
         raise NotImplementedError
@@ -61,6 +68,11 @@ class Registration:
     @hookspec
     def pubench_backbones(self) -> list[BackboneInfo]:
         """Networks that methods train."""
+        raise NotImplementedError
+
+    @hookspec
+    def pubench_sinks(self) -> list[SinkInfo]:
+        """Places that get copies of finished runs."""
         raise NotImplementedError
 
     @hookspec
@@ -101,10 +113,12 @@ class Lifecycle:
 REGISTRATION = {
     "method": "pubench_methods",
     "dataset": "pubench_datasets",
+    "table": "pubench_tables",
     "mechanism": "pubench_mechanisms",
     "metric": "pubench_metrics",
     "prior": "pubench_priors",
     "backbone": "pubench_backbones",
+    "sink": "pubench_sinks",
     "command": "pubench_commands",
     "api": "pubench_api",
 }

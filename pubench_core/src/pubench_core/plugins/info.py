@@ -19,6 +19,8 @@ _IMPORT_STRING = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 Setting = Literal["two-sample", "one-sample", "either"]
 Modality = Literal["image", "text", "tabular"]
+#: Where labels come from: a mechanism simulates them, or the data bring them, sampled under one of these schemes.
+Labels = Literal["simulated", "one-sample", "two-sample"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,6 +127,10 @@ class DatasetInfo(Info):
 
     ``binarizations``: named others, (positive, negative) each. ``source``: where the files come from, in words.
     ``license``: license or terms of use.
+
+    ``tasks``: form of the addresses of its tasks, if the source holds many problems (``disdat/SPECIES``); empty if it
+    holds one. ``task``: the one that a record made by :meth:`DataSource.task` describes. ``labels``: ``simulated``, or
+    the scheme under which the data's own labels were sampled.
     """
 
     kind: ClassVar[str] = "dataset"
@@ -139,9 +145,21 @@ class DatasetInfo(Info):
     binarizations: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]] = field(
         default_factory=lambda: MappingProxyType({})
     )
+    tasks: str = ""
+    task: str = ""
+    labels: Labels = "simulated"
+
+    @property
+    def address(self) -> str:
+        """What ``data.key`` says: the key, and the task if there is one (``disdat/nsw14``)."""
+        return f"{self.key}{self.tasks[len(self.key)]}{self.task}" if self.task else self.key
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.tasks and not re.match(rf"{self.key}[/:].", self.tasks):
+            raise ValueError(
+                f"tasks of '{self.key}' must read '{self.key}/NAME' or '{self.key}:NAME', got {self.tasks!r}"
+            )
         for positive, negative in ((self.positive, self.negative), *self.binarizations.values()):
             if absent := [k for k in (*positive, *negative) if not 0 <= k < len(self.classes)]:
                 raise ValueError(f"data set '{self.key}' has {len(self.classes)} classes and no class {absent[0]}")
@@ -221,6 +239,21 @@ class BackboneInfo(Info):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SinkInfo(Info):
+    """A place that gets copies of finished runs: a tracking server, a file.
+
+    ``load``: a subclass of :class:`pubench_core.sinks.Sink`. ``automatic``: whether it gets every finished run without
+    being named in ``execution.sinks``. ``address``: what its address is, with its default (``a file; by default
+    <results>/copies.txt``).
+    """
+
+    kind: ClassVar[str] = "sink"
+    computes: ClassVar[bool] = False
+    automatic: bool = False
+    address: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class CommandInfo(Info):
     """A command of ``pubench``.
 
@@ -277,13 +310,26 @@ def _same(info: Info, name: str, summary: str) -> None:
         object.__setattr__(info, field_name, value)
 
 
+@dataclass(frozen=True, kw_only=True)
+class TableInfo(Info):
+    """A reader of users' tables. ``suffixes``: of the files that it reads.
+
+    Its code is not hashed: what it read of a table counts by the digest of the arrays.
+    """
+
+    kind: ClassVar[str] = "table"
+    suffixes: tuple[str, ...] = ()
+
+
 INFO_TYPES: tuple[type[Info], ...] = (
     MethodInfo,
     DatasetInfo,
+    TableInfo,
     MechanismInfo,
     MetricInfo,
     PriorInfo,
     BackboneInfo,
+    SinkInfo,
     CommandInfo,
     ApiInfo,
 )

@@ -14,7 +14,7 @@ import traceback
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, distributions, version
 from pathlib import Path
@@ -23,9 +23,9 @@ from typing import Any, Literal, TypeVar
 
 import pluggy
 
-from ..errors import Hint, PluginError, said_by, unknown
+from ..errors import Hint, PluginError, PubenchError, RequestError, said_by, unknown
 from .hooks import PROJECT, REGISTRATION, SHARED, Lifecycle, Registration
-from .info import INFO_TYPES, Info, check_fields
+from .info import INFO_TYPES, DatasetInfo, Info, check_fields
 
 GROUP = "pubench"
 CORE = "pubench-core"
@@ -128,10 +128,12 @@ class Registry:
         return list(self._entries)
 
     def find(self, kind: type[InfoT], key: str) -> InfoT:
-        """The usable info record of a key or alias.
+        """The usable info record of a key or alias, or of a data source's task (``disdat/nsw14``).
 
         Raises RequestError (with the nearest spelling) if nothing has that key, PluginError if it is broken.
         """
+        if issubclass(kind, DatasetInfo) and (separator := re.search("[/:]", key)):
+            return _task(self.find(kind, key[: separator.start()]), key[separator.end() :])
         name = kind.kind
         mine = [e for e in self.entries(name) if e.info is None or isinstance(e.info, kind)]
         for entry in mine:
@@ -145,6 +147,14 @@ class Registry:
                 )
         known = [e.key for e in mine if e.status == "ok"]
         raise unknown(name, key, known, hint=Hint("list", name))
+
+    def source(self, address: str) -> DatasetInfo:
+        """The record of a data source, with the task of an address as it is written, whether it is here or not.
+
+        It says where files lie and how they are downloaded; :meth:`find` says what is in them.
+        """
+        key, _, task = re.sub("[/:]", "\0", address, count=1).partition("\0")
+        return replace(self.find(DatasetInfo, key), task=task) if task else self.find(DatasetInfo, key)
 
     def infos(self, kind: type[InfoT]) -> list[InfoT]:
         """All usable info records of one kind, by key."""
@@ -315,6 +325,24 @@ def _broken(key: str, reason: str, error: BaseException | None, **source: str) -
     """A row without an info. ``source``: distribution, version and module."""
     trace = "".join(traceback.format_exception(error)) if error is not None else ""
     return Entry(key=key, kind=None, info=None, status="broken", reason=reason, traceback=trace, **source)
+
+
+def _task(info: InfoT, name: str) -> InfoT:
+    """The info record of a task. Raises RequestError if the data have no tasks, or none of that name."""
+    assert isinstance(info, DatasetInfo)
+    if not info.tasks:
+        raise RequestError(
+            f"{info.key} is one data set without tasks, got {info.key}/{name}; use {info.key}", field="data.key"
+        )
+    source = load(info)
+    try:
+        found = source.task(info, name)
+    except (PubenchError, KeyboardInterrupt):
+        raise
+    # A plugin's source may raise anything; the cause stays attached.
+    except BaseException as error:
+        raise PluginError(f"dataset '{info.key}' could not name its task '{name}': {said_by(error)}") from error
+    return found  # type: ignore[no-any-return]
 
 
 def load(info: Info) -> Any:

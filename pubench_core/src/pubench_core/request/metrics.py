@@ -64,8 +64,7 @@ class _Parts:
 
     @classmethod
     def known(cls, data: DataChoice, *, prior: bool) -> _Parts:
-        pool = data.table is None or data.table.truth is not None
-        test = data.table is None or data.table.can_be_tested
+        pool, test = data.truth_in_pool, data.can_be_tested
         observed = frozenset({"labeled", "prior", "scheme"} if prior else {"labeled", "scheme"})
         return cls(
             data.info.name,
@@ -90,7 +89,9 @@ class _Parts:
 
     def lack_truth(self, what: str, field: str) -> RequestError:
         return RequestError(
-            f"{what} needs true labels and {self.of} has none; data.own.truth_col=COLUMN names them", field=field
+            f"{what} needs true labels of rows to train on and {self.of} has none; a table of your own can name them, "
+            "data.own.truth_col=COLUMN",
+            field=field,
         )
 
 

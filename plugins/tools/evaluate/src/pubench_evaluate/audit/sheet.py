@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from pubench_core.data.tables import read_table
+from pubench_datasets_tables.files import read_table
+
 from pubench_core.errors import RequestError, nearest
 
 from .answers import AuditResult, audit_answers

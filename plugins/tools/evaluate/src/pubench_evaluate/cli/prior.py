@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from pubench_datasets_tables.user_table import read_user_table
+
 from pubench_cli.console import err, out
 from pubench_cli.machine import print_json
 from pubench_cli.messages import in_flags
 from pubench_cli.options import Given
 from pubench_cli.progress import stage_progress
-from pubench_core.data.tables import sha256_of
-from pubench_core.data.user_table import read_user_table
+from pubench_core.data.table_files import sha256_of
 from pubench_core.errors import RequestError
 from pubench_core.specs import UserTableSpec
 

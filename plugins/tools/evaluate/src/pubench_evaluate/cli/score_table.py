@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from pubench_datasets_tables import SUFFIXES
+from pubench_datasets_tables.files import as_written, read_table
+from pubench_datasets_tables.labels import LABEL, TRUTH, two_valued
 
 from pubench_cli.console import err
-from pubench_core.data.labels import LABEL, TRUTH, two_valued
-from pubench_core.data.tables import SUFFIXES, as_written, read_table
 from pubench_core.errors import RecordError, RequestError, unknown
 from pubench_core.records.files import read_scores
 from pubench_core.records.record import read_record
