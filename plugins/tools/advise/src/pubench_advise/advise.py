@@ -172,16 +172,19 @@ class _Steps:
         estimated = estimates(rows, self.kept, thorough=self.thorough, progress=self.say)
         prior = prior_of(self.given, self.audited, estimated)
         told = self._told(prior)
-        scored, missing = [first], []
+        scored: list[Scored] = [first]
+        missing: list[NotFitted] = []
         for one in suited(look.labeled, told):
             if one is DEFAULT:
                 continue
-            found = (
-                one
-                if isinstance(one, NotFitted)
-                else fitted(one, rows, self.kept, told, self.clock, threads=self.threads, say=self.say)
-            )
-            (missing if isinstance(found, NotFitted) else scored).append(found)  # type: ignore[arg-type]
+            if isinstance(one, NotFitted):
+                missing.append(one)
+                continue
+            found = fitted(one, rows, self.kept, told, self.clock, threads=self.threads, say=self.say)
+            if isinstance(found, NotFitted):
+                missing.append(found)
+            else:
+                scored.append(found)
         return self._answered(look, prior, scored, missing)
 
     def _announce(self, look: Look) -> None:
