@@ -12,18 +12,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 from pubench_evaluate.audit import AuditSample, audit_sample
+from pubench_evaluate.audit.sheet import DESIGN
 from pubench_evaluate.audit.statistics import Side, clopper_pearson
 from pubench_evaluate.evaluation import Evaluation, evaluate
 
 from pubench import PUTable, run
 from pubench.tables import data
 from pubench.words import in_words as in_words_of_python
-from pubench_core.data.tables import as_written, read_table
+from pubench_core.data.table_reader import table_reader
 from pubench_core.errors import PubenchError, RequestError, shown
+from pubench_core.plugins.registry import registry
 from pubench_core.specs.canonical import short_hash
 
 from .answer import Advice, Compared, Promise
-from .audited import DESIGN, Audited, read_answers
+from .audited import Audited, read_answers
 from .choose import choose
 from .evidence import agreement, checked_difference, found_at, highest, pauc_difference
 from .fits import Rows, Scored
@@ -420,8 +422,8 @@ class _Steps:
         shown = dict(self.read.ids)
         if len(names) <= MOST_SHOWN:
             path = Path(self.table.own["path"])
-            frame = read_table(path)
-            shown |= as_written(path, frame, names)
+            reader = table_reader(registry())
+            shown |= reader.as_written(path, reader.frame(path), names)
         return shown
 
     def _model(self, chosen: Scored) -> tuple[str | None, list[str]]:
