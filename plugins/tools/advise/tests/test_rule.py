@@ -7,7 +7,7 @@ import pubench_advise.evidence as evidence
 import pytest
 from pubench_advise.choose import SURE, choose
 from pubench_advise.evidence import Checked, Difference, checked_difference, found_at, pauc_difference
-from pubench_advise.goals import Goal, goal_of, seconds_of
+from pubench_advise.goals import goal_of, seconds_of
 from pubench_advise.labeling import scar_of
 from pubench_advise.prior import Estimated, prior_of
 from scipy.stats import norm
@@ -77,26 +77,19 @@ class TestCheckedRows:
         weight=np.array([1.0, 1.0, 1.0, 9.0, 9.0, 9.0]),
         band=np.array([0, 0, 0, 1, 1, 1]),
     )
-    labeled = np.zeros(6, bool)
 
     def test_the_auc_is_weighted_by_the_design(self) -> None:
         scores = np.array([6.0, 5.0, 4.0, 3.0, 2.0, 1.0])
-        found = checked_difference(scores, scores, self.labeled, self.checked, Goal())
+        found = checked_difference(scores, scores, self.checked)
         assert found is not None
         expected = roc_auc_score(self.checked.positive, scores, sample_weight=self.checked.weight)
         assert found.value == pytest.approx(expected)
         assert found.difference == 0
         assert found.better == 0.5
 
-    def test_the_precision_is_of_the_reviewed_rows(self) -> None:
-        scores, other = np.array([6.0, 5.0, 4.0, 3.0, 2.0, 1.0]), np.array([6.0, 1.0, 5.0, 2.0, 3.0, 4.0])
-        found = checked_difference(scores, other, self.labeled, self.checked, Goal("review", 2))
-        assert found is not None
-        assert (found.value, found.reference) == (0.5, 1.0)
-
     def test_one_class_alone_compares_nothing(self) -> None:
         one = Checked(self.checked.rows, np.ones(6, bool), self.checked.weight, self.checked.band)
-        assert checked_difference(np.arange(6.0), np.arange(6.0), self.labeled, one, Goal()) is None
+        assert checked_difference(np.arange(6.0), np.arange(6.0), one) is None
 
     def test_draws_keep_the_sizes_of_bands(self) -> None:
         counts = evidence._drawn(self.checked.band, np.random.default_rng(0))

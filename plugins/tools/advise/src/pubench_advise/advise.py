@@ -283,7 +283,7 @@ class _Steps:
         held_out = pauc_difference(one.scores, reference, labeled)
         checked = None
         if self.audited is not None and not itself:
-            checked = checked_difference(one.scores, reference, labeled, self.audited.checked, self.goal, self.seed)
+            checked = checked_difference(one.scores, reference, self.audited.checked, self.seed)
         return Compared(
             name=one.candidate.name,
             method=one.candidate.method,

@@ -179,7 +179,7 @@ def _prior(advice: Advice) -> str:
 def _methods(advice: Advice) -> str:
     checked = any(one.checked is not None for one in advice.compared)
     head = ["method", "held-out PAUC", "difference, 95 %", "held-out positives found", "same rank", "same top"]
-    head += ["checked rows: difference, 95 %"] if checked else []
+    head += ["AUC by checked rows: difference, 95 %"] if checked else []
     rows = [_method(one, checked) for one in advice.compared]
     table = _table(
         [*head, "seconds"],
