@@ -115,8 +115,8 @@ def pubench_priors() -> list[PriorInfo]:
 
 @pytest.fixture(scope="module")
 def plugins() -> Registry:
-    points = [EntryPoint("toy", __name__, GROUP), EntryPoint("core", "pubench_backbones", GROUP)]
-    found = Registry(points)
+    modules = {"toy": __name__, "backbones": "pubench_backbones", "tables": "pubench_datasets_tables"}
+    found = Registry(EntryPoint(name, module, GROUP) for name, module in modules.items())
     assert {entry.status for entry in found.all()} == {"ok"}
     return found
 
@@ -444,7 +444,7 @@ def test_a_method_that_is_none_is_the_plugins_fault(write: Write) -> None:
         def load() -> Any:
             return Offering()
 
-    points: Any = [Point(), EntryPoint("toy", __name__, GROUP), EntryPoint("core", "pubench_backbones", GROUP)]
+    points: Any = [Point(), EntryPoint("toy", __name__, GROUP), EntryPoint("backbones", "pubench_backbones", GROUP)]
     with pytest.raises(
         PluginError, match=r"method 'hollow': .*:zero is not a subclass of pubench_core\.method\.Method"
     ):

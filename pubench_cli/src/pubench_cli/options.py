@@ -166,6 +166,12 @@ OPTIONS: tuple[SpecOption, ...] = (
         completes=criteria,
     ),
     SpecOption(
+        "--goal",
+        ("selection", "goal"),
+        "What scores are for: rank (by pauc), decide (by pa, at the prior) or review:200 (what the top 200 find).",
+        RUN,
+    ),
+    SpecOption(
         "--decision",
         ("decision", "rule"),
         "Decision shown first: zero (scores above 0) or prior (as many positives as the prior says). (default: zero)",

@@ -30,6 +30,7 @@ def print_result(
     console = out()
     if alike := result.chosen.alike_warning:
         console.print(f"warning: {alike}", style="bold yellow", markup=False)
+        console.print(_next_criterion(result), markup=False)
     console.print(_title(result), style="bold", markup=False)
     infos = {m.key: m for m in registry.infos(MetricInfo)}
     _print_criteria(result, infos)
@@ -50,6 +51,17 @@ def print_result(
     more()
     record = f"record: {folder}" if folder is not None else "record: none could be written"
     console.print(record, markup=False, soft_wrap=True)  # a path is one line, to be copied as one
+
+
+def _next_criterion(result: Result) -> str:
+    """Which other criterion that reads no true label chose a state that decides both ways; its row is in the table."""
+    others = {
+        name: one for name, one in result.criteria.items() if not (one.oracle or one.undefined or one.decided_alike)
+    }
+    if not others:
+        return "no criterion without true labels chose a state that decides both ways"
+    name, chosen = next(iter(others.items()))
+    return f"the next criterion that decides both ways is {name}, at epoch {chosen.epoch}"
 
 
 def headline(result: Result, infos: dict[str, MetricInfo]) -> list[str]:

@@ -190,6 +190,7 @@ def run(
     criterion: str | None = None,
     select: str | None = None,
     decision: str | None = None,
+    goal: str | None = None,
     seed: int | None = None,
     device: str | None = None,
     threads: int | None = None,
@@ -212,9 +213,10 @@ def run(
     ``single-training-set``, whose labels ``c`` counts; or ``one-sample`` or ``two-sample``, which draw ``total`` rows
     class-balanced, a share ``positive_rate`` of them (.3) labeled. ``select``: another name of ``criterion``, that of
     the command line. ``folds``: cut P and U into so many parts, train without each in turn, and join the runs in one
-    record whose scores are out of fold. ``decision``: which is shown first, scores above 0 (``zero``) or as many
-    positives as the prior says (``prior``). ``config``: hyper-parameters of the method. ``settings``: any
-    other field of the spec by its dotted path. ``force``: run although a result is stored.
+    record whose scores are out of fold. ``goal``: ``rank``, ``decide`` or ``review:200``
+    chooses criterion and decision. ``decision``: which is shown first, scores above 0 (``zero``) or as many positives
+    as the prior says (``prior``). ``config``: hyper-parameters of the method. ``settings``: any other field of the spec
+    by its dotted path. ``force``: run although a result is stored.
     ``progress``: called with a line about each thing worth saying (``print`` shows them).
 
     Raises InvalidRequest (a ValueError) if the request cannot be met, RunFailed if training fails.

@@ -29,6 +29,7 @@ ARGUMENTS: Mapping[str, str] = {
     "validation.folds": "folds",
     "backbone.key": "backbone",
     "selection.criterion": "criterion",
+    "selection.goal": "goal",
     "decision.rule": "decision",
     "seed": "seed",
     "execution.device": "device",

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pubench_study.grid import cells_of
+from pubench_study.spec import StudySpec
 
 from pubench_core.data.dataset import DataRoot
 from pubench_core.engine.building import build_problem, open_data
@@ -16,8 +18,6 @@ from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, resolve
 from pubench_core.request.plan import Plan
-from pubench_core.study.grid import cells_of
-from pubench_core.study.spec import StudySpec
 
 Pubench = Callable[..., Any]
 

@@ -116,8 +116,16 @@ class Problem:
             unlabeled=part.unlabeled(self.scheme),
             prior=self.prior,
             scheme=self.scheme,
+            unlabeled_total=self.unlabeled_total,
             prior_interval=estimate.prior_interval(train.n_labeled, len(train.rows), self.scheme) if estimate else None,
         )
+
+    @property
+    def unlabeled_total(self) -> int:
+        """Rows of U in training and validation part, each counted once."""
+        train, validation = self.split.train, self.split.validation
+        parts = [train] if validation is train else [train, validation]
+        return sum(len(part.unlabeled(self.scheme)) for part in parts)
 
     @property
     def unlabeled_rows(self) -> IntArray | None:

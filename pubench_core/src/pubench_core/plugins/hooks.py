@@ -1,4 +1,6 @@
-"""Hook specifications (pluggy). A plugin marks its functions with :data:`hookimpl`; entry-point group ``pubench``.
+"""Hook specifications (pluggy). A plugin marks its functions with :data:`hookimpl`.
+
+Entry-point groups: ``pubench`` for what runs are made of, ``pubench.tools`` for commands and Python names.
 
 Registration hooks return lists of info records and import nothing heavy. Lifecycle hooks are for listeners (a
 tracking server, a notifier): each hook has many, all receive the same event, and one that fails is reported once and
@@ -122,5 +124,7 @@ REGISTRATION = {
     "command": "pubench_commands",
     "api": "pubench_api",
 }
+#: Those of the entry-point group ``pubench.tools``; all others belong in ``pubench``.
+TOOLS = ("pubench_commands", "pubench_api")
 #: Hook of a plugin that lists nothing.
 SHARED = "pubench_shared"

@@ -17,6 +17,7 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, distributions, version
+from inspect import isroutine
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, TypeVar
@@ -24,10 +25,11 @@ from typing import Any, Literal, TypeVar
 import pluggy
 
 from ..errors import Hint, PluginError, PubenchError, RequestError, said_by, unknown
-from .hooks import PROJECT, REGISTRATION, SHARED, Lifecycle, Registration
+from .hooks import PROJECT, REGISTRATION, SHARED, TOOLS, Lifecycle, Registration
 from .info import INFO_TYPES, DatasetInfo, Info, check_fields
 
-GROUP = "pubench"
+#: Entry points of what runs are made of, and of commands and Python names, which are found without the others.
+GROUP, TOOLS_GROUP = "pubench", "pubench.tools"
 CORE = "pubench-core"
 _INFO_OF_KIND = {info.kind: info for info in INFO_TYPES}
 InfoT = TypeVar("InfoT", bound=Info)
@@ -83,7 +85,7 @@ class Registry:
                     return [_broken(point.name, reason, None, **source)]
             with redirect_stdout(sys.stderr):  # what a plugin prints must not mix with a listing
                 module = point.load()
-                entries, listens = self._collect(module, source)
+                entries, listens = self._collect(module, point.group, source)
         except KeyboardInterrupt:
             raise
         # Code of other authors runs here at import time: whatever it raises becomes the reason in its own row.
@@ -93,13 +95,16 @@ class Registry:
             self.listeners.append(module)
         return entries
 
-    def _collect(self, module: ModuleType, source: dict[str, str]) -> tuple[list[Entry], bool]:
-        names = [name for name in dir(module) if self._manager.parse_hookimpl_opts(module, name) is not None]
+    def _collect(self, module: ModuleType, group: str, source: dict[str, str]) -> tuple[list[Entry], bool]:
+        names = sorted(n for n, value in vars(module).items() if isroutine(value) and hasattr(value, f"{PROJECT}_impl"))
         known = {*REGISTRATION.values(), SHARED, *(n for n in dir(Lifecycle) if n.startswith("pubench_"))}
         if strange := sorted(set(names) - known):
             raise unknown("hook", strange[0], known)
         if not names:
             raise PluginError(f"module {module.__name__} implements no pubench hook")
+        if wrong := [name for name in names if (name in TOOLS) != (group == TOOLS_GROUP)]:
+            belongs = TOOLS_GROUP if group == GROUP else GROUP
+            raise PluginError(f"{wrong[0]} must be in a module of the entry-point group {belongs}, not of {group}")
         self._manager.register(module)  # checks the arguments of every hook
         if SHARED in names:
             self._shared.add(module.__name__.split(".")[0])
@@ -217,7 +222,8 @@ def _unmet(text: str, core: str) -> str:
 
 def _plainly_met(text: str, core: str) -> bool:
     """Whether a requirement is nothing but bounds by release numbers, as installers write them, and all hold."""
-    bounds = [bound for bound in text.removeprefix(CORE).replace(" ", "").strip("()").split(",") if bound]
+    plain = re.sub(r"^\[[\w,-]*\]", "", text.removeprefix(CORE).replace(" ", ""))  # extras ask for no other version
+    bounds = [bound for bound in plain.strip("()").split(",") if bound]
     found = [re.fullmatch(r"(>=|<)(\d+(?:\.\d+)*)", bound) for bound in bounds]
     if not re.fullmatch(r"\d+(\.\d+)*", core):
         return False
@@ -268,7 +274,13 @@ def registry() -> Registry:
     return Registry(*installed())
 
 
-def installed() -> tuple[list[EntryPoint], list[Entry]]:
+@cache
+def tools() -> Registry:
+    """Commands and Python names of this environment: a list of commands does not wait for every method."""
+    return Registry(*installed(TOOLS_GROUP))
+
+
+def installed(group: str = GROUP) -> tuple[list[EntryPoint], list[Entry]]:
     """Entry points of this environment, and a broken row for each distribution whose own cannot be read.
 
     One distribution at a time: importlib's reading of all of them stops at the first damaged file.
@@ -277,8 +289,8 @@ def installed() -> tuple[list[EntryPoint], list[Entry]]:
     broken = []
     for distribution in distributions():
         try:
-            if f"[{GROUP}]" in (distribution.read_text("entry_points.txt") or ""):
-                mine = [point for point in distribution.entry_points if point.group == GROUP]
+            if f"[{group}]" in (distribution.read_text("entry_points.txt") or ""):
+                mine = [point for point in distribution.entry_points if point.group == group]
                 points.setdefault(_name_and_version(distribution)[0], mine)  # the first on the path is what is imported
         # files of other authors: whatever is wrong with them is the reason in a row
         except Exception as error:  # noqa: BLE001

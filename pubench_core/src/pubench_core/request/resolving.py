@@ -27,7 +27,7 @@ from .explain import explain
 from .identity import code_of
 from .layers import Layer
 from .merged import Request
-from .metrics import Installed, choose_evaluation, choose_selection
+from .metrics import Installed, choose_evaluation, choose_selection, goal_of, named_metrics
 from .plan import BackboneChoice, DataChoice, EstimatorChoice, MethodChoice, Plan
 
 #: Preset for a user's own table: it must work for any prior, without a negative to choose by.
@@ -47,7 +47,7 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
     method, preset = _method(request, registry, data.choice)
     _refuse_missing_truth(method, data)
     backbone = _backbone(request, registry, data.choice.info.backbone)
-    installed = Installed.of(registry)
+    installed, goal = Installed.of(registry, named_metrics(request)), goal_of(request)
     prior = _wanted_prior(request, method, data, registry)
     prior_known = prior != UNKNOWN
     sections: dict[str, Any] = {
@@ -61,6 +61,7 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
             "config": method.config.model_dump(mode="json"),
         },
         "backbone": {**request.sections["backbone"], "key": backbone.info.key},
+        "decision": {**({} if goal is None else {"rule": goal.rule}), **request.sections["decision"]},
         "selection": choose_selection(request, method, data.choice, installed, prior_known=prior_known),
         "evaluation": choose_evaluation(request, data.choice, installed, prior_known=prior_known),
     }

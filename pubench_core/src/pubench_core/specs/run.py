@@ -220,6 +220,11 @@ class SelectionSpec(Strict):
     """
 
     criterion: str = Field("pa", description="the criterion that names the result")
+    goal: str | None = Field(
+        None,
+        description="what scores are for, which chooses criterion and decision unless they are given: rank (pauc), "
+        "decide (pa, and the decision at the prior) or review:NUMBER (recall-at-NUMBER)",
+    )
     criteria: tuple[str, ...] = Field(description="the criteria that are tracked")
     non_finite: Literal["fail", "stop"] = Field(
         "fail",

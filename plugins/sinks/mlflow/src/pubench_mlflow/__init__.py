@@ -1,8 +1,8 @@
-"""MLflow as a sink, and the command that opens its page. The sending is in :mod:`pubench_mlflow.sink`."""
+"""MLflow as a sink. The sending is in :mod:`pubench_mlflow.sink`."""
 
 from __future__ import annotations
 
-from pubench_core import CommandInfo, SinkInfo, hookimpl
+from pubench_core import SinkInfo, hookimpl
 
 
 @hookimpl
@@ -15,17 +15,5 @@ def pubench_sinks() -> list[SinkInfo]:
             load="pubench_mlflow.sink:MlflowSink",
             automatic=True,
             address="server or database; by default MLFLOW_TRACKING_URI, else <results>/mlflow.db",
-        )
-    ]
-
-
-@hookimpl
-def pubench_commands() -> list[CommandInfo]:
-    return [
-        CommandInfo(
-            path="ui",
-            load="pubench_mlflow.cli.commands:ui",
-            help="Open MLflow's page on the results, on this machine only.",
-            example="pubench ui --results results",
         )
     ]

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from pubench_datasets_tables.files import read_table
-
+from pubench_core.data.table_reader import table_reader
 from pubench_core.errors import RequestError, nearest
+from pubench_core.plugins.registry import registry
 
 from .answers import AuditResult, audit_answers
 from .sample import COLUMNS, AuditSample
@@ -30,7 +30,7 @@ def read_sheet(
     ``design``: its file; by default looked for next to the sheet and in ``folders``. ``field``: what messages call the
     sheet. Raises RequestError for another table, or if the design is not found or of another audit.
     """
-    frame = read_table(sheet, texts=("answer",), say=say or _silent)
+    frame = table_reader(registry()).frame(sheet, texts=("answer",), say=say or _silent)
     where = f"{field}={sheet}"
     if lacking := [name for name in COLUMNS if name not in frame]:
         known = nearest(lacking[0], frame.columns)
