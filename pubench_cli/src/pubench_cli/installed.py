@@ -25,6 +25,8 @@ PACKAGES: Mapping[str, str] = {
     "new-dataset": "pubench-testkit",
     "new-mechanism": "pubench-testkit",
     "new-metric": "pubench-testkit",
+    "new-sink": "pubench-testkit",
+    "new-command": "pubench-testkit",
     "evaluate": "pubench-evaluate",
     "audit": "pubench-evaluate",
     "prior": "pubench-evaluate",

@@ -39,6 +39,11 @@ def carried_out(app: typer.Typer) -> int:
         return 2
     except Over as over:
         return over.code
+    except ModuleNotFoundError as error:
+        if error.name not in ("torch", "safetensors"):
+            raise
+        complain(f"this needs {error.name}, which is not installed: pip install 'pubench-core[train]'")
+        return 1
     except (typer.Abort, KeyboardInterrupt):
         code = 130
     except SystemExit as stop:

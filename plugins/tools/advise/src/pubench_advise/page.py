@@ -11,6 +11,7 @@ from .goals import in_words
 
 if TYPE_CHECKING:
     from .answer import Advice, Compared
+    from .evidence import Difference
 
 _STYLE = """
 :root { color-scheme: light dark; --page: #fff; --panel: #f5f6f8; --ink: #1a1d21; --soft: #50565e; --line: #d5d9de;
@@ -198,10 +199,10 @@ def _methods(advice: Advice) -> str:
 
 
 def _method(one: Compared, checked: bool) -> list[str]:
-    def said(found: object) -> str:
+    def said(found: Difference | None) -> str:
         return (
             "" if found is None else f"{found.difference:+.3f} ({found.interval[0]:+.3f} to {found.interval[1]:+.3f})"
-        )  # type: ignore[attr-defined]
+        )
 
     alike = one.agreement
     cells = [

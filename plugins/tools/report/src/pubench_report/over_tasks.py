@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from .significance import Friedman, friedman, holm, wilcoxon
-
-#: method -> task or data set -> value
-Means = Mapping[str, Mapping[str, float]]
+from .sources import Means
 
 
 @dataclass(frozen=True)
