@@ -22,6 +22,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+#: Of entry points: what runs are made of; commands and Python names.
+GROUPS = ("pubench", "pubench.tools")
 #: The one version of all distributions. The bounds between them follow from it.
 VERSION = "0.1.0"
 #: Where the project is published. The only place that says so; CITATION.cff gets it from here.
@@ -293,9 +295,11 @@ def missing(root: Path) -> Iterator[str]:
         for key in ("description", "dependencies"):
             if key not in project:
                 yield f"{where}/pyproject.toml: [project] has no {key}"
-        points = project.get("entry-points", {}).get("pubench", {})
+        points = dict[str, str]()
+        for group in GROUPS:
+            points |= project.get("entry-points", {}).get(group, {})
         if where.parts[0] == "plugins" and not points:
-            yield f"{where}/pyproject.toml: has no entry point of the group pubench"
+            yield f"{where}/pyproject.toml: has no entry point of the groups {' and '.join(GROUPS)}"
         for point, module in points.items():
             if module.split(":")[0].split(".")[0] not in {package.name for package in packages_of(folder)}:
                 yield f"{where}/pyproject.toml: entry point {point} names {module}, which is not in src/"

@@ -82,7 +82,9 @@ def data_set_page(info: DatasetInfo) -> str:
     source = source_of(info)
     parts = [f"# {info.name}", capitalized(info.summary), _cited(info)]
     fetch = f"pubench data fetch {info.key}\n" if source.downloadable else ""
-    parts.append(f"```\n{fetch}pubench run --method nnpu --data {info.key} --c 0.1\n```")
+    amount = "" if info.labels != "simulated" else " --c 0.1"
+    method = "pu-bagging" if info.labels != "simulated" else "nnpu"  # nobody knows a prior to give to nnpu
+    parts.append(f"```\n{fetch}pubench run --method {method} --data {info.tasks or info.key}{amount}\n```")
     parts.append(table(("", ""), _facts(info).items()))
     parts += ["## Classes", table(("index", "class", "training rows", "test rows"), _classes(info))]
     parts += ["## Binarizations", table(("name", "positive", "negative"), _binarizations(info))]
@@ -155,6 +157,8 @@ def files_wanted(source: DataSource) -> str:
         try:
             source.locate(root)
         except RequestError as error:
+            if "(data root from" not in str(error):
+                return "what a download puts into the cache"
             text = str(error).partition(f"{source.info.key}: no ")[2].partition(" (data root from")[0]
             files, _, places = text.replace(empty, "<data root>").partition(" in <")
             return f"{files} in " + " or ".join(f"`<{place.strip()}`" for place in places.split(" and <"))

@@ -15,7 +15,7 @@ from pubench.running import layer_of, of_config
 from pubench.tables import PUTable
 from pubench.waiting import wait_briefly
 from pubench.words import ARGUMENTS, PubenchWarning, in_words, said
-from pubench_core.data.held import held_at
+from pubench_core.data.table_files import held_at
 from pubench_core.errors import RequestError, shown
 
 from .result import Tuned

@@ -87,7 +87,7 @@ def run(
     max_time: Annotated[
         str | None, typer.Option(metavar="TIME", help="Start no run that would not end within: 90s, 30m, 2h.")
     ] = None,
-    track: Annotated[bool, typer.Option("--track", help="Send the records to MLflow at the end.")] = False,
+    track: Annotated[bool, typer.Option("--track", help="At the end, send the records to sinks.")] = False,
     replan: Replan = False,
     data_root: Root = None,
     encoder: Annotated[Path | None, typer.Option(help=option("--encoder").help)] = None,

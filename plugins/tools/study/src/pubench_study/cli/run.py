@@ -139,10 +139,10 @@ def _told(
 
 
 def _track(results: Path) -> None:
-    """Sends what MLflow lacks. What is wrong with the tracker is said; the records are there all the same."""
+    """Sends what the sinks that get every run lack."""
     from pubench_cli.tracking import track
 
-    track(results, None, as_json=False)
+    track(results, (), None, as_json=False)
 
 
 # -------------------------------------------------------------------- options
