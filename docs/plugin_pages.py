@@ -157,6 +157,8 @@ def files_wanted(source: DataSource) -> str:
         try:
             source.locate(root)
         except RequestError as error:
+            if "(data root from" not in str(error):
+                return "what a download puts into the cache"
             text = str(error).partition(f"{source.info.key}: no ")[2].partition(" (data root from")[0]
             files, _, places = text.replace(empty, "<data root>").partition(" in <")
             return f"{files} in " + " or ".join(f"`<{place.strip()}`" for place in places.split(" and <"))

@@ -26,8 +26,8 @@ RECORDS, ROWS = "records", "rows"
 
 @dataclass(frozen=True)
 class Asked:
-    """``sources``: folders of records and files of rows; ``study``: only its runs; ``by``: what makes a table; ``home``:
-    address that the pages link to as documentation.
+    """``sources``: folders of records and files of rows; ``study``: only its runs; ``by``: what makes a table;
+    ``home``: address that the pages link to as documentation.
     """
 
     sources: tuple[Path, ...]
