@@ -101,7 +101,7 @@ ARROWS = {
     "metrics": {"formulas"},
     "priors": {"bases", "formulas"},
     "sinks": {"cli"},
-    "tools": {"cli", "tools"},
+    "tools": {"cli", "datasets", "tools"},
 }
 
 

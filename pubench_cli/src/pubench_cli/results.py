@@ -76,14 +76,17 @@ def _print_criteria(result: Result, infos: dict[str, MetricInfo]) -> None:
     keys = headline(result, infos)
     columns = [Column("selected by"), Column("epoch", right=True), Column("value", right=True)]
     columns += [Column(infos[key].name if key in infos else key, right=True) for key in keys]
-    if keys:
+    twice = any(criterion.at_prior.get("test") for criterion in result.criteria.values())
+    if twice:
         columns.insert(3, Column("positive above", right=True))
     rows, styles = [], []
     for name, criterion in result.criteria.items():
         chosen = name == result.selected
         label = f"{'>' if chosen else ' '} {name}{' (oracle)' if criterion.oracle else ''}"
         value = "" if criterion.value is None else f"{criterion.value:.4f}"
-        decided = _decided(criterion, keys, result.decision) if keys else [[]]
+        decided = _decided(criterion, keys, result.decision)
+        if not twice:
+            decided = [decided[0][1:]]
         for k, cells in enumerate(decided):
             rows.append([label, str(criterion.epoch or ""), value, *cells] if not k else ["", "", "", *cells])
             styles.append("dim" if criterion.undefined else "bold" if chosen and not k else "")

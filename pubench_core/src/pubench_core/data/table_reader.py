@@ -81,6 +81,15 @@ class TableReader(ABC):
         """name -> (n,) texts of columns of ``frame``, as they are in the file that it was read from."""
 
     @abstractmethod
+    def positives(
+        self, frame: DataFrame, column: str, words: Sequence[str], name: str, *, truth: bool = False
+    ) -> npt.NDArray[np.bool_]:
+        """(n,) True where a column of two values says labeled, or positive if it holds the ``truth``.
+
+        ``words``: the value that means so, where that is not plain. ``name``: the table's, for messages.
+        """
+
+    @abstractmethod
     def uses(
         self, frame: DataFrame, own: UserTableSpec | None = None, table: LabeledData | None = None
     ) -> list[ColumnUse]:

@@ -222,7 +222,8 @@ def _unmet(text: str, core: str) -> str:
 
 def _plainly_met(text: str, core: str) -> bool:
     """Whether a requirement is nothing but bounds by release numbers, as installers write them, and all hold."""
-    bounds = [bound for bound in text.removeprefix(CORE).replace(" ", "").strip("()").split(",") if bound]
+    plain = re.sub(r"^\[[\w,-]*\]", "", text.removeprefix(CORE).replace(" ", ""))  # extras ask for no other version
+    bounds = [bound for bound in plain.strip("()").split(",") if bound]
     found = [re.fullmatch(r"(>=|<)(\d+(?:\.\d+)*)", bound) for bound in bounds]
     if not re.fullmatch(r"\d+(\.\d+)*", core):
         return False

@@ -17,6 +17,7 @@ from pubench_core.specs import UserTableSpec
 from .column_uses import column_uses, label_candidates
 from .encoding import encode, gaps_in
 from .files import as_written, read_table
+from .labels import LABEL, TRUTH, two_valued
 from .user_table import read_user_table
 
 if TYPE_CHECKING:
@@ -40,6 +41,11 @@ class Tables(TableReader):
 
     def as_written(self, path: Path, frame: DataFrame, names: Sequence[str]) -> dict[str, npt.NDArray[np.object_]]:
         return as_written(path, frame, names)
+
+    def positives(
+        self, frame: DataFrame, column: str, words: Sequence[str], name: str, *, truth: bool = False
+    ) -> npt.NDArray[np.bool_]:
+        return two_valued(frame, column, TRUTH if truth else LABEL, words, name).positive
 
     def uses(
         self, frame: DataFrame, own: UserTableSpec | None = None, table: LabeledData | None = None

@@ -12,19 +12,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 from pubench_evaluate.audit import AuditSample, audit_sample
+from pubench_evaluate.audit.sheet import DESIGN
 from pubench_evaluate.audit.statistics import Side, clopper_pearson
 from pubench_evaluate.evaluation import Evaluation, evaluate
 
 from pubench import PUTable, run
 from pubench.tables import data
 from pubench.words import in_words as in_words_of_python
-from pubench_core.data.tables import as_written, read_table
+from pubench_core.data.table_reader import table_reader
 from pubench_core.errors import PubenchError, RequestError, shown
+from pubench_core.plugins.registry import registry
 from pubench_core.specs.canonical import short_hash
 
 from .answer import Advice, Compared, Promise
-from .audited import DESIGN, Audited, read_answers
-from .choose import choose
+from .audited import Audited, read_answers
+from .choose import SURE, choose
 from .evidence import agreement, checked_difference, found_at, highest, pauc_difference
 from .fits import Rows, Scored
 from .fitting import Clock, NotFitted, expected, fitted, suited
@@ -35,7 +37,7 @@ from .portfolio import DEFAULT, Candidate
 from .prior import Prior, estimates, prior_of
 
 if TYPE_CHECKING:
-    from pubench_core.data.user_table import UserTable
+    from pubench_core.data.labeled import LabeledData
 
 FloatArray = npt.NDArray[np.float64]
 #: Rows of a sheet, and the budget that is shown if neither a goal nor a prior says one.
@@ -153,7 +155,7 @@ class _Steps:
         self.table, self.folder, self.goal, self.clock, self.say = table, folder, goal, clock, say
         self.given, self.audited, self.thorough, self.threads, self.seed = given, audited, thorough, threads, seed
         self.kept = folder / "fits"
-        self.read: UserTable = table._read()
+        self.read: LabeledData = table._read()
 
     def answer(self) -> Advice:
         """All steps; the folder holds an answer as soon as bagged trees are fitted."""
@@ -170,16 +172,19 @@ class _Steps:
         estimated = estimates(rows, self.kept, thorough=self.thorough, progress=self.say)
         prior = prior_of(self.given, self.audited, estimated)
         told = self._told(prior)
-        scored, missing = [first], []
+        scored: list[Scored] = [first]
+        missing: list[NotFitted] = []
         for one in suited(look.labeled, told):
             if one is DEFAULT:
                 continue
-            found = (
-                one
-                if isinstance(one, NotFitted)
-                else fitted(one, rows, self.kept, told, self.clock, threads=self.threads, say=self.say)
-            )
-            (missing if isinstance(found, NotFitted) else scored).append(found)  # type: ignore[arg-type]
+            if isinstance(one, NotFitted):
+                missing.append(one)
+                continue
+            found = fitted(one, rows, self.kept, told, self.clock, threads=self.threads, say=self.say)
+            if isinstance(found, NotFitted):
+                missing.append(found)
+            else:
+                scored.append(found)
         return self._answered(look, prior, scored, missing)
 
     def _announce(self, look: Look) -> None:
@@ -278,7 +283,7 @@ class _Steps:
         held_out = pauc_difference(one.scores, reference, labeled)
         checked = None
         if self.audited is not None and not itself:
-            checked = checked_difference(one.scores, reference, labeled, self.audited.checked, self.goal, self.seed)
+            checked = checked_difference(one.scores, reference, self.audited.checked, self.seed)
         return Compared(
             name=one.candidate.name,
             method=one.candidate.method,
@@ -420,8 +425,8 @@ class _Steps:
         shown = dict(self.read.ids)
         if len(names) <= MOST_SHOWN:
             path = Path(self.table.own["path"])
-            frame = read_table(path)
-            shown |= as_written(path, frame, names)
+            reader = table_reader(registry())
+            shown |= reader.as_written(path, reader.frame(path), names)
         return shown
 
     def _model(self, chosen: Scored) -> tuple[str | None, list[str]]:
@@ -484,6 +489,6 @@ def _baselines(compared: Sequence[Compared]) -> list[str]:
     if not known:
         return []
     best = max(known, key=lambda one: one.checked.difference if one.checked is not None else 0.0)
-    if best.baseline and best.checked is not None and best.checked.better >= 0.95:
+    if best.baseline and best.checked is not None and best.checked.better >= SURE:
         return [f"{best.name} is better than every PU method on the checked rows: PU learning does not help here"]
     return []

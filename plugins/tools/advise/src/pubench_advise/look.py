@@ -14,7 +14,7 @@ from pubench.tables import frame_of
 from pubench_core.errors import RequestError, counted
 
 if TYPE_CHECKING:
-    from pubench_core.data.user_table import UserTable
+    from pubench_core.data.labeled import LabeledData
 
 #: A classifier needs so many labeled rows in every fold; below the second number nothing is compared, below the third
 #: no network is trained.
@@ -68,7 +68,7 @@ class Look:
             yield f"{counted(self.labeled, 'labeled row')} are too few for networks: only classics are compared"
 
 
-def looked_at(table: PUTable, read: UserTable) -> Look:
+def looked_at(table: PUTable, read: LabeledData) -> Look:
     """Raises RequestError for a table with too few labeled or unlabeled rows for held-out scores."""
     labeled = read.labeled
     n, n_labeled = len(labeled), int(labeled.sum())

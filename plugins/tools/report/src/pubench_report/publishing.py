@@ -23,15 +23,17 @@ def site(
     with_scores: bool = False,
     figures: bool = True,
     title: str = "Leaderboard",
+    home: str = "",
     progress: Callable[[str], None] | None = None,
 ) -> Path:
     """Writes a leaderboard that needs no server: tables, a page per method and data set, the records. Trains nothing.
 
     ``sources``: folders of records, and files of rows (the format of ``benchmarks/results/study-*.csv``). ``study``:
     only the runs of one. ``by``: a table is of runs under the same labeling, scheme and validation (``protocol``), or
-    of a study. ``criterion``: under which epochs were chosen; None means the one that names the results of a table, or
-    ``pa``. ``baseline``: the row that others are tested against. ``with_scores``: copies scores, from which
-    :func:`pubench.verify` derives measures. ``progress``: called with a line about each thing left out.
+    of a study. ``criterion``: by which epochs are chosen in the first view; None means ``pa``, or another that reads no
+    true labels. ``baseline``: the row that others are tested against. ``with_scores``: copies scores, from which
+    :func:`pubench.verify` derives measures. ``home``: an address that every page links to as documentation.
+    ``progress``: called with a line about each thing left out.
 
     A site that is in ``out`` is replaced as a whole, when the new one is complete. The first page is returned.
 
@@ -57,6 +59,7 @@ def site(
         with_scores=with_scores,
         figures=figures,
         title=title,
+        home=home,
     )
     with in_words():
         written = write_site(asked, (lambda text: progress(said(text))) if progress is not None else _silent)

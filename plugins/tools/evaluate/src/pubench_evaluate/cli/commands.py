@@ -37,6 +37,9 @@ SchemeOf = Annotated[
         "(default: one-sample, or the run's)",
     ),
 ]
+Audited = Annotated[
+    Path | None, typer.Option(help="A sheet of pubench audit, filled in: it narrows the prior and tests SCAR.")
+]
 Threshold = Annotated[float | None, typer.Option(help="Rows with a higher score are decided positive. (default: 0)")]
 Budget = Annotated[int | None, typer.Option(help="Instead: so many of the highest unlabeled rows are.")]
 
@@ -84,6 +87,7 @@ def evaluate(
             help="Of the comparison, and of pa and pauc. (default: by the number of rows)", min=0, max=100_000
         ),
     ] = None,
+    audited: Audited = None,
     seed: Annotated[int, typer.Option(help="Of the resampling behind intervals.", min=0)] = 0,
     format: PrintFormat = Format.table,
 ) -> None:
@@ -102,6 +106,7 @@ def evaluate(
         compare=compare,
         compare_col=compare_col,
         resamples=resamples,
+        audited=audited,
         seed=seed,
     )
     columns = Columns(score_col, label_col, truth_col, _words(positive_value))
@@ -184,6 +189,7 @@ def prior(
     html: Annotated[
         Path | None, typer.Option(help="Write the estimates there, with a figure, as one HTML file.")
     ] = None,
+    audited: Audited = None,
     seed: Annotated[int, typer.Option(help="Of folds and resampling.", min=0)] = 0,
     format: PrintFormat = Format.table,
 ) -> None:
@@ -199,6 +205,7 @@ def prior(
         scheme=scheme,
         purity=beta,
         seed=seed,
+        audited=audited,
         html=html,
         as_json=format is Format.json,
     )

@@ -14,6 +14,7 @@ from pubench_cli.console import err, out
 from pubench_cli.machine import print_json
 from pubench_core.errors import RequestError
 
+from ..audit.sheet import answers_of
 from ..estimates import RULE, summary
 from ..evaluation import Evaluation, evaluate
 from ..report_card import assumed, belief_line, between, count_of
@@ -42,6 +43,7 @@ class Asked:
     compare: str | None = None
     compare_col: str | None = None
     resamples: int | None = None
+    audited: Path | None = None
     seed: int = 0
 
 
@@ -77,6 +79,7 @@ def _card_of(subject: Subject, other: Subject | None, asked: Asked) -> Evaluatio
             estimators=asked.estimators,
             resamples=asked.resamples,
             n_unlabeled=subject.n_unlabeled,
+            audited=None if asked.audited is None else answers_of(asked.audited),
             seed=asked.seed,
         )
 

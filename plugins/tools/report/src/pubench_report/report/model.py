@@ -338,8 +338,12 @@ def _cell(name: str, runs: Runs, measure: str, criterion: str) -> Cell:
 
 
 def _mark(cells: dict[tuple[str, str], Cell], rows: list[str], column: str, measure: Measure) -> None:
-    """Marks the best and the second value of a column, as they are printed: equal ones share their mark."""
-    if measure.higher_is_better is None or len(rows) < 2:
+    """Marks the best and the second value of a column, as they are printed: equal ones share their mark.
+
+    One seed does not tell methods apart, and a run that decides every row alike is not to be imitated.
+    """
+    rows = [row for row in rows if not cells[row, column].alike]
+    if measure.higher_is_better is None or len(rows) < 2 or len(cells[rows[0], column].values) < 2:
         return
     shown = {row: float(measure.text(cells[row, column].mean or 0.0)) for row in rows}
     order = sorted(set(shown.values()), reverse=measure.higher_is_better)

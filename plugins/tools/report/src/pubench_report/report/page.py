@@ -60,9 +60,9 @@ def page(
     return document(title[0], body)
 
 
-def document(title: str, body: Sequence[str]) -> str:
-    """A page with the report's looks and script, which runs its own script and no other. ``body``: HTML."""
-    style, script = _asset("page.css"), _asset("page.js")
+def document(title: str, body: Sequence[str], style: str = "", script: str = "") -> str:
+    """A page that runs its own script and no other. ``body``: HTML; ``style``, ``script``: instead of the report's."""
+    style, script = style or _asset("page.css"), script or _asset("page.js")
     policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{_sha256(script)}'"
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'

@@ -9,13 +9,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from pubench.running import RunResult
-from pubench_core.plugins.info import MethodInfo
-from pubench_core.plugins.registry import registry
 
 from ..report.model import Measure
 from ..report.page import FILTER, document, escaped, html_table, noted, page, wide
 from ..report.tables import Entry, Table, entry, upper
-from ..report.text import GAPS, LEGEND
+from .board import Board, boards_of, front_page
 from .cards import Facts, data_card, method_card
 from .protocols import Protocol, slugs
 from .sources import Collected
@@ -30,7 +28,9 @@ _ADDRESS = re.compile(r"https?://\S+")
 
 @dataclass(frozen=True)
 class Site:
-    """``records``: run id -> address of its record; ``files``: run id -> (name, address) of all its files."""
+    """``records``: run id -> address of its record; ``files``: run id -> (name, address) of all its files. ``home``:
+    address that every page links to.
+    """
 
     title: str
     collected: Collected
@@ -39,6 +39,12 @@ class Site:
     records: Mapping[str, str]
     files: Mapping[str, tuple[tuple[str, str], ...]]
     figures: bool = True
+    home: str = ""
+
+    @cached_property
+    def boards(self) -> list[Board]:
+        """The settings of the front page, the largest first."""
+        return boards_of(self.protocols)
 
     @cached_property
     def methods(self) -> dict[str, str]:
@@ -55,31 +61,32 @@ def pages_of(site: Site) -> Iterator[tuple[str, str]]:
     """(name of a file, its HTML)."""
     yield INDEX, _index(site)
     for one in site.protocols:
-        title = (f"{site.title}: {one.title}", *_counts(one))
+        title = (f"{site.title}: {one.name}", *_counts(one))
         yield (
             _file(one.key),
-            page(one.model, one.tests, title, above=_above(), records=site.records, figures=site.figures),
+            page(one.model, one.tests, title, above=_above(site), records=site.records, figures=site.figures),
         )
     for key, name in site.methods.items():
         yield _file(name), _method(site, key)
     for key, name in site.data.items():
         yield _file(name), _data(site, key)
     yield RECORDS, _records(site)
-    yield CONTRIBUTE, _contribute()
+    yield CONTRIBUTE, _contribute(site)
 
 
 def _file(key: str) -> str:
     return f"{key}.html"
 
 
-def _above() -> str:
-    links = {INDEX: "All tables", RECORDS: "Records", CONTRIBUTE: "Add your own runs"}
-    items = "".join(f'<li><a href="{address}">{text}</a></li>' for address, text in links.items())
+def _above(site: Site) -> str:
+    links = {INDEX: site.title, RECORDS: "Runs", CONTRIBUTE: "Add your own"}
+    links |= {site.home: "Documentation"} if site.home else {}
+    items = "".join(f'<li><a href="{escaped(to)}">{escaped(text)}</a></li>' for to, text in links.items())
     return f'<nav aria-label="Site"><ul>{items}</ul></nav>'
 
 
-def _document(title: str, body: Sequence[str]) -> str:
-    return document(title, [_above(), f"<h1>{escaped(title)}</h1>", FILTER, *body])
+def _document(site: Site, title: str, body: Sequence[str]) -> str:
+    return document(title, [_above(site), f"<h1>{escaped(title)}</h1>", FILTER, *body])
 
 
 def _section(title: str, *content: str) -> str:
@@ -121,50 +128,23 @@ def _index(site: Site) -> str:
     tables = Table(
         "protocols",
         "",
-        ("table", "methods", "data sets", "runs", "still to be run", "failed", "shown", "selected by", "for programs"),
+        ("table", "methods", "data sets", "runs", "still to be run", "failed", "for programs"),
         tuple(
             (
-                Entry(one.title, link=_file(one.key)),
+                Entry(one.name, link=_file(one.key), why=one.title),
                 Entry(str(len({*one.method_of.values()}))),
                 Entry(str(len({run.result.spec.data.key for run in one.model.gathered.done}))),
                 Entry(f"{len(one.model.gathered.done)}"),
-                Entry(f"{one.model.gathered.missing}"),
+                Entry(f"{one.model.gathered.missing}" if one.planned else "unknown"),
                 Entry(f"{len(one.model.gathered.failed)}"),
-                Entry(one.model.measure.label),
-                Entry(one.model.criterion_name(one.model.criterion)),
                 Entry("CSV", link=f"{TABLES}/{one.key}.csv"),
             )
             for one in site.protocols
         ),
     )
-    body = [
-        "<p>Methods of positive-unlabeled learning, measured on test rows with known labels. Every number leads to its "
-        "runs, every run to its record, with the command that repeats it.</p>",
-        *noted([*site.notes, *site.collected.notes]),
-        _section("Tables", _shown(tables)),
-        *(_section(one.title, *_first(site, one)) for one in site.protocols[:1]),
-        _section("Methods", _shown(_methods(site))),
-        _section("Data sets", _shown(_data_sets(site))),
-        _section("Sources", _shown(_sources(site))),
-    ]
-    return _document(site.title, body)
-
-
-def _first(site: Site, one: Protocol) -> Iterator[str]:
-    """The results of the largest table, whose numbers lead to its page."""
-    model = one.model
-    yield f"<p>{escaped(upper(model.measure.label))}, mean ± sample standard deviation over seeds; epochs selected by "
-    yield f"{escaped(model.criterion_name(model.criterion))}.</p>"
-    yield "".join(noted([f"{LEGEND['html']}; {GAPS}."]))
-    cells = model.cells(model.measure, model.criterion)
-    for setting in model.settings:
-        rows = []
-        for row in model.rows_of(setting):
-            found = [entry(cells[row, column.label], model.measure, column) for column in setting.columns]
-            rows.append((_row(site, one, row), *(_elsewhere(cell, one) for cell in found)))
-        head = ("method", *(column.name for column in setting.columns))
-        title = setting.words if len(model.settings) > 1 else ""
-        yield _shown(Table(f"first-{setting.key}", title, head, tuple(rows)))
+    lists = {"Tables": _shown(tables), "Data sets": _shown(_data_sets(site))}
+    notes = [*site.notes, *site.collected.notes]
+    return front_page(site.title, site.boards, site.methods, lists, _shown(_sources(site)), notes, site.home)
 
 
 def _row(site: Site, one: Protocol, row: str) -> Entry:
@@ -177,27 +157,6 @@ def _elsewhere(cell: Entry, one: Protocol) -> Entry:
     """With the address of its runs on the table's own page."""
     link = f"{_file(one.key)}#{cell.link}" if cell.link else ""
     return Entry(cell.text, cell.mark, cell.alike, link, cell.why)
-
-
-def _methods(site: Site) -> Table:
-    infos = {info.key: info for info in registry().infos(MethodInfo)}
-    rows = []
-    for key, name in site.methods.items():
-        info = infos.get(key)
-        mine = [run for run in site.collected.done if run.result.spec.method.key == key]
-        published = f"{info.reference.venue} {info.reference.year}" if info is not None and info.reference else ""
-        oracle = "yes" if any(run.result.oracle for run in mine) else ""
-        rows.append(
-            (
-                Entry(key, link=_file(name)),
-                Entry(info.name if info is not None else "not installed where this site was made"),
-                Entry(info.family if info is not None else ""),
-                Entry(published),
-                Entry(oracle),
-                Entry(str(len(mine))),
-            )
-        )
-    return Table("methods", "", ("key", "method", "family", "published", "oracle", "runs"), tuple(rows), left=5)
 
 
 def _data_sets(site: Site) -> Table:
@@ -248,7 +207,7 @@ def _method(site: Site, key: str) -> str:
             for one in presets
         )
         body.append(_section("Presets and where their values come from", f"<dl>{blocks}</dl>"))
-    return _document(title, body)
+    return _document(site, title, body)
 
 
 #: What to know of seconds and memory.
@@ -320,7 +279,7 @@ def _data(site: Site, key: str) -> str:
                 f"{escaped(model.criterion_name(model.criterion))} chose.</p>"
             )
             body.append(_section(one.title, text, tables))
-    return _document(f"{info.name} ({key})" if info is not None else key, body)
+    return _document(site, f"{info.name} ({key})" if info is not None else key, body)
 
 
 def _of_data(site: Site, one: Protocol, key: str) -> Iterator[Table]:
@@ -385,10 +344,10 @@ def _records(site: Site) -> str:
         f"SHA-256 checksums of all files are in {sums}. Of a study that draws hyper-parameters, tables show the draw "
         "that the criterion chose on each split; the others are here.</p>"
     )
-    return _document("Records", [text, _shown(Table("records", "", head, tuple(rows), left=4))])
+    return _document(site, "Records", [text, _shown(Table("records", "", head, tuple(rows), left=4))])
 
 
-def _contribute() -> str:
+def _contribute(site: Site) -> str:
     steps = (
         ("Carry the runs out", "pubench study run conventional --results my-results -j 2", "Or any pubench run; scores "
          "are kept by default, and they are needed."),
@@ -409,4 +368,4 @@ def _contribute() -> str:
         "your own is listed once its package can be installed: without it, its code cannot be compared and its runs "
         "cannot be repeated.</p>"
     )
-    return _document("Add your own runs", [text, f"<ol>{items}</ol>"])
+    return _document(site, "Add your own runs", [text, f"<ol>{items}</ol>"])

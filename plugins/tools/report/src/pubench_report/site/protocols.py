@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from pubench_core.errors import RequestError, unknown
+from pubench_core.errors import RequestError, counted, unknown
 
 from ..grouping import FailedRun, Grid, grid_of, spec_of
 from ..report.gather import place_of
@@ -16,11 +17,12 @@ from ..report.gathered import Gathered
 from ..report.model import Column, Model, model_of, setting_of
 from ..report.statistics import Comparison, check_baseline, comparisons_of, row_called
 from ..report.write import BASELINE
+from .names import setting_names
 from .sources import Collected, Run
 
 By = Literal["protocol", "study"]
-#: The criterion of a table whose results are named by several.
-_USUAL = "pa"
+#: Criteria by how early they are offered; others follow.
+_OFFERED = ("pa", "last", "f1", "oa", "pauc", "native", "macro-f1")
 _PLAIN = re.compile(r"[^a-z0-9]+")
 
 
@@ -34,7 +36,9 @@ class Place:
 
 @dataclass
 class Protocol:
-    """``key``: of its file; ``studies``: that its runs are of; ``method_of``: row -> key of its method."""
+    """``key``: of its file; ``name``: for people; ``studies``: that its runs are of; ``method_of``: row -> key of its
+    method; ``planned``: whether a plan says which runs it lacks.
+    """
 
     key: str
     title: str
@@ -42,6 +46,8 @@ class Protocol:
     tests: tuple[Comparison, ...]
     studies: tuple[str, ...]
     method_of: Mapping[str, str]
+    planned: bool = True
+    name: str = ""
     _places: dict[tuple[str, str], dict[str, Place]] = field(default_factory=dict)
 
     def rows_of(self, method: str) -> list[str]:
@@ -110,7 +116,9 @@ def protocols_of(
             notes.append(f"{title}: none of {len(runs)} planned runs is finished")
             continue
         try:
-            found.append(_protocol(names[title], title, runs, collected, measure, criterion, baseline))
+            kept, older = _newest(runs)
+            found.append(_protocol(names[title], title, kept, collected, measure, criterion, baseline))
+            notes += [f"{title}: {counted(older, 'run')} of older code, left out for newer ones"] if older else []
         except RequestError as error:
             refused.append(error)
             notes.append(f"{title} is not shown: {error}")
@@ -118,7 +126,34 @@ def protocols_of(
         raise refused[0]
     if baseline is not None and not any(row_called(one.model, baseline) for one in found):
         raise unknown("baseline", baseline, dict.fromkeys(row for one in found for row in one.model.rows))
-    return sorted(found, key=lambda one: (-len(one.model.gathered.done), one.title)), notes
+    found.sort(key=lambda one: (-len(one.model.gathered.done), one.title))
+    called = setting_names([one.model.settings[0].columns[0].spec for one in found])
+    for one, name in zip(found, called, strict=True):
+        one.name = one.title if by == "study" else name
+    return found, notes
+
+
+def _newest(runs: Sequence[Run]) -> tuple[list[Run], int]:
+    """Of finished runs that the installed version reads as one specification, the one of the newest engine; and how
+    many others there are.
+    """
+    kept: dict[str, Run] = {}
+    for run in runs:
+        spec = spec_of(run)
+        key = json.dumps([spec.identity(), spec.method.preset], sort_keys=True)
+        if isinstance(run, FailedRun):
+            key = run.run_id
+        there = kept.get(key)
+        if there is None or _revision(run) > _revision(there):
+            kept[key] = run
+    return list(kept.values()), len(runs) - len(kept)
+
+
+def _revision(run: Run) -> int:
+    """Of the engine that carried a run out; 0 if unknown."""
+    engine = "" if isinstance(run, FailedRun) else run.result.code.parts.get("engine", "")
+    number = engine.rpartition(" ")[2]
+    return int(number) if number.isdigit() else 0
 
 
 def _protocol(
@@ -135,16 +170,25 @@ def _protocol(
     grid = grid_of(named, drawn=collected.chosen)
     grid = replace(grid, rows=tuple(sorted(grid.rows)))
     gathered = Gathered(Path(title), title, tuple(named), grid, grid.notes)
-    chosen = criterion
-    if chosen is None:
-        selected = dict.fromkeys(run.result.selected for run in gathered.done)
-        tracked = dict.fromkeys(name for run in gathered.done for name in run.result.criteria)
-        chosen = next(iter(selected)) if len(selected) == 1 else _USUAL if _USUAL in tracked else next(iter(tracked))
-    model = model_of(gathered, measure, chosen)
+    model = model_of(gathered, measure, criterion or default_criterion(gathered))
     against = None if baseline is None else row_called(model, baseline) or None
     tests = comparisons_of(model, check_baseline(model, against, BASELINE))
     studies = dict.fromkeys(name for run in runs for name in collected.studies.get(run.run_id, {}))
-    return Protocol(key, title, model, tuple(tests), tuple(studies), _method_of(grid))
+    rows = {source.path for source in collected.sources if source.rows}
+    planned = bool(studies) and not any(run.folder in rows for run in gathered.done)
+    return Protocol(key, title, model, tuple(tests), tuple(studies), _method_of(grid), planned)
+
+
+def default_criterion(gathered: Gathered) -> str:
+    """What a user can choose epochs by: ``pa``, or what else reads no true labels."""
+    tracked = {name: found.oracle for run in gathered.done for name, found in run.result.criteria.items()}
+    offered = in_order(tracked)
+    return next((name for name in offered if not tracked[name]), offered[0])
+
+
+def in_order(criteria: Iterable[str]) -> list[str]:
+    """Criteria in the order in which they are offered."""
+    return sorted(criteria, key=lambda name: _OFFERED.index(name) if name in _OFFERED else len(_OFFERED))
 
 
 def _method_of(grid: Grid) -> dict[str, str]:

@@ -69,7 +69,8 @@ class Collected:
             self.runs[run.run_id] = run
         elif isinstance(there, RunResult) and isinstance(run, RunResult) and _differ(there.test, run.test):
             self.notes.append(
-                f"run {run.run_id} is in {there.folder} and {run.folder} with other measures; the first is shown"
+                f"run {run.run_id} is in {there.folder.name} and {run.folder.name} with other measures; the first is "
+                "shown"
             )
         if study:
             self.studies.setdefault(run.run_id, {})[study] = None
@@ -117,7 +118,7 @@ def _records(found: Collected, folder: Path, study: str | None, criterion: str |
             try:
                 gathered = gather(None, folder, name, criterion)
             except RequestError as error:
-                found.notes.append(f"{folder}: {error}")
+                found.notes.append(f"{folder.resolve().name}: {error}")
                 continue
             if gathered.drawn:
                 _add_draws(found, gathered.runs, gathered.unchosen, name)

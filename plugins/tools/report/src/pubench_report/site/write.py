@@ -26,7 +26,9 @@ RECORDS, ROWS = "records", "rows"
 
 @dataclass(frozen=True)
 class Asked:
-    """``sources``: folders of records and files of rows; ``study``: only its runs; ``by``: what makes a table."""
+    """``sources``: folders of records and files of rows; ``study``: only its runs; ``by``: what makes a table;
+    ``home``: address that the pages link to as documentation.
+    """
 
     sources: tuple[Path, ...]
     out: Path
@@ -38,6 +40,7 @@ class Asked:
     with_scores: bool = False
     figures: bool = True
     title: str = "Leaderboard"
+    home: str = ""
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,7 @@ def write_site(asked: Asked, say: Callable[[str], None] = lambda text: None) -> 
         aside.mkdir(parents=True)
         files = _copied(collected, aside, say, with_scores=asked.with_scores)
         records = {run_id: mine[0][1] for run_id, mine in files.items()}
-        site = Site(asked.title, collected, tuple(protocols), tuple(notes), records, files, asked.figures)
+        site = Site(asked.title, collected, tuple(protocols), tuple(notes), records, files, asked.figures, asked.home)
         pages = 0
         for name, text in pages_of(site):
             (aside / name).write_text(text, encoding="utf-8")

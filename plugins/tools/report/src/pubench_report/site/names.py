@@ -1,0 +1,112 @@
+"""Names for people: of settings, data sets and methods. Their keys are for tooltips and addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import count
+from string import ascii_uppercase
+
+from pubench_core.plugins.info import DatasetInfo, MechanismInfo, MethodInfo, MetricInfo
+from pubench_core.plugins.registry import registry
+from pubench_core.specs import RunSpec
+
+from ..report.model import Column
+from ..report.tables import upper
+
+#: What tells rows of one method, or columns of one data set, apart -> the same for people.
+_SETUPS = {
+    "calibrate=off": "uncalibrated",
+    "calibrate=on": "calibrated",
+    "draws=chosen": "tuned",
+    "preprocess=none": "raw",
+    "preprocess=standardize": "standardized",
+}
+
+
+def setting_name(spec: RunSpec) -> str:
+    """``Case-control, SCAR, 10 % of positives labeled``."""
+    mechanism = spec.mechanism
+    called = {info.key: info.name for info in registry().infos(MechanismInfo)}.get(mechanism.key, mechanism.key)
+    scheme = spec.data.scheme if spec.data.scheme.endswith("-sample") else spec.data.scheme.replace("-", " ")
+    parts = [upper("case-control" if spec.data.scheme == "case-control" else scheme), called]
+    if mechanism.variant != "paper":
+        parts.append(mechanism.variant)
+    if mechanism.amount is not None:
+        name, value = mechanism.amount
+        parts.append(f"{100 * value:g} % of {'positives' if name == 'c' else 'rows'} labeled")
+    return ", ".join(parts)
+
+
+def setting_names(specs: Sequence[RunSpec]) -> list[str]:
+    """A name for each; those that would be called the same say their validation part as well."""
+    names = [setting_name(spec) for spec in specs]
+    return [
+        name if names.count(name) == 1 else f"{name}, {_validation(spec)}"
+        for name, spec in zip(names, specs, strict=True)
+    ]
+
+
+def _validation(spec: RunSpec) -> str:
+    folds = spec.validation.folds
+    return f"{100 * spec.validation.fraction:g} % for validation" if folds is None else f"{folds} folds"
+
+
+def column_names(columns: Sequence[Column]) -> dict[str, str]:
+    """Label -> ``Letter, case 1``; of the same name, what tells them apart in short, or else split A, B."""
+    infos = {info.key: info for info in registry().infos(DatasetInfo)}
+    called: dict[str, list[str]] = {}
+    for column in columns:
+        data = column.spec.data
+        name = infos[data.key].name.partition(" (")[0] if data.key in infos else data.key
+        if data.binarization:
+            name += f", {data.binarization.replace('case', 'case ')}"
+        called.setdefault(name, []).append(column.label)
+    return {
+        label: name if len(labels) == 1 else f"{name}, {_telling(label) or f'split {letter}'}"
+        for name, labels in called.items()
+        for letter, label in zip(_letters(), labels, strict=False)
+    }
+
+
+def _letters() -> Iterator[str]:
+    """A to Z, then A2 and so on."""
+    yield from ascii_uppercase
+    yield from (f"{letter}{k}" for k in count(2) for letter in ascii_uppercase)
+
+
+def _telling(label: str, most: int = 30) -> str:
+    """What stands in the brackets of a label, if that is short."""
+    found = label.partition(" [")[2].removesuffix("]")
+    words = _SETUPS.get(found, found.replace("=", " "))
+    return words if len(words) <= most else ""
+
+
+def row_name(row: str, method: str) -> str:
+    """``nnPU, uncalibrated`` for ``nnpu [calibrate=off]``."""
+    info = next((one for one in registry().infos(MethodInfo) if one.key == method), None)
+    setup = row.removeprefix(method).strip(" []")
+    words = [_SETUPS.get(part, part) for part in setup.split(", ") if part]
+    return ", ".join([info.name.removesuffix(" (oracle)") if info is not None else method, *words])
+
+
+def published(method: str) -> str:
+    """``NeurIPS 17``; empty if unknown."""
+    info = next((one for one in registry().infos(MethodInfo) if one.key == method), None)
+    if info is None or info.reference is None:
+        return ""
+    venue = info.reference.venue
+    if len(venue) > 12:
+        venue = "".join(word[0] for word in venue.split() if word[0].isupper())
+    return f"{venue} {info.reference.year % 100:02d}"
+
+
+def criterion_text(key: str) -> tuple[str, str]:
+    """(name, what it is) of a selection criterion."""
+    own = {
+        "last": ("last epoch", "nothing is chosen: the last epoch"),
+        "native": ("the method's own", "each method's own rule, which reads no true labels"),
+    }
+    if key in own:
+        return own[key]
+    info = next((one for one in registry().infos(MetricInfo) if one.key == key), None)
+    return (info.name, info.summary) if info is not None else (key, "")
