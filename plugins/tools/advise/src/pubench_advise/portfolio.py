@@ -35,7 +35,7 @@ class Candidate:
 
 #: The answer unless evidence of another kind than PAUC speaks against it: it loses least of all constant choices.
 DEFAULT = Candidate("bagged trees", "pu-bagging", {"n_estimators": 100}, seconds=0.1)
-#: In the order in which they are fitted. Seconds: of processor time, on 3,000 rows of the bank table and on 100,000 rows.
+#: In the order in which they are fitted. Seconds: of processor time, on 3,000 to 100,000 rows.
 PORTFOLIO = (
     DEFAULT,
     Candidate("logistic regression, P against U", "naive", {"base": "logistic"}, seconds=0.01),
