@@ -39,6 +39,8 @@ PACKAGES: Mapping[str, str] = {
     "tune": "pubench-tune",
     "verify": "pubench-verify",
     "reproduce": "pubench-verify",
+    "submit": "pubench-submit",
+    "board": "pubench-submit",
     "ui": "pubench-mlflow",
     "submit": "pubench-submit",
     "board": "pubench-submit",
