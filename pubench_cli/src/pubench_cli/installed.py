@@ -39,8 +39,6 @@ PACKAGES: Mapping[str, str] = {
     "tune": "pubench-tune",
     "verify": "pubench-verify",
     "reproduce": "pubench-verify",
-    "submit": "pubench-submit",
-    "board": "pubench-submit",
     "ui": "pubench-mlflow",
     "submit": "pubench-submit",
     "board": "pubench-submit",
