@@ -232,8 +232,8 @@ def _methods(asked: CompareMethodsOptions, data: Sequence[str], given: Given) ->
     return list(found.values())
 
 
-def _board(asked: CompareMethodsOptions) -> Board | None:
-    """Raises RequestError for what is no board, and for a measure that it does not have."""
+def _board(asked: CompareMethodsOptions, data: Sequence[str]) -> Board | None:
+    """Raises RequestError for what is no board, for a measure that it does not have, and for user tables."""
     if asked.other is None:
         return None
     if not is_board(asked.other):
