@@ -25,6 +25,8 @@ PACKAGES: Mapping[str, str] = {
     "new-dataset": "pubench-testkit",
     "new-mechanism": "pubench-testkit",
     "new-metric": "pubench-testkit",
+    "new-sink": "pubench-testkit",
+    "new-command": "pubench-testkit",
     "evaluate": "pubench-evaluate",
     "audit": "pubench-evaluate",
     "prior": "pubench-evaluate",
@@ -38,6 +40,8 @@ PACKAGES: Mapping[str, str] = {
     "verify": "pubench-verify",
     "reproduce": "pubench-verify",
     "ui": "pubench-mlflow",
+    "submit": "pubench-submit",
+    "board": "pubench-submit",
 }
 HELP = {"help_option_names": ["-h", "--help"]}
 

@@ -11,6 +11,7 @@ from .goals import in_words
 
 if TYPE_CHECKING:
     from .answer import Advice, Compared
+    from .evidence import Difference
 
 _STYLE = """
 :root { color-scheme: light dark; --page: #fff; --panel: #f5f6f8; --ink: #1a1d21; --soft: #50565e; --line: #d5d9de;
@@ -35,6 +36,7 @@ svg { width: 100%; height: auto; display: block; } svg text { fill: var(--ink); 
 .band { fill: var(--mark); opacity: .22; } .mark { fill: var(--mark); stroke: var(--mark); stroke-width: 2.2; }
 .other { fill: none; stroke: var(--other); stroke-width: 2; stroke-dasharray: 6 4; }
 .wrap { overflow-x: auto; } table { border-collapse: collapse; width: 100%; margin: 8px 0; }
+td:first-child { min-width: 9em; }
 th, td { text-align: left; padding: 6px 12px 6px 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 code { background: var(--panel); padding: 1px 5px; border-radius: 4px; overflow-wrap: anywhere; }
@@ -178,7 +180,7 @@ def _prior(advice: Advice) -> str:
 def _methods(advice: Advice) -> str:
     checked = any(one.checked is not None for one in advice.compared)
     head = ["method", "held-out PAUC", "difference, 95 %", "held-out positives found", "same rank", "same top"]
-    head += ["checked rows: difference, 95 %"] if checked else []
+    head += ["AUC by checked rows: difference, 95 %"] if checked else []
     rows = [_method(one, checked) for one in advice.compared]
     table = _table(
         [*head, "seconds"],
@@ -198,10 +200,10 @@ def _methods(advice: Advice) -> str:
 
 
 def _method(one: Compared, checked: bool) -> list[str]:
-    def said(found: object) -> str:
+    def said(found: Difference | None) -> str:
         return (
             "" if found is None else f"{found.difference:+.3f} ({found.interval[0]:+.3f} to {found.interval[1]:+.3f})"
-        )  # type: ignore[attr-defined]
+        )
 
     alike = one.agreement
     cells = [

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pubench.words import InvalidRequest, in_words, said
 
-from .site.write import Asked, sources_of, write_site
+from .site.write import SiteOptions, sources_of, write_site
 
 
 def site(
@@ -30,10 +30,10 @@ def site(
 
     ``sources``: folders of records, and files of rows (the format of ``benchmarks/results/study-*.csv``). ``study``:
     only the runs of one. ``by``: a table is of runs under the same labeling, scheme and validation (``protocol``), or
-    of a study. ``criterion``: under which epochs were chosen; None means the one that names the results of a table, or
-    ``pa``. ``baseline``: the row that others are tested against. ``with_scores``: copies scores, from which
-    :func:`pubench.verify` derives measures. ``home``: an address that every page links to as documentation. ``progress``: called with a line about each thing left
-    out.
+    of a study. ``criterion``: by which epochs are chosen in the first view; None means ``pa``, or another that reads no
+    true labels. ``baseline``: the row that others are tested against. ``with_scores``: copies scores, from which
+    :func:`pubench.verify` derives measures. ``home``: an address that every page links to as documentation.
+    ``progress``: called with a line about each thing left out.
 
     A site that is in ``out`` is replaced as a whole, when the new one is complete. The first page is returned.
 
@@ -48,7 +48,7 @@ def site(
     if by not in ("protocol", "study"):
         raise InvalidRequest(f"by must be protocol or study, got {by!r}")
     given = [sources] if isinstance(sources, (str, Path)) else list(sources)
-    asked = Asked(
+    asked = SiteOptions(
         sources=sources_of(given),
         out=Path(out),
         study=study,

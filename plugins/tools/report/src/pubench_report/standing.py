@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -54,13 +54,14 @@ class Place:
 class Standing:
     """``columns``: labels of the data sets that count, ``groups``: their sources; ``places``: best first, of methods
     that have every shared seed of these; ``wins``: share of resamples in which one place is better than another;
-    ``why``: why there is no place.
+    ``baselines``: row -> mean points below the best, of what methods have to beat; ``why``: why there is no place.
     """
 
     columns: tuple[str, ...]
     groups: tuple[str, ...]
     places: tuple[Place, ...]
     wins: npt.NDArray[np.float64]
+    baselines: Mapping[str, float] = field(default_factory=dict)
     why: str = ""
 
     def without(self, group: str) -> str:
@@ -115,20 +116,29 @@ def standing_of(model: Model, setting: Setting, measure: Measure, criterion: str
     cells = model.cells(measure, criterion)
     sources = {column.label: column.spec.data.key for column in setting.columns}
     groups = tuple(sources[label] for label in counts.columns)
-    rows = [
+    complete = [
         row
         for row in model.rows_of(setting)
-        if row not in model.apart and all(cells[row, c].values.keys() >= set(counts.seeds[c]) for c in counts.columns)
+        if all(cells[row, c].values.keys() >= set(counts.seeds[c]) for c in counts.columns)
     ]
+    rows = [row for row in complete if row not in model.apart]
     if why := _why_none(model, setting, measure, counts, rows):
-        return Standing(counts.columns, groups, (), np.zeros((0, 0)), why)
-    values = [
-        np.array([[float(measure.text(cells[row, c].values[seed])) for seed in counts.seeds[c]] for row in rows])
-        for c in counts.columns
-    ]
+        return Standing(counts.columns, groups, (), np.zeros((0, 0)), why=why)
     scale = 1.0 if measure.percent else 100.0
+
+    def values(row: str, column: str) -> npt.NDArray[np.float64]:
+        of = cells[row, column].values
+        return scale * np.array([float(measure.text(of[seed])) for seed in counts.seeds[column]])
+
     alike = np.array([[cells[row, c].alike > 0 for c in counts.columns] for row in rows])
-    below = _below([scale * value for value in values], alike)
+    tables = [np.array([values(row, c) for row in rows]) for c in counts.columns]
+    best = [_best(table.mean(axis=1), alike[:, k]) for k, table in enumerate(tables)]
+    below = [_below(table, one) for table, one in zip(tables, best, strict=True)]
+    baselines = {
+        row: fmean(one - values(row, c).mean() for one, c in zip(best, counts.columns, strict=True))
+        for row in complete
+        if row in model.gathered.grid.baselines
+    }
     by_column = np.stack([part.mean(axis=1) for part in below], axis=1)
     resampled = np.concatenate(below, axis=1) @ resampling(groups, [part.shape[1] for part in below]).T
     point = by_column.mean(axis=1)
@@ -147,7 +157,7 @@ def standing_of(model: Model, setting: Setting, measure: Measure, criterion: str
     ]
     order = sorted(range(len(rows)), key=lambda k: (places[k].rank, rows[k]))
     wins = (resampled[order, None] < resampled[None, order] - _EQUAL).mean(axis=2)
-    return Standing(counts.columns, groups, tuple(places[k] for k in order), wins)
+    return Standing(counts.columns, groups, tuple(places[k] for k in order), wins, baselines)
 
 
 def _why_none(model: Model, setting: Setting, measure: Measure, counts: Counted, rows: Sequence[str]) -> str:
@@ -163,14 +173,14 @@ def _why_none(model: Model, setting: Setting, measure: Measure, counts: Counted,
     return ""
 
 
-def _below(values: Sequence[npt.NDArray[np.float64]], alike: npt.NDArray[np.bool_]) -> list[npt.NDArray[np.float64]]:
-    """Points below the best mean of each column, (rows, seeds) each. What decides every row alike is never above it."""
-    found = []
-    for k, column in enumerate(values):
-        means = column.mean(axis=1)
-        best = means[~alike[:, k]].max() if not alike[:, k].all() else means.max()
-        found.append(best - column + np.maximum(0.0, means - best)[:, None])
-    return found
+def _best(means: npt.NDArray[np.float64], alike: npt.NDArray[np.bool_]) -> float:
+    """The best mean of a column, (rows,), of what does not decide every row alike if there is any."""
+    return float((means if alike.all() else means[~alike]).max())
+
+
+def _below(values: npt.NDArray[np.float64], best: float) -> npt.NDArray[np.float64]:
+    """Points below the best, (rows, seeds). What decides every row alike is never above it."""
+    return best - values + np.maximum(0.0, values.mean(axis=1) - best)[:, None]
 
 
 def resampling(groups: Sequence[str], seeds: Sequence[int]) -> npt.NDArray[np.float64]:
@@ -199,13 +209,13 @@ def resampling(groups: Sequence[str], seeds: Sequence[int]) -> npt.NDArray[np.fl
 
 
 def percent(share: float) -> str:
-    """``63 %``, rounded as a browser rounds."""
-    return f"{math.floor(100 * share + 0.5)} %"
+    """``63 %``; half a percent is rounded up, as the page does."""
+    return f"{math.floor(100 * share + 0.5 + _EQUAL)} %"
 
 
 def points(value: float) -> str:
-    """``1.7``, rounded as a browser rounds."""
-    return f"{math.floor(10 * value + 0.5) / 10:.1f}"
+    """``1.7``; half of the last digit is rounded up, as the page does."""
+    return f"{math.floor(10 * value + 0.5 + _EQUAL) / 10:.1f}"
 
 
 def headline(standing: Standing, names: Mapping[str, str]) -> list[str]:
@@ -227,10 +237,16 @@ def headline(standing: Standing, names: Mapping[str, str]) -> list[str]:
 def changes(
     standing: Standing, names: Mapping[str, str], sources: Mapping[str, str], oracle: tuple[str, Standing] | None
 ) -> list[str]:
-    """Where the answer changes: few data sets, one left out, an epoch chosen by an oracle (name, standing)."""
+    """What limits the answer: a baseline, few data sets, one left out, an oracle's epochs (its name and standing)."""
     if not standing.places:
         return []
     first, found = standing.places[0].row, []
+    for row, below in standing.baselines.items():
+        better = sum(place.below < below - _EQUAL for place in standing.places)
+        found.append(
+            f"{names[row]} (baseline) is {points(below)} points below: {better} of "
+            f"{counted(len(standing.places), 'method')} {'is' if better == 1 else 'are'} better."
+        )
     groups = list(dict.fromkeys(standing.groups))
     if len(groups) < FEW_DATA_SETS:
         found.append(f"{counted(len(groups), 'data set')} can say little about others.")

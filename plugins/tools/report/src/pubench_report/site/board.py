@@ -10,7 +10,7 @@ import json
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from itertools import product
 from typing import Any
@@ -50,7 +50,9 @@ BUDGET = 110_000
 
 @dataclass(frozen=True)
 class Board:
-    """A setting of the front page. ``criterion``, ``measure``: its default; ``data``: what the page's JSON has of it."""
+    """A setting of the front page. ``criterion``, ``measure``: of its first view; ``names``: of rows; ``columns``:
+    label -> name of a data set, those that count first.
+    """
 
     one: Protocol
     setting: Setting
@@ -107,10 +109,11 @@ def boards_of(protocols: Sequence[Protocol]) -> list[Board]:
             counts = counted_in(one.model, setting, one.model.cells(measure, chosen))
             names = {row: row_name(row, one.method_of[row]) for row in one.model.rows_of(setting)}
             names |= {row: f"{names[row]} ({key})" for row, key in _alike_names(names)}
-            columns = column_names(setting.columns)
-            found.append(
-                Board(one, setting, one.name + several, f"{one.key}.html", chosen, measure, counts, names, columns)
-            )
+            first = [column for column in setting.columns if column.label in counts.columns]
+            columns = (*first, *(column for column in setting.columns if column not in first))
+            ordered, called = replace(setting, columns=columns), column_names(columns)
+            page = f"{one.key}.html"
+            found.append(Board(one, ordered, one.name + several, page, chosen, measure, counts, names, called))
     return found
 
 
@@ -244,7 +247,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Line:
-    """A row of the table. ``place``: None if it is not ranked."""
+    """A row of the table. ``place``: None if it is not ranked; ``below``: of it, or of a baseline."""
 
     row: str
     name: str
@@ -252,6 +255,7 @@ class Line:
     page: str
     kind: str
     place: Place | None
+    below: float | None
     alike: str
     seconds: str
     shared: bool
@@ -286,13 +290,22 @@ def lines_of(board: Board, standing: Standing, pages: Mapping[str, str]) -> list
         ]
         typical = statistics.median(value for value, _ in seconds if value is not None) if seconds else None
         shown = [_shown(board, row, label, cells[row, label], best[label]) for label in of]
+        place = places.get(row)
         found.append(
             Line(
-                row, board.names[row], published(key), f"{pages[key]}.html" if key in pages else "", kinds[row],
-                places.get(row), percent(alike / runs) if alike else "0" if runs else "",
-                "" if typical is None else seconds_text(typical), any(shared for _, shared in seconds), shown,
+                row=row,
+                name=board.names[row],
+                source=published(key),
+                page=f"{pages[key]}.html" if key in pages else "",
+                kind=kinds[row],
+                place=place,
+                below=place.below if place is not None else standing.baselines.get(row),
+                alike=percent(alike / runs) if alike else "0" if runs else "",
+                seconds="" if typical is None else seconds_text(typical),
+                shared=any(shared for _, shared in seconds),
+                cells=shown,
             )
-        )  # fmt: skip
+        )
     return found
 
 
@@ -353,10 +366,13 @@ def front_page(
     boards: Sequence[Board],
     pages: Mapping[str, str],
     lists: Mapping[str, str],
+    origins: str,
     notes: Sequence[str],
     home: str,
 ) -> str:
-    """The HTML. ``lists``: heading -> HTML of a table; ``notes``: what sources lack; ``home``: address of what links here."""
+    """The HTML. ``lists``: heading -> HTML of a table; ``origins``: HTML of the table of sources; ``notes``: on these;
+    ``home``: address of the documentation.
+    """
     board = boards[0]
     standing = board.standing(board.criterion)
     oracle = None
@@ -364,20 +380,21 @@ def front_page(
         oracle = (criterion_text(board.oracle)[0], board.standing(board.oracle))
     sources = {column.spec.data.key: board.columns[column.label].partition(",")[0] for column in board.setting.columns}
     lines = lines_of(board, standing, pages)
-    ranked = sum(line.place is not None for line in lines)
     compared = sum(not line.kind for line in lines)
     environment = Environment(
         loader=PackageLoader(__package__ or "", "templates"), autoescape=True, trim_blocks=True, lstrip_blocks=True,
         finalize=lambda value: visible(value) if type(value) is str else value,
     )  # fmt: skip
     body = environment.get_template("board.html.j2").render(
-        title=title, home=home, board=board, lines=lines, boards=boards, lists=lists, notes=notes,
+        title=title, home=home, board=board, lines=lines, boards=boards, lists=lists, sources=origins, notes=notes,
         headline=headline(standing, board.names), changes=changes(standing, board.names, sources, oracle),
         setting=f"{board.title}; test {board.measure.name} at the epoch chosen by {criterion_text(board.criterion)[0]}"
         f"{' (oracle)' if board.criterion in board.model.oracle_criteria else ', without labels'}; "
-        f"{counted(len(standing.columns), 'data set')}; {ranked} of {counted(compared, 'method')} have every value there.",
-        about=criterion_text(board.criterion)[1], data=Markup(payload(boards, pages)),
-        strip={"width": STRIP, "marks": [0, 10, 20]}, x=lambda value: round(MARGIN + min(value, SPAN) / SPAN * (STRIP - 2 * MARGIN), 1),
+        f"{counted(len(standing.columns), 'data set')}; {len(standing.places)} of {counted(compared, 'method')} have "
+        "every value there.",
+        data=Markup(payload(boards, pages)),
+        strip={"width": STRIP, "marks": [0, 10, 20]},
+        x=lambda value: round(MARGIN + min(value, SPAN) / SPAN * (STRIP - 2 * MARGIN), 1),
         percent=percent, points=points, level=f"{100 * LEVEL:.0f}", resamples=RESAMPLES,
     )  # fmt: skip
     return document(title, [body], style=_asset("board.css"), script=_asset("charts.js") + _asset("board.js"))

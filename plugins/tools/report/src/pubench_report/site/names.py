@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import count
+from string import ascii_uppercase
 
 from pubench_core.plugins.info import DatasetInfo, MechanismInfo, MethodInfo, MetricInfo
 from pubench_core.plugins.registry import registry
@@ -11,8 +13,14 @@ from pubench_core.specs import RunSpec
 from ..report.model import Column
 from ..report.tables import upper
 
-#: What tells the rows of one method apart -> the same for people.
-_SETUPS = {"calibrate=off": "uncalibrated", "calibrate=on": "calibrated", "draws=chosen": "tuned"}
+#: What tells rows of one method, or columns of one data set, apart -> the same for people.
+_SETUPS = {
+    "calibrate=off": "uncalibrated",
+    "calibrate=on": "calibrated",
+    "draws=chosen": "tuned",
+    "preprocess=none": "raw",
+    "preprocess=standardize": "standardized",
+}
 
 
 def setting_name(spec: RunSpec) -> str:
@@ -44,7 +52,7 @@ def _validation(spec: RunSpec) -> str:
 
 
 def column_names(columns: Sequence[Column]) -> dict[str, str]:
-    """Label -> ``Letter, case 1``; columns that would be called the same say what tells them apart, or are split A, B."""
+    """Label -> ``Letter, case 1``; of the same name, what tells them apart in short, or else split A, B."""
     infos = {info.key: info for info in registry().infos(DatasetInfo)}
     called: dict[str, list[str]] = {}
     for column in columns:
@@ -54,15 +62,22 @@ def column_names(columns: Sequence[Column]) -> dict[str, str]:
             name += f", {data.binarization.replace('case', 'case ')}"
         called.setdefault(name, []).append(column.label)
     return {
-        label: name if len(labels) == 1 else f"{name}, {_telling(label) or f'split {chr(ord("A") + k)}'}"
+        label: name if len(labels) == 1 else f"{name}, {_telling(label) or f'split {letter}'}"
         for name, labels in called.items()
-        for k, label in enumerate(labels)
+        for letter, label in zip(_letters(), labels, strict=False)
     }
+
+
+def _letters() -> Iterator[str]:
+    """A to Z, then A2 and so on."""
+    yield from ascii_uppercase
+    yield from (f"{letter}{k}" for k in count(2) for letter in ascii_uppercase)
 
 
 def _telling(label: str, most: int = 30) -> str:
     """What stands in the brackets of a label, if that is short."""
-    words = label.partition(" [")[2].removesuffix("]").replace("=", " ")
+    found = label.partition(" [")[2].removesuffix("]")
+    words = _SETUPS.get(found, found.replace("=", " "))
     return words if len(words) <= most else ""
 
 

@@ -142,10 +142,9 @@ def _index(site: Site) -> str:
             for one in site.protocols
         ),
     )
-    lists = {"Tables": tables, "Data sets": _data_sets(site), "Sources": _sources(site)}
+    lists = {"Tables": _shown(tables), "Data sets": _shown(_data_sets(site))}
     notes = [*site.notes, *site.collected.notes]
-    plain = {heading: wide(heading, html_table(table)) for heading, table in lists.items()}
-    return front_page(site.title, site.boards, site.methods, plain, notes, site.home)
+    return front_page(site.title, site.boards, site.methods, lists, _shown(_sources(site)), notes, site.home)
 
 
 def _row(site: Site, one: Protocol, row: str) -> Entry:

@@ -69,7 +69,8 @@ class Collected:
             self.runs[run.run_id] = run
         elif isinstance(there, RunResult) and isinstance(run, RunResult) and _differ(there.test, run.test):
             self.notes.append(
-                f"run {run.run_id} is in {there.folder.name} and {run.folder.name} with other measures; the first is shown"
+                f"run {run.run_id} is in {there.folder.name} and {run.folder.name} with other measures; the first is "
+                "shown"
             )
         if study:
             self.studies.setdefault(run.run_id, {})[study] = None

@@ -48,20 +48,25 @@ function standing(criterion) {
   const s = here(), all = cellsOf(s, criterion), columns = [...state.data].sort((a, b) => a - b);
   const there = s.rows.flatMap((row, r) => (row.kind || !visibleRow(row) ? [] : [r]));
   const rows = there.filter((r) => columns.every((c) => shared(all[r][c], s.columns[c].seeds)));
-  const result = { cells: all, columns, rows, places: [], groups: columns.map((c) => s.columns[c].group), why: "" };
+  const result = { baselines: [], cells: all, columns, rows, places: [], groups: columns.map((c) => s.columns[c].group), why: "" };
   if (there.length < 2) result.why = `${many(there.length, "method")}: there is nothing to compare.`;
   else if (s.columns.every((one) => one.seeds.length < LEAST)) result.why = "One seed per data set: the spread is unknown, so no method is ranked. Run 3 seeds or more.";
   else if (rows.length < 2 || !columns.length) result.why = "No two methods have a value for every shared seed of a data set, so none is ranked.";
   if (result.why) return result;
-  const flat = rows.map(() => []), point = rows.map(() => []);
+  const flat = rows.map(() => []), point = rows.map(() => []), tops = [];
   for (const c of columns) {
     const values = rows.map((r) => shared(all[r][c], s.columns[c].seeds)), means = values.map(mean);
     const good = means.filter((_, k) => !all[rows[k]][c].alike), best = Math.max(...(good.length ? good : means));
+    tops.push(best);
     values.forEach((list, k) => {
       const below = list.map((v) => best - v + Math.max(0, means[k] - best));
       flat[k].push(...below); point[k].push(mean(below));
     });
   }
+  result.baselines = s.rows.flatMap((row, r) => {
+    const values = row.kind === "baseline" ? columns.map((c) => shared(all[r][c], s.columns[c].seeds)) : [null];
+    return values.every(Boolean) ? [{ r, name: row.name, below: mean(values.map((list, k) => tops[k] - mean(list))) }] : [];
+  });
   const weights = resampling(result.groups, columns.map((c) => s.columns[c].seeds.length));
   const resampled = flat.map((list) => weights.map((row) => { let sum = 0; for (let j = 0; j < list.length; j++) sum += row[j] * list[j]; return sum; }));
   const below = point.map(mean), first = rows.map(() => 0);
@@ -91,6 +96,10 @@ function changes(now, oracle, oracleName) {
   if (!now.places.length) return "";
   const s = here(), groups = [...new Set(now.groups)], best = now.places[0].name, said = [];
   const called = new Map(now.columns.map((c) => [s.columns[c].group, s.columns[c].name.split(",")[0]]));
+  for (const { name, below } of now.baselines) {
+    const better = now.places.filter((one) => one.below < below - EQUAL).length;
+    said.push(`${name} (baseline) is ${fixed(below)} points below: ${better} of ${many(now.places.length, "method")} ${better === 1 ? "is" : "are"} better.`);
+  }
   if (groups.length < 5) said.push(`${many(groups.length, "data set")} can say little about others.`);
   if (groups.length > 1) {
     const without = groups.map((group) => {
@@ -133,6 +142,7 @@ function table(s, now, lines) {
     const means = s.rows.flatMap((row, r) => { const cell = now.cells[r][c], list = cell && !row.kind && !cell.alike ? shared(cell, column.seeds) : null; return list ? [mean(list)] : []; });
     return means.length && column.seeds.length >= LEAST ? Math.max(...means) : null;
   });
+  const baselines = new Map(now.baselines.map((one) => [one.r, one.below]));
   const heads = [["#", "r", ""], ["method", "m", ""], ["points below the best, 90 % interval", "strip", ""],
     ["first in", "r", "share of resamples in which the method comes first"], ["collapsed", "r", "share of runs that decide every row alike"],
     ["s / run", "r", "median over seeds, then over data sets"], ...s.columns.map((one) => [one.name, "c", one.tip])];
@@ -143,7 +153,7 @@ function table(s, now, lines) {
   by("board").tBodies[0].innerHTML = lines.map(({ r, row, place, runs, alike, seconds, shared: many }) =>
     `<tr class="${!place ? "out" : place.first >= 0.05 ? "lead" : ""}"><td class="r" data-v="${place ? place.rank : ""}">${place ? place.rank : ""}</td>` +
     `<th scope="row" class="m" data-v="${plain(row.name)}" title="${plain(row.key)}">${row.page ? `<a href="${plain(row.page)}">${plain(row.name)}</a>` : plain(row.name)} <small>${plain(row.kind ? `(${row.kind})` : row.from)}</small></th>` +
-    `<td class="strip" data-v="${place ? place.below : ""}">${place ? dot(place) : row.kind === "oracle" ? "sees every label" : row.kind ? "not ranked" : "values missing"}</td>` +
+    `<td class="strip" data-v="${place ? place.below : baselines.has(r) ? baselines.get(r) : ""}">${place ? dot(place) : baselines.has(r) ? dot({ below: baselines.get(r) }) : row.kind === "oracle" ? "sees every label" : row.kind ? "not ranked" : "values missing"}</td>` +
     `<td class="r" data-v="${place ? place.first : ""}">${place && place.first >= 0.005 ? percent(place.first) : ""}</td>` +
     `<td class="r${alike ? " x" : ""}" data-v="${runs ? alike / runs : ""}">${alike ? percent(alike / runs) : runs ? "0" : ""}</td>` +
     `<td class="r" data-v="${seconds === null ? "" : seconds}"${many ? ' title="several runs shared the machine"' : ""}>${many ? "○ " : ""}${seconds === null ? "" : duration(seconds)}</td>` +
@@ -162,6 +172,7 @@ function order(column, way) {
 
 // -------- figures
 
+const width = (place) => Math.max(300, Math.min(540, place.clientWidth));
 function figures(s, now, lines, oracle, oracleName) {
   const name = criterionOf(s, state.criterion)[1];
   by("cost").innerHTML = by("cost-text").textContent = by("time").innerHTML = by("time-text").textContent = by("wins").innerHTML = "";
@@ -171,20 +182,20 @@ function figures(s, now, lines, oracle, oracleName) {
     if (rows.length) {
       const [low, high] = [rows[0], rows[rows.length - 1]], loss = ([, one, other]) => `${one < other - 0.05 ? "gains" : "loses"} ${fixed(Math.abs(one - other))}`;
       by("cost-text").textContent = `Mean test ${s.measures.find(([key]) => key === state.measure)[1]} over ${many(now.columns.length, "data set")}. ${low[0]} ${loss(low)} points, ${high[0]} ${loss(high)}.`;
-      by("cost").innerHTML = dumbbell(rows, `with labels (${oracleName})`, `chosen by ${name}`, by("cost-text").textContent);
+      by("cost").innerHTML = dumbbell(rows, `with labels (${oracleName})`, `chosen by ${name}`, by("cost-text").textContent, width(by("cost")));
     }
   }
   const dots = lines.filter((one) => one.place && one.seconds !== null).map((one) => ({ name: one.row.name, seconds: one.seconds, below: one.place.below, shared: one.shared }));
   if (dots.length) {
     const line = frontier(dots);
     by("time-text").textContent = `Points below the best against median seconds per run. Nothing is both faster and better than ${line.map((one) => `${one.name} (${duration(one.seconds)} s)`).join(", ")}.`;
-    by("time").innerHTML = scatter(dots, by("time-text").textContent);
+    by("time").innerHTML = scatter(dots, by("time-text").textContent, width(by("time")));
   }
   const top = now.places.slice(0, 10), wins = (a, b) => mean(a.resampled.map((v, k) => Number(v < b.resampled[k] - EQUAL)));
   if (top.length) by("wins").innerHTML = heat(top.map((one) => one.name), top.map((one) => one.name), top.map((a) => top.map((b) => {
     if (a === b) return ["", 0, ""];
     const share = wins(a, b);
-    return [Math.floor(100 * share + 0.5), (share - 0.5) * 1.1, `${a.name} is better than ${b.name} in ${percent(share)}`];
+    return [rounded(100 * share), (share - 0.5) * 1.1, `${a.name} is better than ${b.name} in ${percent(share)}`];
   })));
   by("coverage").innerHTML = heat(lines.map((one) => one.row.name), s.columns.map((one) => one.name), lines.map((one) => s.columns.map((column, c) => {
     const cell = now.cells[one.r][c], n = cell ? cell.bySeed.size : 0;

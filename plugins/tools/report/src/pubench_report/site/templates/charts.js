@@ -1,19 +1,20 @@
 "use strict";
-// Charts as SVG with text. Each function gives the HTML of one figure; colors come from the page's style.
+// Charts as SVG with text. Each function gives the HTML of one figure; colors come from the page's style. W: width.
 const escapes = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 const plain = (text) => String(text).replace(/[&<>"]/g, (one) => escapes[one]);
-const fixed = (value) => (Math.floor(10 * value + 0.5) / 10).toFixed(1);
-const percent = (share) => `${Math.floor(100 * share + 0.5)} %`;
-const duration = (s) => (s < 10 ? fixed(s) : String(Math.floor(s + 0.5)));
+const rounded = (value) => Math.floor(value + 0.5 + 1e-9); // halves go up, whatever the order of the sum was
+const fixed = (value) => (rounded(10 * value) / 10).toFixed(1);
+const percent = (share) => `${rounded(100 * share)} %`;
+const duration = (s) => (s < 10 ? fixed(s) : String(rounded(s)));
 
-// A dot with its interval on a common scale. place: {below, low, high}
+// A dot with its interval on a common scale; hollow without one. place: {below, low, high}
 const STRIP = 150, SPAN = 26;
-function dot(place) {
-  const x = (value) => (6 + (Math.min(value, SPAN) / SPAN) * (STRIP - 12)).toFixed(1);
+function dot({ below, low, high }) {
+  const x = (value) => (6 + (Math.min(value, SPAN) / SPAN) * (STRIP - 12)).toFixed(1), ranked = low !== undefined;
   const marks = [0, 10, 20].map((v) => `<line class="g" x1="${x(v)}" x2="${x(v)}" y2="20"/>`).join("");
-  return `<svg width="${STRIP + 40}" height="20" role="img" aria-label="${fixed(place.below)} points, ${fixed(place.low)} to ${fixed(place.high)}">${marks}` +
-    `<line class="i" x1="${x(place.low)}" x2="${x(place.high)}" y1="10" y2="10"/><circle class="a" cx="${x(place.below)}" cy="10" r="4.5"/>` +
-    `<text x="${STRIP + 36}" y="14" text-anchor="end">${fixed(place.below)}</text></svg>`;
+  return `<svg width="${STRIP + 40}" height="20" role="img" aria-label="${fixed(below)} points${ranked ? `, ${fixed(low)} to ${fixed(high)}` : ""}">${marks}` +
+    (ranked ? `<line class="i" x1="${x(low)}" x2="${x(high)}" y1="10" y2="10"/>` : "") +
+    `<circle class="${ranked ? "a" : "o"}" cx="${x(below)}" cy="10" r="4.5"/><text x="${STRIP + 36}" y="14" text-anchor="end">${fixed(below)}</text></svg>`;
 }
 
 // Steps that are easy to read, at most five of them.
@@ -25,32 +26,32 @@ function ticks(low, high) {
 }
 
 // Two values for each name. rows: [name, hollow, solid]
-function dumbbell(rows, hollow, solid, label) {
-  const W = 540, line = 20, left = 150, right = 60, H = rows.length * line + 44;
+function dumbbell(rows, hollow, solid, label, W = 540) {
+  const line = 20, left = W < 480 ? 118 : 150, right = 60, H = rows.length * line + 44;
   const all = rows.flatMap((row) => [row[1], row[2]]), low = Math.min(...all), high = Math.max(...all, low + 1);
   const x = (v) => left + ((v - low) / (high - low)) * (W - left - right);
   let svg = `<svg viewBox="0 0 ${W} ${H}" width="100%" role="img" aria-label="${plain(label)}">`;
   for (const v of ticks(low, high)) svg += `<line class="g" x1="${x(v)}" x2="${x(v)}" y1="22" y2="${H - 18}"/><text class="t" x="${x(v)}" y="${H - 4}" text-anchor="middle">${v} %</text>`;
   rows.forEach(([name, one, other], k) => {
     const y = 34 + k * line, loss = one - other;
-    svg += `<text x="${left - 10}" y="${y + 4}" text-anchor="end">${plain(short(name))}</text><line class="bad" x1="${x(other)}" x2="${x(one)}" y1="${y}" y2="${y}"/>` +
+    svg += `<text x="${left - 10}" y="${y + 4}" text-anchor="end">${plain(short(name, left / 7))}</text><line class="bad" x1="${x(other)}" x2="${x(one)}" y1="${y}" y2="${y}"/>` +
       `<circle class="o" cx="${x(one)}" cy="${y}" r="4.5"/><circle class="bad" cx="${x(other)}" cy="${y}" r="4"><title>${plain(name)}: ${one.toFixed(2)} to ${other.toFixed(2)}</title></circle>` +
       `<text class="t" x="${W - 4}" y="${y + 4}" text-anchor="end">${Math.abs(loss) < 0.05 ? "0" : (loss > 0 ? "−" : "+") + fixed(Math.abs(loss))}</text>`;
   });
-  return svg + `<circle class="o" cx="${left + 5}" cy="9" r="4.5"/><text x="${left + 14}" y="13">${plain(hollow)}</text><circle class="bad" cx="${left + 195}" cy="9" r="4"/><text x="${left + 204}" y="13">${plain(solid)}</text></svg>`;
+  return svg + `<circle class="o" cx="${left - 40}" cy="9" r="4.5"/><text x="${left - 31}" y="13">${plain(hollow)}</text><circle class="bad" cx="${left + 0.34 * W}" cy="9" r="4"/><text x="${left + 0.34 * W + 9}" y="13">${plain(solid)}</text></svg>`;
 }
-const short = (name) => (name.length > 22 ? name.slice(0, 21) + "…" : name);
+const short = (name, most = 22) => (name.length > most ? name.slice(0, most - 1) + "…" : name);
 
 // What nothing is both faster and better than. dots: {name, seconds, below, shared}
 const frontier = (dots) => [...dots].sort((a, b) => a.seconds - b.seconds || a.below - b.below)
   .reduce((kept, one) => (!kept.length || one.below < kept[kept.length - 1].below - 1e-9 ? [...kept, one] : kept), []);
-function scatter(dots, label) {
-  const W = 540, H = 430, left = 44, right = 96, top = 14, bottom = 44;
+function scatter(dots, label, W = 540) {
+  const H = 430, left = 44, right = W < 480 ? 66 : 96, top = 14, bottom = 44;
   const logs = dots.map((one) => Math.log10(Math.max(one.seconds, 0.01))), low = Math.floor(Math.min(...logs)), high = Math.max(Math.ceil(Math.max(...logs)), low + 1);
   const worst = Math.max(...dots.map((one) => one.below), 1) * 1.06;
   const x = (s) => left + ((Math.log10(Math.max(s, 0.01)) - low) / (high - low)) * (W - left - right), y = (v) => top + (v / worst) * (H - top - bottom);
   let svg = `<svg viewBox="0 0 ${W} ${H}" width="100%" role="img" aria-label="${plain(label)}">`;
-  for (let e = low; e <= high; e++) svg += `<line class="g" x1="${x(10 ** e)}" x2="${x(10 ** e)}" y1="${top}" y2="${H - bottom}"/><text class="t" x="${x(10 ** e)}" y="${H - bottom + 16}" text-anchor="middle">${10 ** e} s</text>`;
+  for (let e = low; e <= high; e += W < 480 && high - low > 4 ? 2 : 1) svg += `<line class="g" x1="${x(10 ** e)}" x2="${x(10 ** e)}" y1="${top}" y2="${H - bottom}"/><text class="t" x="${x(10 ** e)}" y="${H - bottom + 16}" text-anchor="middle">${10 ** e} s</text>`;
   for (const v of ticks(0, worst)) svg += `<line class="g" x1="${left}" x2="${W - right}" y1="${y(v)}" y2="${y(v)}"/><text class="t" x="${left - 8}" y="${y(v) + 4}" text-anchor="end">${v ? "−" + v : 0}</text>`;
   const on = new Set(frontier(dots)), line = [...on].map((one, k) => `${k ? "L" : "M"}${x(one.seconds)} ${y(one.below)}`).join("");
   svg += `<path class="f" d="${line}"/>`;
