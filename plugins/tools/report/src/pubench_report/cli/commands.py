@@ -205,8 +205,14 @@ def report(
     figures: Annotated[
         Path | None, typer.Option(help="Folder that gets every figure as PNG and SVG.", file_okay=False)
     ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="On the terminal: all tables instead of the verdict and the best methods.")
+    ] = False,
 ) -> None:
-    """Tables, paired tests, ranks and figures of a study or of any folder of records. Trains nothing."""
+    """Say which method is best and how sure that is, of a study or of any folder of records. Trains nothing.
+
+    --full prints tables, paired tests and ranks; --format and --out write them to a file.
+    """
     from .report import ReportOptions, write_report
 
     write_report(
@@ -221,6 +227,7 @@ def report(
             criterion=criterion,
             measure=measure,
             only=tuple(only or ()),
+            full=full,
         )
     )
 
