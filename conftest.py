@@ -346,14 +346,16 @@ def pubench(pubench_in: Callable[[Path], Run], tmp_path: Path) -> Run:
 def make_distribution() -> Callable[..., Path]:
     """``make_distribution(folder, name, modules, entry_point)``: an installed distribution, for PYTHONPATH.
 
-    ``modules``: module name -> source; ``entry_point``: the module in group ``pubench``, by default the first.
+    ``modules``: module name -> source; ``entry_point``: the module in ``group``, by default the first.
     """
 
-    def make(folder: Path, name: str, modules: Mapping[str, str], entry_point: str | None = None) -> Path:
+    def make(
+        folder: Path, name: str, modules: Mapping[str, str], entry_point: str | None = None, group: str = "pubench"
+    ) -> Path:
         facts = folder / f"{name.replace('-', '_')}-1.0.dist-info"
         facts.mkdir(parents=True)
         (facts / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-        (facts / "entry_points.txt").write_text(f"[pubench]\n{name} = {entry_point or next(iter(modules))}\n")
+        (facts / "entry_points.txt").write_text(f"[{group}]\n{name} = {entry_point or next(iter(modules))}\n")
         for module, source in modules.items():
             (folder / f"{module}.py").write_text(source)
         return folder

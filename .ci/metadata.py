@@ -2,6 +2,7 @@
 
     python .ci/metadata.py            writes
     python .ci/metadata.py --check    writes nothing; one line per difference, exit code 1 if there is any
+    python .ci/metadata.py --version  the version of all distributions
 
 Written into every distribution: the keys of ``[project]`` between the two marks, the bounds on first-party packages and
 on what several distributions need, ``[build-system]``, the packages of the wheel, and LICENSE. Derived from the folders
@@ -21,6 +22,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+#: Of entry points: what runs are made of; commands and Python names.
+GROUPS = ("pubench", "pubench.tools")
 #: The one version of all distributions. The bounds between them follow from it.
 VERSION = "0.1.0"
 #: Where the project is published. The only place that says so; CITATION.cff gets it from here.
@@ -292,9 +295,11 @@ def missing(root: Path) -> Iterator[str]:
         for key in ("description", "dependencies"):
             if key not in project:
                 yield f"{where}/pyproject.toml: [project] has no {key}"
-        points = project.get("entry-points", {}).get("pubench", {})
+        points = dict[str, str]()
+        for group in GROUPS:
+            points |= project.get("entry-points", {}).get(group, {})
         if where.parts[0] == "plugins" and not points:
-            yield f"{where}/pyproject.toml: has no entry point of the group pubench"
+            yield f"{where}/pyproject.toml: has no entry point of the groups {' and '.join(GROUPS)}"
         for point, module in points.items():
             if module.split(":")[0].split(".")[0] not in {package.name for package in packages_of(folder)}:
                 yield f"{where}/pyproject.toml: entry point {point} names {module}, which is not in src/"
@@ -342,6 +347,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Writes, or checks. Returns the exit code."""
     parser = argparse.ArgumentParser(prog=".ci/metadata.py", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--check", action="store_true", help="write nothing; one line per difference, exit code 1")
+    parser.add_argument("--version", action="version", version=VERSION, help="print the version of all distributions")
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent, help="the repository")
     options = parser.parse_args(arguments)
     root: Path = options.root

@@ -32,10 +32,13 @@ def quality(scores: Any, positive: Any, top: int = TOP) -> dict[str, float]:
     }
 
 
-def of_run(method: str, table: pubench.PUTable, truth: Any, **arguments: Any) -> Iterator[dict[str, Any]]:
+def of_run(
+    method: str, table: pubench.PUTable, truth: Any, *, at_prior: bool = False, **arguments: Any
+) -> Iterator[dict[str, Any]]:
     """One run; for each criterion that needs no true labels, its epoch, value and the quality of its state.
 
-    ``truth``: (n,) bool, of all rows of the table. ``arguments``: of :func:`pubench.run`.
+    ``truth``: (n,) bool, of all rows of the table. ``at_prior``: whether to add the share decided positive at the
+    prior. ``arguments``: of :func:`pubench.run`.
     """
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore", pubench.PubenchWarning)
@@ -45,7 +48,11 @@ def of_run(method: str, table: pubench.PUTable, truth: Any, **arguments: Any) ->
     for name, criterion in run.result.criteria.items():
         if criterion.snapshot is not None:
             chosen = {"criterion": name, "selected": name == run.result.selected, "epoch": criterion.epoch}
-            found = quality(scores_of(arrays, criterion.snapshot)["unlabeled"], positive)
+            scores = scores_of(arrays, criterion.snapshot)["unlabeled"]
+            found = quality(scores, positive)
+            if at_prior:
+                threshold = criterion.threshold
+                found["decided_at_prior"] = None if threshold is None else round(float((scores > threshold).mean()), 4)
             yield {**chosen, "value": criterion.value, **found, "seconds": seconds}
 
 

@@ -116,7 +116,7 @@ def sample(name: str) -> tuple[Any, Any]:
     return x[:, x.std(0) > 0], truth[rows]
 
 
-def labels(x: Any, truth: Any, mechanism: str, seed: int) -> Any:
+def labels(x: Any, truth: Any, mechanism: str, seed: int, c: float = C) -> Any:
     """(n,) bool: a share c of the positives, each with the same chance (``scar``) or not (``biased``)."""
     rng = np.random.default_rng(seed)
     positives = np.flatnonzero(truth)
@@ -124,7 +124,7 @@ def labels(x: Any, truth: Any, mechanism: str, seed: int) -> Any:
     if mechanism == "biased":
         projected = ((x - x.mean(0)) / x.std(0) @ rng.normal(size=x.shape[1]))[positives]
         weight = (projected.argsort().argsort() + 1.0) ** 4
-    known = rng.choice(positives, round(C * len(positives)), replace=False, p=weight / weight.sum())
+    known = rng.choice(positives, round(c * len(positives)), replace=False, p=weight / weight.sum())
     return np.isin(np.arange(len(x)), known)
 
 

@@ -17,8 +17,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -26,14 +24,12 @@ from typing import Any
 
 from pubench_study.files import folder_of
 from pubench_study.plan import read_plan
+from pubench_submit.rows import commit_of, machine_of, revision_of, settings_of
 
-from pubench_core.plugins.registry import registry
 from pubench_core.records.files import ENVIRONMENT
 from pubench_core.records.record import Record
 from pubench_core.records.store import RecordStore
-from pubench_core.request import Layer, resolve
-from pubench_core.results import CriterionResult, Environment, Result
-from pubench_core.specs import RunSpec
+from pubench_core.results import CriterionResult, Environment
 
 MEASURES = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc", "average-precision")
 COLUMNS = (
@@ -106,7 +102,7 @@ def _rows(record: Record, study: str, draw: int | None, asked: dict[str, str]) -
             "told_prior": result.data.prior.given,
             "seed": spec.seed,
             "preset": spec.method.preset or "",
-            "settings": _settings(spec, asked),
+            "settings": settings_of(spec, asked),
             "draw": "" if draw is None else draw,
             "criterion": name,
             "criterion_oracle": criterion.oracle,
@@ -131,66 +127,6 @@ def _rows(record: Record, study: str, draw: int | None, asked: dict[str, str]) -
 def _percent(criterion: CriterionResult, metric: str) -> float | str:
     measure = criterion.measures.get("test", {}).get(metric)
     return round(100 * measure.value, 4) if measure is not None and measure.value is not None else ""
-
-
-def commit_of(environment: Environment) -> str:
-    """The commit of a run, marked where the checkout had changes."""
-    dirty = "-dirty" if environment.git_dirty else ""
-    return f"{environment.git_commit[:12]}{dirty}" if environment.git_commit else ""
-
-
-def revision_of(result: Result) -> str:
-    """Number of the engine revision that a record names (``revision 5``); empty if it names none."""
-    return result.code.parts.get("engine", "").removeprefix("revision ")
-
-
-def machine_of(environment: Environment) -> str:
-    """System, architecture, model name of the processor or GPU, as ``raw_rows.machine`` says them."""
-    system = environment.platform.split("-")[0]
-    architecture = re.search(r"x86_64|aarch64|arm64|AMD64", environment.platform)
-    return f"{system} {architecture[0] if architecture else '?'}, {environment.gpu or environment.cpu}"
-
-
-# -------------------------------------------------------------------- what was set
-
-
-def _settings(spec: RunSpec, known: dict[str, str]) -> str:
-    """Where a run differs from the one that method, preset, data set and labeling alone would give."""
-    plain = {
-        "method": {"key": spec.method.key, "preset": spec.method.preset},
-        "data": {"key": spec.data.key, "scheme": spec.data.scheme},
-        "mechanism": {"key": spec.mechanism.key, **dict([spec.mechanism.amount] if spec.mechanism.amount else [])},
-        "prior": spec.prior,
-    }
-    mine = _assignments(spec)
-    key = json.dumps([plain, mine], sort_keys=True)
-    if key not in known:
-        theirs = _assignments(resolve([Layer(plain)], registry()).spec)
-        differ = {name: value for name, value in mine.items() if value != theirs.get(name)}
-        known[key] = " ".join(f"{name.removeprefix('method.config.')}={_text(differ[name])}" for name in sorted(differ))
-    return known[key]
-
-
-def _assignments(spec: RunSpec) -> dict[str, Any]:
-    """Dotted names and values of what a run computes with."""
-    sections = {"data": spec.data, "mechanism": spec.mechanism, "validation": spec.validation, "method": spec.method}
-    plain = {name: section.model_dump(mode="json") for name, section in sections.items()}
-    return _flat({**plain, "backbone": spec.backbone.key})
-
-
-def _flat(section: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """
-    >>> _flat({"a": {"b": 1, "c": {}}, "d": [2]})
-    {'a.b': 1, 'd': [2]}
-    """
-    found: dict[str, Any] = {}
-    for name, value in section.items():
-        found |= _flat(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {f"{prefix}{name}": value}
-    return found
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
 
 
 def main() -> None:

@@ -18,6 +18,7 @@ import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 
 from pubench_core.request.identity import ENGINE_REVISION
@@ -29,7 +30,7 @@ MEASURES = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc")
 #: Mark of a mean over such rows, and what they are.
 OLDER, OLDER_ROWS = "†", f"older engine revision (now {ENGINE_REVISION}) or of an uncommitted tree (`-dirty`)"
 #: What PU-Bench prints: F1 in percent, mean and standard deviation.
-PUBLISHED = Path(__file__).parents[1] / "pubench_core" / "src" / "pubench" / "published" / "pubench2026.csv"
+PUBLISHED = files("pubench_report.published") / "pubench2026.csv"
 
 
 @dataclass(frozen=True)

@@ -32,13 +32,13 @@ ROOMS = (
     Room("specs", ("specs",), "what is asked for: run specs, hyper-parameters, run ids"),
     Room("results", ("results",), "what a run leaves behind: typed results, failures"),
     Room("plugins", ("plugins",), "info records, hooks, registry, events, hashes of code"),
-    Room("data", ("data",), "data sets, user tables, prepared copies, the PU generator"),
+    Room("data", ("data",), "data sets, what reads tables, prepared copies, the PU generator"),
     Room("isolation, backbone", ("isolation", "backbone"), "random streams of a block; what a network is", torch=True),
     Room("training", ("training",), "what a method is given: PUData, Run, batches, steps", torch=True),
     Room("contracts", ("metric", "mechanism", "prior", "method"), "what plugins implement", torch=True),
     Room("request", ("request",), "layers, one resolution, Plan", torch=True),
     Room("engine", ("engine",), "problem, training, evaluation, selection, snapshots", torch=True),
-    Room("records", ("records",), "run folders, scores, measures"),
+    Room("records, sinks", ("records", "sinks"), "run folders, scores, measures; where copies go"),
     Room("execution", ("execution",), "coverage, compute, publish", torch=True),
 )
 

@@ -16,7 +16,7 @@ import pubench.tools
 from pubench_cli import installed
 from pubench_core.errors import PubenchError
 from pubench_core.plugins.info import CommandInfo
-from pubench_core.plugins.registry import registry
+from pubench_core.plugins.registry import registry, tools
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Make = Callable[..., Path]
@@ -50,10 +50,15 @@ def greeting(name):
 '''
 
 
+def made(make_distribution: Make, folder: Path) -> Path:
+    modules = {"greeter": PLUGIN, "greeting": CODE}
+    return make_distribution(folder / "site", "greeter", modules, group="pubench.tools")
+
+
 @pytest.fixture
 def greeter(tmp_path: Path, make_distribution: Make) -> Mapping[str, str]:
     """The environment of a process in which the plugin is installed."""
-    return {"PYTHONPATH": str(make_distribution(tmp_path / "site", "greeter", {"greeter": PLUGIN, "greeting": CODE}))}
+    return {"PYTHONPATH": str(made(make_distribution, tmp_path))}
 
 
 def python(code: str, env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
@@ -86,7 +91,7 @@ class TestACommandOfAPlugin:
     def test_a_command_that_cannot_be_imported_names_its_module(
         self, pubench: Run, tmp_path: Path, make_distribution: Make
     ) -> None:
-        site = make_distribution(tmp_path / "site", "greeter", {"greeter": PLUGIN})
+        site = make_distribution(tmp_path / "site", "greeter", {"greeter": PLUGIN}, group="pubench.tools")
         done = pubench("greet", "nnpu", env={"PYTHONPATH": str(site)})
         assert done.returncode == 1
         assert "command 'greet' cannot be loaded from greeting:greet: ModuleNotFoundError" in done.stderr
@@ -94,15 +99,17 @@ class TestACommandOfAPlugin:
     def test_two_plugins_that_claim_it_are_both_named(
         self, pubench: Run, tmp_path: Path, make_distribution: Make
     ) -> None:
-        site = make_distribution(tmp_path / "site", "greeter", {"greeter": PLUGIN, "greeting": CODE})
-        make_distribution(site, "other", {"other": PLUGIN})
+        site = made(make_distribution, tmp_path)
+        make_distribution(site, "other", {"other": PLUGIN}, group="pubench.tools")
         done = pubench("greet", "nnpu", env={"PYTHONPATH": str(site)})
         assert done.returncode == 1
         assert "'greet' is also claimed by" in done.stderr
 
     def test_none_replaces_one_of_the_command_line(self, pubench: Run, tmp_path: Path, make_distribution: Make) -> None:
         taken = PLUGIN.replace('path="greet"', 'path="list"')
-        site = make_distribution(tmp_path / "site", "greeter", {"greeter": taken, "greeting": CODE})
+        site = make_distribution(
+            tmp_path / "site", "greeter", {"greeter": taken, "greeting": CODE}, group="pubench.tools"
+        )
         done = pubench("list", "sinks", "--format", "json", env={"PYTHONPATH": str(site)})
         assert "hello" not in done.stdout
 
@@ -135,14 +142,14 @@ class TestAnAbsentTool:
 
 
 class TestOurs:
-    @pytest.mark.parametrize("info", [i for i in registry().infos(CommandInfo) if i.load], ids=lambda info: info.path)
+    @pytest.mark.parametrize("info", [i for i in tools().infos(CommandInfo) if i.load], ids=lambda info: info.path)
     def test_the_list_of_commands_has_the_first_paragraph_of_the_help(self, info: CommandInfo) -> None:
         module, name = info.load.split(":")
         text = inspect.getdoc(getattr(importlib.import_module(module), name)) or ""
         assert info.help == " ".join(text.split("\n\n")[0].split())
 
     def test_every_command_has_an_example_that_begins_with_it(self) -> None:
-        without = [i.path for i in registry().infos(CommandInfo) if i.load and f"pubench {i.path}" not in i.example]
+        without = [i.path for i in tools().infos(CommandInfo) if i.load and f"pubench {i.path}" not in i.example]
         assert without == []
 
     def test_a_list_of_commands_imports_none(self) -> None:
@@ -155,7 +162,7 @@ class TestOurs:
 
     def test_tables_of_what_installs_a_tool_say_what_is_so(self) -> None:
         """Those of the command line and of the package ``pubench``, which name what may be absent."""
-        entries = [*registry().entries("command"), *registry().entries("api")]
+        entries = [*tools().entries("command"), *tools().entries("api")]
         ours = [(e.key, e.kind, e.distribution) for e in entries if e.distribution != "pubench-cli"]
         commands = {key: distribution for key, kind, distribution in ours if kind == "command"}
         said = {path: installed.PACKAGES.get(path, installed.PACKAGES.get(path.split()[0])) for path in commands}

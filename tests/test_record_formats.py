@@ -77,7 +77,7 @@ def test_every_file_is_on_the_page(records: list[Path]) -> None:
 def test_arrays_have_names_types_and_shapes_of_the_table(records: list[Path]) -> None:
     rows = re.findall(r"^\| `(\w+)` \| (\w+) \| \((\w+),\) \|", section("scores.npz"), re.MULTILINE)
     known = {re.sub("OUTPUT|STATE", ".+", name): (kind, length) for name, kind, length in rows}
-    assert len(known) == 10
+    assert len(known) == 11
     seen = set()
     for folder in records:
         sizes: dict[str, int] = {}
@@ -86,7 +86,7 @@ def test_arrays_have_names_types_and_shapes_of_the_table(records: list[Path]) ->
             kind, length = known[pattern]
             assert (str(array.dtype), array.shape) == (kind, (sizes.setdefault(length, len(array)),)), name
             seen.add(pattern)
-    assert set(known) - seen == {"test_auxiliary_.+_.+"}  # nnPU has no further outputs
+    assert set(known) - seen == {"test_auxiliary_.+_.+", "validation_fold"}  # nnPU has no further outputs; no folds
 
 
 def test_columns_of_trace_and_predictions_are_those_of_the_page(records: list[Path]) -> None:

@@ -1,10 +1,15 @@
-"""Core is built in rooms: arrows go one way, and nothing imports in a circle."""
+"""Distributions and the rooms of core: arrows go one way, and nothing imports in a circle."""
 
 from __future__ import annotations
 
+import ast
 import importlib.util
+import re
 import subprocess
 import sys
+import tomllib
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -78,3 +83,112 @@ def test_metrics_and_stored_scores_need_no_torch() -> None:
     code = "import sys, pubench_core.metric, pubench_core.records.measures, pubench; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+# -------------------------------------------------------------------- distributions
+
+FOLDERS = [p.parent for p in (*sorted(ROOT.glob("pubench_*/pyproject.toml")), *ROOT.glob("plugins/*/*/pyproject.toml"))]
+#: Folder of distributions -> folders that it may import from, besides core.
+ARROWS = {
+    "core": set(),
+    "cli": set(),
+    "backbones": set(),
+    "bases": {"formulas"},
+    "datasets": set(),
+    "formulas": set(),
+    "mechanisms": {"formulas"},
+    "methods": {"bases", "formulas"},
+    "metrics": {"formulas"},
+    "priors": {"bases", "formulas"},
+    "sinks": {"cli"},
+    "tools": {"cli", "datasets", "tools"},
+}
+
+
+def kind_of(folder: Path) -> str:
+    return folder.name.removeprefix("pubench_") if folder.parent == ROOT else folder.parent.name
+
+
+@cache
+def project(folder: Path) -> tuple[str, frozenset[str]]:
+    """Name of a distribution, and the first-party ones that it depends on."""
+    facts = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+    return facts["name"], frozenset(re.findall(r"pubench-[\w-]+", " ".join(facts["dependencies"])))
+
+
+@cache
+def home() -> dict[str, Path]:
+    """Package -> folder of its distribution."""
+    return {package.name: folder for folder in FOLDERS for package in folder.glob("src/*") if package.is_dir()}
+
+
+def named(text: str) -> Iterator[str]:
+    """Packages that Python code names: by an import, by the string of one (``pubench_tune.api:tune``), by its start.
+
+    Types alone are left out: they are not imported when the code runs.
+    """
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            node.body = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.split(".")[0]
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found = re.fullmatch(r"(pubench\w*)(\.\w*)*(:\w+)?", node.value)
+            if found and ("." in node.value or ":" in node.value):
+                yield found[1]
+
+
+def arrows(folder: Path) -> set[Path]:
+    """Folders of the other distributions that one imports from."""
+    texts = (file.read_text(encoding="utf-8") for file in sorted(folder.glob("src/**/*.py")))
+    return {home()[name] for text in texts for name in named(text) if name in home()} - {folder}
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_a_distribution_imports_from_those_below_it_and_declares_them(folder: Path) -> None:
+    reached = arrows(folder)
+    allowed = ARROWS[kind_of(folder)] | {"core"}
+    assert [str(other.relative_to(ROOT)) for other in reached if kind_of(other) not in allowed] == []
+    assert {project(other)[0] for other in reached} <= project(folder)[1]
+
+
+def test_no_distributions_import_from_or_depend_on_each_other_in_a_circle() -> None:
+    names = {project(folder)[0]: folder for folder in FOLDERS}
+    assert rooms.circle({name: {project(other)[0] for other in arrows(folder)} for name, folder in names.items()}) == []
+    assert rooms.circle({name: set(project(folder)[1]) & names.keys() for name, folder in names.items()}) == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import pubench_cli",
+        "from pubench_cli.console import out",
+        "def f():\n    from pubench_cli import console",
+        "importlib.import_module('pubench_cli.console')",
+        "importlib.import_module(f'pubench_cli.{name}')",
+        "CommandInfo(load='pubench_cli.console:out')",
+    ],
+)
+def test_every_way_to_import_a_package_is_seen(code: str) -> None:
+    assert "pubench_cli" in set(named(code))
+
+
+def test_types_and_plain_words_are_no_imports() -> None:
+    assert list(named("if TYPE_CHECKING:\n    from pubench_cli import console\nx = 'pubench_cli'")) == []
+
+
+def test_core_and_the_command_line_name_no_sink() -> None:
+    """Except in the one table of what installs a command."""
+    sinks = [folder.name for folder in FOLDERS if kind_of(folder) == "sinks"]
+    naming = [
+        f"{file.relative_to(ROOT)}: {sink}"
+        for top in ("pubench_core", "pubench_cli")
+        for file in sorted((ROOT / top / "src").rglob("*.py"))
+        for sink in sinks
+        if re.search(rf"\b{sink}\b", file.read_text(encoding="utf-8"), re.IGNORECASE)
+    ]
+    assert naming == ["pubench_cli/src/pubench_cli/installed.py: mlflow"]

@@ -23,17 +23,18 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from pubench_datasets_tables import encoding
+from pubench_datasets_tables.user_table import read_user_table
 from safetensors.torch import load as tensors_of
 from safetensors.torch import save as file_of
 from torch import Tensor
 
-from pubench_core.data import checked_files, encoding
+from pubench_core.data import checked_files
 from pubench_core.data.archives import members, opened
 from pubench_core.data.copies import sha256_of
 from pubench_core.data.dataset import DataRoot
 from pubench_core.data.posterior import auxiliary_logit
 from pubench_core.data.store import located, open_dataset, read, source_of
-from pubench_core.data.user_table import read_user_table
 from pubench_core.engine.building import build_problem
 from pubench_core.engine.model_file import model_bytes, model_of
 from pubench_core.engine.train import train

@@ -20,15 +20,17 @@ import pytest
 from made_results import made_result, made_spec
 from mlflow.tracking import MlflowClient
 from pubench_mlflow import sink
+from pubench_mlflow.sink import MlflowSink
 
 from pubench_core.errors import RunFailed
 from pubench_core.execution.run import Outcome, execute
 from pubench_core.plugins.events import RunFinished
 from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.records.files import ENVIRONMENT, RESULT
-from pubench_core.records.record import result_text
+from pubench_core.records.record import read_record, result_text
 from pubench_core.request import Layer, resolve
 from pubench_core.results import Environment
+from pubench_core.sinks import Sent, SinkUnavailable, send_missing
 from pubench_core.specs.secrets import without_password
 
 pytestmark = [
@@ -40,7 +42,8 @@ SECRET = "s3cr3t"
 SEND = """
 import os, sys
 from pathlib import Path
-from pubench_mlflow.sink import send_record
+from pubench_core.records.record import read_record
+from pubench_mlflow.sink import MlflowSink
 ready, go = os.pipe()
 children = []
 for folder in sys.argv[1:]:
@@ -48,7 +51,8 @@ for folder in sys.argv[1:]:
     if not children[-1]:
         os.close(go)
         os.read(ready, 1)
-        os._exit(0 if send_record(Path(folder)) is True else 1)
+        MlflowSink(Path(folder).parent, None).send(read_record(Path(folder)))
+        os._exit(0)
 os.close(go)
 sys.exit(any(os.waitpid(child, 0)[1] for child in children))
 """
@@ -64,6 +68,14 @@ def make_record(results: Path, n: int) -> Path:
     environment = Environment(python="3", platform="L", packages={}, cpu="a", cpu_count=1, threads=1, device="cpu")
     (folder / ENVIRONMENT).write_text(environment.model_dump_json())
     return folder
+
+
+def track(results: Path, uri: str | None = None) -> Sent:
+    return send_missing(MlflowSink(results, uri), results)
+
+
+def send_record(folder: Path, uri: str | None = None) -> None:
+    MlflowSink(folder.parent, uri).send(read_record(folder))
 
 
 @pytest.fixture
@@ -110,9 +122,9 @@ def test_a_database_that_was_half_made_is_none(new: Path, monkeypatch: pytest.Mo
     with monkeypatch.context() as patched:
         patched.setattr(Path, "replace", killed)
         with pytest.raises(KeyboardInterrupt):
-            sink.send_record(folder)
+            send_record(folder)
     assert not (new / "mlflow.db").exists()
-    assert sink.send_record(folder)
+    send_record(folder)
     assert sent(new) == [folder.name]
 
 
@@ -137,7 +149,7 @@ def test_a_bad_record_is_named_and_the_others_are_sent(
                 log(self, run_id, local_dir, *more)
 
             monkeypatch.setattr(MlflowClient, "log_artifacts", unreadable)
-    done = sink.track(results)
+    done = track(results)
     assert (done.sent, done.already_there, len(done.left_out)) == (2, 0, 1)
     assert (str(folders[1]) in str(done.left_out[0])) == (damage != "no files")
     assert "\n" not in str(done.left_out[0])
@@ -169,8 +181,8 @@ class TestATrackerThatCannotBeOpened:
     @pytest.mark.parametrize("kind", ["no folder", "no database", "no driver", "no server"])
     def test_is_one_line_without_the_password_and_soon(self, results: Path, tmp_path: Path, kind: str) -> None:
         folder, uri, started = make_record(results, 1), self.uri(kind, tmp_path), time.perf_counter()
-        for send in (lambda: sink.send_record(folder, uri), lambda: sink.track(results, uri)):
-            with pytest.raises(sink.NoTracker) as error:
+        for send in (lambda: send_record(folder, uri), lambda: track(results, uri)):
+            with pytest.raises(SinkUnavailable) as error:
                 send()
             said = str(error.value)
             assert said.startswith(f"{without_password(uri)} cannot be opened (")
@@ -188,21 +200,21 @@ class TestATrackerThatCannotBeOpened:
             silent.bind(("127.0.0.1", 0))
             silent.listen()
             started = time.perf_counter()
-            with pytest.raises(sink.NoTracker, match=r"no answer within 0\.5 s"):
-                sink.send_record(folder, f"http://127.0.0.1:{silent.getsockname()[1]}")
+            with pytest.raises(SinkUnavailable, match=r"no answer within 0\.5 s"):
+                send_record(folder, f"http://127.0.0.1:{silent.getsockname()[1]}")
             assert time.perf_counter() - started < 5
 
     def test_a_locked_database_is_not_waited_for(self, results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         folder = make_record(results, 1)
-        assert sink.send_record(folder)
+        send_record(folder)
         monkeypatch.setattr(sink, "LOCKED", 0.2)
         blocker = sqlite3.connect(results / "mlflow.db")
         blocker.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(sink.NoTracker, match="database is locked"):
-            sink.send_record(make_record(results, 2))
+        with pytest.raises(SinkUnavailable, match="database is locked"):
+            send_record(make_record(results, 2))
         blocker.rollback()
         blocker.close()
-        assert sink.track(results).sent == 1
+        assert track(results).sent == 1
 
 
 def test_the_result_is_there_before_any_tracker_hears_of_it(tmp_path: Path) -> None:

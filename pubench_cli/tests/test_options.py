@@ -49,6 +49,9 @@ TYPED: dict[str, tuple[str | bool, Any]] = {
     "--features": ("a*,b", ("a*", "b")),
     "--test": ("test.csv", Path("test.csv")),
     "--select": ("pauc", "pauc"),
+    "--goal": ("review:200", "review:200"),
+    "--decision": ("prior", "prior"),
+    "--folds": ("5", 5),
     "--preset": ("quick", "quick"),
     "--backbone": ("mlp-wang", "mlp-wang"),
     "--device": ("cpu", "cpu"),
@@ -60,6 +63,7 @@ TYPED: dict[str, tuple[str | bool, Any]] = {
     "--artifacts": ("scores", ("scores",)),
     "--save-model": (True, True),
     "--no-tracking": (True, False),
+    "--sinks": ("jsonl=x.jsonl,mlflow", {"jsonl": "x.jsonl", "mlflow": None}),
     "--tracking-uri": ("sqlite:///x.db", "sqlite:///x.db"),
 }
 OF_A_TABLE = [option.flag for option in OPTIONS if option.path[:2] == ("data", "own")]

@@ -15,13 +15,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from pubench_datasets_tables.user_table import read_user_table
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from pubench_core import MethodInfo, hookimpl
-from pubench_core.data.encoding import Column
-from pubench_core.data.user_table import read_user_table
+from pubench_core.data.columns import Column
 from pubench_core.engine.building import build_problem
 from pubench_core.engine.model_file import VERSION, SavedModel, load_model, model_bytes
 from pubench_core.engine.problem import Problem

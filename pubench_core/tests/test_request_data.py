@@ -5,7 +5,7 @@ This module is also the plugin that the tests choose from.
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, PackageNotFoundError
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -15,7 +15,8 @@ from pydantic import ValidationError
 
 from pubench_core import hookimpl
 from pubench_core.data.source import DataSource
-from pubench_core.data.tables import sha256_of
+from pubench_core.data.table_files import sha256_of
+from pubench_core.data.table_reader import table_reader
 from pubench_core.errors import PluginError, RequestError
 from pubench_core.mechanism import Mechanism
 from pubench_core.plugins.info import DatasetInfo, MechanismInfo
@@ -63,7 +64,7 @@ def pubench_mechanisms() -> list[MechanismInfo]:
     return [info("scar", "Labeling", variants=("paper", "released")), info("hollow", "Rows")]
 
 
-PLUGINS = Registry([EntryPoint("farm", __name__, GROUP)])
+PLUGINS = Registry([EntryPoint("farm", __name__, GROUP), EntryPoint("tables", "pubench_datasets_tables", GROUP)])
 
 
 def choice(data: dict[str, Any], mechanism: dict[str, Any] | None = None, **origins: str) -> DataSections:
@@ -278,9 +279,22 @@ class TestNoFile:
 
 
 def test_a_file_is_a_data_set_of_two_classes(file: Path) -> None:
-    info = table_info(UserTableSpec(path=file, sha256="0", label_col="s"))
+    info = table_info(UserTableSpec(path=file, sha256="0", label_col="s"), table_reader(PLUGINS))
     assert (info.name, info.classes, info.positive, info.negative) == ("my.csv", ("negative", "positive"), (1,), (0,))
     assert (info.modality, info.backbone, info.preprocess) == ("tabular", "mlp", "standardize")
+
+
+def test_without_a_reader_of_tables_the_error_names_what_to_install(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def not_installed(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr("pubench_core.plugins.absent.version", not_installed)
+    request = Request.of([Layer({"data": {"own": {"path": str(file), "label_col": "s"}}}, {})])
+    with pytest.raises(RequestError) as raised:
+        choose_data(request, Registry([]))
+    assert str(raised.value) == "a reader of your own tables is not installed: pip install pubench-datasets-tables"
 
 
 def test_a_class_named_twice_counts_once_and_one_on_both_sides_is_refused() -> None:

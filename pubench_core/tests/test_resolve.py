@@ -115,8 +115,8 @@ def pubench_priors() -> list[PriorInfo]:
 
 @pytest.fixture(scope="module")
 def plugins() -> Registry:
-    points = [EntryPoint("toy", __name__, GROUP), EntryPoint("core", "pubench_backbones", GROUP)]
-    found = Registry(points)
+    modules = {"toy": __name__, "backbones": "pubench_backbones", "tables": "pubench_datasets_tables"}
+    found = Registry(EntryPoint(name, module, GROUP) for name, module in modules.items())
     assert {entry.status for entry in found.all()} == {"ok"}
     return found
 
@@ -444,7 +444,7 @@ def test_a_method_that_is_none_is_the_plugins_fault(write: Write) -> None:
         def load() -> Any:
             return Offering()
 
-    points: Any = [Point(), EntryPoint("toy", __name__, GROUP), EntryPoint("core", "pubench_backbones", GROUP)]
+    points: Any = [Point(), EntryPoint("toy", __name__, GROUP), EntryPoint("backbones", "pubench_backbones", GROUP)]
     with pytest.raises(
         PluginError, match=r"method 'hollow': .*:zero is not a subclass of pubench_core\.method\.Method"
     ):
@@ -561,6 +561,7 @@ def test_the_run_id_does_not_depend_on_where_and_how_a_run_is_carried_out(ask: A
         "artifacts": "[]",
         "save_model": "true",
         "tracking": "false",
+        "sinks": "{'jsonl': 'x.jsonl'}",
         "tracking_uri": "'sqlite:///x.db'",
     }
     assert set(execution) == set(ExecutionSpec.model_fields)
@@ -721,7 +722,7 @@ def test_a_prior_is_true_a_number_a_scaled_or_an_estimated_one(given: Any, expec
     ],
 )
 def test_anything_else_is_refused_with_the_forms_that_are_right(given: Any) -> None:
-    with pytest.raises(ValueError, match=r"a number between 0 and 1, 'scaled:1\.2', 'estimated:KEY' or 'unknown'"):
+    with pytest.raises(ValueError, match=r"'scaled:1\.2', 'estimated:KEY', 'test' or 'unknown'"):
         parse_prior(given)
 
 

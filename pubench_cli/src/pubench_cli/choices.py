@@ -18,6 +18,7 @@ class Kind(StrEnum):
     metrics = "metrics"
     priors = "priors"
     backbones = "backbones"
+    sinks = "sinks"
 
 
 class Format(StrEnum):

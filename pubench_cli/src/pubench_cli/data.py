@@ -61,7 +61,7 @@ def print_list(given: Path | None, format: str) -> None:
 def _row(here: Availability) -> dict[str, Any]:
     train, test = here.counts("y"), here.counts("y_test")
     return {
-        "key": here.info.key,
+        "key": here.info.address,
         "state": here.state,
         "size": here.prepared_bytes or here.source_bytes or None,
         "rows": sum(train) if train else None,
@@ -79,17 +79,20 @@ LISTED_FILES = 20
 
 def print_one(key: str, given: Path | None, *, as_json: bool) -> None:
     """Everything about one data set."""
-    here = availability_of(registry().find(DatasetInfo, key), _root(given))
-    facts = _facts(here)
+    root = _root(given)
+    here = availability_of(registry().find(DatasetInfo, key), root)
+    facts = _facts(here, root)
     if as_json:
         print_json(facts)
     else:
         _print_facts(here, facts)
 
 
-def _facts(here: Availability) -> dict[str, Any]:
-    """The row of the listing and whatever else is known, as plain data."""
+def _facts(here: Availability, root: DataRoot) -> dict[str, Any]:
+    """The row of the listing and whatever else is known, as plain data; the tasks of a source whose files are here."""
     info, train, test = here.info, here.counts("y"), here.counts("y_test")
+    listed = source_of(info).tasks(root) if info.tasks and here.state in ("files", "prepared") else ()
+    tasks = [task for task in listed if info.task in ("", task.name)]
     return {
         **_row(here),
         "name": info.name,
@@ -113,12 +116,13 @@ def _facts(here: Availability) -> dict[str, Any]:
             for f, m in here.copies
         ],
         "missing": said(here.reason),
+        **({"tasks": [{"name": task.name, **task.facts} for task in tasks]} if info.tasks else {}),
     }
 
 
 def _print_facts(here: Availability, facts: Mapping[str, Any]) -> None:
     info, console = here.info, out()
-    console.print(f"{info.key}: {info.name}", style="bold", markup=False)
+    console.print(f"{info.address}: {info.name}", style="bold", markup=False)
     for line in (
         info.summary,
         f"{info.modality}; backbone {info.backbone}, preprocess {info.preprocess}",
@@ -129,6 +133,9 @@ def _print_facts(here: Availability, facts: Mapping[str, Any]) -> None:
     ):
         console.print(line, markup=False)
     _print_classes(facts["classes"])
+    if tasks := facts.get("tasks"):
+        console.print(f"tasks, {info.tasks}: {len(tasks)}", markup=False)
+        print_table(out(), [Column(name) for name in tasks[0]], [[str(value) for value in t.values()] for t in tasks])
     for name, lists in facts["binarizations"].items():
         sides = (", ".join(map(str, lists[side])) for side in ("positive", "negative"))
         console.print(f"{name}: positive {next(sides)}; negative {next(sides)}", markup=False)
@@ -161,20 +168,25 @@ def fetch(keys: list[str], given: Path | None, encoder: Path | None, offline: bo
     """Downloads what is absent and prepares the copy that a run with the set's own preprocessing opens."""
     root = _root(given, encoder=encoder, offline=offline)
     ready = []
-    for info in [registry().find(DatasetInfo, key) for key in keys]:
+    for given_key in keys:
+        info = registry().source(given_key)
         source = source_of(info)
         try:
             located(source, root)
         except RequestError as absent:
             if offline:  # held here for every plugin, whatever its source does
                 raise RequestError(f"{absent}; nothing is downloaded with execution.offline") from absent
-            err().print(f"{info.key}: fetching", markup=False)
+            err().print(f"{info.address}: fetching", markup=False)
             with blamed(info, "fetched"):
                 source.fetch(root)
-        opened = open_dataset(source, root, preprocess=info.preprocess)
-        rows = len(opened.data.x) + (len(opened.data.x_test) if opened.data.x_test is not None else 0)
-        err().print(f"{info.key}: ready, {rows} rows, {opened.folder or 'comes with its package'}", markup=False)
-        ready.append({"key": info.key, "rows": rows, "folder": str(opened.folder) if opened.folder else None})
+        info = registry().find(DatasetInfo, given_key)
+        rows, folder = 0, None
+        for part in source_of(info).parts(root):
+            opened = open_dataset(part, root, preprocess=info.preprocess)
+            rows += len(opened.data.x) + (len(opened.data.x_test) if opened.data.x_test is not None else 0)
+            folder = opened.folder if info.task or not info.tasks else opened.folder and opened.folder.parent
+        err().print(f"{info.address}: ready, {rows} rows, {folder or 'comes with its package'}", markup=False)
+        ready.append({"key": info.address, "rows": rows, "folder": str(folder) if folder else None})
     if as_json:
         print_json(ready)
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import platform
 import traceback
+from importlib.util import find_spec
+from typing import Any
 
 import typer
 
 from pubench_core.errors import PluginError, unknown
 from pubench_core.plugins.info import MethodInfo
-from pubench_core.plugins.registry import Entry, load, registry
+from pubench_core.plugins.registry import Entry, load, registry, tools
 
 from .machine import print_json
 from .messages import in_flags
@@ -17,26 +20,19 @@ from .visible import show
 
 def check_all(*, as_json: bool) -> None:
     """Prints the environment and every plugin that does not load; exit code 0 whatever it finds."""
-    import torch
-
     from pubench_core.data.roots import data_root
-    from pubench_core.execution.environment import capture
     from pubench_core.specs import ExecutionSpec
 
-    facts = capture(torch.device("cpu"))
+    facts, lines = _machine() if find_spec("torch") else _machine_without_torch()
     root = data_root(ExecutionSpec())
-    gpus = (
-        [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())] if torch.cuda.is_available() else []
-    )
-    found = [_plain(entry) for entry in registry().all()]
+    found = [_plain(entry) for entry in (*registry().all(), *tools().all())]
     broken = [one for one in found if one["problem"]]
     if as_json:
         place = {"path": str(root.path), "said_by": in_flags(root.said_by), "exists": root.path.is_dir()}
-        print_json({**facts.model_dump(mode="json"), "gpus": gpus, "data_root": place, "plugins": found})
+        print_json({**facts, "data_root": place, "plugins": found})
         return
-    show(f"python      {facts.python} on {facts.platform}")
-    show(f"processor   {facts.cpu}, {facts.cpu_count} logical, {facts.threads} threads")
-    show(f"torch       {torch.__version__}; CUDA {', '.join(gpus) or 'not available'}")
+    for line in lines:
+        show(line)
     show(
         f"data root   {root.path} (from {in_flags(root.said_by)}){'' if root.path.is_dir() else ': no such folder yet'}"
     )
@@ -46,11 +42,35 @@ def check_all(*, as_json: bool) -> None:
         show(f"    pubench doctor {one['key']}")
 
 
+def _machine() -> tuple[dict[str, Any], list[str]]:
+    """The environment of a run as plain data, and in lines."""
+    import torch
+
+    from pubench_core.execution.environment import capture
+
+    facts = capture(torch.device("cpu"))
+    gpus = (
+        [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())] if torch.cuda.is_available() else []
+    )
+    return {**facts.model_dump(mode="json"), "gpus": gpus}, [
+        f"python      {facts.python} on {facts.platform}",
+        f"processor   {facts.cpu}, {facts.cpu_count} logical, {facts.threads} threads",
+        f"torch       {torch.__version__}; CUDA {', '.join(gpus) or 'not available'}",
+    ]
+
+
+def _machine_without_torch() -> tuple[dict[str, Any], list[str]]:
+    """What is known without it; nothing can be trained."""
+    facts = {"python": platform.python_version(), "platform": platform.platform(), "gpus": []}
+    missing = "torch       not installed: nothing can be trained; pip install 'pubench-core[train]'"
+    return facts, [f"python      {facts['python']} on {facts['platform']}", missing]
+
+
 def check_one(key: str, *, as_json: bool) -> None:
     """Prints whether the plugins of this key load, with the traceback of one that does not; exit code 1 then."""
-    entries = registry().named(key)
+    entries = [*registry().named(key), *tools().named(key)]
     if not entries:
-        raise unknown("key", key, {e.key for e in registry().all()})
+        raise unknown("key", key, {e.key for e in (*registry().all(), *tools().all())})
     found = [_plain(entry) for entry in entries]
     if as_json:
         print_json({"plugins": found})

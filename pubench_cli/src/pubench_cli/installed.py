@@ -10,7 +10,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from pubench_core.plugins.absent import absent
 from pubench_core.plugins.info import CommandInfo
-from pubench_core.plugins.registry import load, registry
+from pubench_core.plugins.registry import load, tools
 
 from .commands import COMMANDS
 
@@ -19,11 +19,14 @@ if TYPE_CHECKING:
 
 #: Command -> what installs it, for those that say so when they are called and are not there.
 PACKAGES: Mapping[str, str] = {
+    "advise": "pubench-advise",
     "check": "pubench-testkit",
     "new-method": "pubench-testkit",
     "new-dataset": "pubench-testkit",
     "new-mechanism": "pubench-testkit",
     "new-metric": "pubench-testkit",
+    "new-sink": "pubench-testkit",
+    "new-command": "pubench-testkit",
     "evaluate": "pubench-evaluate",
     "audit": "pubench-evaluate",
     "prior": "pubench-evaluate",
@@ -36,6 +39,9 @@ PACKAGES: Mapping[str, str] = {
     "tune": "pubench-tune",
     "verify": "pubench-verify",
     "reproduce": "pubench-verify",
+    "ui": "pubench-mlflow",
+    "submit": "pubench-submit",
+    "board": "pubench-submit",
 }
 HELP = {"help_option_names": ["-h", "--help"]}
 
@@ -87,7 +93,7 @@ class Commands(TyperGroup):
 def _infos() -> dict[str, CommandInfo]:
     """Path -> command; the command line's own come first and cannot be replaced."""
     own = {info.path: info for info in COMMANDS}
-    others = [entry.info for entry in registry().all() if entry.status == "ok"]
+    others = [entry.info for entry in tools().all() if entry.status == "ok"]
     return own | {info.path: info for info in others if isinstance(info, CommandInfo) and info.path not in own}
 
 
@@ -100,9 +106,9 @@ def _imported(info: CommandInfo) -> Command:
 
 def _refuse(path: str) -> None:
     """Says why a command that is not there is not, if anything is known of it."""
-    for entry in registry().named(path):
+    for entry in tools().named(path):
         if entry.kind == "command":
-            registry().find(CommandInfo, path)  # raises: two distributions claim it
+            tools().find(CommandInfo, path)  # raises: two distributions claim it
     package = PACKAGES.get(path) or PACKAGES.get(path.split()[0])
     if package is not None:
         raise absent(path, package)

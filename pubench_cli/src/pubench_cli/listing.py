@@ -5,7 +5,16 @@ from __future__ import annotations
 import csv
 from typing import Any
 
-from pubench_core.plugins.info import BackboneInfo, DatasetInfo, Info, MechanismInfo, MethodInfo, MetricInfo, PriorInfo
+from pubench_core.plugins.info import (
+    BackboneInfo,
+    DatasetInfo,
+    Info,
+    MechanismInfo,
+    MethodInfo,
+    MetricInfo,
+    PriorInfo,
+    SinkInfo,
+)
 from pubench_core.plugins.registry import Entry, registry
 
 from .machine import print_json
@@ -55,6 +64,8 @@ def _particulars(info: Info) -> dict[str, Any]:
             }
         case PriorInfo() | BackboneInfo():
             return {"inputs": info.inputs}
+        case SinkInfo():
+            return {"automatic": info.automatic, "address": info.address}
         case _:
             return {}
 

@@ -14,11 +14,12 @@ _COMMANDS = {
     "describe": "pubench info {}",
     "diagnose": "pubench doctor {}",
     "fetch": "pubench data fetch {}",
+    "tasks": "pubench data info {}",
     "prepare again": "pubench data remove {}",
     "run again": "--force runs it again",
     "plan again": "--replan freezes the plan again; what is done stays",
 }
-_SECTIONS = "data|mechanism|validation|method|backbone|selection|evaluation|execution"
+_SECTIONS = "data|mechanism|validation|method|backbone|selection|decision|evaluation|execution"
 #: A field's dotted path, or one of the two fields outside of sections where a value is given; not what the user typed.
 _FIELD = re.compile(
     r"(?<!--set )(?<!--only )(?<![\w.\[-])"

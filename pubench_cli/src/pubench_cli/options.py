@@ -68,6 +68,15 @@ class SpecOption:
         return inspect.Parameter(self.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 
+def sinks_in(texts: Iterable[str]) -> dict[str, str | None]:
+    """``KEY`` or ``KEY=ADDRESS`` -> key and address.
+
+    >>> sinks_in(["shelf=top", "server"])
+    {'shelf': 'top', 'server': None}
+    """
+    return {key: address or None for key, _, address in (text.partition("=") for text in texts)}
+
+
 def _artifacts(text: str) -> list[str]:
     if text == "all":
         return ["scores", "trace", "samples", "training-scores"]
@@ -157,6 +166,12 @@ OPTIONS: tuple[SpecOption, ...] = (
         completes=criteria,
     ),
     SpecOption(
+        "--goal",
+        ("selection", "goal"),
+        "What scores are for: rank (by pauc), decide (by pa, at the prior) or review:200 (what the top 200 find).",
+        RUN,
+    ),
+    SpecOption(
         "--decision",
         ("decision", "rule"),
         "Decision shown first: zero (scores above 0) or prior (as many positives as the prior says). (default: zero)",
@@ -198,13 +213,15 @@ OPTIONS: tuple[SpecOption, ...] = (
     SpecOption(
         "--save-model", ("execution", "save_model"), "Keep what scores with: model.safetensors.", MACHINE, switch=True
     ),
-    SpecOption("--no-tracking", ("execution", "tracking"), "Call no tracking plugin.", MACHINE, switch=False),
+    SpecOption("--no-tracking", ("execution", "tracking"), "Send the run to no sink.", MACHINE, switch=False),
     SpecOption(
-        "--tracking-uri",
-        ("execution", "tracking_uri"),
-        "MLflow server or database. (default: MLFLOW_TRACKING_URI, else mlflow.db in the results)",
+        "--sinks",
+        ("execution", "sinks"),
+        "Sinks that get the run, KEY or KEY=ADDRESS with commas between. (default: those that get every run)",
         MACHINE,
+        read=lambda text: sinks_in(text.split(",")),
     ),
+    SpecOption("--tracking-uri", ("execution", "tracking_uri"), "Address of the sinks that get every run.", MACHINE),
 )
 
 
@@ -233,7 +250,7 @@ class Given:
 
     def layer(self) -> Layer:
         """The values by field, each with its flag as origin."""
-        from pubench_core.data.tables import is_table_path
+        from pubench_core.data.table_files import is_table_path
         from pubench_core.request import Layer
 
         layer = Layer()

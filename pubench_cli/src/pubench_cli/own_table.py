@@ -9,10 +9,11 @@ from pathlib import Path
 
 from rich.text import Text
 
-from pubench_core.data.tables import is_table_path, read_table, sha256_of
-from pubench_core.data.understood import A_NUMBER, ColumnUse, column_uses, label_candidates
-from pubench_core.data.user_table import UserTable, read_user_table
+from pubench_core.data.labeled import LabeledData
+from pubench_core.data.table_files import is_table_path, sha256_of
+from pubench_core.data.table_reader import A_NUMBER, ColumnUse, table_reader
 from pubench_core.errors import RequestError
+from pubench_core.plugins.registry import registry
 from pubench_core.specs import UserTableSpec
 
 from .columns import Column, print_table
@@ -51,14 +52,16 @@ def print_table_facts(file: str, given: Given, *, as_json: bool) -> None:
     path = Path(file)
     own = {option.path[-1]: value for option, value in given.values if option.flag in TABLE_FLAGS}
     guessed: list[str] = []
-    frame = read_table(path, say=guessed.append)
+    reader = table_reader(registry())
+    frame = reader.frame(path, say=guessed.append)
     if "label_col" not in own:
-        _print_unlabeled(path, column_uses(frame), len(frame), guessed, label_candidates(frame), as_json=as_json)
+        candidates = reader.label_candidates(frame)
+        _print_unlabeled(path, reader.uses(frame), len(frame), guessed, candidates, as_json=as_json)
         return
     more = {"test_sha256": sha256_of(own["test"])} if "test" in own else {}
     spec = UserTableSpec.model_validate({**own, **more, "path": path, "sha256": sha256_of(path)})
-    table = read_user_table(spec)
-    uses = column_uses(frame, spec, table)
+    table = reader.read(spec)
+    uses = reader.uses(frame, spec, table)
     command = _command(path, given)
     if as_json:
         print_json(_plain(path, uses, table, command))
@@ -70,7 +73,7 @@ def print_table_facts(file: str, given: Given, *, as_json: bool) -> None:
     out().print(command, markup=False, soft_wrap=True)
 
 
-def _plain(path: Path, uses: Sequence[ColumnUse], table: UserTable, command: str) -> dict[str, object]:
+def _plain(path: Path, uses: Sequence[ColumnUse], table: LabeledData, command: str) -> dict[str, object]:
     return {
         "file": str(path),
         "rows": len(table.labeled),

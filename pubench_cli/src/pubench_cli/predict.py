@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pubench_core.data.encoding import encode, gaps_in, texts_of
-from pubench_core.data.tables import as_written, read_table
+from pubench_core.data.columns import texts_of
+from pubench_core.data.table_reader import table_reader
 from pubench_core.engine.model_file import SavedModel
 from pubench_core.errors import RecordError, RequestError, RunFailed
 from pubench_core.execution.folds import models_in
@@ -131,11 +131,12 @@ def rows_of(file: Path, model: SavedModel, names: Sequence[str] = ()) -> tuple[n
     columns ``names`` that the file has.
     """
     if model.columns is not None:
-        frame = read_table(file, texts_of(model.columns), _say)
-        x = encode(frame, model.columns, file.name, _say)
-        if gaps := gaps_in(frame, model.columns):
+        reader = table_reader(registry())
+        frame = reader.frame(file, texts_of(model.columns), _say)
+        x = reader.encode(frame, model.columns, file.name, _say)
+        if gaps := reader.gaps(frame, model.columns):
             _say(f"{file.name}: {gaps}")
-        found = as_written(file, frame, [name for name in names if name in frame])
+        found = reader.as_written(file, frame, [name for name in names if name in frame])
         return x, {name: texts.tolist() for name, texts in found.items()}
     return _rows_of_arrays(file, model), {}
 
@@ -156,7 +157,7 @@ def _rows_of_arrays(file: Path, model: SavedModel) -> npt.NDArray[Any]:
         except (zipfile.BadZipFile, zlib.error, ValueError, KeyError, EOFError) as error:
             raise RequestError(f"{file} is not an npz with an array 'x' of shape (n, {_text(shape)})") from error
     else:
-        frame = read_table(file)
+        frame = table_reader(registry()).frame(file)
         try:
             x = frame.to_numpy(dtype=np.float32)
         except (ValueError, TypeError) as error:

@@ -15,6 +15,7 @@ from pubench_core.execution.run import Outcome, execute
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, Plan, read_yaml, resolve
 from pubench_core.results import Result
+from pubench_core.sinks import listeners_of
 
 from .console import err
 from .decisions import decisions_in, plain, print_decisions
@@ -104,7 +105,7 @@ def _run_seeds(
 
 def carry_out(plan: Plan, *, force: bool, show: Callable[[Outcome], None], say: Callable[[str], None] = say) -> Outcome:
     """Runs a plan, or finds its stored result. ``show`` is called with the outcome as soon as it is stored."""
-    tracking, stdout = registry().listeners if plan.spec.execution.tracking else [], sys.stdout
+    listeners, stdout = listeners_of(plan.spec.execution), sys.stdout
     # What a plugin prints goes to stderr: stdout is the result and nothing else.
     with redirect_stdout(sys.stderr), ExitStack() as live:
         terminal = live.enter_context(display())
@@ -117,7 +118,7 @@ def carry_out(plan: Plan, *, force: bool, show: Callable[[Outcome], None], say: 
                 stdout.flush()
 
         return execute(
-            plan, listeners=tracking, display=terminal, force=force, say=say, progress=data_progress, stored=stored
+            plan, listeners=listeners, display=terminal, force=force, say=say, progress=data_progress, stored=stored
         )
 
 

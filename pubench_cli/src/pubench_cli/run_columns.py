@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pubench_core.data.tables import as_written, read_table, sha256_of
+from pubench_core.data.table_files import sha256_of
+from pubench_core.data.table_reader import table_reader
 from pubench_core.errors import RequestError, unknown
+from pubench_core.plugins.registry import registry
 from pubench_core.records.files import ids_in, read_scores
 from pubench_core.records.record import read_record
 from pubench_core.results import Result
@@ -43,13 +45,14 @@ def columns_of_run(
         return _ids_in_record(folder, rows)
     ids = named or list(_ids_in_record(folder, rows[:0]))
     shown = [*ids, *(name for name in _features(result) if name not in ids)]
-    frame = read_table(own.path, texts=shown, say=lambda text: err().print(text, markup=False))
+    reader = table_reader(registry())
+    frame = reader.frame(own.path, texts=shown, say=lambda text: err().print(text, markup=False))
     for name in named:
         if name not in frame:
             raise unknown(f"column of {own.path.name} (--ids)", name, list(frame.columns))
         if name in (own.label_col, own.truth_col):
             raise RequestError(f"--ids {name}: it holds labels, which a person who checks rows must not see")
-    return {name: texts[rows] for name, texts in as_written(own.path, frame, shown).items()}
+    return {name: texts[rows] for name, texts in reader.as_written(own.path, frame, shown).items()}
 
 
 def _features(result: Result) -> list[str]:

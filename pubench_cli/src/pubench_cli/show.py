@@ -43,7 +43,7 @@ def show(key: str, given: Given, out: Path | None, *, as_json: bool = False) -> 
     Raises RequestError for what cannot be resolved, labeled or written.
     """
     mechanism = given.get("--mech", "scar")
-    path = out if out is not None else Path(f"{key}-{mechanism}.png")
+    path = out if out is not None else Path(f"{key.replace('/', '-')}-{mechanism}.png")
     if path.suffix.lower() != ".png":
         raise RequestError(f"--out {path}: the picture is a PNG; give a name that ends in .png")
     refuse_unwritable(path)
@@ -120,7 +120,11 @@ def _figure(plan: Plan, root: DataRoot) -> Any:
     from .show_figures import class_figure, image_figure
 
     assert plan.data.source is not None
-    assert plan.mechanism is not None
+    if plan.mechanism is None:
+        raise RequestError(
+            f"{plan.data.info.address} brings its labels; 'data show' draws what a labeling mechanism does",
+            field="data.key",
+        )
     problem, spec, info, mechanism = build_problem(plan, root=root), plan.spec, plan.data.info, plan.mechanism.info
     facts = problem.facts()
     lines, note = heading(spec, info, mechanism, facts), scheme_note(spec, facts)

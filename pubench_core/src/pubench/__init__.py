@@ -37,6 +37,8 @@ _HOMES = {
 }
 
 if TYPE_CHECKING:
+    from pubench_advise.advise import advise
+    from pubench_advise.answer import Advice
     from pubench_evaluate.audit import AuditResult, AuditSample, audit_answers, audit_sample
     from pubench_evaluate.evaluation import Evaluation, evaluate
     from pubench_evaluate.prior_estimates import PriorEstimates, estimate_prior
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
     from .words import InvalidRequest, PubenchWarning
 
 __all__ = [
+    "Advice",
     "AuditResult",
     "AuditSample",
     "Evaluation",
@@ -73,6 +76,7 @@ __all__ = [
     "Trial",
     "Tuned",
     "Verification",
+    "advise",
     "audit_answers",
     "audit_sample",
     "compare",

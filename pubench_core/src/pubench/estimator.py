@@ -13,10 +13,10 @@ from sklearn.utils import assert_all_finite, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pubench_core.data.encoding import encode
-from pubench_core.data.held import hold
-from pubench_core.data.tables import read_table
+from pubench_core.data.table_files import hold
+from pubench_core.data.table_reader import table_reader
 from pubench_core.errors import PluginError
+from pubench_core.plugins.registry import registry
 from pubench_core.results import Result
 
 from .labels import positive_label, refuse_other_rows
@@ -262,7 +262,8 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         assert columns is not None
         with in_words(_PARAMETERS):
             held = hold(frame, "X")  # the same way to features as in training
-            x = encode(read_table(held.path), columns, "X", _warn)
+            reader = table_reader(registry())
+            x = reader.encode(reader.frame(held.path), columns, "X", _warn)
             return np.asarray(np.mean([model.scores(x) for model in models], axis=0))
 
     def predict(self, X: Any) -> npt.NDArray[Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pubench_core.data.tables import is_table_path
+from pubench_core.data.table_files import is_table_path
 from pubench_core.errors import RequestError, shown, visible
 from pubench_core.records.files import PREDICTIONS, SCORES, TRACE, read_scores
 from pubench_core.results import Result
@@ -190,6 +190,7 @@ def run(
     criterion: str | None = None,
     select: str | None = None,
     decision: str | None = None,
+    goal: str | None = None,
     seed: int | None = None,
     device: str | None = None,
     threads: int | None = None,
@@ -212,9 +213,10 @@ def run(
     ``single-training-set``, whose labels ``c`` counts; or ``one-sample`` or ``two-sample``, which draw ``total`` rows
     class-balanced, a share ``positive_rate`` of them (.3) labeled. ``select``: another name of ``criterion``, that of
     the command line. ``folds``: cut P and U into so many parts, train without each in turn, and join the runs in one
-    record whose scores are out of fold. ``decision``: which is shown first, scores above 0 (``zero``) or as many
-    positives as the prior says (``prior``). ``config``: hyper-parameters of the method. ``settings``: any
-    other field of the spec by its dotted path. ``force``: run although a result is stored.
+    record whose scores are out of fold. ``goal``: ``rank``, ``decide`` or ``review:200``
+    chooses criterion and decision. ``decision``: which is shown first, scores above 0 (``zero``) or as many positives
+    as the prior says (``prior``). ``config``: hyper-parameters of the method. ``settings``: any other field of the spec
+    by its dotted path. ``force``: run although a result is stored.
     ``progress``: called with a line about each thing worth saying (``print`` shows them).
 
     Raises InvalidRequest (a ValueError) if the request cannot be met, RunFailed if training fails.
@@ -315,10 +317,9 @@ def carry_out(plan: Plan, *, force: bool = False, progress: Callable[[str], None
     What a reader of the result must know is warned of.
     """
     from pubench_core.execution.run import execute
-    from pubench_core.plugins.registry import registry
+    from pubench_core.sinks import listeners_of
 
-    listeners = registry().listeners if plan.spec.execution.tracking else []
-    outcome = execute(plan, listeners=listeners, force=force, say=_saying(progress))
+    outcome = execute(plan, listeners=listeners_of(plan.spec.execution), force=force, say=_saying(progress))
     for text in (*outcome.result.warnings, *outcome.result.chosen.warnings):
         warnings.warn(visible(text), PubenchWarning, stacklevel=3)
     return RunResult(outcome.result, outcome.folder, outcome.reused)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pubench_core.data.held import HeldTable, hold, in_memory
-from pubench_core.data.tables import SUFFIXES, read_table, sha256_of
-from pubench_core.data.user_table import UserTable, read_user_table
+from pubench_core.data.labeled import LabeledData
+from pubench_core.data.table_files import HeldTable, hold, in_memory, sha256_of
+from pubench_core.data.table_reader import table_reader
 from pubench_core.errors import RequestError, visible
+from pubench_core.plugins.registry import registry
 from pubench_core.specs import UserTableSpec
 
 from .labels import refuse_other_rows
@@ -69,13 +70,13 @@ class PUTable:
             own[role] = files[role]
         return PUTable(own, self.scheme)
 
-    def _read(self) -> UserTable:
+    def _read(self) -> LabeledData:
         own = dict(self.own)
         own["sha256"] = sha256_of(Path(own["path"]))
         if "test" in own:
             own["test_sha256"] = sha256_of(Path(own["test"]))
         with in_words():
-            return read_user_table(UserTableSpec.model_validate(own))
+            return table_reader(registry()).read(UserTableSpec.model_validate(own))
 
     def __repr__(self) -> str:
         return visible("\n".join((f"PUTable '{self.name}'", *(f"  {note}" for note in self.notes))))
@@ -142,7 +143,7 @@ def data(
         if index is not None and index not in (own.get("label_col"), own.get("truth_col")):
             own["drop"] = [*own.get("drop", ()), index]  # it names rows, and is no feature
         if "label_col" not in own:
-            columns = ", ".join(read_table(Path(own["path"])).columns[:12])
+            columns = ", ".join(table_reader(registry()).frame(Path(own["path"])).columns[:12])
             raise RequestError(f"labeled is missing: an array or a column that says who is labeled; there is {columns}")
     return PUTable(own, scheme, tuple(held))
 
@@ -153,8 +154,9 @@ def _roles(labeled: Any, truth: Any) -> tuple[tuple[str, Any, str], ...]:
 
 def _file(given: str | Path) -> Path:
     path = Path(given)
-    if not path.name.lower().endswith(SUFFIXES):
-        raise RequestError(f"{path}: a table is a file ending in {', '.join(SUFFIXES)}, a frame or an array")
+    suffixes = table_reader(registry()).info.suffixes
+    if not path.name.lower().endswith(suffixes):
+        raise RequestError(f"{path}: a table is a file ending in {', '.join(suffixes)}, a frame or an array")
     return path
 
 

@@ -8,10 +8,12 @@ from typing import Any
 from pubench_core.errors import RequestError
 from pubench_core.plugins.absent import absent
 from pubench_core.plugins.info import ApiInfo
-from pubench_core.plugins.registry import load, registry
+from pubench_core.plugins.registry import load, tools
 
 #: Name -> what installs it, for those that say so when they are used and are not there.
 PACKAGES: Mapping[str, str] = {
+    "Advice": "pubench-advise",
+    "advise": "pubench-advise",
     "AuditResult": "pubench-evaluate",
     "AuditSample": "pubench-evaluate",
     "Evaluation": "pubench-evaluate",
@@ -43,9 +45,9 @@ def tool(name: str) -> Any:
     Raises ModuleNotFoundError if its package is not installed, PluginError if that is broken, AttributeError if no
     package is known to provide it.
     """
-    for entry in registry().named(name):
+    for entry in tools().named(name):
         if entry.kind == "api":
-            return load(registry().find(ApiInfo, name))
+            return load(tools().find(ApiInfo, name))
     package = PACKAGES.get(name)
     if package is None:
         raise AttributeError(f"module 'pubench' has no attribute '{name}'")
@@ -55,4 +57,4 @@ def tool(name: str) -> Any:
 
 def names() -> list[str]:
     """Names of the package that installed tools provide."""
-    return sorted(info.name for info in registry().infos(ApiInfo) if "." not in info.name)
+    return sorted(info.name for info in tools().infos(ApiInfo) if "." not in info.name)

@@ -15,6 +15,8 @@ from .plugins.info import (
     Preset,
     PriorInfo,
     Reference,
+    SinkInfo,
+    TableInfo,
 )
 
 __all__ = [
@@ -28,5 +30,7 @@ __all__ = [
     "Preset",
     "PriorInfo",
     "Reference",
+    "SinkInfo",
+    "TableInfo",
     "hookimpl",
 ]

@@ -39,11 +39,12 @@ class Hint:
     """Something that the user can do beside changing the request.
 
     ``list``: see every plugin of the kind ``subject``. ``describe``, ``diagnose``: read about one plugin, or why it
-    does not work. ``fetch``: download the data set ``subject``. ``prepare again``: remove its prepared copy. ``run
-    again``: although a result is stored. ``plan again``: freeze the plan of a study again.
+    does not work. ``fetch``: download the data set ``subject``. ``tasks``: list the tasks of a data source. ``prepare
+    again``: remove its prepared copy. ``run again``: although a result is stored. ``plan again``: freeze the plan of a
+    study again.
     """
 
-    action: Literal["list", "describe", "diagnose", "fetch", "prepare again", "run again", "plan again"]
+    action: Literal["list", "describe", "diagnose", "fetch", "tasks", "prepare again", "run again", "plan again"]
     subject: str = ""
 
 

@@ -34,6 +34,7 @@ class Knowledge:
 
     ``truth``: (n,) 0/1 true labels. ``labeled``/``unlabeled``: positions of P' and U' among the n rows; in case-control
     U' contains P'. ``prior``: π as the method was given it; ``prior_interval``: where it lies, if it was estimated.
+    ``unlabeled_total``: rows of U in all parts together, of which U' is one part; None if U' is all there is.
     ``positive_purity``: share of true positives in P' (β), in (0, 1]. ``threshold``: a row is decided positive iff its
     score is above it. ``thorough``: somebody reads a report; without it, a metric says what every run's record keeps,
     in few resamples and without curves.
@@ -44,6 +45,7 @@ class Knowledge:
     unlabeled: npt.NDArray[np.int64] | None = None
     prior: float | None = None
     scheme: Scheme | None = None
+    unlabeled_total: int | None = None
     prior_interval: tuple[float, float] | None = None
     positive_purity: float = 1.0
     threshold: float = 0.0
@@ -178,6 +180,12 @@ class MetricView:
         """Positions of the unlabeled rows U'."""
         value: npt.NDArray[np.int64] = self._declared("labeled", self._scored.knowledge.unlabeled)
         return value
+
+    @property
+    def unlabeled_total(self) -> int:
+        """Rows of U in all parts together. Needs labeled."""
+        total = self._scored.knowledge.unlabeled_total
+        return len(self.unlabeled) if total is None else total
 
     @property
     def prior(self) -> float:

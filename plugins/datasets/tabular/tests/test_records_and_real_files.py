@@ -18,7 +18,7 @@ from pubench_core.engine.building import build_problem
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, parse_assignment, resolve
 
-INFOS = {info.key: info for info in pubench_datasets()}
+INFOS = {info.key: info for info in pubench_datasets() if not info.tasks}
 #: Rows of each class, training and test part: as counted in the files' own documentation.
 COUNTS = {
     "spambase": ([2788, 1813], None),

@@ -13,16 +13,17 @@ from typing import Literal
 
 import pytest
 from mlflow.tracking import MlflowClient
-from pubench_mlflow import sink
+from pubench_mlflow.sink import MlflowSink
 
 from pubench_core.errors import RecordError
 from pubench_core.plugins.events import RunFinished
 from pubench_core.plugins.listeners import Listeners
-from pubench_core.plugins.registry import registry
 from pubench_core.records.files import RESULT
-from pubench_core.records.record import OtherFormat, Record
+from pubench_core.records.record import OtherFormat, Record, read_record
 from pubench_core.records.store import RecordStore
 from pubench_core.results import RECORD_VERSION
+from pubench_core.sinks import Sent, listeners_of, send_missing
+from pubench_core.specs import ExecutionSpec
 
 pytestmark = pytest.mark.filterwarnings("ignore:The ``noload``", "ignore::DeprecationWarning")
 #: Two epochs, long enough that the result does not decide every row alike, of which a run warns too.
@@ -42,6 +43,14 @@ RUN = [
 
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def track(results: Path, uri: str | None = None) -> Sent:
+    return send_missing(MlflowSink(results, uri), results)
+
+
+def send_record(folder: Path, uri: str | None = None) -> None:
+    MlflowSink(folder.parent, uri).send(read_record(folder))
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +114,7 @@ def test_a_tracked_run_has_the_numbers_of_its_record(results: Path) -> None:
 def test_tracking_again_adds_nothing(results: Path) -> None:
     before = len(tracked(results))
     for _ in range(2):
-        assert sink.track(results) == sink.Sent(sent=0, already_there=1)
+        assert track(results) == Sent(sent=0, already_there=1)
     assert len(tracked(results)) == before == 1
 
 
@@ -121,9 +130,11 @@ def test_a_send_that_was_cut_off_is_replaced(
     with monkeypatch.context() as patch:
         patch.setattr(MlflowClient, "log_artifacts", killed)
         with pytest.raises(KeyboardInterrupt):
-            sink.send_record(folder, uri)
-    assert sink.send_record(folder, uri)
-    assert not sink.send_record(folder, uri)
+            send_record(folder, uri)
+    assert not MlflowSink(results, uri).has(read_record(folder))
+    send_record(folder, uri)
+    assert MlflowSink(results, uri).has(read_record(folder))
+    send_record(folder, uri)
     other = MlflowClient(tracking_uri=uri)
     (run,) = other.search_runs([other.get_experiment_by_name("pubench/digits").experiment_id])
     assert run.info.status == "FINISHED"
@@ -164,18 +175,18 @@ def test_no_tracking_calls_no_sink(pubench: Run, results: Path, tmp_path: Path) 
 
 def test_a_failing_sink_is_reported_once_and_left_out(tmp_path: Path) -> None:
     said: list[str] = []
-    listeners = Listeners(registry().listeners, warn=said.append)
+    listeners = Listeners(listeners_of(ExecutionSpec()), warn=said.append)
     event = RunFinished("none", "finished", tmp_path / "missing")
     listeners.notify("pubench_run_finished", event)
     listeners.notify("pubench_run_finished", event)
     assert len(said) == 1
-    assert said[0].startswith("listener pubench_mlflow failed in pubench_run_finished and is left out: ")
+    assert said[0].startswith("listener of sink mlflow failed in pubench_run_finished and is left out: ")
 
 
 @pytest.mark.parametrize("status", ["refused", "failed"])
 def test_a_run_without_a_result_is_not_sent(tmp_path: Path, status: Literal["refused", "failed"]) -> None:
     said: list[str] = []
-    listeners = Listeners(registry().listeners, warn=said.append)
+    listeners = Listeners(listeners_of(ExecutionSpec()), warn=said.append)
     listeners.notify("pubench_run_finished", RunFinished("none", status, tmp_path / "results" / "failed" / "none-1"))
     assert said == []
     assert not list(tmp_path.iterdir())
@@ -226,7 +237,7 @@ class TestRecordsThatCannotBeRead:
         assert len(tracked(mixed)) == 1
 
     def test_why_each_was_left_out_is_part_of_the_answer(self, mixed: Path) -> None:
-        done = sink.track(mixed)
+        done = track(mixed)
         assert (done.sent, done.already_there) == (1, 0)
         assert {(type(error), getattr(error, "version", None)) for error in done.left_out} == {
             (RecordError, None),

@@ -313,3 +313,55 @@ def test_probabilities_are_held_against_the_audited_share() -> None:
     assert result.mean_score_error.value == pytest.approx(likely[~labeled].mean() - (result.share.value or 0))
     logits = answered(pubench.audit_sample(scores, labeled, threshold=0.7), truth)
     assert logits.mean_score_error.undefined == "scores are not probabilities"
+
+
+class TestCheckedRowsInCardAndPrior:
+    """What 60 checked rows change in ``evaluate`` and ``prior``."""
+
+    @staticmethod
+    def table(biased: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Scores, labels, truth; of a biased table, the highest positives are labeled."""
+        rng = np.random.default_rng(1)
+        truth = np.arange(3000) < 600
+        scores = rng.normal(1.5 * truth)
+        rank = scores[:600].argsort().argsort() / 600
+        known = rng.random(600) < (0.9 * (rank > 0.7) if biased else 0.3)
+        return scores, np.r_[known, np.zeros(2400, bool)], truth
+
+    def result(self, biased: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, pubench.AuditResult]:
+        scores, labeled, truth = self.table(biased)
+        sample = pubench.audit_sample(scores, labeled, n=60, budget=300)
+        return scores, labeled, truth, pubench.audit_answers(sample, truth[sample.to_check].astype(int))
+
+    def test_they_narrow_a_prior_and_replace_one_that_they_contradict(self) -> None:
+        scores, labeled, truth, audited = self.result(biased=False)
+        ask = {"budget": 300, "estimators": (), "resamples": 0, "audited": audited}
+        for prior in (None, (0.1, 0.9), (0.6, 0.8)):
+            low, high = pubench.evaluate(scores, labeled, prior=prior, **ask).belief.interval
+            assert low == pytest.approx(audited.prior.low)
+            assert low <= truth.mean() <= high
+
+    def test_a_number_is_expected_only_after_scar_was_tested(self) -> None:
+        scores, labeled, _, audited = self.result(biased=False)
+        ask = {"prior": (0.15, 0.25), "budget": 300, "estimators": (), "resamples": 0}
+        untested = pubench.evaluate(scores, labeled, **ask).headline
+        assert "about" not in untested
+        assert "SCAR is not tested here" in untested
+        tested = pubench.evaluate(scores, labeled, **ask, audited=audited).headline
+        assert "(about " in tested
+        assert "60 checked rows, whatever the labeling: class prior" in tested
+
+    def test_rejected_labels_leave_no_number(self) -> None:
+        scores, labeled, _, audited = self.result(biased=True)
+        assert audited.scar.rejected
+        card = pubench.evaluate(scores, labeled, prior=0.2, budget=300, estimators=(), resamples=0, audited=audited)
+        assert card.decision.expected_interval is None
+        assert card.contradictions[0].startswith("Checked rows reject SCAR")
+        assert card.to_dict()["checked"] == audited.sentence
+
+    def test_the_prior_is_that_of_the_checked_rows(self) -> None:
+        scores, labeled, truth, audited = self.result(biased=True)
+        found = pubench.estimate_prior(scores, labeled, estimators=["bbe"], audited=audited)
+        assert found.interval == (audited.prior.low, audited.prior.high)
+        assert found.interval[0] <= truth.mean() <= found.interval[1]
+        assert found.summary.startswith("60 checked rows, whatever the labeling")

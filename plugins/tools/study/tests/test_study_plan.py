@@ -300,6 +300,12 @@ def test_a_shipped_protocol_has_the_published_number_of_runs(name: str, runs_per
     assert len(cells) == runs_per_method * len(registry().infos(MethodInfo))
 
 
+def test_pu_bench_has_the_2880_runs_of_the_paper() -> None:
+    from pubench_study.grid import cells_of
+
+    assert len(cells_of(find_study("pu-bench").spec, registry())) == 18 * 8 * 20
+
+
 def test_protocols_say_what_they_are() -> None:
     assert {"quick", "conventional", "label-ratio", "selection-bias", "prior-misspecification"} <= set(protocols())
     for name, path in protocols().items():

@@ -60,7 +60,8 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Pat
         facts = site / f"{name}-0.1.0.dist-info"
         facts.mkdir()
         (facts / "METADATA").write_text(f"Metadata-Version: 2.1\nName: pubench-{key}\nVersion: 0.1.0\n")
-        (facts / "entry_points.txt").write_text(f"[pubench]\n{key} = {name}\n")
+        group = "pubench.tools" if "command" in key else "pubench"
+        (facts / "entry_points.txt").write_text(f"[{group}]\n{key} = {name}\n")
     before = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = str(site)
     sys.path.insert(0, str(site))
@@ -74,7 +75,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Pat
 
 @pytest.fixture(scope="module")
 def plugins(packages: dict[str, Path]) -> Registry:
-    ours = [EntryPoint(key, names.Names.of(key).package, GROUP) for key in packages]
+    ours = [EntryPoint(key, names.Names.of(key).package, GROUP) for key in packages if "command" not in key]
     others = (point for point in entry_points(group=GROUP) if point.name not in packages)
     return Registry([*others, SAMPLES, *ours])
 
@@ -93,6 +94,8 @@ def test_there_is_a_template_of_every_kind_and_each_family_and_way_of_training_h
         ("dataset", "", ""),
         ("mechanism", "", ""),
         ("metric", "", ""),
+        ("sink", "", ""),
+        ("command", "", ""),
     }
 
 

@@ -41,14 +41,8 @@ COMMANDS = [
     CommandInfo(
         path="track",
         load="pubench_cli.commands.tracking:track",
-        help="Send to MLflow every record that it lacks, each exactly once.",
+        help="Send to sinks every record that they lack, each exactly once.",
         example="pubench track --results results",
-    ),
-    CommandInfo(
-        path="ui",
-        load="pubench_cli.commands.tracking:ui",
-        help="Open MLflow's page on the results, on this machine only.",
-        example="pubench ui --results results",
     ),
     CommandInfo(
         path="data",

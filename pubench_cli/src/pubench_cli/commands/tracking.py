@@ -1,4 +1,4 @@
-"""The commands about MLflow: ``track`` and ``ui``. What they do is in :mod:`pubench_cli.tracking`."""
+"""The command ``track`` as it is typed. What it does is in :mod:`pubench_cli.tracking`."""
 
 from __future__ import annotations
 
@@ -7,30 +7,26 @@ from typing import Annotated
 
 import typer
 
-from ..choices import Format
+from ..choices import Format, keys
 from .shared import PrintFormat, Results
-
-TrackingUri = Annotated[
-    str | None,
-    typer.Option("--tracking-uri", help="Server or database. (default: MLFLOW_TRACKING_URI, else <results>/mlflow.db)"),
-]
 
 
 def track(
-    results: Results = Path("results"), tracking_uri: TrackingUri = None, format: PrintFormat = Format.table
+    results: Results = Path("results"),
+    to: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY[=ADDRESS]",
+            help="A sink (pubench list sinks) and its address. Repeatable. (default: those that get every run)",
+            autocompletion=keys("sink"),
+        ),
+    ] = None,
+    tracking_uri: Annotated[
+        str | None, typer.Option("--tracking-uri", help="Address of the sinks that get every run.")
+    ] = None,
+    format: PrintFormat = Format.table,
 ) -> None:
-    """Send to MLflow every record that it lacks, each exactly once."""
+    """Send to sinks every record that they lack, each exactly once."""
     from ..tracking import track as send
 
-    send(results, tracking_uri, as_json=format is Format.json)
-
-
-def ui(
-    results: Results = Path("results"),
-    tracking_uri: TrackingUri = None,
-    port: Annotated[int, typer.Option(help="Port on the loopback interface.", min=1, max=65535)] = 5000,
-) -> None:
-    """Open MLflow's page on the results, on this machine only."""
-    from ..tracking import open_page
-
-    open_page(results, tracking_uri, port)
+    send(results, to or [], tracking_uri, as_json=format is Format.json)

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from ..errors import Hint, RequestError
 from ..plugins.kept import PerFile
 from ..specs.canonical import short_hash
-from .dataset import ClassData
+from .dataset import ClassData, PUTasks
 
 MANIFEST = "manifest.json"
 #: Ending of a folder in which a copy is being made.
@@ -35,7 +35,7 @@ _SOURCE_REMEDY, _ARRAY_REMEDY = "put the original back, or take it as it is", "h
 class Prepared:
     """``digest``: see :func:`digest_of`. ``folder``: the copy; None for a set without files."""
 
-    data: ClassData
+    data: ClassData | PUTasks
     digest: str
     folder: Path | None
 
@@ -43,13 +43,14 @@ class Prepared:
 # -------------------------------------------------------------------- what identifies data
 
 
-def digest_of(data: ClassData) -> str:
+def digest_of(data: ClassData | PUTasks) -> str:
     """16 digits over the arrays, and over means and deviations of channels where networks normalize with them."""
-    arrays = short_hash({name: _fingerprint(array) for name, array in data.arrays().items()})
+    arrays = short_hash({name: fingerprint(array) for name, array in data.arrays().items()})
     return arrays if data.mean is None and data.std is None else short_hash([arrays, data.mean, data.std])
 
 
-def _fingerprint(array: npt.NDArray[Any]) -> str:
+def fingerprint(array: npt.NDArray[Any]) -> str:
+    """SHA-256 over type, shape and values."""
     digest = hashlib.sha256(f"{array.dtype} {array.shape}".encode())
     digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
@@ -82,7 +83,8 @@ class ArrayEntry(FileEntry):
 class Manifest(TypedDict):
     """What a copy says of itself; written last, so that a folder without one is no copy.
 
-    ``classes``: rows of each class by array of labels (``y``, ``y_test``). ``seconds``: what making it took.
+    ``classes``: rows of each class by array of labels (``y``, ``y_test``), or those of tasks in all. ``seconds``: what
+    making it took.
     """
 
     layout: int
@@ -180,6 +182,8 @@ def open_copy(folder: Path, manifest: Manifest) -> Prepared:
             raise RequestError(
                 f"{path} cannot be opened ({error}); {_ARRAY_REMEDY}", hint=Hint("prepare again", manifest["key"])
             ) from error
+    if "owner" in arrays:
+        return Prepared(PUTasks(**arrays), manifest["digest"], folder)
     mean, std = manifest["mean"], manifest["std"]
     data = ClassData(**arrays, mean=tuple(mean) if mean else None, std=tuple(std) if std else None)
     return Prepared(data, manifest["digest"], folder)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +38,7 @@ class ClassData:
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """The arrays by the names of their fields; without those of a test part where there is none."""
-        named = {"x": self.x, "y": self.y, "x_test": self.x_test, "y_test": self.y_test}
-        return {name: array for name, array in named.items() if array is not None}
+        return _arrays(self)
 
     def pooled(self) -> ClassData:
         """Training and test rows as one array, without a test part: the data set as if nobody had split it yet."""
@@ -47,6 +46,33 @@ class ClassData:
             return self
         x, y = np.concatenate([self.x, self.x_test]), np.concatenate([self.y, self.y_test])
         return replace(self, x=x, y=y, x_test=None, y_test=None)
+
+
+@dataclass(frozen=True)
+class PUTasks:
+    """Rows that come with their labels, shared by one or more tasks, with test rows of known truth.
+
+    ``x``: (n, d) float32. ``owner``: (n,) index of the task whose labeled positive a row is; -1: the row is unlabeled,
+    in every task. ``x_test``: (m, d). ``truth_test``: (m, k) int8, a column per task: 1 positive, 0 negative.
+    ``names``: (k,) names of the tasks.
+    """
+
+    x: npt.NDArray[Any]
+    owner: IntArray
+    x_test: npt.NDArray[Any]
+    truth_test: npt.NDArray[np.int8]
+    names: npt.NDArray[np.str_]
+    mean: None = None
+    std: None = None
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The arrays by the names of their fields."""
+        return _arrays(self)
+
+
+def _arrays(data: ClassData | PUTasks) -> dict[str, npt.NDArray[Any]]:
+    named = {field.name: getattr(data, field.name) for field in fields(data)}
+    return {name: value for name, value in named.items() if isinstance(value, np.ndarray)}
 
 
 @dataclass(frozen=True)
@@ -85,6 +111,8 @@ class PNDataset:
     @property
     def dropped(self) -> int:
         """Rows of classes in neither list, training and test parts together."""
+        if self.y is None:  # rows of other tasks
+            return 0
         kept = len(self.rows) + (len(self.rows_test) if self.rows_test is not None else 0)
         return len(self.x) + (len(self.x_test) if self.x_test is not None else 0) - kept
 
@@ -125,6 +153,40 @@ def binarize(info: DatasetInfo, loaded: ClassData, problem: DataSpec) -> PNDatas
     )
 
 
+def task_of(info: DatasetInfo, loaded: PUTasks) -> PNDataset:
+    """The problem of one task: its labeled positives, the unlabeled rows, its test rows.
+
+    Raises RequestError if a test row of either class, or a labeled or an unlabeled row is missing.
+    """
+    k = int(np.flatnonzero(loaded.names == info.task)[0])
+    truth, labeled, unlabeled = loaded.truth_test[:, k], loaded.owner == k, loaded.owner == -1
+    for lacks, found in (
+        ("no labeled positive", labeled),
+        ("no unlabeled row", unlabeled),
+        (f"no positive among its {len(truth)} test rows", truth == 1),
+        (f"no negative among its {len(truth)} test rows", truth == 0),
+    ):
+        if not found.any():
+            raise RequestError(
+                f"{info.address} has {lacks}, so nothing can be measured; take another task",
+                field="data.key",
+                value=info.address,
+            )
+    return PNDataset(
+        key=info.address,
+        modality=info.modality,
+        x=loaded.x,
+        y=None,
+        rows=np.flatnonzero(labeled | unlabeled),
+        x_test=loaded.x_test,
+        y_test=truth,
+        rows_test=np.arange(len(truth)),
+        mean=None,
+        std=None,
+        labeled=labeled,
+    )
+
+
 def user_cache() -> Path:
     """``PUBENCH_CACHE``, else the user's cache folder: for what is derived from data, and for downloads."""
     given = os.environ.get("PUBENCH_CACHE")
@@ -158,7 +220,7 @@ class DataRoot:
     progress: Progress = silent
 
     def folders(self, info: DatasetInfo) -> list[Path]:
-        """``<root>/<key>`` and ``<root>/<alias>``, whether they exist or not."""
+        """``<root>/<key>`` and ``<root>/<alias>``, whether they exist or not; tasks share them."""
         return [self.path / name for name in (info.key, *info.aliases)]
 
     def missing(self, info: DatasetInfo, files: list[str], places: list[Path]) -> RequestError:

@@ -63,6 +63,8 @@ class Availability:
 def availability_of(info: DatasetInfo, root: DataRoot) -> Availability:
     """What there is of one data set; nothing is downloaded, and of files only manifests are read."""
     root = replace(root, offline=True)
+    if info.tasks and not info.task:
+        return _of_parts(info, root)
     files: tuple[Path, ...] = ()
     copies: tuple[tuple[Path, Manifest], ...] = ()
 
@@ -88,3 +90,21 @@ def availability_of(info: DatasetInfo, root: DataRoot) -> Availability:
     if manifest is None:
         return Availability(info, "files", files, folder, copies=copies)
     return Availability(info, "prepared", files, folder, manifest["classes"], copies)
+
+
+def _of_parts(info: DatasetInfo, root: DataRoot) -> Availability:
+    """What there is of a source with tasks: ``prepared`` if every part is; rows are those of all parts."""
+    files: tuple[Path, ...] = ()
+    try:
+        source = source_of(info)
+        files = located(source, root)
+        copies = tuple(copies_of(info.key, root.cache))
+        parts = [availability_of(part.info, root) for part in source.parts(root)]
+    except RequestError as error:
+        return Availability(info, "absent", files, reason=Notice(str(error), error.hint))
+    except PluginError as error:
+        return Availability(info, "broken", files, reason=Notice(str(error), error.hint))
+    waiting = next((part for part in parts if part.state != "prepared"), None)
+    if waiting is None:
+        return Availability(info, "prepared", files, parts[0].folder if parts else None, copies=copies)
+    return Availability(info, waiting.state, files, copies=copies, reason=waiting.reason)

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import RequestError
 from ..plugins.info import DatasetInfo
-from .dataset import ClassData, DataRoot
+from .dataset import ClassData, DataRoot, PUTasks
+
+
+@dataclass(frozen=True)
+class Task:
+    """One of the problems of a source with tasks. ``facts``: what studies select by (``presences``, ``region``)."""
+
+    name: str
+    facts: Mapping[str, int | float | str]
 
 
 class DataSource(ABC):
-    """One data set. ``DatasetInfo.load`` names a subclass; it is made with the info record.
+    """One data set, or a source of many tasks. ``DatasetInfo.load`` names a subclass; it is made with the info record.
 
     ``read`` is called once per data set and machine: what it returns is kept as a memory-mapped copy
     (:mod:`pubench_core.data.store`) which every later run opens instead. A source without files (``locate`` returns
@@ -38,8 +48,11 @@ class DataSource(ABC):
         return ""
 
     @abstractmethod
-    def read(self, files: tuple[Path, ...], root: DataRoot) -> ClassData:
-        """The arrays in the given files. Raises RequestError naming the file that is damaged and what to do."""
+    def read(self, files: tuple[Path, ...], root: DataRoot) -> ClassData | PUTasks:
+        """The arrays in the given files: :class:`PUTasks` if the data bring their labels.
+
+        Raises RequestError naming the file that is damaged and what to do.
+        """
 
     def fetch(self, root: DataRoot) -> None:
         """Downloads the files to where ``locate`` finds them.
@@ -47,3 +60,21 @@ class DataSource(ABC):
         Raises RequestError if they cannot be had by download; the network is not touched where ``root.offline``.
         """
         raise RequestError(f"{self.info.key} cannot be downloaded by pubench: get it from {self.info.source}")
+
+    # ---------------------------------------------------------------- sources with tasks (DatasetInfo.tasks)
+
+    @classmethod
+    def task(cls, info: DatasetInfo, name: str) -> DatasetInfo:
+        """The record of one task: ``replace(info, task=name, ...)`` with the task's own name, classes and so on.
+
+        Raises RequestError if there is none of that name.
+        """
+        raise NotImplementedError(f"{cls.__name__} declares tasks and does not define task()")
+
+    def tasks(self, root: DataRoot) -> tuple[Task, ...]:
+        """The tasks that can be listed, with their facts. Raises RequestError if that needs files that are absent."""
+        return ()
+
+    def parts(self, root: DataRoot) -> tuple[DataSource, ...]:
+        """A source for each prepared copy of the whole: itself, unless tasks are kept in several copies."""
+        return (self,)

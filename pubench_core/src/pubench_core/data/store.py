@@ -44,7 +44,7 @@ from .copies import (
     source_entry,
     write_manifest,
 )
-from .dataset import ClassData, DataRoot
+from .dataset import ClassData, DataRoot, PUTasks
 from .preprocess import row_wise, row_wise_part
 from .source import DataSource
 
@@ -97,7 +97,7 @@ def located(source: DataSource, root: DataRoot) -> tuple[Path, ...]:
             ) from error
 
 
-def read(source: DataSource, files: tuple[Path, ...], root: DataRoot) -> ClassData:
+def read(source: DataSource, files: tuple[Path, ...], root: DataRoot) -> ClassData | PUTasks:
     """What the files of a data set hold, from the files. Raises PluginError if its source fails or returns nonsense."""
     with blamed(source.info, "read"):
         return checked(source.info, source.read(files, root))
@@ -109,7 +109,8 @@ def read(source: DataSource, files: tuple[Path, ...], root: DataRoot) -> ClassDa
 def open_dataset(source: DataSource, root: DataRoot, *, preprocess: str = "none") -> Prepared:
     """The arrays of a data set, from its prepared copy, which is made if there is none.
 
-    ``preprocess``: its row-wise part has been carried out; whatever needs the training pool has not.
+    ``preprocess``: its row-wise part has been carried out; whatever needs the training pool has not. Tasks share the
+    copy of the files that they share.
 
     Raises RequestError if files are missing, damaged, or changed since the copy was made.
     """
@@ -149,7 +150,7 @@ class _Packaged:
     """``of``: what decides what a set without files holds; ``data``: its arrays, read-only."""
 
     of: tuple[object, ...]
-    data: ClassData
+    data: ClassData | PUTasks
     digest: str
 
 
@@ -174,14 +175,14 @@ def _packaged(source: DataSource, root: DataRoot, preprocess: str) -> _Packaged:
     return known
 
 
-def _read_only(data: ClassData) -> ClassData:
+def _read_only(data: ClassData | PUTasks) -> ClassData | PUTasks:
     copy = _writable(data)
     for array in copy.arrays().values():
         array.flags.writeable = False
     return copy
 
 
-def _writable(data: ClassData) -> ClassData:
+def _writable(data: ClassData | PUTasks) -> ClassData | PUTasks:
     copies: dict[str, Any] = {name: array.copy() for name, array in data.arrays().items()}
     return replace(data, **copies)
 
@@ -202,11 +203,13 @@ def folder_of(source: DataSource, files: tuple[Path, ...], root: DataRoot, prepr
     return root.cache / "prepared" / info.key / short_hash(identity)
 
 
-def _read_row_wise(source: DataSource, files: tuple[Path, ...], root: DataRoot, preprocess: str) -> ClassData:
+def _read_row_wise(source: DataSource, files: tuple[Path, ...], root: DataRoot, preprocess: str) -> ClassData | PUTasks:
     """What the files hold, after the row-wise part of the preprocessing."""
     data = read(source, files, root)
-    x_test = row_wise(data.x_test, preprocess) if data.x_test is not None else None
-    return replace(data, x=row_wise(data.x, preprocess), x_test=x_test)
+    changed: dict[str, Any] = {"x": row_wise(data.x, preprocess)}
+    if data.x_test is not None:
+        changed["x_test"] = row_wise(data.x_test, preprocess)
+    return replace(data, **changed)
 
 
 # -------------------------------------------------------------------- making a copy
@@ -250,7 +253,7 @@ def _make(source: DataSource, files: tuple[Path, ...], root: DataRoot, preproces
 
 def _manifest(
     info: DatasetInfo,
-    data: ClassData,
+    data: ClassData | PUTasks,
     sources: list[SourceEntry],
     arrays: dict[str, ArrayEntry],
     preprocess: str,

@@ -10,14 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from ..data.dataset import DataRoot, IntArray, PNDataset, binarize
+from ..data.dataset import DataRoot, IntArray, PNDataset, PUTasks, binarize, task_of
 from ..data.drawn import draw
 from ..data.generator import Split, cut, generate, given_split
 from ..data.posterior import auxiliary_logit
 from ..data.preprocess import Preprocessing
 from ..data.roots import data_root
 from ..data.store import open_dataset
-from ..data.user_table import UserTable
 from ..errors import RequestError
 from ..isolation import isolated
 from ..randomness import torch_seed
@@ -25,6 +24,7 @@ from ..request.plan import EstimatorChoice, MechanismChoice, Plan
 from ..results import Estimate
 from ..specs import DataSpec, RunSpec, is_one_sample, unlabeled_prior
 from ..specs.canonical import short_hash
+from ..specs.run import TEST
 from ..training.views import Features
 from .kept_estimates import Kept
 from .priors import Samples, Scorer, given_prior
@@ -40,9 +40,11 @@ def open_data(plan: Plan, root: DataRoot) -> OpenedData:
             notes = (*notes, f"but {plan.method.info.key} takes missing numbers as missing")
         for note in notes:
             root.say(note)
-        return OpenedData(_dataset_of(spec, table), columns=table.columns, notes=notes, ids=table.ids)
+        return OpenedData(table.problem(spec.data.key), columns=table.columns, notes=notes, ids=table.ids)
     assert plan.data.source is not None
     opened = open_dataset(plan.data.source, root, preprocess=spec.data.preprocess)
+    if isinstance(opened.data, PUTasks):
+        return OpenedData(task_of(plan.data.info, opened.data), opened.digest)
     data = binarize(plan.data.info, opened.data, spec.data)
     ignored = spec.data.test_fraction != DataSpec.model_fields["test_fraction"].default and data.x_test is not None
     if ignored:
@@ -83,7 +85,8 @@ def build_problem(
     test = preprocessing.apply(_gathered(data.x if data.x_test is None else data.x_test, split.test_rows))
     prior_true = true_prior(spec, split, truth.train)
     scorer = plan.backbone.builder(data) if spec.prior_scorer == "backbone" else spec.prior_scorer
-    prior, estimate = _prior(plan, split, filled, prior_true, scorer, root.cache / "estimates")
+    known = float(truth.test.mean()) if spec.prior == TEST and truth.test is not None else prior_true
+    prior, estimate = _prior(plan, split, filled, known, scorer, root.cache / "estimates")
     calibration = calibration_of(plan)
     return Problem(
         opened=opened,
@@ -223,23 +226,6 @@ def _refuse_contradiction(plan: Plan, prior: float, split: Split) -> None:
 
 
 # -------------------------------------------------------------------- data and labels
-
-
-def _dataset_of(spec: RunSpec, table: UserTable) -> PNDataset:
-    """A user's table as a binary problem."""
-    return PNDataset(
-        key=spec.data.key,
-        modality="tabular",
-        x=table.x,
-        y=table.truth,
-        rows=np.arange(len(table.x)),
-        x_test=table.x_test,
-        y_test=table.truth_test,
-        rows_test=np.arange(len(table.x_test)) if table.x_test is not None else None,
-        mean=None,
-        std=None,
-        labeled=table.labeled,
-    )
 
 
 def _split(plan: Plan, data: PNDataset, cache: Path) -> tuple[Split, Preprocessing]:

@@ -25,7 +25,7 @@ from safetensors.torch import save as serialize
 from torch import Tensor, nn
 
 from ..backbone import Backbone
-from ..data.encoding import Column, as_plain
+from ..data.columns import Column, as_plain
 from ..data.preprocess import Preprocessing
 from ..errors import PluginError, PubenchError, RecordError, RequestError, said_by, shown
 from ..isolation import tiny_numbers_as_zero

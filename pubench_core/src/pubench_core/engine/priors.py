@@ -21,7 +21,7 @@ from ..randomness import stream, torch_seed
 from ..request.plan import EstimatorChoice
 from ..results import Estimate, plain_data
 from ..specs import population_prior
-from ..specs.run import UNKNOWN, PriorScorer
+from ..specs.run import TEST, UNKNOWN, PriorScorer
 from ..training.networks import NetworkBuilder
 from .backbone_scores import held_out_by_backbone
 from .bagged_nets import out_of_bag_scores
@@ -64,7 +64,8 @@ def given_prior(
     ``samples`` is called for estimators only. ``scorer``: whose held-out scores an estimator reads that reads scores.
     ``kept``: where estimates are kept for other runs on the same samples.
 
-    ``true``: None where it is not known; then neither it nor a multiple of it may be wanted.
+    ``true``: that of the pool, or of the test part if that is wanted; None if unknown, and then neither it nor a
+    multiple of it may be wanted.
 
     Raises RequestError if a scaled or estimated prior leaves the interval, or if too few rows are there to estimate it.
     """
@@ -79,7 +80,7 @@ def given_prior(
         how = f"estimated by {estimator.info.key}"
     else:
         assert true is not None  # resolve refuses the true prior where there is no truth
-        if word == "true":
+        if word in ("true", TEST):
             return true, None
         prior, how = true * float(rest), f"{true:.4g} x {rest}"
     if not 0 < prior < 1:

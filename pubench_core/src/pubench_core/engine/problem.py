@@ -11,8 +11,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from ..data.columns import Column, as_plain
 from ..data.dataset import IntArray, PNDataset
-from ..data.encoding import Column, as_plain
 from ..data.generator import Part, Split
 from ..data.preprocess import Preprocessing
 from ..metric import Knowledge
@@ -116,13 +116,21 @@ class Problem:
             unlabeled=part.unlabeled(self.scheme),
             prior=self.prior,
             scheme=self.scheme,
+            unlabeled_total=self.unlabeled_total,
             prior_interval=estimate.prior_interval(train.n_labeled, len(train.rows), self.scheme) if estimate else None,
         )
 
     @property
+    def unlabeled_total(self) -> int:
+        """Rows of U in training and validation part, each counted once."""
+        train, validation = self.split.train, self.split.validation
+        parts = [train] if validation is train else [train, validation]
+        return sum(len(part.unlabeled(self.scheme)) for part in parts)
+
+    @property
     def unlabeled_rows(self) -> IntArray | None:
-        """Rows of a user's own table that carry no label, in its order; None for simulated labels."""
-        return None if self.data.labeled is None else np.flatnonzero(~self.data.labeled)
+        """Rows of a user's own table that carry no label, in its order; None for data sets."""
+        return None if self.opened.columns is None or self.data.labeled is None else np.flatnonzero(~self.data.labeled)
 
     def view(self, granted: frozenset[str]) -> PUData:
         """What a method may see; its table is LP ‖ U."""

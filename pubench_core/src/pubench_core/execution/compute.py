@@ -34,6 +34,7 @@ from ..records.scores import MEASURED, rows_and_labels, scores_name
 from ..records.thresholds import measures_at, threshold_in
 from ..request.plan import Plan
 from ..results import NEVER, RECORD_VERSION, Code, CriterionResult, Environment, Result, SavedModelFacts
+from ..specs.run import TEST
 from .environment import capture
 from .warnings import warnings_of
 
@@ -199,7 +200,7 @@ def _result(
         run_id=plan.run_id,
         code=code,
         spec=spec,
-        oracle="truth" in plan.method.requires,
+        oracle="truth" in plan.method.requires or spec.prior == TEST,
         selected=spec.selection.criterion,
         decision=spec.decision.rule,
         criteria=criteria,

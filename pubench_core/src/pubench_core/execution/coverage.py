@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from ..data.generator import Part
 from ..metric import Knowledge, Measurer
 from ..records.asked import Asked, lacks, lacks_thresholds, unmeasured
 from ..records.files import Arrays
@@ -129,7 +130,9 @@ def knowledge_in(arrays: Arrays, result: Result) -> dict[str, Knowledge]:
     data, scheme = result.data, result.spec.data.scheme
     estimate, train = data.prior.estimate, data.train
     interval = estimate.prior_interval(train.labeled or 0, train.rows, scheme) if estimate else None
-    return knowledge_of(arrays, prior=data.prior.given, scheme=scheme, prior_interval=interval)
+    held_out = len(Part(arrays["validation_rows"], arrays["validation_labeled"]).unlabeled(scheme))
+    total = (train.unlabeled or 0) + (0 if result.folds else held_out)
+    return knowledge_of(arrays, prior=data.prior.given, scheme=scheme, unlabeled_total=total, prior_interval=interval)
 
 
 def _failures(result: Result, names: Collection[str]) -> set[str]:

@@ -1,4 +1,6 @@
-"""Hook specifications (pluggy). A plugin marks its functions with :data:`hookimpl`; entry-point group ``pubench``.
+"""Hook specifications (pluggy). A plugin marks its functions with :data:`hookimpl`.
+
+Entry-point groups: ``pubench`` for what runs are made of, ``pubench.tools`` for commands and Python names.
 
 Registration hooks return lists of info records and import nothing heavy. Lifecycle hooks are for listeners (a
 tracking server, a notifier): each hook has many, all receive the same event, and one that fails is reported once and
@@ -20,6 +22,8 @@ from .info import (
     MethodInfo,
     MetricInfo,
     PriorInfo,
+    SinkInfo,
+    TableInfo,
 )
 
 if TYPE_CHECKING:  # events hold results, whose import takes longer than listing every plugin
@@ -44,6 +48,11 @@ class Registration:
         raise NotImplementedError
 
     @hookspec
+    def pubench_tables(self) -> list[TableInfo]:
+        """Readers of users' tables."""
+        raise NotImplementedError
+
+    @hookspec
     def pubench_mechanisms(self) -> list[MechanismInfo]:
         """Labeling mechanisms: which positives get a label."""
         raise NotImplementedError
@@ -61,6 +70,11 @@ class Registration:
     @hookspec
     def pubench_backbones(self) -> list[BackboneInfo]:
         """Networks that methods train."""
+        raise NotImplementedError
+
+    @hookspec
+    def pubench_sinks(self) -> list[SinkInfo]:
+        """Places that get copies of finished runs."""
         raise NotImplementedError
 
     @hookspec
@@ -101,12 +115,16 @@ class Lifecycle:
 REGISTRATION = {
     "method": "pubench_methods",
     "dataset": "pubench_datasets",
+    "table": "pubench_tables",
     "mechanism": "pubench_mechanisms",
     "metric": "pubench_metrics",
     "prior": "pubench_priors",
     "backbone": "pubench_backbones",
+    "sink": "pubench_sinks",
     "command": "pubench_commands",
     "api": "pubench_api",
 }
+#: Those of the entry-point group ``pubench.tools``; all others belong in ``pubench``.
+TOOLS = ("pubench_commands", "pubench_api")
 #: Hook of a plugin that lists nothing.
 SHARED = "pubench_shared"

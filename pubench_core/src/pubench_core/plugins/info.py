@@ -7,7 +7,7 @@ is used. Listing every installed plugin therefore imports neither torch nor scik
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from types import MappingProxyType
@@ -19,6 +19,8 @@ _IMPORT_STRING = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 Setting = Literal["two-sample", "one-sample", "either"]
 Modality = Literal["image", "text", "tabular"]
+#: Where labels come from: a mechanism simulates them, or the data bring them, sampled under one of these schemes.
+Labels = Literal["simulated", "one-sample", "two-sample"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,6 +127,10 @@ class DatasetInfo(Info):
 
     ``binarizations``: named others, (positive, negative) each. ``source``: where the files come from, in words.
     ``license``: license or terms of use.
+
+    ``tasks``: form of the addresses of its tasks, if the source holds many problems (``disdat/SPECIES``); empty if it
+    holds one. ``task``: the one that a record made by :meth:`DataSource.task` describes. ``labels``: ``simulated``, or
+    the scheme under which the data's own labels were sampled.
     """
 
     kind: ClassVar[str] = "dataset"
@@ -139,9 +145,21 @@ class DatasetInfo(Info):
     binarizations: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]] = field(
         default_factory=lambda: MappingProxyType({})
     )
+    tasks: str = ""
+    task: str = ""
+    labels: Labels = "simulated"
+
+    @property
+    def address(self) -> str:
+        """What ``data.key`` says: the key, and the task if there is one (``disdat/nsw14``)."""
+        return f"{self.key}{self.tasks[len(self.key)]}{self.task}" if self.task else self.key
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.tasks and not re.match(rf"{self.key}[/:].", self.tasks):
+            raise ValueError(
+                f"tasks of '{self.key}' must read '{self.key}/NAME' or '{self.key}:NAME', got {self.tasks!r}"
+            )
         for positive, negative in ((self.positive, self.negative), *self.binarizations.values()):
             if absent := [k for k in (*positive, *negative) if not 0 <= k < len(self.classes)]:
                 raise ValueError(f"data set '{self.key}' has {len(self.classes)} classes and no class {absent[0]}")
@@ -169,7 +187,8 @@ class MetricInfo(Info):
 
     ``assumes``: what must hold for its value to mean what it says: ``prior`` (the prior that was given is right),
     ``SCAR`` (labeled positives are a random draw of all). ``criterion``: it may be used to choose an epoch.
-    ``headline``: it has a column in the result table.
+    ``headline``: it has a column in the result table. ``parameter``: what a whole number in its name means, which the
+    function is called with: ``recall-at`` of 200 rows is named ``recall-at-200``; empty for metrics without one.
     """
 
     kind: ClassVar[str] = "metric"
@@ -179,6 +198,7 @@ class MetricInfo(Info):
     higher_is_better: bool = True
     criterion: bool = False
     headline: bool = False
+    parameter: str = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -221,6 +241,21 @@ class BackboneInfo(Info):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SinkInfo(Info):
+    """A place that gets copies of finished runs: a tracking server, a file.
+
+    ``load``: a subclass of :class:`pubench_core.sinks.Sink`. ``automatic``: whether it gets every finished run without
+    being named in ``execution.sinks``. ``address``: what its address is, with its default (``a file; by default
+    <results>/copies.txt``).
+    """
+
+    kind: ClassVar[str] = "sink"
+    computes: ClassVar[bool] = False
+    automatic: bool = False
+    address: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class CommandInfo(Info):
     """A command of ``pubench``.
 
@@ -232,7 +267,6 @@ class CommandInfo(Info):
     """
 
     kind: ClassVar[str] = "command"
-    computes: ClassVar[bool] = False
     spelling: ClassVar[tuple[str, str]] = (
         r"[a-z0-9]+(-[a-z0-9]+)*( [a-z0-9]+(-[a-z0-9]+)*)*",
         "the words of a command, lower-case (study run)",
@@ -261,7 +295,6 @@ class ApiInfo(Info):
     """
 
     kind: ClassVar[str] = "api"
-    computes: ClassVar[bool] = False
     spelling: ClassVar[tuple[str, str]] = (r"[A-Za-z]\w*(\.[a-z]\w*)?", "a Python name (tune, RunResult.reproduce)")
     key: str = ""
     summary: str = ""
@@ -277,13 +310,26 @@ def _same(info: Info, name: str, summary: str) -> None:
         object.__setattr__(info, field_name, value)
 
 
+@dataclass(frozen=True, kw_only=True)
+class TableInfo(Info):
+    """A reader of users' tables. ``suffixes``: of the files that it reads.
+
+    Its code is not hashed: what it read of a table counts by the digest of the arrays.
+    """
+
+    kind: ClassVar[str] = "table"
+    suffixes: tuple[str, ...] = ()
+
+
 INFO_TYPES: tuple[type[Info], ...] = (
     MethodInfo,
     DatasetInfo,
+    TableInfo,
     MechanismInfo,
     MetricInfo,
     PriorInfo,
     BackboneInfo,
+    SinkInfo,
     CommandInfo,
     ApiInfo,
 )
@@ -298,39 +344,48 @@ def check_fields(info: Info) -> None:
     Whoever lists or runs something else reads it too; a field of another type would be an error there.
     """
     kind: type = next((kind for kind in INFO_TYPES if isinstance(info, kind)), Info)
-    for name, declared in _declared(kind).items():
-        value = getattr(info, name)
-        if not _is_a(value, declared):
-            raise TypeError(f"{name} of the info {shown(info.key)} is {shown(value)}, expected {_in_words(declared)}")
+    for name, test in _tests_of(kind):
+        if not test(value := getattr(info, name)):
+            wanted = _in_words(get_type_hints(kind)[name])
+            raise TypeError(f"{name} of the info {shown(info.key)} is {shown(value)}, expected {wanted}")
 
 
 @cache
-def _declared(kind: type) -> dict[str, Any]:
-    """The type of each field of a dataclass."""
+def _tests_of(kind: type) -> list[tuple[str, Callable[[Any], bool]]]:
+    """Name and test of each field of a dataclass."""
     hints = get_type_hints(kind)
-    return {f.name: hints[f.name] for f in fields(kind)}
+    return [(f.name, _test_of(hints[f.name])) for f in fields(kind)]
 
 
-def _is_a(value: Any, declared: Any) -> bool:
-    """Whether a value, and whatever is in it, is of a declared type; a truth value is no number."""
-    origin, inner = get_origin(declared), get_args(declared)
+@cache
+def _test_of(declared: Any) -> Callable[[Any], bool]:
+    """Tests whether a value, and everything in it, is of a declared type; a truth value is no number."""
+    origin, parts = get_origin(declared), get_args(declared)
     if declared is Any:
-        return True
+        return lambda value: True
     if origin is Literal:
-        return isinstance(value, str) and value in inner
+        return lambda value: isinstance(value, str) and value in parts
+    if is_dataclass(declared):
+        return lambda value: (
+            isinstance(value, declared) and all(test(getattr(value, name)) for name, test in _tests_of(declared))
+        )
+    tests = [_test_of(part) for part in parts if part is not ...]
     if origin is Mapping:
-        return isinstance(value, Mapping) and all(_is_a(k, inner[0]) and _is_a(v, inner[1]) for k, v in value.items())
-    if origin is tuple and ... not in inner:
-        return isinstance(value, tuple) and len(value) == len(inner) and all(map(_is_a, value, inner))
+        key, item = tests
+        return lambda value: isinstance(value, Mapping) and all(key(k) and item(v) for k, v in value.items())
+    if origin is tuple and ... not in parts:
+        return lambda value: (
+            isinstance(value, tuple)
+            and len(value) == len(tests)
+            and all(t(v) for t, v in zip(tests, value, strict=True))
+        )
     if origin in (tuple, frozenset):
-        return isinstance(value, origin) and all(_is_a(item, inner[0]) for item in value)
-    if inner:  # one type or the other
-        return any(_is_a(value, one) for one in inner)
-    if not isinstance(value, declared) or (isinstance(value, bool) and declared is not bool):
-        return False
-    has_parts = is_dataclass(declared)
-    parts = _declared(declared) if has_parts else {}
-    return all(_is_a(getattr(value, name), part) for name, part in parts.items())
+        return lambda value: isinstance(value, origin) and all(map(tests[0], value))
+    if tests:  # one type or the other
+        return lambda value: any(test(value) for test in tests)
+    if declared is bool:
+        return lambda value: isinstance(value, bool)
+    return lambda value: isinstance(value, declared) and not isinstance(value, bool)
 
 
 def _in_words(declared: Any) -> str:

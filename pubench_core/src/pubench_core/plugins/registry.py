@@ -14,20 +14,22 @@ import traceback
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, distributions, version
+from inspect import isroutine
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, TypeVar
 
 import pluggy
 
-from ..errors import Hint, PluginError, said_by, unknown
-from .hooks import PROJECT, REGISTRATION, SHARED, Lifecycle, Registration
-from .info import INFO_TYPES, Info, check_fields
+from ..errors import Hint, PluginError, PubenchError, RequestError, said_by, unknown
+from .hooks import PROJECT, REGISTRATION, SHARED, TOOLS, Lifecycle, Registration
+from .info import INFO_TYPES, DatasetInfo, Info, check_fields
 
-GROUP = "pubench"
+#: Entry points of what runs are made of, and of commands and Python names, which are found without the others.
+GROUP, TOOLS_GROUP = "pubench", "pubench.tools"
 CORE = "pubench-core"
 _INFO_OF_KIND = {info.kind: info for info in INFO_TYPES}
 InfoT = TypeVar("InfoT", bound=Info)
@@ -83,7 +85,7 @@ class Registry:
                     return [_broken(point.name, reason, None, **source)]
             with redirect_stdout(sys.stderr):  # what a plugin prints must not mix with a listing
                 module = point.load()
-                entries, listens = self._collect(module, source)
+                entries, listens = self._collect(module, point.group, source)
         except KeyboardInterrupt:
             raise
         # Code of other authors runs here at import time: whatever it raises becomes the reason in its own row.
@@ -93,13 +95,16 @@ class Registry:
             self.listeners.append(module)
         return entries
 
-    def _collect(self, module: ModuleType, source: dict[str, str]) -> tuple[list[Entry], bool]:
-        names = [name for name in dir(module) if self._manager.parse_hookimpl_opts(module, name) is not None]
+    def _collect(self, module: ModuleType, group: str, source: dict[str, str]) -> tuple[list[Entry], bool]:
+        names = sorted(n for n, value in vars(module).items() if isroutine(value) and hasattr(value, f"{PROJECT}_impl"))
         known = {*REGISTRATION.values(), SHARED, *(n for n in dir(Lifecycle) if n.startswith("pubench_"))}
         if strange := sorted(set(names) - known):
             raise unknown("hook", strange[0], known)
         if not names:
             raise PluginError(f"module {module.__name__} implements no pubench hook")
+        if wrong := [name for name in names if (name in TOOLS) != (group == TOOLS_GROUP)]:
+            belongs = TOOLS_GROUP if group == GROUP else GROUP
+            raise PluginError(f"{wrong[0]} must be in a module of the entry-point group {belongs}, not of {group}")
         self._manager.register(module)  # checks the arguments of every hook
         if SHARED in names:
             self._shared.add(module.__name__.split(".")[0])
@@ -128,10 +133,12 @@ class Registry:
         return list(self._entries)
 
     def find(self, kind: type[InfoT], key: str) -> InfoT:
-        """The usable info record of a key or alias.
+        """The usable info record of a key or alias, or of a data source's task (``disdat/nsw14``).
 
         Raises RequestError (with the nearest spelling) if nothing has that key, PluginError if it is broken.
         """
+        if issubclass(kind, DatasetInfo) and (separator := re.search("[/:]", key)):
+            return _task(self.find(kind, key[: separator.start()]), key[separator.end() :])
         name = kind.kind
         mine = [e for e in self.entries(name) if e.info is None or isinstance(e.info, kind)]
         for entry in mine:
@@ -145,6 +152,14 @@ class Registry:
                 )
         known = [e.key for e in mine if e.status == "ok"]
         raise unknown(name, key, known, hint=Hint("list", name))
+
+    def source(self, address: str) -> DatasetInfo:
+        """The record of a data source, with the task of an address as it is written, whether it is here or not.
+
+        It says where files lie and how they are downloaded; :meth:`find` says what is in them.
+        """
+        key, _, task = re.sub("[/:]", "\0", address, count=1).partition("\0")
+        return replace(self.find(DatasetInfo, key), task=task) if task else self.find(DatasetInfo, key)
 
     def infos(self, kind: type[InfoT]) -> list[InfoT]:
         """All usable info records of one kind, by key."""
@@ -207,7 +222,8 @@ def _unmet(text: str, core: str) -> str:
 
 def _plainly_met(text: str, core: str) -> bool:
     """Whether a requirement is nothing but bounds by release numbers, as installers write them, and all hold."""
-    bounds = [bound for bound in text.removeprefix(CORE).replace(" ", "").strip("()").split(",") if bound]
+    plain = re.sub(r"^\[[\w,-]*\]", "", text.removeprefix(CORE).replace(" ", ""))  # extras ask for no other version
+    bounds = [bound for bound in plain.strip("()").split(",") if bound]
     found = [re.fullmatch(r"(>=|<)(\d+(?:\.\d+)*)", bound) for bound in bounds]
     if not re.fullmatch(r"\d+(\.\d+)*", core):
         return False
@@ -258,7 +274,13 @@ def registry() -> Registry:
     return Registry(*installed())
 
 
-def installed() -> tuple[list[EntryPoint], list[Entry]]:
+@cache
+def tools() -> Registry:
+    """Commands and Python names of this environment: a list of commands does not wait for every method."""
+    return Registry(*installed(TOOLS_GROUP))
+
+
+def installed(group: str = GROUP) -> tuple[list[EntryPoint], list[Entry]]:
     """Entry points of this environment, and a broken row for each distribution whose own cannot be read.
 
     One distribution at a time: importlib's reading of all of them stops at the first damaged file.
@@ -267,8 +289,8 @@ def installed() -> tuple[list[EntryPoint], list[Entry]]:
     broken = []
     for distribution in distributions():
         try:
-            if f"[{GROUP}]" in (distribution.read_text("entry_points.txt") or ""):
-                mine = [point for point in distribution.entry_points if point.group == GROUP]
+            if f"[{group}]" in (distribution.read_text("entry_points.txt") or ""):
+                mine = [point for point in distribution.entry_points if point.group == group]
                 points.setdefault(_name_and_version(distribution)[0], mine)  # the first on the path is what is imported
         # files of other authors: whatever is wrong with them is the reason in a row
         except Exception as error:  # noqa: BLE001
@@ -315,6 +337,24 @@ def _broken(key: str, reason: str, error: BaseException | None, **source: str) -
     """A row without an info. ``source``: distribution, version and module."""
     trace = "".join(traceback.format_exception(error)) if error is not None else ""
     return Entry(key=key, kind=None, info=None, status="broken", reason=reason, traceback=trace, **source)
+
+
+def _task(info: InfoT, name: str) -> InfoT:
+    """The info record of a task. Raises RequestError if the data have no tasks, or none of that name."""
+    assert isinstance(info, DatasetInfo)
+    if not info.tasks:
+        raise RequestError(
+            f"{info.key} is one data set without tasks, got {info.key}/{name}; use {info.key}", field="data.key"
+        )
+    source = load(info)
+    try:
+        found = source.task(info, name)
+    except (PubenchError, KeyboardInterrupt):
+        raise
+    # A plugin's source may raise anything; the cause stays attached.
+    except BaseException as error:
+        raise PluginError(f"dataset '{info.key}' could not name its task '{name}': {said_by(error)}") from error
+    return found  # type: ignore[no-any-return]
 
 
 def load(info: Info) -> Any:

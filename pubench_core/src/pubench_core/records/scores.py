@@ -58,9 +58,13 @@ def knowledge_of(
     *,
     prior: float | None,
     scheme: Scheme,
+    unlabeled_total: int | None = None,
     prior_interval: tuple[float, float] | None = None,
 ) -> dict[str, Knowledge]:
-    """What is known of the rows of the test and of the validation part. ``prior_interval``: of an estimated prior."""
+    """What is known of the rows of the test and of the validation part.
+
+    ``unlabeled_total``: rows of U in training and validation part. ``prior_interval``: of an estimated prior.
+    """
     validation = Part(arrays["validation_rows"], arrays["validation_labeled"])
     return {
         "test": Knowledge(truth=arrays.get("test_labels")),
@@ -70,6 +74,7 @@ def knowledge_of(
             unlabeled=validation.unlabeled(scheme),
             prior=prior,
             scheme=scheme,
+            unlabeled_total=unlabeled_total,
             prior_interval=prior_interval,
         ),
     }

@@ -10,9 +10,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..data.store import source_of
-from ..data.tables import is_table_path, read_table, sha256_of
-from ..data.user_table import read_user_table
-from ..errors import PluginError, RequestError, shortened, unknown
+from ..data.table_files import is_table_path, sha256_of
+from ..data.table_reader import TableReader, table_reader
+from ..errors import Hint, PluginError, RequestError, shortened, unknown
 from ..mechanism import Mechanism
 from ..plugins.info import DatasetInfo, MechanismInfo
 from ..plugins.registry import Registry, load
@@ -44,17 +44,26 @@ def choose_data(request: Request, registry: Registry) -> DataSections:
     """A user's table or an installed data set. Raises RequestError for what contradicts itself or does not exist."""
     given = request.sections["data"].get("own")
     if given is not None:
-        return _user_table(request, given)
+        return _user_table(request, given, table_reader(registry))
     mechanism_section = request.sections["mechanism"]
+    info = request.find(registry, DatasetInfo, "data", request.key(DatasetInfo, "data"))
+    if info.tasks and not info.task:
+        raise RequestError(
+            f"{info.key} holds many tasks; data.key must name one, {info.tasks}",
+            field="data.key",
+            value=info.key,
+            hint=Hint("tasks", info.key),
+        )
+    section = {"preprocess": info.preprocess, **request.sections["data"], "key": info.address}
+    section |= _classes(request, info)
+    if info.labels != "simulated":
+        return _labeled(request, info, section)
     if mechanism_section.get("key") == GIVEN:
         raise RequestError(
             f"mechanism {GIVEN} is for a table of your own; data.own.path=my.csv and data.own.label_col=COLUMN name it",
             field="mechanism.key",
             value=GIVEN,
         )
-    info = request.find(registry, DatasetInfo, "data", request.key(DatasetInfo, "data"))
-    section = {"preprocess": info.preprocess, **request.sections["data"], "key": info.key}
-    section |= _classes(request, info)
     amount = _amount(request, section)
     mechanism = request.find(registry, MechanismInfo, "mechanism", mechanism_section.get("key", "scar"))
     variant = str(mechanism_section.get("variant", mechanism.variants[0]))
@@ -109,7 +118,7 @@ def _mechanism(info: MechanismInfo, variant: str) -> Mechanism:
 # -------------------------------------------------------------------- a user's table
 
 
-def _user_table(request: Request, own: Any) -> DataSections:
+def _user_table(request: Request, own: Any, reader: TableReader) -> DataSections:
     """The table that a request names, read; labels are its own, so the mechanism is ``given``."""
     data, mechanism = request.sections["data"], request.sections["mechanism"]
     if not isinstance(own, dict) or "path" not in own:
@@ -117,7 +126,7 @@ def _user_table(request: Request, own: Any) -> DataSections:
         raise RequestError(f"{named}: only a table of your own has columns to name; data.own.path=my.csv names it")
     path = Path(str(own["path"]))
     _refuse_contradictions(request, path)
-    spec = _table_spec(own, path, request.origins)
+    spec = _table_spec(own, path, request.origins, reader)
     scheme = data.get("scheme", TABLE_SCHEMES[0])
     if scheme not in TABLE_SCHEMES:
         raise RequestError(
@@ -126,16 +135,16 @@ def _user_table(request: Request, own: Any) -> DataSections:
             field="data.scheme",
             value=scheme,
         )
-    info = table_info(spec)
+    info = table_info(spec, reader)
     section = {"preprocess": info.preprocess, **data, "own": spec, "key": path.name, "scheme": scheme}
     section |= {"positive": list(info.positive), "negative": list(info.negative)}
-    choice = DataChoice(info, None, read_user_table(spec))
+    choice = DataChoice(info, None, reader.read(spec))
     return DataSections(section, {**mechanism, "key": GIVEN, "c": None}, choice, None)
 
 
 def _refuse_contradictions(request: Request, path: Path) -> None:
     """A data set beside the table, a simulated labeling or classes of a table that has its labels, row-wise scaling."""
-    data, mechanism = request.sections["data"], request.sections["mechanism"]
+    data = request.sections["data"]
     if "key" in data and not is_table_path(str(data["key"])) and str(data["key"]) != path.name:
         raise RequestError(
             f"{request.where('data', 'key')}: the data are a data set ({data['key']}) or a file ({path}), not both",
@@ -144,6 +153,26 @@ def _refuse_contradictions(request: Request, path: Path) -> None:
         )
     if data.get("preprocess") == "l2":
         raise RequestError(f"data.preprocess l2: for {path.name} it is standardize or none", field="data.preprocess")
+    _refuse_simulation(request, path.name)
+
+
+def _labeled(request: Request, info: DatasetInfo, section: dict[str, Any]) -> DataSections:
+    """A data set that brings its labels, under the scheme that its record declares; the mechanism is ``given``."""
+    _refuse_simulation(request, info.address)
+    scheme = section.get("scheme", info.labels)
+    if scheme != info.labels:
+        raise RequestError(
+            f"scheme {scheme}: the labels of {info.address} were sampled {info.labels}; leave out data.scheme",
+            field="data.scheme",
+            value=scheme,
+        )
+    mechanism = {**request.sections["mechanism"], "key": GIVEN, "c": None}
+    return DataSections({**section, "scheme": scheme}, mechanism, DataChoice(info, source_of(info), None), None)
+
+
+def _refuse_simulation(request: Request, name: str) -> None:
+    """RequestError for a simulated labeling, or for other classes, of data that come with their labels."""
+    data, mechanism = request.sections["data"], request.sections["mechanism"]
     given = [
         ("mechanism", name)
         for name, absent in (("key", GIVEN), ("c", None), ("positive_rate", None))
@@ -152,7 +181,7 @@ def _refuse_contradictions(request: Request, path: Path) -> None:
     given += [("data", name) for name, usual in _TABLE_ONLY.items() if _plain(data.get(name, usual)) != usual]
     if given:
         raise RequestError(
-            f"{request.where(*given[0])}: {path.name} comes with its own labels, so none are simulated; leave out "
+            f"{request.where(*given[0])}: {name} comes with its own labels, so none are simulated; leave out "
             "mechanism.key, mechanism.c, mechanism.positive_rate, data.total and class lists",
             field=".".join(given[0]),
         )
@@ -162,11 +191,13 @@ def _plain(given: Any) -> Any:
     return list(given) if isinstance(given, (list, tuple)) else given
 
 
-def _table_spec(own: Mapping[str, Any], path: Path, origins: Mapping[FieldPath, str]) -> UserTableSpec:
+def _table_spec(
+    own: Mapping[str, Any], path: Path, origins: Mapping[FieldPath, str], reader: TableReader
+) -> UserTableSpec:
     """The fields of a table with the checksums of its files. Raises RequestError if the files are not those that the
     spec was written for."""
     if not own.get("label_col"):
-        columns = list(read_table(path).columns)
+        columns = list(reader.frame(path).columns)
         listed = ", ".join(columns if len(columns) <= 12 else [*columns[:6], "...", *columns[-6:]])
         raise RequestError(
             f"{path.name}: say which column holds the labels, data.own.label_col=COLUMN; its columns are {listed}",
@@ -189,13 +220,13 @@ def _table_spec(own: Mapping[str, Any], path: Path, origins: Mapping[FieldPath, 
         raise explain(error, UserTableSpec, ("data", "own"), origins, owner="data.own") from None
 
 
-def table_info(own: UserTableSpec) -> DatasetInfo:
-    """What a user's table is, in the words of a data set plugin. Nothing is loaded by its import string."""
+def table_info(own: UserTableSpec, reader: TableReader) -> DatasetInfo:
+    """What a user's table is, in the words of a data set plugin."""
     return DatasetInfo(
         key="own",
         name=own.path.name,
         summary="a table of the user's own",
-        load="pubench_core.data.user_table:read_user_table",
+        load=reader.info.load,
         modality="tabular",
         classes=("negative", "positive"),
         positive=(1,),

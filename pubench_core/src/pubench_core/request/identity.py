@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..data.labeled import LabeledData
 from ..plugins.info import Info
 from ..plugins.registry import Registry
 from ..plugins.source_code import hash_package
@@ -12,10 +13,15 @@ from ..specs.canonical import short_hash
 ENGINE_REVISION = 5
 
 
-def code_of(infos: list[Info], registry: Registry) -> Code:
-    """The code behind the parts of a run; the data count by the digest of their arrays, metrics by themselves."""
+def code_of(infos: list[Info], registry: Registry, table: LabeledData | None = None) -> Code:
+    """The code behind the parts of a run; data count by the digest of their arrays, metrics by themselves.
+
+    ``table``: a user's table, which has been read already.
+    """
     plugin_packages = registry.packages()
     parts, versions = {"engine": f"revision {ENGINE_REVISION}"}, {}
+    if table is not None:
+        parts["table"] = table.digest
     for info in infos:
         provider = registry.provider(info)
         package, described_in = _package_of(info, provider.module)

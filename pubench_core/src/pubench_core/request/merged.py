@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..data.tables import is_table_path
+from ..data.table_files import is_table_path
 from ..errors import Hint, RequestError, shown
 from ..plugins.info import Info
 from ..plugins.registry import InfoT, Registry

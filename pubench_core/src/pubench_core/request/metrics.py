@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-from ..errors import Hint, PluginError, RequestError, unknown
+from ..errors import Hint, PluginError, RequestError, shown, unknown
 from ..method import Method
 from ..metric import MetricPlugin
 from ..plugins.info import MetricInfo
 from ..plugins.registry import Registry, load
 from ..plugins.source_code import hash_function
+from ..results import DecisionRule
 from ..specs.canonical import short_hash
 from .merged import Request
 from .plan import DataChoice, MethodChoice
@@ -28,8 +31,8 @@ class Installed:
     broken: Mapping[str, PluginError]
 
     @classmethod
-    def of(cls, registry: Registry) -> Installed:
-        """All metrics of a registry."""
+    def of(cls, registry: Registry, named: Iterable[str] = ()) -> Installed:
+        """All metrics of a registry; of those that take a number, the ones that are ``named`` (``recall-at-200``)."""
         usable: dict[str, MetricPlugin] = {}
         broken = {
             entry.key: PluginError(f"metric '{entry.key}' of {entry.distribution} is broken: {entry.reason}")
@@ -39,10 +42,63 @@ class Installed:
         for info in registry.infos(MetricInfo):
             try:
                 function = load(info)
-                usable[info.key] = MetricPlugin(info, function, _code_of(info))
+                if not info.parameter:
+                    usable[info.key] = MetricPlugin(info, function, _code_of(info))
+                    continue
+                for number in _numbers(info.key, named):
+                    one = replace(info, key=f"{info.key}-{number}", name=f"{info.name} {number}")
+                    code = short_hash([_code_of(info), number])
+                    usable[one.key] = MetricPlugin(one, partial(function, number=number), code)
             except PluginError as error:
                 broken[info.key] = error
         return cls(usable, broken)
+
+
+def _numbers(key: str, named: Iterable[str]) -> list[int]:
+    """The numbers that a metric of this key is named with."""
+    found = (re.fullmatch(rf"{re.escape(key)}-([1-9]\d{{0,8}})", str(name)) for name in named)
+    return sorted({int(match[1]) for match in found if match})
+
+
+def named_metrics(request: Request) -> list[str]:
+    """Metrics and criteria that a request names."""
+    selection, evaluation = request.sections["selection"], request.sections["evaluation"]
+    goal = goal_of(request)
+    given = [
+        selection.get("criterion", ""),
+        *names(selection.get("criteria", ())),
+        *names(evaluation.get("metrics", ())),
+    ]
+    return [str(name) for name in (*given, *([goal.criterion] if goal is not None else []))]
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What scores are for: the criterion that chooses the epoch, and the decision that is shown first."""
+
+    criterion: str
+    rule: DecisionRule
+
+
+def goal_of(request: Request) -> Goal | None:
+    """The goal of a request, if it names one. Raises RequestError for what is none."""
+    given = request.sections["selection"].get("goal")
+    if given is None:
+        return None
+    text = str(given)
+    if text in _GOALS:
+        return _GOALS[text]
+    if match := re.fullmatch(r"review:([1-9]\d{0,8})", text):
+        return Goal(f"recall-at-{match[1]}", "zero")
+    raise RequestError(
+        f"{request.where('selection', 'goal')} must be rank, decide or review:NUMBER (review:200), got {shown(given)}",
+        field="selection.goal",
+        value=given,
+    )
+
+
+#: To rank rows, and to call as many of them positive as the prior says. To review k rows: what the top k find.
+_GOALS = {"rank": Goal("pauc", "zero"), "decide": Goal("pa", "prior")}
 
 
 def _code_of(info: MetricInfo) -> str:
@@ -64,8 +120,7 @@ class _Parts:
 
     @classmethod
     def known(cls, data: DataChoice, *, prior: bool) -> _Parts:
-        pool = data.table is None or data.table.truth is not None
-        test = data.table is None or data.table.can_be_tested
+        pool, test = data.truth_in_pool, data.can_be_tested
         observed = frozenset({"labeled", "prior", "scheme"} if prior else {"labeled", "scheme"})
         return cls(
             data.info.name,
@@ -90,7 +145,9 @@ class _Parts:
 
     def lack_truth(self, what: str, field: str) -> RequestError:
         return RequestError(
-            f"{what} needs true labels and {self.of} has none; data.own.truth_col=COLUMN names them", field=field
+            f"{what} needs true labels of rows to train on and {self.of} has none; a table of your own can name them, "
+            "data.own.truth_col=COLUMN",
+            field=field,
         )
 
 
@@ -103,7 +160,9 @@ def choose_selection(
     """
     section, parts = request.sections["selection"], _Parts.known(data, prior=prior_known)
     known = _criteria(method, installed)
-    criterion, given = section.get("criterion", parts.usual_criterion), section.get("criteria", "all")
+    goal = goal_of(request)
+    usual = parts.usual_criterion if goal is None else goal.criterion
+    criterion, given = section.get("criterion", usual), section.get("criteria", "all")
     if not isinstance(criterion, str):
         raise unknown("selection criterion", str(criterion), known, field="selection.criterion")
     named = (criterion,) if given == "all" else (criterion, *names(given))

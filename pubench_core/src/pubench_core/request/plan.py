@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from ..backbone import Backbone
 from ..data.dataset import PNDataset
+from ..data.labeled import LabeledData
 from ..data.source import DataSource
-from ..data.user_table import UserTable
 from ..mechanism import Mechanism
 from ..method import AnyMethod
 from ..metric import MetricPlugin
@@ -53,11 +53,21 @@ class MethodChoice:
 
 @dataclass(frozen=True)
 class DataChoice:
-    """``source``: reads a data set; ``table``: a user's own table, which has been read. One of them is None."""
+    """``source``: reads a data set; ``table``: the rows of a user's table, with their labels. One of them is None."""
 
     info: DatasetInfo
     source: DataSource | None
-    table: UserTable | None
+    table: LabeledData | None
+
+    @property
+    def truth_in_pool(self) -> bool:
+        """Whether the true labels of the rows to train on are known."""
+        return self.info.labels == "simulated" if self.table is None else self.table.truth is not None
+
+    @property
+    def can_be_tested(self) -> bool:
+        """Whether there are test rows of known truth, or rows of known truth to split some off."""
+        return self.table is None or self.table.can_be_tested
 
 
 @dataclass(frozen=True)
@@ -108,10 +118,10 @@ class Plan:
     code: Code
 
     def code_reading(self, digest: str) -> Code:
-        """The code with the digest of the arrays that it reads; a user's table counts by its SHA-256 in the run id."""
+        """The code with the digest of the arrays that it reads; that of a user's table is among its parts already."""
         if not digest:
             return self.code
-        return Code.of({**self.code.parts, f"data {self.data.info.key}": digest}, self.code.versions)
+        return Code.of({**self.code.parts, f"data {self.data.info.address}": digest}, self.code.versions)
 
     def criterion_code(self, name: str) -> str:
         """Hash of a criterion's code; empty for ``native``, which is the method's, and ``last``."""

@@ -21,13 +21,13 @@ from ..plugins.registry import Registry, load
 from ..prior import PriorEstimator
 from ..specs import RunSpec, is_one_sample
 from ..specs.config import TrainingConfig
-from ..specs.run import UNKNOWN, run_id
+from ..specs.run import TEST, UNKNOWN, run_id
 from .data import DataSections, choose_data
 from .explain import explain
 from .identity import code_of
 from .layers import Layer
 from .merged import Request
-from .metrics import Installed, choose_evaluation, choose_selection
+from .metrics import Installed, choose_evaluation, choose_selection, goal_of, named_metrics
 from .plan import BackboneChoice, DataChoice, EstimatorChoice, MethodChoice, Plan
 
 #: Preset for a user's own table: it must work for any prior, without a negative to choose by.
@@ -47,7 +47,7 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
     method, preset = _method(request, registry, data.choice)
     _refuse_missing_truth(method, data)
     backbone = _backbone(request, registry, data.choice.info.backbone)
-    installed = Installed.of(registry)
+    installed, goal = Installed.of(registry, named_metrics(request)), goal_of(request)
     prior = _wanted_prior(request, method, data, registry)
     prior_known = prior != UNKNOWN
     sections: dict[str, Any] = {
@@ -61,6 +61,7 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
             "config": method.config.model_dump(mode="json"),
         },
         "backbone": {**request.sections["backbone"], "key": backbone.info.key},
+        "decision": {**({} if goal is None else {"rule": goal.rule}), **request.sections["decision"]},
         "selection": choose_selection(request, method, data.choice, installed, prior_known=prior_known),
         "evaluation": choose_evaluation(request, data.choice, installed, prior_known=prior_known),
     }
@@ -83,7 +84,7 @@ def resolve(layers: Iterable[Layer], registry: Registry, warn: Callable[[str], N
         backbone=backbone,
         estimator=estimator,
         metrics=installed.usable,
-        code=code_of(_computing(data, method, backbone, estimator), registry),
+        code=code_of(_computing(data, method, backbone, estimator), registry, data.choice.table),
     )
 
 
@@ -159,9 +160,10 @@ def method_class(info: MethodInfo) -> type[AnyMethod]:
 
 def _refuse_missing_truth(method: MethodChoice, data: DataSections) -> None:
     """RequestError for a method that is granted true labels on a table that has none."""
-    table = data.choice.table
-    if "truth" in method.requires and table is not None and table.truth is None:
-        lacks = f"{method.info.key} needs true labels and {data.data['key']} has none"
+    if "truth" in method.requires and not data.choice.truth_in_pool:
+        lacks = f"{method.info.key} needs true labels of rows to train on and {data.data['key']} has none"
+        if data.choice.table is None:
+            raise RequestError(f"{lacks}; take another method", field="method.key", value=method.info.key)
         raise RequestError(f"{lacks}; data.own.truth_col=COLUMN names them", field="data.own.truth_col")
 
 
@@ -193,8 +195,7 @@ def _wanted_prior(request: Request, method: MethodChoice, data: DataSections, re
 
     Raises RequestError for a method that needs one and is to have none.
     """
-    table, needed = data.choice.table, "prior" in method.requires
-    hidden = table is not None and table.truth is None
+    needed, hidden = "prior" in method.requires, not data.choice.truth_in_pool
     wanted = request.rest.get("prior", UNKNOWN if hidden and not needed else "true")
     if needed and wanted == UNKNOWN and not hidden:
         raise RequestError(
@@ -215,8 +216,12 @@ def _wanted_prior(request: Request, method: MethodChoice, data: DataSections, re
 def _prior(spec: RunSpec, registry: Registry, data: DataSections) -> tuple[RunSpec, EstimatorChoice | None]:
     """The estimator that the spec names, if any; RequestError for a true prior where the truth is not known."""
     word, _, rest = str(spec.prior).partition(":")
-    table = data.choice.table
-    if word in ("true", "scaled") and table is not None and table.truth is None:
+    if word == TEST and (data.choice.truth_in_pool or not data.choice.can_be_tested):
+        why = "the true prior is known (prior=true)" if data.choice.truth_in_pool else "there is no test part"
+        raise RequestError(
+            f"prior test is for data of which only the test part has true labels; here {why}", field="prior", value=TEST
+        )
+    if word in ("true", "scaled") and not data.choice.truth_in_pool:
         raise RequestError(
             f"prior {spec.prior}: without true labels the true class prior is not known; {_ways_to_a_prior(registry)}",
             field="prior",

@@ -267,7 +267,7 @@ class Result(_Compact):
     run_id: str = Field(description="hash of what decides the scores; name of the record's folder")
     code: Code = Field(description="which code computed the scores")
     spec: RunSpec = Field(description="the resolved spec that was carried out")
-    oracle: bool = Field(description="whether the method was granted true labels")
+    oracle: bool = Field(description="whether the method was granted true labels, or the prior of the test part")
     selected: str = Field(description="the criterion that names the result")
     decision: DecisionRule = Field("zero", description="the decision that is shown first")
     criteria: dict[str, CriterionResult] = Field(description="what each tracked criterion chose")

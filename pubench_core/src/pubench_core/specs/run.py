@@ -24,8 +24,10 @@ Artifact = Literal["scores", "trace", "samples", "training-scores"]
 Preprocess = Literal["none", "standardize", "l2"]
 PriorScorer = Literal["logistic", "bagged-nets", "backbone"]
 
-#: Key of the mechanism of a user's own file: its labels are taken as they are.
+#: Key of the mechanism of data that bring their labels: they are taken as they are.
 GIVEN = "given"
+#: The share of positives in the test part: what no method can know, so a run with it is an oracle.
+TEST = "test"
 #: The prior of a run that knows none: its method needs none, and no measure reads one.
 UNKNOWN = "unknown"
 
@@ -218,6 +220,11 @@ class SelectionSpec(Strict):
     """
 
     criterion: str = Field("pa", description="the criterion that names the result")
+    goal: str | None = Field(
+        None,
+        description="what scores are for, which chooses criterion and decision unless they are given: rank (pauc), "
+        "decide (pa, and the decision at the prior) or review:NUMBER (recall-at-NUMBER)",
+    )
     criteria: tuple[str, ...] = Field(description="the criteria that are tracked")
     non_finite: Literal["fail", "stop"] = Field(
         "fail",
@@ -272,9 +279,12 @@ class ExecutionSpec(Strict):
     offline: bool = Field(False, description="never touch the network")
     artifacts: tuple[Artifact, ...] = Field(("scores", "trace"), description="files that are kept beside the result")
     save_model: bool = Field(False, description="keep what scores with: model.safetensors")
-    tracking: bool = Field(True, description="tell tracking plugins of the run when it is over")
+    tracking: bool = Field(True, description="send the run to sinks and call listeners of plugins when it is over")
+    sinks: dict[str, str | None] = Field(
+        {}, description="sinks that get the run, by key, with their addresses; a password is used and never written"
+    )
     tracking_uri: str | None = Field(
-        None, description="server or database of the tracking plugin; a password in it is used and never written"
+        None, description="address of the sinks that get every run (an older name; sinks has an address for each)"
     )
 
     @field_validator("results", "data_root", "encoder")
@@ -288,6 +298,10 @@ class ExecutionSpec(Strict):
     def _without_password(self, uri: str | None) -> str | None:
         return None if uri is None else without_password(uri)
 
+    @field_serializer("sinks", when_used="json")
+    def _without_passwords(self, sinks: dict[str, str | None]) -> dict[str, str | None]:
+        return {key: self._without_password(address) for key, address in sinks.items()}
+
 
 class RunSpec(Strict):
     """One run: data, labels, method, network, choice of epoch, measures, seed."""
@@ -295,7 +309,9 @@ class RunSpec(Strict):
     data: DataSpec = Field(description="the binary problem")
     mechanism: MechanismSpec = Field(description="who gets a label")
     prior: float | str = Field(
-        "true", description="class prior that the method is given; unknown, where it needs none and none is known"
+        "true",
+        description="class prior that the method is given; test: the share of positives in the test part, an oracle's; "
+        "unknown, where it needs none and none is known",
     )
     prior_scorer: PriorScorer = Field(
         "logistic",
@@ -313,9 +329,10 @@ class RunSpec(Strict):
 
     @model_validator(mode="after")
     def _sizes_of_the_scheme(self) -> RunSpec:
-        drawn = self.data.scheme in DRAWN_SCHEMES and self.data.own is None
+        given = self.mechanism.key == GIVEN
+        drawn = self.data.scheme in DRAWN_SCHEMES and not given
         if drawn != (self.mechanism.positive_rate is not None):
-            right = "mechanism.positive_rate" if drawn else "mechanism.c" if self.data.own is None else "neither"
+            right = "mechanism.positive_rate" if drawn else "neither" if given else "mechanism.c"
             raise ValueError(f"of c and positive_rate, scheme {self.data.scheme} takes {right}")
         if self.data.total is not None and not drawn:
             raise ValueError(f"data.total is for schemes {' and '.join(DRAWN_SCHEMES)} of a data set")
@@ -351,12 +368,15 @@ def run_id(spec: RunSpec, config: Strict) -> str:
 
 
 def parse_prior(given: Any) -> float | str:
-    """``true``, a number in (0, 1), ``scaled:FACTOR``, ``estimated:KEY`` or ``unknown``; else raises ValueError."""
+    """``true``, a number in (0, 1), ``scaled:FACTOR``, ``estimated:KEY``, ``test`` or ``unknown``.
+
+    Raises ValueError for anything else.
+    """
     if given is True or given == "true":
         return "true"
-    if given == UNKNOWN:
-        return UNKNOWN
-    form = "a prior is 'true', a number between 0 and 1, 'scaled:1.2', 'estimated:KEY' or 'unknown'"
+    if given in (UNKNOWN, TEST):
+        return str(given)
+    form = "a prior is 'true', a number between 0 and 1, 'scaled:1.2', 'estimated:KEY', 'test' or 'unknown'"
     wrong = ValueError(f"given {shown(given)}; {form}")
     if isinstance(given, str) and ":" in given:
         word, rest = given.split(":", 1)

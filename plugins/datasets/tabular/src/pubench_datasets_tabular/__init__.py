@@ -249,6 +249,32 @@ _JAIN = [
 ]
 
 
+_OPENML = DatasetInfo(
+    key="openml",
+    name="OpenML",
+    summary="any table of OpenML by its number, with its default target or another nominal column; the second class "
+    "against the rest",
+    load="pubench_datasets_tabular.openml_tasks:OpenMLTable",
+    family="tabular",
+    reference=Reference(
+        authors="Vanschoren, van Rijn, Bischl, Torgo",
+        title="OpenML: networked science in machine learning",
+        venue="SIGKDD Explorations 15(2)",
+        year=2013,
+        url="https://doi.org/10.1145/2641190.2641198",
+    ),
+    modality="tabular",
+    classes=("rest", "positive"),
+    positive=(1,),
+    negative=(0,),
+    backbone="mlp",
+    preprocess="standardize",
+    source="OpenML",
+    license="as each table says",
+    tasks="openml:ID[/TARGET]",
+)
+
+
 @hookimpl
 def pubench_datasets() -> list[DatasetInfo]:
-    return [*_BENCHMARKS, *_JAIN]
+    return [*_BENCHMARKS, *_JAIN, _OPENML]

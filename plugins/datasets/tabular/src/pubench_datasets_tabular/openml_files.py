@@ -37,6 +37,12 @@ def cached(root: DataRoot, number: int) -> Path | None:
     return None
 
 
+def downloaded(root: DataRoot) -> list[Path]:
+    """ARFF files of all data sets in pubench's own downloads, by number."""
+    found = (path for server in _SERVERS for path in (root.cache / "openml" / server).glob("datasets/*/dataset.arff"))
+    return sorted(found, key=lambda path: (len(path.parent.name), path.parent.name))
+
+
 def is_openml(path: Path) -> bool:
     """Whether a file is one that :func:`cached` found."""
     return path.suffix in (".arff", ".pq")
@@ -64,20 +70,21 @@ def download(info: DatasetInfo, root: DataRoot, number: int) -> None:
     As ARFF: OpenML publishes a checksum for that and none for Parquet. Raises RequestError where the root is offline,
     or the network or the server fails.
     """
-    elsewhere = f"get it from {info.source} and put it into {root.path / info.key}"
+    place = root.cache / "openml" if info.tasks else root.path / info.key
+    elsewhere = f"get it from {info.source} and put it into {place}"
     if root.offline:
         raise RequestError(
-            f"{info.key} is not downloaded with execution.offline: leave that out, or {elsewhere}",
+            f"{info.address} is not downloaded with execution.offline: leave that out, or {elsewhere}",
             field="execution.offline",
             value=True,
         )
-    root.say(f"{info.key}: downloading data set {number} of OpenML to {root.cache / 'openml'}")
+    root.say(f"{info.address}: downloading data set {number} of OpenML to {root.cache / 'openml'}")
     try:
         _download(number, root.cache / "openml")
     except OSError as error:  # of requests too: all its errors are OSErrors
         raise _failed(info, error, elsewhere) from error
     if cached(root, number) is None:
-        raise RequestError(f"{info.key}: OpenML sent no file for its data set {number}; {elsewhere}")
+        raise RequestError(f"{info.address}: OpenML sent no file for its data set {number}; {elsewhere}")
 
 
 # -------------------------------------------------------------------- where
@@ -100,13 +107,24 @@ def _caches_of_user() -> Iterator[Path]:
 
 
 def _read_arff(path: Path, remedy: Remedy) -> tuple[list[str], list[tuple[object, ...]]]:
+    attributes, columns = read_arff(path, remedy)
+    return [name for name, _ in attributes], columns
+
+
+def read_arff(
+    path: Path, remedy: Remedy, *, rows: bool = True
+) -> tuple[list[tuple[str, str | list[str]]], list[tuple[object, ...]]]:
+    """(name, type or values) of every column, and the columns. Raises RequestError if it cannot be read.
+
+    Without ``rows``, only the header is read.
+    """
     import arff
 
     try:
         if path.stat().st_size > LIMIT:
             raise too_large(path, LIMIT)
         with path.open(encoding="utf-8") as stream:
-            found = arff.load(stream)
+            found = arff.load(stream, return_type=arff.DENSE if rows else arff.DENSE_GEN)
     except OSError as error:
         raise RequestError(f"cannot read {path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
@@ -114,8 +132,8 @@ def _read_arff(path: Path, remedy: Remedy) -> tuple[list[str], list[tuple[object
     # liac-arff lets what goes wrong inside it out as it is for some malformed headers and lines
     except (arff.ArffException, csv.Error, ValueError, TypeError, LookupError) as error:
         raise remedy.error(f"{path} is not valid ARFF ({_one_line(error)})") from error
-    names = [name for name, _ in found["attributes"]]
-    return names, list(zip(*found["data"], strict=True)) or [()] * len(names)
+    attributes = found["attributes"]
+    return attributes, (list(zip(*found["data"], strict=True)) or [()] * len(attributes)) if rows else []
 
 
 def _read_parquet(path: Path, remedy: Remedy) -> tuple[list[str], list[tuple[object, ...]]]:
@@ -169,7 +187,7 @@ def _environment(name: str, value: str) -> Iterator[None]:
 
 
 def _failed(info: DatasetInfo, error: Exception, elsewhere: str) -> RequestError:
-    return RequestError(f"{info.key} could not be downloaded ({_one_line(error)}); try again, or {elsewhere}")
+    return RequestError(f"{info.address} could not be downloaded ({_one_line(error)}); try again, or {elsewhere}")
 
 
 def _one_line(error: Exception) -> str:

@@ -34,6 +34,8 @@ def pubench_metrics() -> list[MetricInfo]:
         ),
         _info("auc", "AUC", "area under the ROC curve, ties counted half", headline=True),
         _info("average-precision", "AP", "area under the precision-recall curve, by distinct thresholds"),
+        _info("auc-prg", "AUC-PRG", "area under the precision-recall-gain curve; 0 at chance"),
+        _info("correlation", "COR", "Pearson correlation of scores with true labels (ecology's COR)"),
         _info("balanced-accuracy", "balanced accuracy", "mean of true positive and true negative rate"),
         _info("mcc", "MCC", "Matthews correlation coefficient, 0 where a margin is empty"),
     ]

@@ -1,7 +1,7 @@
 """Oracle measures of (n,) scores and decisions against (n,) true labels in {0, 1}.
 
-Undefined cases: precision, recall, F1 and MCC are 0 where their denominator is; AUC, average precision and balanced
-accuracy raise Undefined where a class that they need is absent.
+Undefined cases: precision, recall, F1 and MCC are 0 where their denominator is; AUC, average precision, AUC-PRG,
+correlation and balanced accuracy raise Undefined where a class that they need is absent.
 """
 
 from __future__ import annotations
@@ -88,6 +88,35 @@ def average_precision(view: MetricView) -> float:
         raise Undefined("there is no positive row")
     taken, found = view.curve
     return float((np.diff(found, prepend=0) / (c.tp + c.fn) * (found / taken)).sum())
+
+
+def auc_prg(view: MetricView) -> float:
+    """Area under the precision-recall-gain curve for recall gains in [0, 1] (Flach and Kull, NeurIPS 2015, section 4).
+
+    Precision gain is 1 - n_P FP / (n_N TP), recall gain 1 - n_P FN / (n_N TP). Both are linear in 1 / TP between two
+    thresholds, so the curve is a polygon. It starts at the recall of chance, TP = n_P^2 / n, where recall gain is 0.
+    """
+    n_positive, n_negative = _both_classes(view)
+    taken, found = (np.concatenate([[0], counted]) for counted in view.curve)
+    start = n_positive**2 / (n_positive + n_negative)
+    k = int(np.argmax(found > start))
+    share = (start - found[k - 1]) / (found[k] - found[k - 1])
+    false = taken - found
+    tp = np.concatenate([[start], found[k:]])
+    fp = np.concatenate([[false[k - 1] + share * (false[k] - false[k - 1])], false[k:]])
+    odds = n_positive / n_negative
+    return float(np.trapezoid(1 - odds * fp / tp, 1 - odds * (n_positive - tp) / tp))
+
+
+def correlation(view: MetricView) -> float:
+    """Pearson correlation of the scores with the 0/1 labels (point-biserial); not invariant to the scores' scale.
+
+    Elith et al., Ecography 29, 2006, measure presence-only models by it (COR). Raises Undefined for equal scores.
+    """
+    _both_classes(view)
+    if np.ptp(view.scores) == 0:
+        raise Undefined("all scores are equal")
+    return float(np.corrcoef(view.scores, view.truth)[0, 1])
 
 
 def _both_classes(view: MetricView) -> tuple[int, int]:

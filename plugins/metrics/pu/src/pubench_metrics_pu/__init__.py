@@ -48,6 +48,17 @@ def pubench_metrics() -> list[MetricInfo]:
             criterion=True,
         ),
         MetricInfo(
+            key="recall-at",
+            name="recall at",
+            summary="share of held-out labeled positives among the k highest-ranked unlabeled rows",
+            family="proxy",
+            load=f"{_HERE}:recall_at",
+            needs=frozenset({"labeled"}),
+            assumes=frozenset({"SCAR"}),
+            criterion=True,
+            parameter="number of rows that are reviewed",
+        ),
+        MetricInfo(
             key="oa",
             name="OA",
             summary="oracle accuracy on the validation part: the yardstick for proxies",

@@ -44,6 +44,18 @@ def pauc(view: MetricView) -> float:
     return float((below + not_above) / (2 * len(positive) * len(unlabeled)))
 
 
+def recall_at(view: MetricView, number: int) -> float:
+    """Share of P' that would be among the ``number`` highest-ranked rows of U, ties counted half; needs no prior.
+
+    U' is a part of U, so its share of the ``number`` rows counts, at least one. Compares rankings for a review of so
+    many rows, under SCAR.
+    """
+    positive, unlabeled = view.scores[_labeled(view)], view.scores[_unlabeled(view)]
+    rows = min(max(round(number * len(unlabeled) / view.unlabeled_total), 1), len(unlabeled))
+    lowest = np.partition(unlabeled, len(unlabeled) - rows)[len(unlabeled) - rows]
+    return float(((positive > lowest).sum() + (positive == lowest).sum() / 2) / len(positive))
+
+
 def oa(view: MetricView) -> float:
     """Accuracy on U' or (one-sample) on P' ∪ U', with true labels."""
     rows = _unlabeled(view)

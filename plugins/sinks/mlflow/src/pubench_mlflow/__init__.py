@@ -1,19 +1,19 @@
-"""MLflow sink: a listener of finished runs. The sending is in :mod:`pubench_mlflow.sink`, which imports mlflow."""
+"""MLflow as a sink. The sending is in :mod:`pubench_mlflow.sink`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from pubench_core import hookimpl
-
-if TYPE_CHECKING:  # every command imports this module, and events hold results, whose import takes long
-    from pubench_core.plugins.events import RunFinished
+from pubench_core import SinkInfo, hookimpl
 
 
 @hookimpl
-def pubench_run_finished(event: RunFinished) -> None:
-    if event.status == "finished":
-        from .sink import send_record
-
-        # From the event: a record holds no password.
-        send_record(event.record, event.result.spec.execution.tracking_uri if event.result is not None else None)
+def pubench_sinks() -> list[SinkInfo]:
+    return [
+        SinkInfo(
+            key="mlflow",
+            name="MLflow",
+            summary="An MLflow run for each record: parameters, measures, epochs, tags and the record's files.",
+            load="pubench_mlflow.sink:MlflowSink",
+            automatic=True,
+            address="server or database; by default MLFLOW_TRACKING_URI, else <results>/mlflow.db",
+        )
+    ]

@@ -29,11 +29,11 @@ from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 from sqlalchemy.exc import SQLAlchemyError
 
-from pubench_core.errors import PluginError, PubenchError, RecordError, said_by
+from pubench_core.errors import RecordError, said_by
 from pubench_core.records.files import ENVIRONMENT, TRACE
-from pubench_core.records.record import Record, read_record
-from pubench_core.records.store import RecordStore
+from pubench_core.records.record import Record
 from pubench_core.results import Environment, Result
+from pubench_core.sinks import Sink, SinkError, SinkUnavailable
 from pubench_core.specs.secrets import without_password
 
 from .address import file_of, tracking_uri
@@ -53,99 +53,62 @@ RECORD_TAG = "pubench.record"
 EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}
 
 
-@dataclass(frozen=True)
-class Sent:
-    """What :func:`track` did with the records of a folder. ``left_out``: why the others were left out."""
-
-    sent: int
-    already_there: int
-    left_out: tuple[PubenchError, ...] = ()
-
-
-class TrackerError(PluginError):
-    """A tracker refuses what it is sent."""
-
-
-class NoTracker(TrackerError):
-    """A tracker cannot be reached or opened."""
-
-
-def send_record(folder: Path, uri: str | None = None) -> bool:
-    """Sends one record; False if it was there already.
-
-    Raises RecordError if it cannot be read, TrackerError if it cannot be sent, NoTracker if nothing can.
-    """
-    record = read_record(folder)
-    return _Tracker(tracking_uri(folder.parent, uri)).send(record)
-
-
-def track(results: Path, uri: str | None = None) -> Sent:
-    """Sends every record of a results folder that is not there yet; one that cannot be read or sent is left out.
-
-    Raises NoTracker if the tracker cannot be opened, or does not answer any more.
-    """
-    records = RecordStore(results).all()
-    if not records.readable:
-        return Sent(0, 0, records.unreadable)
-    tracker, done, left_out = _Tracker(tracking_uri(results, uri)), [], list[PubenchError](records.unreadable)
-    for record in records.readable:
-        try:
-            done.append(tracker.send(record))
-        except RecordError as error:
-            left_out.append(error)
-        except NoTracker:
-            raise
-        except TrackerError as error:
-            with tracker.opened():  # if it answers, the record is to blame
-                left_out.append(error)
-    return Sent(sum(done), len(done) - sum(done), tuple(left_out))
-
-
 # -------------------------------------------------------------------- the tracker
 
 
-class _Tracker:
+class MlflowSink(Sink):
     """A server, a database, or a file that one process at a time creates and writes to."""
 
-    def __init__(self, uri: str) -> None:
-        self.uri = uri
-        self._file = file_of(uri)
+    def __init__(self, results: Path, address: str | None) -> None:
+        self._uri = tracking_uri(results, address)
+        self._file = file_of(self._uri)
+        self.where = without_password(self._uri)
 
-    def send(self, record: Record) -> bool:
-        """Sends one record; False if it was there already."""
-        content = _Content.of(record)
-        with self.opened() as client:
+    def has(self, record: Record) -> bool:
+        with self._opened() as client:
             try:
-                return _send(client, record, content)
+                experiment = client.get_experiment_by_name(_experiment_name(record.result))
+                return experiment is not None and any(map(_sent, _runs(client, experiment.experiment_id, record)))
             except _ERRORS as error:
-                raise TrackerError(self._said("did not take the record", error)) from None
+                raise SinkUnavailable(self._said("does not answer", error)) from None
+
+    def send(self, record: Record) -> None:
+        content = _Content.of(record)
+        with self._opened() as client:
+            try:
+                _send(client, record, content)
+                return
+            except _ERRORS as error:
+                refused = SinkError(self._said("did not take the record", error))
+        with self._opened():  # if it answers, the record is to blame
+            raise refused
 
     @contextmanager
-    def opened(self) -> Iterator[MlflowClient]:
-        """A client; a file is created and written to by one process at a time. Raises NoTracker."""
+    def _opened(self) -> Iterator[MlflowClient]:
+        """A client; a file is created and written to by one process at a time. Raises SinkUnavailable."""
         with ExitStack() as turn:
             try:
                 if self._file is not None:
                     turn.enter_context(_turn(self._file))
                 client = self._client()
             except _ERRORS as error:
-                raise NoTracker(self._said("cannot be opened", error)) from None
+                raise SinkUnavailable(self._said("cannot be opened", error)) from None
             yield client
 
     def _said(self, what: str, error: Exception) -> str:
         """One line that names the tracker and no password."""
         reason = without_password(said_by(error)).split(" [SQL")[0]
-        return f"{without_password(self.uri)} {what} ({reason}); 'pubench track' sends it later"
+        return f"{self.where} {what} ({reason}); 'pubench track' sends it later"
 
     def _client(self) -> MlflowClient:
         """A client whose tracker has answered. Databases that do not are tried for 107 s by mlflow, elsewhere."""
         if self._file is not None:
-            return _client(self.uri)
+            return _client(self._uri)
         found: list[MlflowClient | BaseException] = []
 
         def reach() -> None:
             try:
-                client = _client(self.uri)
+                client = _client(self._uri)
                 client.search_experiments(max_results=1)
                 found.append(client)
             except BaseException as error:  # noqa: BLE001 (raised where it is waited for)
@@ -230,18 +193,35 @@ class _Content:
             raise RecordError(f"{record.folder} is damaged ({said_by(error)}); move it away") from error
 
 
-def _send(client: MlflowClient, record: Record, content: _Content) -> bool:
+def _send(client: MlflowClient, record: Record, content: _Content) -> None:
+    """Nothing if the record is there; one that was cut off is replaced."""
     result = record.result
-    experiment = _experiment(client, f"pubench/{result.spec.data.key}", record.folder.parent)
-    identity = f"{result.run_id}/{result.code.hash}/{result.finished_at}"
-    for run in client.search_runs([experiment], f"tags.`{RECORD_TAG}` = '{identity}'"):
-        if run.info.status == "FINISHED":
-            return False
+    experiment = _experiment(client, _experiment_name(result), record.folder.parent)
+    for run in _runs(client, experiment, record):
+        if _sent(run):
+            return
         client.delete_run(run.info.run_id)
-    run = client.create_run(experiment, start_time=content.started, run_name=_name(result), tags={RECORD_TAG: identity})
+    tags = {RECORD_TAG: _identity(result)}
+    run = client.create_run(experiment, start_time=content.started, run_name=_name(result), tags=tags)
     _fill(client, run, record, content)
     client.set_terminated(run.info.run_id, "FINISHED", end_time=content.ended)
-    return True
+
+
+def _identity(result: Result) -> str:
+    return f"{result.run_id}/{result.code.hash}/{result.finished_at}"
+
+
+def _runs(client: MlflowClient, experiment: str, record: Record) -> list[Run]:
+    """Every MLflow run of a record, cut off or complete."""
+    return list(client.search_runs([experiment], f"tags.`{RECORD_TAG}` = '{_identity(record.result)}'"))
+
+
+def _sent(run: Run) -> bool:
+    return bool(run.info.status == "FINISHED")
+
+
+def _experiment_name(result: Result) -> str:
+    return f"pubench/{result.spec.data.key}"
 
 
 def _experiment(client: MlflowClient, name: str, results: Path) -> str:

@@ -16,11 +16,12 @@ from pubench_core.plugins.info import PriorInfo
 from pubench_core.results import plain_data
 from pubench_core.specs import is_one_sample
 
+from .audit import AuditResult
 from .estimates import EstimatedPrior, asked, disagreement, infos_of
 from .facts import CardFacts
 from .measuring import Curve, Measured, curves_of, installed_metrics, knowledge_of, measured
 from .paired import Comparison, compared, other_model
-from .prior_input import Belief, belief_in, shares_of, wanted_estimator
+from .prior_input import Belief, belief_in, narrowed, shares_of, wanted_estimator
 from .report_card import framed, headline, page_of
 from .resampling import MOST_RESAMPLES, Resampling, resamples_for
 from .rows import ScoredRows, scored_rows
@@ -73,6 +74,7 @@ class Evaluation(CardFacts):
             "comparison": None if self.comparison is None else plain_data(asdict(self.comparison)),
             "warnings": list(self.warnings),
             "notes": list(self.notes),
+            "checked": self.checked,
         }
 
     def html(self) -> str:
@@ -119,6 +121,7 @@ def evaluate(
     pos_label: Any = None,
     resamples: int | None = None,
     n_unlabeled: int | None = None,
+    audited: AuditResult | None = None,
     seed: int = 0,
 ) -> Evaluation:
     """A report card of scores, from labeled positives and unlabeled rows alone.
@@ -136,6 +139,8 @@ def evaluate(
     comparison and of the intervals of PA and PAUC, at most 100,000; by default 1000 for at most 2,000 rows, 400 for
     20,000, 100 for 100,000 and none beyond. ``n_unlabeled``: how many unlabeled rows there are in all, if those with a
     score are a random part of them (held out of training, say); budgets and numbers of positives are then of all.
+    ``audited``: what checked rows say (:func:`pubench.audit_answers`). It narrows the prior, or replaces one that it
+    contradicts; if it rejects SCAR, no number of positives is expected.
 
     Raises InvalidRequest (a ValueError) for what contradicts itself.
 
@@ -149,9 +154,12 @@ def evaluate(
     """
     with in_words():
         rows = scored_rows(scores, labeled, truth=truth, scheme=scheme, purity=purity, pos_label=pos_label)
+        prior = narrowed(prior, audited)
         infos, wanted = _estimators(estimators, wanted_estimator(prior)), wanted_estimator(prior)
         first = _asked([info for info in infos if info.key == wanted], rows, seed)
         belief = belief_in(prior, rows, first)
+        if audited is not None and audited.prior.low is not None:
+            belief = replace(belief, source=f"narrowed by {audited.checked} checked rows; the middle is used")
         refuse_other_rows(scores, compare, ("scores", "compare"))
         _check_counts(rows, resamples, n_unlabeled)
         cuts = Cuts(rows, shares_of(belief, rows), seed, n_unlabeled)
@@ -159,7 +167,8 @@ def evaluate(
         other = None if compare is None else other_model(rows, compare)  # nothing slow before all is known to be right
         rest = _asked([info for info in infos if info.key != wanted], rows, seed)
         drawn = Resampling(resamples_for(len(rows.scores)) if resamples is None else resamples, seed)
-        return _card(names, rows, (*first, *rest), belief, decision, cuts, other, drawn, given=threshold is not None)
+        given = threshold is not None
+        return _card(names, rows, (*first, *rest), belief, decision, cuts, other, drawn, audited, given=given)
 
 
 def _check_counts(rows: ScoredRows, resamples: int | None, n_unlabeled: int | None) -> None:
@@ -187,6 +196,7 @@ def _card(
     cuts: Cuts,
     other: ScoredRows | None,
     drawn: Resampling,
+    audited: AuditResult | None,
     *,
     given: bool,
 ) -> Evaluation:
@@ -197,6 +207,8 @@ def _card(
     comparison = None if other is None else compared(names, rows, other, known, metrics, cuts, decision, drawn)
     budgets, recalls = cuts.budgets(decision.budget), cuts.recalls(decision.target)
     contradictions = tuple(_contradictions(decision, (*budgets, *recalls), measures))
+    if audited is not None and audited.scar.rejected:
+        contradictions = (f"Checked rows reject SCAR (p = {audited.scar.p_value:.2g})", *contradictions)
     if contradictions:
         decision, *others = (replace(c, expected=None, expected_interval=None) for c in (decision, *budgets, *recalls))
         budgets, recalls = tuple(others[: len(budgets)]), tuple(others[len(budgets) :])
@@ -218,6 +230,8 @@ def _card(
         contradictions=contradictions,
         warnings=tuple(_warnings(rows, belief, estimates, decision, comparison, contradictions, given=given)),
         notes=tuple(_notes(rows, belief, cuts.n_all)),
+        checked="" if audited is None else audited.sentence,
+        scar_tested=audited is not None and audited.scar.p_value is not None,
     )
 
 

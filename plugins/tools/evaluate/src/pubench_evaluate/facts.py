@@ -32,6 +32,8 @@ class CardFacts:
     contradictions: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    checked: str = ""
+    scar_tested: bool = False
 
 
 @dataclass(frozen=True)
@@ -47,4 +49,5 @@ class PriorFacts:
     estimates: tuple[EstimatedPrior, ...]
     interval: tuple[float, float] | None = None
     true: float | None = None
+    checked: str = ""
     warnings: tuple[str, ...] = ()

@@ -16,6 +16,7 @@ from pubench_core.errors import RequestError
 from pubench_core.plugins.info import PriorInfo
 from pubench_core.results import plain_data
 
+from .audit import AuditResult
 from .estimates import EstimatedPrior, asked, disagreement, infos_of, range_of, summary
 from .facts import PriorFacts
 from .report_card import framed, page_of_priors
@@ -41,7 +42,7 @@ class PriorEstimates(PriorFacts):
     @property
     def summary(self) -> str:
         """The range of priors, by which estimators, and what it assumes, in a sentence."""
-        return summary(self.estimates)
+        return "; ".join(part for part in (self.checked.rstrip("."), summary(self.estimates)) if part)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON holds it."""
@@ -70,6 +71,7 @@ def estimate_prior(
     name: str = "data",
     pos_label: Any = None,
     seed: int = 0,
+    audited: AuditResult | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> PriorEstimates:
     """The class prior of a table of labeled positives and unlabeled rows, by the installed estimators.
@@ -78,7 +80,9 @@ def estimate_prior(
     rows. Estimators that read scores are given, of features, the held-out probabilities of a logistic regression of
     labeled against unlabeled rows, in five folds that keep equal rows together. ``labeled``, ``scheme``, ``purity``,
     ``truth``: as :func:`pubench.evaluate` has them. ``estimators``: their keys; by default all fast ones that can read
-    ``x``, with ``thorough`` the slow ones (km1, km2: minutes) as well. ``progress``: called with a line before each.
+    ``x``, with ``thorough`` the slow ones (km1, km2: minutes) as well. ``audited``: what checked rows say
+    (:func:`pubench.audit_answers`); the interval is then theirs, as they need no SCAR. ``progress``: called with a line
+    before each.
 
     Raises InvalidRequest (a ValueError).
 
@@ -107,10 +111,16 @@ def estimate_prior(
             purity=rows.purity,
             read="the scores as they are" if is_scores else "features, and a logistic regression's held-out scores",
             estimates=found,
-            interval=range_of(found),
+            interval=range_of(found) if audited is None else _checked(audited),
             true=_true(rows),
             warnings=(said,) if said else (),
+            checked="" if audited is None else audited.sentence,
         )
+
+
+def _checked(audited: AuditResult) -> tuple[float, float] | None:
+    low, high = audited.prior.low, audited.prior.high
+    return None if low is None or high is None else (low, high)
 
 
 def _silent(_: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pubench_core.errors import RequestError, shown
 from pubench_core.specs import is_one_sample
@@ -13,6 +13,9 @@ from pubench_core.specs import is_one_sample
 from .estimates import EstimatedPrior
 from .rows import ScoredRows
 from .thresholds import Shares
+
+if TYPE_CHECKING:
+    from .audit import AuditResult
 
 _RANGE = re.compile(r"(?P<low>[^.]*(?:\.\d*)?)\.\.(?P<high>.+)")
 
@@ -78,6 +81,21 @@ def belief_in(prior: Any, rows: ScoredRows, estimates: Sequence[EstimatedPrior])
         return Belief(value, None, rows.share_in_u(value), None, "given")
     share = (rows.share_in_u(low), rows.share_in_u(high))
     return Belief(value, (low, high), rows.share_in_u(value), share, "given as an interval; its middle is used")
+
+
+def narrowed(prior: Any, audited: AuditResult | None) -> Any:
+    """What is believed if rows were checked: both where they agree, the checked rows where they do not.
+
+    An estimator's prior is replaced, because estimators assume SCAR and checked rows do not.
+    """
+    if audited is None or audited.prior.low is None or audited.prior.high is None:
+        return prior
+    low, high = max(audited.prior.low, 1e-6), min(audited.prior.high, 1 - 1e-6)
+    if prior is None or wanted_estimator(prior):
+        return low, high
+    given_low, given_high = _ends(prior)
+    both = max(low, given_low), min(high, given_high)
+    return both if both[0] <= both[1] else (low, high)
 
 
 def _ends(prior: Any) -> tuple[float, float]:

@@ -135,6 +135,11 @@ def belief_line(card: CardFacts) -> str:
 
 def headline(card: CardFacts) -> str:
     """What somebody who reviews the rows above the threshold will find, or why nobody can say and what helps."""
+    return " ".join(part for part in (_expected(card), card.checked) if part)
+
+
+def _expected(card: CardFacts) -> str:
+    """The headline as far as it follows from labeled rows and the prior."""
     cut, what = card.decision, _reviewed(card)
     if card.contradictions:
         beyond = any(one.contradicted for one in (cut, *card.budgets, *card.recalls))
@@ -142,12 +147,14 @@ def headline(card: CardFacts) -> str:
         return (
             f"{what}: no number of positives can be given. {card.contradictions[0]}. Labeled rows score higher than "
             f"other positives (labels are not SCAR), or the prior is too large{'' if beyond else chance}. "
-            "Sixty rows that a person checks settle it: pubench audit."
-        )
+            f"{'' if card.checked else 'Sixty rows that a person checks settle it: pubench audit.'}"
+        ).rstrip()
     if cut.expected is not None and cut.expected_interval is not None:
         low, high = cut.expected_interval
-        count = f"expect {low:,.0f} to {high:,.0f} positives (about {cut.expected:,.0f})"
-        return f"{what}: {count}, {found_of(cut)}, if labels are SCAR and the prior is right."
+        about = f" (about {cut.expected:,.0f})" if card.scar_tested else ""
+        untested = "" if card.scar_tested else "; SCAR is not tested here"
+        count = f"expect {low:,.0f} to {high:,.0f} positives{about}"
+        return f"{what}: {count}, {found_of(cut)}, if labels are SCAR and the prior is right{untested}."
     if cut.recall is not None:
         return f"{what}: {found_of(cut)}, if labels are SCAR. How many positives to expect there needs a prior."
     return f"{what}. What to expect there needs a prior."

@@ -66,6 +66,7 @@ def compare(
     criterion: str | None = None,
     select: str | None = None,
     decision: str | None = None,
+    goal: str | None = None,
     device: str | None = None,
     threads: int | None = None,
     results: str | Path | None = None,
@@ -133,8 +134,8 @@ def compare(
 SAME = (
     "mechanism", "c", "scheme", "positive_rate", "total",
     "positive", "negative", "binarization", "prior", "preset", "calibrate", "backbone",
-    "validation", "folds", "criterion", "select", "decision", "device", "threads", "results", "data_root", "offline",
-    "save_model", "artifacts", "tracking",
+    "validation", "folds", "criterion", "select", "decision", "goal", "device", "threads", "results", "data_root",
+    "offline", "save_model", "artifacts", "tracking",
 )  # fmt: skip
 
 

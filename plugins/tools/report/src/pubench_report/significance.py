@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from pubench_core.errors import counted
 
+from .sources import once_per_source
 from .text import aligned, html_table
 
 if TYPE_CHECKING:
@@ -425,6 +426,11 @@ def ranks_of(
             continue
         for method in methods:
             means[method][data] = fmean(found[method][seed] for seed in seeds)
+    tasks, means = means, once_per_source(means)
+    for source in means[methods[0]]:
+        if source not in tasks[methods[0]]:
+            several = sum(data.startswith((f"{source}/", f"{source}:")) for data in tasks[methods[0]])
+            notes.append(f"{counted(several, 'task')} of {source} count as one data set, by their mean")
     kept = len(means[methods[0]])
     if kept < 2:
         return (

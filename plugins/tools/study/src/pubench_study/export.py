@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import os
 import stat
 import tarfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,22 +70,38 @@ def export(
     Files that no record has are left out. Raises RecordError if a file cannot be read, is a link or device or a damaged
     archive, and if the target cannot be written or is there and no regular file; nothing is left of it then.
     """
+
+    def members() -> Iterator[tuple[str, bytes]]:
+        for path in _files(folder, plan, records, with_scores=with_scores):
+            yield path.relative_to(folder.results).as_posix(), path.read_bytes()
+        yield FRAME, frame_bytes(records, registry)
+
+    files, sha256 = pack(target, plan.name, members())
+    return Packed(len(records), files, sha256)
+
+
+def pack(target: Path, name: str, members: Iterable[tuple[str, bytes]]) -> tuple[int, str]:
+    """Writes a ``.tar.gz`` of files in a folder ``name`` with their ``SHA256SUMS``; how many, and its own SHA-256.
+
+    ``members``: path in that folder and content. The same members give the same bytes.
+
+    Raises RecordError if the target cannot be written or is there and no regular file; nothing is left of it then.
+    """
     aside = target.parent / f".export-{os.getpid()}"  # not longer than a name may be
     sums: list[str] = []
     try:
         refuse_no_file(target)
-        with tarfile.open(aside, "w:gz", compresslevel=6) as archive:
-
-            def add(inside: str, content: bytes) -> None:
+        with (
+            aside.open("wb") as file,
+            gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as packed,
+            tarfile.open(fileobj=packed, mode="w") as archive,
+        ):
+            for inside, content in members:
                 sums.append(f"{hashlib.sha256(content).hexdigest()}  {inside}\n")
-                _add(archive, f"{plan.name}/{inside}", content)
-
-            for path in _files(folder, plan, records, with_scores=with_scores):
-                add(path.relative_to(folder.results).as_posix(), path.read_bytes())
-            add(FRAME, frame_bytes(records, registry))
-            _add(archive, f"{plan.name}/{SUMS}", "".join(sums).encode())
+                add_member(archive, f"{name}/{inside}", content)
+            add_member(archive, f"{name}/{SUMS}", "".join(sums).encode())
         aside.replace(target)
-        return Packed(len(records), len(sums), _sha256(target))
+        return len(sums), _sha256(target)
     except OSError as error:
         raise RecordError(f"{target} could not be written: {error.filename or ''} {error.strerror or error}") from error
     finally:
@@ -92,16 +109,23 @@ def export(
             aside.unlink(missing_ok=True)
 
 
+def files_of(record: Path, *, with_large: bool = True) -> Iterator[Path]:
+    """The known files of a record. Raises RecordError for links, devices and damaged scores.
+
+    ``with_large``: scores, samples, predictions and models as well.
+    """
+    for path in sorted(_folder(record).iterdir()):
+        if _is_known(path) and (with_large or not _is_large(path)):
+            if _regular(path).name in (SCORES, TRAINING_SCORES):
+                read_scores(record, path.name)
+            yield path
+
+
 def _files(folder: StudyFolder, plan: FrozenPlan, records: Sequence[Record], *, with_scores: bool) -> Iterator[Path]:
     """Raises RecordError for links, devices and damaged scores."""
     yield from map(_regular, (folder.path / STUDY, folder.path / PLAN))
     for record in records:
-        for path in sorted(_folder(record.folder).iterdir()):
-            if not _is_known(path) or (_is_large(path) and not with_scores):
-                continue
-            if _regular(path).name in (SCORES, TRAINING_SCORES):
-                read_scores(record.folder, path.name)
-            yield path
+        yield from files_of(record.folder, with_large=with_scores)
     failures = failures_in(folder.results)
     for run in plan.runs:
         for failed in failures.get(run.run_id, ()):
@@ -130,7 +154,7 @@ def _is_large(path: Path) -> bool:
     return path.name in LARGE or path.match(SAMPLES_PICTURE.format("*"))
 
 
-def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
+def add_member(archive: tarfile.TarFile, name: str, content: bytes) -> None:
     """Without owner and time: the same study gives the same members."""
     member = tarfile.TarInfo(name)
     member.size, member.mode = len(content), 0o644

@@ -9,18 +9,21 @@ from typing import Any, get_args
 
 from pydantic.fields import FieldInfo
 
+from pubench_core.data.dataset import DataRoot
+from pubench_core.data.roots import data_root
 from pubench_core.errors import RequestError, shown, unknown
 from pubench_core.plugins.info import MethodInfo, PriorInfo
 from pubench_core.plugins.registry import Registry
 from pubench_core.randomness import stream
 from pubench_core.request.data import USUAL_POSITIVE_RATE
 from pubench_core.request.resolving import method_class
-from pubench_core.specs import DRAWN_SCHEMES
+from pubench_core.specs import DRAWN_SCHEMES, ExecutionSpec
 from pubench_core.specs.fields import Choice, LogUniform, Search, about
 from pubench_core.specs.run import GIVEN
 from pubench_core.specs.schemes import Scheme
 
 from .spec import ALL, Axes, Draws, LogRange, MechanismEntry, MethodEntry, StudySpec
+from .tasks import brings_labels, each_task
 
 #: A study that asks for more is a mistake.
 MOST_CELLS = 200_000
@@ -50,16 +53,17 @@ class Cell:
         return f"{self.row} on {self.facts['data']} ({', '.join(shown_facts)})"
 
 
-def cells_of(study: StudySpec, registry: Registry) -> list[Cell]:
-    """Every run that a study asks for, in its order.
+def cells_of(study: StudySpec, registry: Registry, root: DataRoot | None = None) -> list[Cell]:
+    """Every run that a study asks for, in its order. ``root``: where sources with tasks have their files.
 
     Raises RequestError for a condition of ``exclude`` that leaves nothing out, and for a study without runs.
     """
     cells: list[Cell] = []
+    root = root or data_root(ExecutionSpec())
     blocks = [*([study] if study.methods is not None and study.data is not None else []), *study.include]
     _refuse_amounts_that_no_scheme_takes(study, blocks)
     for block in blocks:
-        for cell in _cells_of_block(block, study, registry):
+        for cell in _cells_of_block(block, study, registry, root):
             cells.append(cell)
             if len(cells) > MOST_CELLS:
                 raise RequestError(f"more than {MOST_CELLS:,} runs; shorten its lists")
@@ -97,7 +101,7 @@ def _refuse_amounts_that_no_scheme_takes(study: StudySpec, blocks: Sequence[Axes
                 )
 
 
-def _cells_of_block(block: Axes, study: StudySpec, registry: Registry) -> Iterator[Cell]:
+def _cells_of_block(block: Axes, study: StudySpec, registry: Registry, root: DataRoot) -> Iterator[Cell]:
     """The combinations of one block; a list that it does not have is the study's."""
 
     def axis(name: str, default: Any) -> Any:
@@ -119,9 +123,9 @@ def _cells_of_block(block: Axes, study: StudySpec, registry: Registry) -> Iterat
         )
     ]
     settings, apart = {} if block is study else block.settings, _told_apart(methods)
-    for data in axis("data", ()):
+    for data in each_task(axis("data", ()), registry, root):
         for labeling, prior, seed in itertools.product(
-            [None] if "own" in data else labelings,  # a user table comes with its labels
+            [None] if brings_labels(data, registry) else labelings,
             priors,
             axis("seeds", (2,)),
         ):
@@ -162,7 +166,7 @@ def _cell(
     section = {name: value for name, value in data.items() if name != "key" or "own" not in data}
     values: dict[str, Any] = {"method": method, "data": section, "seed": seed}
     facts: dict[str, Any] = {"method": row, "data": data.get("key") or data["own"].get("path")}
-    if prior != "true" or "own" not in data:
+    if prior != "true" or labeling is not None:
         values["prior"] = prior
     if labeling is not None:
         values["data"] = {**section, "scheme": labeling.scheme}

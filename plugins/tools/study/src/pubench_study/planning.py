@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pubench_core.data.dataset import DataRoot, binarize
+from pubench_core.data.dataset import ClassData, DataRoot, binarize
 from pubench_core.data.store import open_dataset
 from pubench_core.errors import PluginError, RequestError, shortened
 from pubench_core.plugins.info import PriorInfo
@@ -32,7 +32,7 @@ def freeze(
 ) -> tuple[FrozenPlan, InstalledCode]:
     """Every run of a study, resolved, and the code that would carry them out.
 
-    ``root``: where data lie; only studies with scaled priors look at them. ``say`` is called with warnings.
+    ``root``: where data lie; only studies with scaled priors or tasks look at them. ``say`` is called with warnings.
 
     Raises RequestError for what cannot be resolved and for two runs that are the same; PluginError for a broken plugin.
     """
@@ -49,7 +49,7 @@ def freeze(
         warned.add(text)
 
     try:
-        cells = cells_of(file.spec, registry)
+        cells = cells_of(file.spec, registry, root)
     except RequestError as error:
         raise RequestError(f"{file.origin}: {error}", field=error.field, value=error.value, hint=error.hint) from None
     if _every_estimator(file.spec) and not registry.infos(PriorInfo):
@@ -142,6 +142,7 @@ def _share(plan: Plan, root: DataRoot) -> float | None:
     assert plan.data.source is not None
     try:
         opened = open_dataset(plan.data.source, root, preprocess=plan.spec.data.preprocess)
+        assert isinstance(opened.data, ClassData)  # data that bring their labels have no share to scale
         y = binarize(plan.data.info, opened.data, plan.spec.data).y
     except RequestError:  # not here: the run will say so, or refuse the prior
         return None

@@ -129,7 +129,9 @@ class Axes(Strict):
         None, description="keys, or mappings with key, name, preset, config, grid, calibrate, backbone; or all"
     )
     data: tuple[dict[str, Any], ...] | None = Field(
-        None, description="keys of data sets, or sections of a run's data (own.path names a user table)"
+        None,
+        description="keys of data sets, or sections of a run's data (own.path names a user table; tasks: "
+        "{min_presences: 30} chooses among those of a source)",
     )
     mechanisms: tuple[MechanismEntry, ...] | None = Field(None, description="keys, or mappings with key and variant")
     c: tuple[float, ...] | None = Field(None, description="label frequencies")

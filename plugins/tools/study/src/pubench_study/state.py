@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pubench_core.data.dataset import DataRoot
 from pubench_core.data.store import digest_now, located, source_of
-from pubench_core.data.tables import sha256_of
+from pubench_core.data.table_files import sha256_of
 from pubench_core.errors import Cause, PluginError, RecordError, RequestError
 from pubench_core.plugins.info import DatasetInfo
 from pubench_core.plugins.registry import Registry

@@ -35,6 +35,18 @@ COMMANDS = [
         help="Make a package with a metric that works, its tests, and comments that say what to replace.",
         example="pubench new-metric my-metric",
     ),
+    CommandInfo(
+        path="new-sink",
+        load="pubench_testkit.cli.commands:new_sink",
+        help="Make a package with a sink that works, its tests, and comments that say what to replace.",
+        example="pubench new-sink my-sink",
+    ),
+    CommandInfo(
+        path="new-command",
+        load="pubench_testkit.cli.commands:new_command",
+        help="Make a package with a command that works, its tests, and comments that say what to replace.",
+        example="pubench new-command my-command",
+    ),
 ]
 
 

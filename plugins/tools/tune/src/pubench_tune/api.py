@@ -15,7 +15,7 @@ from pubench.running import layer_of, of_config
 from pubench.tables import PUTable
 from pubench.waiting import wait_briefly
 from pubench.words import ARGUMENTS, PubenchWarning, in_words, said
-from pubench_core.data.held import held_at
+from pubench_core.data.table_files import held_at
 from pubench_core.errors import RequestError, shown
 
 from .result import Tuned
@@ -93,7 +93,7 @@ def tune(
     wait_briefly()  # before torch is loaded, which the next line does
     from pubench_core.plugins.registry import registry
 
-    from .driver import TUNING, Asked, search
+    from .driver import TUNING, SearchRequest, search
 
     say = sayer(progress)
 
@@ -111,7 +111,7 @@ def tune(
         if "seed" in (settings or {}):
             raise RequestError("settings.seed: seeds names the seeds of a search", field="seed")
         layer = layer_of(method, data, {**same, **of_config(config)}, settings or {})
-        asked = Asked(
+        asked = SearchRequest(
             criterion=criterion,
             trials=trials,
             space=space,

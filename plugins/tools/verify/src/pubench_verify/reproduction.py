@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pubench_core.data.dataset import Progress, silent
-from pubench_core.data.held import held_at
+from pubench_core.data.table_files import held_at
 from pubench_core.errors import RecordError, RequestError, shortened
 from pubench_core.records.files import ENVIRONMENT, SCORES, Arrays, read_scores, read_small
 from pubench_core.records.record import Record, read_record

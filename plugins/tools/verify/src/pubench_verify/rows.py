@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pubench_core.data.encoding import as_plain
+from pubench_core.data.columns import as_plain
 from pubench_core.errors import PubenchError
 from pubench_core.records.files import SCORES, Arrays
 from pubench_core.records.scores import rows_and_labels
@@ -55,7 +55,7 @@ class Draws:
             root = data_root(spec.execution, say)
             opened = open_data(plan, root)
             (split, truth, _), given = draw_split(plan, opened, root), opened.data.labeled
-            unlabeled = None if given is None else np.flatnonzero(~given)
+            unlabeled = None if given is None or opened.columns is None else np.flatnonzero(~given)
             rows = rows_and_labels(split, truth.test, truth.validation, unlabeled)
             self._known[key] = Drawn(
                 arrays={name: _digest(array) for name, array in rows.items()},

@@ -14,6 +14,7 @@ from pubench_core.errors import RequestError, counted, shortened
 from pubench_core.records.files import MODEL, SPEC, read_small, yaml_text
 from pubench_core.results import Result
 from pubench_core.specs import RunSpec, is_one_sample, population_prior
+from pubench_core.specs.run import TEST
 
 from .measures import close
 from .scores import STATE
@@ -74,8 +75,9 @@ def plan_here(result: Result, data_root: Path) -> Plan:
 
 def granted(plan: Plan, result: Result) -> Iterator[str]:
     """Who was granted true labels: what plugins declare, against what the record says."""
-    if result.oracle != ("truth" in plan.method.requires):
-        word = "is" if "truth" in plan.method.requires else "is not"
+    oracle = "truth" in plan.method.requires or plan.spec.prior == TEST
+    if result.oracle != oracle:
+        word = "is" if oracle else "is not"
         yield f"its method {word} granted true labels (oracle), and it says otherwise"
     if result.selected not in result.criteria:
         yield f"it is named by criterion {shortened(result.selected)}, which it did not track"

@@ -66,6 +66,15 @@ class AuditResult:
     level: float
     warnings: tuple[str, ...]
 
+    @property
+    def sentence(self) -> str:
+        """Prior, precision and SCAR, in words that assume nothing."""
+        scar = "not tested" if self.scar.p_value is None else "rejected" if self.scar.rejected else "not rejected"
+        said = f"{self.checked} checked rows, whatever the labeling: class prior {between(self.prior)}"
+        if self.precision.value is not None:
+            said += f"; of the rows above {self.threshold:.4g}, {between(self.precision)} are positive"
+        return f"{said}; SCAR is {scar}."
+
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON holds it."""
         return dict(plain_data(asdict(self)))
@@ -73,6 +82,11 @@ class AuditResult:
     def __repr__(self) -> str:
         scar = "not tested" if self.scar.p_value is None else "rejected" if self.scar.rejected else "not rejected"
         return f"<audit of {self.name}: {self.checked} rows checked, prior {_said(self.prior)}; SCAR {scar}>"
+
+
+def between(found: Estimate) -> str:
+    """The interval of an estimate, or why there is none."""
+    return found.undefined if found.value is None else f"{found.low:.3f} to {found.high:.3f}"
 
 
 def _said(found: Estimate) -> str:
@@ -89,7 +103,7 @@ def audit_answers(sample: AuditSample, answers: Any, *, level: float = 0.95) -> 
     (Fay, Proschan and Brittain 2015); see :mod:`pubench_evaluate.audit.statistics`.
     """
     with in_words():
-        given = _answers(sample, answers)
+        given = answered(sample, answers)
         sides = _sides(sample, given)
         rng = stream(sample.seed, "audit answers")
         melded = Melded.of(*sides, rng, level)
@@ -112,8 +126,8 @@ def audit_answers(sample: AuditSample, answers: Any, *, level: float = 0.95) -> 
         )
 
 
-def _answers(sample: AuditSample, answers: Any) -> IntArray:
-    """(n,) 1 positive, 0 negative, -1 not answered."""
+def answered(sample: AuditSample, answers: Any) -> IntArray:
+    """(n,) 1 positive, 0 negative, -1 not answered, in the order of ``sample.to_check``. Raises RequestError."""
     if isinstance(answers, Mapping):
         if extra := sorted(set(answers) - set(sample.to_check.tolist())):
             raise RequestError(f"answers: row {extra[0]} was not drawn for this audit", field="answers")

@@ -10,11 +10,11 @@ from pubench_cli.columns import Column, print_table
 from pubench_cli.console import err, out
 from pubench_cli.machine import print_json
 from pubench_cli.run_columns import columns_of_run
-from pubench_core.data.tables import read_table
-from pubench_core.errors import RequestError, nearest
+from pubench_core.errors import RequestError
 from pubench_core.records.store import RecordStore
 
 from ..audit import AuditResult, AuditSample, audit_answers, audit_sample
+from ..audit.sheet import DESIGN, read_sheet
 from ..audit.statistics import Estimate, ScarTest
 from .score_table import (
     Columns,
@@ -27,12 +27,9 @@ from .score_table import (
     subject_of_run,
 )
 
-#: What the design of a sheet is called, beside it.
-_DESIGN = ".design.npz"
-
 
 @dataclass(frozen=True)
-class Asked:
+class AuditOptions:
     """What the options say of the draw."""
 
     n: int = 60
@@ -45,9 +42,9 @@ class Asked:
     part: str | None = None
 
 
-def draw(given: str, columns: Columns, asked: Asked, *, target: Path, results: Path, as_json: bool) -> None:
+def draw(given: str, columns: Columns, asked: AuditOptions, *, target: Path, results: Path, as_json: bool) -> None:
     """Writes the sheet and, beside it, what its answers are to be read with. Neither replaces a file."""
-    design = target.with_suffix(_DESIGN)
+    design = target.with_suffix(DESIGN)
     if target.suffix.lower() != ".csv":
         raise RequestError(f"--out {target}: a sheet ends in .csv")
     for path in (target, design):
@@ -80,7 +77,7 @@ def draw(given: str, columns: Columns, asked: Asked, *, target: Path, results: P
     _print_drawn(sample, target, design, named=bool(subject.ids))
 
 
-def _subject(given: str, columns: Columns, asked: Asked, results: Path) -> Subject:
+def _subject(given: str, columns: Columns, asked: AuditOptions, results: Path) -> Subject:
     """Rows of a table, or of a run with what the table says of them."""
     if is_table(given):
         if asked.part is not None:
@@ -128,41 +125,13 @@ def _print_drawn(sample: AuditSample, target: Path, design: Path, *, named: bool
 
 def read(answers: Path, design: Path | None, *, as_json: bool) -> None:
     """Says what a filled sheet means."""
-    frame = read_table(answers, texts=("answer",), say=lambda text: err().print(text, markup=False))
-    if lacking := [name for name in ("audit", "row", "answer") if name not in frame]:
-        known = nearest(lacking[0], frame.columns)
-        raise RequestError(
-            f"--answers {answers}: there is no column '{lacking[0]}' ({known}); it must be the sheet that pubench "
-            "audit wrote"
-        )
-    keys = sorted(set(frame["audit"].dropna().astype(str)))
-    if len(keys) != 1:
-        raise RequestError(f"--answers {answers}: column 'audit' has {len(keys)} values; a sheet is of one audit")
-    row = frame["row"]
-    if row.dtype.kind not in "iuf" or row.isna().any() or (row % 1 != 0).any() or row.duplicated().any():
-        raise RequestError(f"--answers {answers}: column 'row' must name every row once, by its whole number")
     with flags_for_arguments():
-        sample = AuditSample.load(design) if design is not None else _design_beside(answers, keys[0])
-        if sample.key != keys[0]:
-            raise RequestError(f"design={design}: it is of audit {sample.key}, and the sheet is of {keys[0]}")
-        given = dict(zip(frame["row"].astype(int).tolist(), frame["answer"].tolist(), strict=True))
+        sample, given = read_sheet(answers, design, say=lambda text: err().print(text, markup=False))
         result = audit_answers(sample, given)
     if as_json:
         print_json(result.to_dict())
         return
     _print_result(result)
-
-
-def _design_beside(answers: Path, key: str) -> AuditSample:
-    """The design of this audit, in the folder of the sheet."""
-    for path in sorted(answers.parent.glob(f"*{_DESIGN}")):
-        sample = AuditSample.load(path)
-        if sample.key == key:
-            return sample
-    raise RequestError(
-        f"no design of audit {key} is beside {answers}; name it with --design (the file *{_DESIGN} that was written "
-        "with the sheet)"
-    )
 
 
 def _print_result(result: AuditResult) -> None:

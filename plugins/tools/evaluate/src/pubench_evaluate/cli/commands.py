@@ -37,6 +37,9 @@ SchemeOf = Annotated[
         "(default: one-sample, or the run's)",
     ),
 ]
+Audited = Annotated[
+    Path | None, typer.Option(help="A sheet of pubench audit, filled in: it narrows the prior and tests SCAR.")
+]
 Threshold = Annotated[float | None, typer.Option(help="Rows with a higher score are decided positive. (default: 0)")]
 Budget = Annotated[int | None, typer.Option(help="Instead: so many of the highest unlabeled rows are.")]
 
@@ -84,14 +87,15 @@ def evaluate(
             help="Of the comparison, and of pa and pauc. (default: by the number of rows)", min=0, max=100_000
         ),
     ] = None,
+    audited: Audited = None,
     seed: Annotated[int, typer.Option(help="Of the resampling behind intervals.", min=0)] = 0,
     format: PrintFormat = Format.table,
 ) -> None:
     """Say what scores are worth without a single negative: measures, intervals, and what each assumes."""
-    from .evaluate import Asked, print_card
+    from .evaluate import EvaluateOptions, print_card
     from .score_table import Columns
 
-    asked = Asked(
+    asked = EvaluateOptions(
         prior=prior,
         beta=beta,
         scheme=scheme,
@@ -102,6 +106,7 @@ def evaluate(
         compare=compare,
         compare_col=compare_col,
         resamples=resamples,
+        audited=audited,
         seed=seed,
     )
     columns = Columns(score_col, label_col, truth_col, _words(positive_value))
@@ -149,7 +154,7 @@ def audit(
     """Draw the rows that a person should check, or say what the answers mean for prior, precision, recall and SCAR."""
     from pubench_core.errors import RequestError
 
-    from .audit import Asked, draw, read
+    from .audit import AuditOptions, draw, read
     from .score_table import Columns
 
     as_json = format is Format.json
@@ -159,7 +164,7 @@ def audit(
         read(answers, design, as_json=as_json)
         return
     columns = Columns(score_col, label_col, None, _words(positive_value), _words(ids))
-    asked = Asked(n, threshold, budget, recall, scheme, beta, seed, None if part is None else part.value)
+    asked = AuditOptions(n, threshold, budget, recall, scheme, beta, seed, None if part is None else part.value)
     draw(scored or "", columns, asked, target=out, results=results, as_json=as_json)
 
 
@@ -184,6 +189,7 @@ def prior(
     html: Annotated[
         Path | None, typer.Option(help="Write the estimates there, with a figure, as one HTML file.")
     ] = None,
+    audited: Audited = None,
     seed: Annotated[int, typer.Option(help="Of folds and resampling.", min=0)] = 0,
     format: PrintFormat = Format.table,
 ) -> None:
@@ -199,6 +205,7 @@ def prior(
         scheme=scheme,
         purity=beta,
         seed=seed,
+        audited=audited,
         html=html,
         as_json=format is Format.json,
     )

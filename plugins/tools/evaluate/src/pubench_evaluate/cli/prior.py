@@ -10,11 +10,13 @@ from pubench_cli.machine import print_json
 from pubench_cli.messages import in_flags
 from pubench_cli.options import Given
 from pubench_cli.progress import stage_progress
-from pubench_core.data.tables import sha256_of
-from pubench_core.data.user_table import read_user_table
+from pubench_core.data.table_files import sha256_of
+from pubench_core.data.table_reader import table_reader
 from pubench_core.errors import RequestError
+from pubench_core.plugins.registry import registry
 from pubench_core.specs import UserTableSpec
 
+from ..audit.sheet import answers_of
 from ..prior_estimates import PriorEstimates, estimate_prior
 from .evaluate import print_estimates
 from .score_table import Columns, flags_for_arguments, subject_of_table
@@ -30,6 +32,7 @@ def print_priors(
     scheme: str,
     purity: float,
     seed: int,
+    audited: Path | None,
     html: Path | None,
     as_json: bool,
 ) -> None:
@@ -54,6 +57,7 @@ def print_priors(
             truth=truth,
             name=path.name,
             seed=seed,
+            audited=None if audited is None else answers_of(audited),
             progress=progress,
         )
     if html is not None:
@@ -67,7 +71,8 @@ def print_priors(
 def _of_features(path: Path, given: Given) -> tuple[Any, Any, Any]:
     """Features as a run would have them. Raises RequestError for a table that a run would refuse."""
     own = {option.path[-1]: value for option, value in given.values}
-    table = read_user_table(UserTableSpec.model_validate({**own, "path": path, "sha256": sha256_of(path)}))
+    spec = UserTableSpec.model_validate({**own, "path": path, "sha256": sha256_of(path)})
+    table = table_reader(registry()).read(spec)
     for note in table.notes:
         err().print(in_flags(note), markup=False)
     return table.x, table.labeled, table.truth
@@ -100,6 +105,8 @@ def _print(found: PriorEstimates) -> None:
         console.print(f"warning: {line}", markup=False)
     if not found.estimates:
         console.print("no estimator of the class prior is installed (pubench list priors)", markup=False)
+    if found.checked:
+        console.print(found.checked, markup=False)
     print_estimates(found.estimates)
     if found.true is not None:
         console.print(f"\nby the true labels the prior is {found.true:.3f}", markup=False)

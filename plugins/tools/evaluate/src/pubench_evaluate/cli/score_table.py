@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pubench_cli.console import err
-from pubench_core.data.labels import LABEL, TRUTH, two_valued
-from pubench_core.data.tables import SUFFIXES, as_written, read_table
+from pubench_core.data.table_reader import table_reader
 from pubench_core.errors import RecordError, RequestError, unknown
+from pubench_core.plugins.registry import registry
 from pubench_core.records.files import read_scores
 from pubench_core.records.record import read_record
 from pubench_core.records.scores import scores_of
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 #: Argument of the Python functions -> flag.
 _FLAGS = {
     "answers": "--answers",
+    "audited": "--audited",
     "budget": "--budget",
     "compare": "--compare",
     "design": "--design",
@@ -111,7 +112,7 @@ def flags_in(text: str) -> str:
 
 def is_table(given: str) -> bool:
     """Whether a file of rows is meant and not a run."""
-    return given.lower().endswith(SUFFIXES)
+    return given.lower().endswith(table_reader(registry()).info.suffixes)
 
 
 def subject_of(given: str, columns: Columns, results: Path) -> Subject:
@@ -131,24 +132,25 @@ def refuse_columns_of_run(given: str, columns: Columns) -> None:
 
 def subject_of_table(path: Path, columns: Columns) -> Subject:
     """The named columns of a file. Raises RequestError for what is not there or not readable as numbers or labels."""
-    frame = read_table(path, say=lambda text: err().print(text, markup=False))
+    reader = table_reader(registry())
+    frame = reader.frame(path, say=lambda text: err().print(text, markup=False))
     known = list(frame.columns)
     score = _column(columns.score or ("score" if "score" in known else None), columns.score_flag, path, known)
     label = _column(columns.label, "--label-col", path, known)
-    labels = two_valued(frame, label, LABEL, columns.positive_value, path.name)
+    labeled = reader.positives(frame, label, columns.positive_value, path.name)
     truth = None
     if columns.truth is not None:
         name = _column(columns.truth, "--truth-col", path, known)
-        truth = two_valued(frame, name, TRUTH, columns.positive_value, path.name).positive
+        truth = reader.positives(frame, name, columns.positive_value, path.name, truth=True)
     for name in columns.ids:
         _column(name, "--ids", path, known)
     return Subject(
         name=path.name,
         scores=_numbers(frame, score, path, columns.score_flag),
-        labeled=labels.positive,
+        labeled=labeled,
         truth=truth,
         rows=np.arange(len(frame)),
-        ids=as_written(path, frame, columns.ids),
+        ids=reader.as_written(path, frame, columns.ids),
     )
 
 

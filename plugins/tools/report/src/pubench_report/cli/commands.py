@@ -85,12 +85,14 @@ def site(
 
 @takes(
     *("--mech", "--c", "--scheme", "--positive-rate", "--total", *TABLE_FLAGS),
-    *("--prior", "--preset", "--select", "--decision", "--folds", "--device", "--threads", "--results"),
+    *("--prior", "--preset", "--select", "--goal", "--decision", "--folds", "--device", "--threads", "--results"),
     *("--data-root", "--offline", "--no-tracking"),
 )
 def compare_methods(
     given: Given,
-    methods: Annotated[list[str], typer.Argument(help="Keys of two methods or more.", autocompletion=any_key)],
+    methods: Annotated[
+        list[str], typer.Argument(help="Keys of methods: two or more, or one --with a board.", autocompletion=any_key)
+    ],
     data: Annotated[
         str,
         typer.Option(
@@ -113,6 +115,12 @@ def compare_methods(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="As for pubench run, for every method. Repeatable."),
     ] = None,
+    other: Annotated[
+        str | None,
+        typer.Option(
+            "--with", metavar="BOARD", help="Also rank them among the methods of a board: board@2026.12, a folder."
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Also write a report of these runs: .html, .md, .csv, .tex or .txt.", dir_okay=False),
@@ -129,10 +137,12 @@ def compare_methods(
 
     Exit codes: 0 done, 1 a run failed, 2 a wrong request.
     """
-    from pubench_report.cli.compare_methods import Asked
+    from pubench_report.cli.compare_methods import CompareMethodsOptions
     from pubench_report.cli.compare_methods import compare_methods as run_all
 
-    asked = Asked(tuple(methods), data, seeds, tuple(set_ or ()), baseline, measure, paired_test.value, out, figures)
+    asked = CompareMethodsOptions(
+        tuple(methods), data, seeds, tuple(set_ or ()), baseline, measure, paired_test.value, out, figures, other
+    )
     if not run_all(asked, given, as_json=format is Format.json):
         raise Over(1)
 
@@ -228,7 +238,7 @@ def compare(
         typer.Option(
             "--with",
             metavar="NAME|DIR|FILE",
-            help="pubench2026, wang2026 (published tables), or other records.",
+            help="pubench2026, wang2026 (published tables), board@2026.12 (a dated board), or other records.",
             autocompletion=published,
         ),
     ],
@@ -265,8 +275,8 @@ def compare(
 
     Only cells of the same protocol are compared; what is left out, and what is missing, is said. Trains nothing.
     """
-    from .compare import Asked
+    from .compare import CompareOptions
     from .compare import compare as beside
 
     form = format.value if format is not None else None
-    beside(Asked(tuple(sources or ()), results, other, study, criterion, measure, form, out))
+    beside(CompareOptions(tuple(sources or ()), results, other, study, criterion, measure, form, out))

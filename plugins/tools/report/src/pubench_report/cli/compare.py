@@ -1,4 +1,4 @@
-"""``pubench study compare``: records, or rows of them, beside a published table or other records."""
+"""``pubench study compare``: records, or rows of them, beside a published table, a board or other records."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from os.path import isdir, isfile
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
@@ -25,7 +24,8 @@ from pubench_cli.out_file import form_of, refuse_unwritable
 from pubench_cli.visible import rows_out
 from pubench_core.errors import RequestError, counted, nearest, shortened, unknown, visible
 
-from ..comparison import FIELDS, HEAD, SideBySide, beside_published, beside_results
+from ..boards import is_board, read_board
+from ..comparison import BoardStanding, SideBySide, beside_board, beside_published, beside_results
 from ..published import names
 from ..report.gather import folder_and_study, why_none
 from ..report.write import write_text
@@ -38,10 +38,10 @@ BY_SUFFIX = {".md": "md", ".csv": "csv", ".json": "json", ".txt": "table"}
 
 
 @dataclass(frozen=True)
-class Asked:
+class CompareOptions:
     """What the command was given. ``sources``: folders of records, files of rows, studies of ``results``; none means
-    ``results``. ``other``: a publication, a folder or a file of rows; ``form``: table, md, csv, json, or None, which
-    means what ``out`` ends in, or table.
+    ``results``. ``other``: a publication, a board, a folder or a file of rows; ``form``: table, md, csv, json, or None,
+    which means what ``out`` ends in, or table.
     """
 
     sources: tuple[str, ...]
@@ -54,7 +54,7 @@ class Asked:
     out: Path | None
 
 
-def compare(asked: Asked) -> None:
+def compare(asked: CompareOptions) -> None:
     """Prints or writes every cell that was run alike, and says what is left out and missing.
 
     Raises RequestError (InvalidRequest) for a folder, study, publication, criterion or measure that there is not, and
@@ -67,7 +67,7 @@ def compare(asked: Asked) -> None:
     if asked.out is None and form == "table":
         _print(found, out())
     elif asked.out is None and form == "json":
-        print_json(_plain(found))
+        print_json(found.to_dict())
     elif asked.out is None:
         rows_out().write(_text(found, form))
     else:
@@ -78,15 +78,18 @@ def compare(asked: Asked) -> None:
         err().print(f"written: {asked.out}", markup=False, soft_wrap=True)
 
 
-def _found(asked: Asked) -> SideBySide:
+def _found(asked: CompareOptions) -> SideBySide | BoardStanding:
     ours = _together([_loaded(given, asked.results, asked.study) for given in asked.sources or (None,)])
     if asked.other in names():
         return beside_published(ours, asked.other, criterion=asked.criterion, measure=asked.measure)
+    if is_board(asked.other):
+        return beside_board(ours, read_board(asked.other), criterion=asked.criterion, measure=asked.measure)
     if isdir(asked.other) or isfile(asked.other):
         others = _loaded(asked.other, asked.results, None)
         return beside_results(ours, others, asked.other, criterion=asked.criterion, measure=asked.measure)
     raise RequestError(
-        f"--with must be a publication ({', '.join(names())}), a folder of records or a file of rows, got "
+        f"--with must be a publication ({', '.join(names())}), a board (board@NAME), a folder of records or "
+        f"a file of rows, got "
         f"{shortened(asked.other)}; {nearest(asked.other, names())}"
     )
 
@@ -134,61 +137,53 @@ def _rows(path: Path, study: str | None) -> Results:
     return Results([run for run in read.runs if study is None or study in read.studies.get(run.run_id, ())])
 
 
-def _text(found: SideBySide, form: str) -> str:
+def _text(found: SideBySide | BoardStanding, form: str) -> str:
     """The content of a file."""
     if form == "csv":
         stream = io.StringIO()
-        writer = csv.DictWriter(stream, FIELDS, lineterminator="\n")
+        writer = csv.DictWriter(stream, found.fields, lineterminator="\n")
         writer.writeheader()
         writer.writerows(found.to_rows())
         return stream.getvalue()
     if form == "json":
-        return json.dumps(_plain(found), indent=2, allow_nan=False) + "\n"
+        return json.dumps(found.to_dict(), indent=2, allow_nan=False) + "\n"
     if form == "md":
         return "\n".join(_markdown(found)) + "\n"
     return as_plain_text(lambda console: _print(found, console))
 
 
-# -------------------------------------------------------------------- for programs
-
-
-def _plain(found: SideBySide) -> dict[str, Any]:
-    return {
-        "theirs": found.theirs,
-        "citation": found.citation,
-        "alike": found.alike,
-        "counts": found.counts(),
-        "cells": found.to_rows(),
-        "left_out": [{"method": one.method, "data": one.data, "why": one.why} for one in found.left_out],
-        "missing": [{"method": method, "data": data} for method, data in found.missing],
-        "notes": list(found.notes),
-    }
-
-
 # -------------------------------------------------------------------- for people
 
 
-def _print(found: SideBySide, console: Console) -> None:
+def _print(found: SideBySide | BoardStanding, console: Console) -> None:
     console.print(found.title(), style="bold", markup=False)
     for line in found.heading():
         console.print(line, markup=False)
     if found.cells:
-        columns = [Column(name, right=k in (2, 3, 4), wraps=name == "reason") for k, name in enumerate(HEAD)]
+        columns = [
+            Column(name, right=k in (2, 3, 4), wraps=name in ("reason", "best of the board"))
+            for k, name in enumerate(found.head)
+        ]
         print_table(console, columns, [cell.texts() for cell in found.cells], surplus="below")
     for line in found.remarks():
         console.print(line, markup=False)
 
 
-def _say_remarks(found: SideBySide) -> None:
+def _say_remarks(found: SideBySide | BoardStanding) -> None:
     """On stderr, where stdout is rows."""
     for line in found.remarks():
         print(visible(line), file=sys.stderr)
 
 
-def _markdown(found: SideBySide) -> list[str]:
+def _markdown(found: SideBySide | BoardStanding) -> list[str]:
     lines = [f"# {_cell(found.title())}", "", *(f"{_cell(line)}  " for line in found.heading()), ""]
     if found.cells:
-        lines += [_line(HEAD), _line(["---"] * len(HEAD)), *(_line(cell.texts()) for cell in found.cells), ""]
+        lines += [
+            _line(found.head),
+            _line(["---"] * len(found.head)),
+            *(_line(cell.texts()) for cell in found.cells),
+            "",
+        ]
     return [*lines, *(f"- {_cell(line)}" for line in found.remarks())]
 
 

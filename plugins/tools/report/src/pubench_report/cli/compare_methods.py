@@ -20,14 +20,16 @@ from pubench_cli.options import TABLE_FLAGS, Given, option
 from pubench_cli.out_file import form_of, refuse_unwritable
 from pubench_cli.own_table import is_table
 from pubench_cli.repeat import seeds_of
-from pubench_core.data.tables import is_table_path
+from pubench_core.data.table_files import is_table_path
 from pubench_core.errors import Hint, RequestError, RunFailed, shortened, unknown
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, resolve
 from pubench_core.results import metric_and_rule, shown_first
 
+from ..boards import MEASURES, Board, is_board, read_board
 from ..comparing import compare
+from ..comparison import beside_board
 from ..measure_table import MeasureTable
 from ..report.write import BY_SUFFIX
 from ..results import Results
@@ -42,10 +44,11 @@ _MEASURE, _PU = "accuracy", ("pa", "pauc")
 
 
 @dataclass(frozen=True)
-class Asked:
+class CompareMethodsOptions:
     """``data``, ``seeds``: as written (``digits,my.csv``; ``3`` or ``2,25``). ``baseline``: the method that the
     others are tested against; None means the first. ``measure``: None means accuracy, or PU measures for tables of
-    one's own without true labels. ``out``, ``figures``: a report of the runs, and a folder of its figures.
+    one's own without true labels. ``out``, ``figures``: a report of the runs, and a folder of its figures. ``other``: a
+    board; with one, a single method is enough.
     """
 
     methods: tuple[str, ...]
@@ -57,14 +60,16 @@ class Asked:
     test: Literal["t", "wilcoxon"]
     out: Path | None = None
     figures: Path | None = None
+    other: str | None = None
 
 
-def compare_methods(asked: Asked, given: Given, *, as_json: bool) -> bool:
+def compare_methods(asked: CompareMethodsOptions, given: Given, *, as_json: bool) -> bool:
     """Runs what is not stored yet and prints the tables and the tests; returns whether every run has a result.
 
     Raises RequestError before anything is trained for what cannot be met.
     """
     data = _data(asked.data, given)
+    board = _board(asked)
     keys = _methods(asked, data, given)
     baseline, seeds = _baseline(asked, keys), seeds_of(asked.seeds)
     _check_measure(asked, data, given)
@@ -80,17 +85,20 @@ def compare_methods(asked: Asked, given: Given, *, as_json: bool) -> bool:
             warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
     if not len(results):
         raise RunFailed(f"no run has a result, so there is nothing to compare; the first: {results.failures[0]}")
-    compared = list(_compared(results, asked, baseline))
+    compared = list(_compared(results, asked, baseline)) if len(keys) > 1 else []
+    standing = None if board is None else beside_board(results, board, measure=asked.measure)
     if as_json:
-        print_json(_plain(results, compared))
+        print_json({**_plain(results, compared), **({} if standing is None else {"board": standing.to_dict()})})
     else:
         for k, measured in enumerate(compared):
             for text in ([""] if k else []) + measured.texts():
                 out().print(text.replace(_IN_PYTHON, "their records have them"), markup=False, soft_wrap=True)
+        if standing is not None:
+            out().print(("\n" if compared else "") + str(standing), markup=False, soft_wrap=True)
         for failure in results.failures:
             err().print(f"failed: {failure}", markup=False)
     if asked.out is not None:
-        against = compared[0].tests.reference
+        against = compared[0].tests.reference if compared else None
         for file in results.report(
             asked.out, measure=asked.measure or _MEASURE, baseline=against, figures=asked.figures
         ):
@@ -130,7 +138,7 @@ class _Compared:
         }
 
 
-def _compared(results: Results, asked: Asked, baseline: str | None) -> Iterator[_Compared]:
+def _compared(results: Results, asked: CompareMethodsOptions, baseline: str | None) -> Iterator[_Compared]:
     """By the measure asked for; by default accuracy on test rows, and PU measures of data without true labels."""
     untrue = {run.result.spec.data.key for run in results if run.result.data.test is None}
     measured = results.where(data=untrue).metrics("validation")
@@ -197,7 +205,7 @@ def _without_truth(data: Sequence[str], given: Given) -> str | None:
     return next(filter(is_table_path, data), None)
 
 
-def _methods(asked: Asked, data: Sequence[str], given: Given) -> list[str]:
+def _methods(asked: CompareMethodsOptions, data: Sequence[str], given: Given) -> list[str]:
     """The methods' keys. Every method is resolved on every data set: errors are said before anything runs, and in
     the words of the command line.
     """
@@ -216,12 +224,27 @@ def _methods(asked: Asked, data: Sequence[str], given: Given) -> list[str]:
         if key in found.values():
             raise RequestError(f"{name}: {key} is there twice; the rows of a comparison are different methods")
         found[name] = key
-    if len(found) < 2:
-        raise RequestError("two methods at least are compared (pubench compare-methods nnpu vpu --data digits)")
+    if len(found) < 2 and asked.other is None:
+        raise RequestError(
+            "two methods at least are compared (pubench compare-methods nnpu vpu --data digits), or one with a board "
+            "(--with board@NAME)"
+        )
     return list(found.values())
 
 
-def _baseline(asked: Asked, keys: Sequence[str]) -> str | None:
+def _board(asked: CompareMethodsOptions) -> Board | None:
+    """Raises RequestError for what is no board, and for a measure that it does not have."""
+    if asked.other is None:
+        return None
+    if not is_board(asked.other):
+        raise RequestError(f"--with must be a board (board@NAME) or the folder of one, got {shortened(asked.other)}")
+    board = read_board(asked.other)
+    if asked.measure not in (None, *MEASURES):
+        raise unknown(f"measure of {board}", str(asked.measure), MEASURES)
+    return board
+
+
+def _baseline(asked: CompareMethodsOptions, keys: Sequence[str]) -> str | None:
     """The row that others are tested against; None means the first that is no oracle."""
     if asked.baseline is None:
         return None
@@ -232,7 +255,7 @@ def _baseline(asked: Asked, keys: Sequence[str]) -> str | None:
     )
 
 
-def _check_measure(asked: Asked, data: Sequence[str], given: Given) -> None:
+def _check_measure(asked: CompareMethodsOptions, data: Sequence[str], given: Given) -> None:
     if asked.measure is None:
         return
     infos = registry().infos(MetricInfo)
@@ -248,7 +271,7 @@ def _check_measure(asked: Asked, data: Sequence[str], given: Given) -> None:
         )
 
 
-def _check_report(asked: Asked, data: Sequence[str], given: Given) -> None:
+def _check_report(asked: CompareMethodsOptions, data: Sequence[str], given: Given) -> None:
     """Refuses before the training what would be refused after it."""
     if asked.out is None:
         if asked.figures is not None:
@@ -280,10 +303,10 @@ def _arguments(sets: Sequence[str], given: Given) -> dict[str, Any]:
 
 
 def _plain(results: Results, compared: Sequence[_Compared]) -> dict[str, Any]:
-    first, *more = (one.plain() for one in compared)
+    plain = [one.plain() for one in compared]
     return {
-        **first,
-        "more": more,
+        **(plain[0] if plain else {}),
+        "more": plain[1:],
         "runs": [_run(run) for run in results],
         "failures": [str(failure) for failure in results.failures],
     }

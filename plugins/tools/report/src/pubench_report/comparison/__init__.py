@@ -10,18 +10,23 @@ from pathlib import Path
 
 from pubench.words import InvalidRequest, in_words
 
+from ..boards import is_board, read_board
 from ..published import Figure, names
 from ..results import Results, load_results
+from .board import BoardStanding, Standing, beside_board
 from .cells import beside_published, beside_results
 from .result import FIELDS, HEAD, ComparedCell, LeftOut, SideBySide
 
 __all__ = [
     "FIELDS",
     "HEAD",
+    "BoardStanding",
     "ComparedCell",
     "Figure",
     "LeftOut",
     "SideBySide",
+    "Standing",
+    "beside_board",
     "beside_published",
     "beside_results",
     "compare_with",
@@ -30,13 +35,14 @@ __all__ = [
 
 def compare_with(
     results: Results, other: str | Path | Results, *, criterion: str | None = None, measure: str | None = None
-) -> SideBySide:
+) -> SideBySide | BoardStanding:
     """Results and those of others, cell by cell: what ``pubench study compare`` prints.
 
     A cell is matched if the means differ by less than two standard errors of their difference, sqrt(s1^2 / n1 +
     s2^2 / n2). A side with one run has no deviation, so its cell is not judged.
 
-    ``other``: a publication (``"pubench2026"``, ``"wang2026"``), a folder of records, or results. Only runs of the same
+    ``other``: a publication (``"pubench2026"``, ``"wang2026"``), a folder of records, results, or a dated board
+    (``"board@2026.12"``, or its folder), among whose methods those of the results are ranked. Only runs of the same
     protocol (with a publication), or of the same spec but for their seeds (with results), are compared; the rest is
     left out with the reason. ``criterion``: by default the publication's main one, or the one that names ``results``.
     ``measure``: on test rows; by default the publication's main one, or accuracy.
@@ -52,10 +58,13 @@ def compare_with(
     with in_words():
         if isinstance(other, Results):
             return beside_results(results, other, "other results", criterion=criterion, measure=measure)
+        if is_board(str(other)):
+            return beside_board(results, read_board(other), criterion=criterion, measure=measure)
         if other in names():
             return beside_published(results, str(other), criterion=criterion, measure=measure)
         if Path(other).is_dir():
             return beside_results(results, load_results(other), str(other), criterion=criterion, measure=measure)
     raise InvalidRequest(
-        f"other must be a publication ({', '.join(names())}), a folder of records or results, got {other!r}"
+        f"other must be a publication ({', '.join(names())}), a board (board@NAME), a folder of records or results, "
+        f"got {other!r}"
     )

@@ -36,15 +36,15 @@ def beside_published(
     several = theirs.protocol.draws > 1 and criterion in results.criteria
     chosen = results.best_of_draws(criterion) if several else results
     draws = Counter(map(but_for_config, results))
-    grid = _grid(chosen, drawn=theirs.protocol.draws > 1)
-    for row, column, cell in _cells(grid):
-        spec = _first(cell).result.spec
+    grid = grid_of_results(chosen, drawn=theirs.protocol.draws > 1)
+    for row, column, cell in cells_of(grid):
+        spec = first_of(cell).result.spec
         found = [one for one in wanted if (one.method, one.data) == (spec.method.key, spec.data.key)]
-        why = why_not(_first(cell), theirs.protocol, found, theirs.name)
+        why = why_not(first_of(cell), theirs.protocol, found, theirs.name)
         if why:
             left_out.append(LeftOut(row, column, why))
             continue
-        figure = _figure(cell, criterion, measure, 100.0)
+        figure = figure_of(cell, criterion, measure, 100.0)
         if figure is None:
             left_out.append(LeftOut(row, column, f"no run has a value of {measure} by {criterion}"))
             continue
@@ -79,17 +79,17 @@ def beside_results(
     mine = results.table(measure, criterion)  # says what is wrong with a measure or a criterion
     criterion = mine.criterion.removesuffix(" (oracle)")
     scale = 100.0 if mine.percent else 1.0
-    grid = _grid(results)
-    theirs = {_alike(_first(cell)): (row, column, cell) for row, column, cell in _cells(_grid(others))}
+    grid = grid_of_results(results)
+    theirs = {_alike(first_of(cell)): (row, column, cell) for row, column, cell in cells_of(grid_of_results(others))}
     compared, left_out, met, shared, runs = [], [], set(), 0, 0
-    for row, column, cell in _cells(grid):
-        key = _alike(_first(cell))
+    for row, column, cell in cells_of(grid):
+        key = _alike(first_of(cell))
         if key not in theirs:
             left_out.append(LeftOut(row, column, f"{title} has no run of the same spec"))
             continue
         met.add(key)
         other = theirs[key][2]
-        first, second = _figure(cell, criterion, measure, scale), _figure(other, criterion, measure, scale)
+        first, second = figure_of(cell, criterion, measure, scale), figure_of(other, criterion, measure, scale)
         if first is None or second is None:
             left_out.append(LeftOut(row, column, f"no run has a value of {measure} by {criterion}"))
             continue
@@ -118,14 +118,14 @@ def _one_of(what: str, given: str | None, known: Sequence[str], where: str) -> s
     return given
 
 
-def _grid(results: Results, *, drawn: bool = False) -> Grid:
+def grid_of_results(results: Results, *, drawn: bool = False) -> Grid:
     if not len(results):
         raise RequestError("there are no finished runs to compare")
     named = [(run.result.spec.method.key, run) for run in results]
     return grid_of(named, drawn={run.run_id for _, run in named} if drawn else ())
 
 
-def _cells(grid: Grid) -> Iterator[tuple[str, str, Cell]]:
+def cells_of(grid: Grid) -> Iterator[tuple[str, str, Cell]]:
     """Row, column and runs of every cell that has a run, by column."""
     for column in grid.columns:
         for row in grid.rows:
@@ -133,11 +133,11 @@ def _cells(grid: Grid) -> Iterator[tuple[str, str, Cell]]:
                 yield row, column, cell
 
 
-def _first(cell: Cell) -> RunResult:
+def first_of(cell: Cell) -> RunResult:
     return next(iter(cell.runs.values()))
 
 
-def _figure(cell: Cell, criterion: str, measure: str, scale: float) -> Figure | None:
+def figure_of(cell: Cell, criterion: str, measure: str, scale: float) -> Figure | None:
     """None where no run has a value."""
     values, alike = [], 0
     for run in cell.runs.values():

@@ -6,7 +6,7 @@ import html
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pubench_core.errors import shortened
 
@@ -89,6 +89,9 @@ class SideBySide:
     whether figures are in percent; ``missing``: (method, data) of theirs that nothing of ours is compared with.
     """
 
+    head: ClassVar[tuple[str, ...]] = HEAD
+    fields: ClassVar[tuple[str, ...]] = FIELDS
+
     theirs: str
     citation: str
     alike: str
@@ -109,6 +112,19 @@ class SideBySide:
     def to_rows(self) -> list[dict[str, Any]]:
         """One row per compared cell, as plain data; figures are in percent where ``percent`` says so."""
         return [self._row(cell) for cell in self.cells]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data, for JSON."""
+        return {
+            "theirs": self.theirs,
+            "citation": self.citation,
+            "alike": self.alike,
+            "counts": self.counts(),
+            "cells": self.to_rows(),
+            "left_out": [{"method": one.method, "data": one.data, "why": one.why} for one in self.left_out],
+            "missing": [{"method": method, "data": data} for method, data in self.missing],
+            "notes": list(self.notes),
+        }
 
     def to_frame(self) -> DataFrame:
         """:meth:`to_rows` as a frame."""

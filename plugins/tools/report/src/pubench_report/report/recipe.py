@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pubench_core.data.held import in_memory
+from pubench_core.data.table_files import in_memory
 from pubench_core.plugins.info import DatasetInfo, MechanismInfo, MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.results import Result

@@ -87,7 +87,7 @@ def run(
     max_time: Annotated[
         str | None, typer.Option(metavar="TIME", help="Start no run that would not end within: 90s, 30m, 2h.")
     ] = None,
-    track: Annotated[bool, typer.Option("--track", help="Send the records to MLflow at the end.")] = False,
+    track: Annotated[bool, typer.Option("--track", help="At the end, send the records to sinks.")] = False,
     replan: Replan = False,
     data_root: Root = None,
     encoder: Annotated[Path | None, typer.Option(help=option("--encoder").help)] = None,
@@ -99,10 +99,10 @@ def run(
     Ctrl-C starts no more runs and waits for those in work; a second one gives them up. Exit codes: 0 all runs are done,
     1 some failed or are left, 2 a wrong request, 130 interrupted.
     """
-    from .run import How, run_study
+    from .run import RunOptions, run_study
     from .study import Request
 
-    how = How(
+    how = RunOptions(
         jobs=jobs,
         gpus=gpus,
         slots_per_gpu=slots_per_gpu,

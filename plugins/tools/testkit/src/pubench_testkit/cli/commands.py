@@ -82,6 +82,20 @@ def new_metric(key: NewKey, path: NewPath = None, in_repo: InRepo = False) -> No
     create("metric", key, path=path, in_repo=in_repo)
 
 
+def new_sink(key: NewKey, path: NewPath = None, in_repo: InRepo = False) -> None:
+    """Make a package with a sink that works, its tests, and comments that say what to replace."""
+    from ..scaffold.create import create
+
+    create("sink", key, path=path, in_repo=in_repo)
+
+
+def new_command(key: NewKey, path: NewPath = None, in_repo: InRepo = False) -> None:
+    """Make a package with a command that works, its tests, and comments that say what to replace."""
+    from ..scaffold.create import create
+
+    create("command", key, path=path, in_repo=in_repo)
+
+
 def check(
     name: Annotated[
         str,

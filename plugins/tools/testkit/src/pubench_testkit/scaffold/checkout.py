@@ -17,6 +17,11 @@ from .names import Names
 _SCRIPT = Path(".ci", "metadata.py")
 
 
+def folder_of(kind: str) -> str:
+    """The folder of ``plugins/`` that holds the packages of a kind."""
+    return "tools" if kind == "command" else f"{kind}s"
+
+
 @dataclass(frozen=True)
 class Checkout:
     """``root``: its top folder."""
@@ -36,7 +41,7 @@ class Checkout:
 
     def parent(self, kind: str) -> Path:
         """Where the packages of a kind lie."""
-        return self.root / "plugins" / f"{kind}s"
+        return self.root / "plugins" / folder_of(kind)
 
     def refuse_taken(self, names: Names) -> None:
         """Raises RequestError if a package of the checkout, installed or not, has one of these names."""

@@ -10,13 +10,21 @@ from pathlib import Path
 import typer
 
 from pubench_core.errors import RequestError
+from pubench_core.plugins.registry import GROUP, TOOLS_GROUP
 
 from . import commands, templates
-from .checkout import Checkout
+from .checkout import Checkout, folder_of
 from .names import Names, refuse_unusable
 from .writing import written
 
-KINDS = {"method": "method", "dataset": "data set", "mechanism": "labeling mechanism", "metric": "metric"}
+KINDS = {
+    "method": "method",
+    "dataset": "data set",
+    "mechanism": "labeling mechanism",
+    "metric": "metric",
+    "sink": "sink",
+    "command": "command",
+}
 
 #: What a package outside a checkout is installed with; in front of it uv, where uv made the environment.
 _WITH_TESTS = 'pip install -e ".[test]"    # uv pip install ..., where uv made the environment'
@@ -31,7 +39,7 @@ def create(
     """
     if in_repo and path is not None:
         raise RequestError("--in-repo and --path both say where the package goes; give one of them")
-    refuse_unusable(key)
+    refuse_unusable(key, is_command=kind == "command")
     chosen = templates.find(kind, template, family)
     names = Names.of(key, taken=chosen.words())
     checkout = Checkout.around(Path.cwd()) if in_repo else None
@@ -62,6 +70,10 @@ def _trials(kind: str, key: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
             return (*run, key), ("data", "show", key)
         case "mechanism":
             return (*run, "digits", "--mech", key), ("data", "show", "digits", "--mech", key)
+        case "sink":
+            return (*run, "digits", "--sinks", key), ("track", "--to", key)
+        case "command":
+            return (*run, "digits"), (key,)
         case _:
             return (*run, "digits", "--select", key), ("info", key)
 
@@ -70,18 +82,20 @@ def _values(names: Names, chosen: templates.Template, checkout: Checkout | None)
     """What stands for each name in a template."""
     major, minor = version("pubench-core").split(".")[:2]
     bounds = f">={major}.{minor},<{int(major) + 1}"
-    of_core = {re.split(r"[^\w-]", each)[0]: each for each in requires("pubench-core") or ()}
+    of_core = {re.split(r"[^\w-]", each)[0]: each.split(";")[0].strip() for each in requires("pubench-core") or ()}
     ours = {name: name + bounds for name in chosen.dependencies if name.startswith("pubench-")}
     others = ((of_core | ours).get(name, name) for name in chosen.dependencies)  # with core's bounds
-    dependencies = (f"pubench-core{bounds}", *others)
+    core = "pubench-core[train]" if "torch" in chosen.dependencies else "pubench-core"
+    dependencies = (core + bounds, *others)
     alone = templates.filled(templates.folder() / templates.ALONE, vars(names))
-    folder = f"plugins/{chosen.kind}s/{names.key}"
+    folder = f"plugins/{folder_of(chosen.kind)}/{names.key}"
     return {
         **vars(names),
         "kind": KINDS[chosen.kind],
         "template": chosen.template,
         "family": chosen.family,
         "dependencies": ", ".join(f'"{each}"' for each in dependencies),
+        "group": f'"{TOOLS_GROUP}"' if chosen.kind == "command" else GROUP,
         "testkit": f"pubench-testkit[test]{bounds}",
         "tools": alone if checkout is None else "",
         "install": _WITH_TESTS if checkout is None else "make setup",

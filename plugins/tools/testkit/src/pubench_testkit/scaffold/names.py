@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 
 from pubench_core.errors import RequestError
-from pubench_core.plugins.info import ApiInfo, CommandInfo
-from pubench_core.plugins.registry import registry
+from pubench_core.plugins.registry import registry, tools
 
 _KEY = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 #: Longest key: the lines that hold it stay below 120 characters.
@@ -45,8 +44,11 @@ class Names:
         )
 
 
-def refuse_unusable(key: str) -> None:
-    """Raises RequestError for a key that no new plugin of this environment can have."""
+def refuse_unusable(key: str, *, is_command: bool = False) -> None:
+    """Raises RequestError for a key that no new plugin of this environment can have.
+
+    Only a command must not be called like a command.
+    """
     if not _KEY.fullmatch(key):
         near = re.sub(r"[^a-z0-9]+", "-", key.lower()).strip("-")
         remedy = f", such as '{near}'" if near else ""
@@ -57,9 +59,7 @@ def refuse_unusable(key: str) -> None:
         raise RequestError(f"key '{key}' has {len(key)} characters; expected at most {LONGEST}; choose a shorter one")
     if keyword.iskeyword(key) or keyword.iskeyword(key.capitalize()):
         raise RequestError(f"'{key}' is a keyword of Python; choose another key, such as 'my-{key}'")
-    for entry in registry().named(key):
-        if entry.kind in (CommandInfo.kind, ApiInfo.kind):
-            continue  # a method may be called like a command
+    for entry in (tools() if is_command else registry()).named(key):
         what = f"{entry.kind} '{entry.key}'" if entry.kind else f"plugin '{entry.key}'"
         raise RequestError(
             f"'{key}' is taken by the {what} of {entry.distribution} {entry.version}; choose another key, such as "

@@ -1,0 +1,220 @@
+"""Is the advice any good? Regret of ways to choose a method on tables whose truth is known and not used.
+
+    PUBENCH_DATA=... OMP_NUM_THREADS=1 nice -n 10 python benchmarks/advice_regret.py fit --kept /tmp/advice
+    python benchmarks/advice_regret.py table
+
+``fit``: ten tables of real data, at most 3,000 rows each (``own_tables.py``), labels SCAR or biased, c .05, .1 and .3.
+The classics of the portfolio that need no prior are fitted as ``pubench advise`` fits them, in five folds. A row per
+cell and method in ``results/advice-fits.csv``; a row per cell and draw of 60 checked rows in
+``results/advice-checked.csv``, for each method how sure the checked rows are that it is better than bagged trees.
+
+``table``: points of AUC on the unlabeled rows lost against the best method of the cell. Whatever has a threshold or is
+a constant choice is fixed on the sources of ``TUNED`` and judged on those of ``JUDGED``. Every table is a source of its
+own. Intervals: 95 %, from drawing sources with replacement.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Mapping
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import hidden_positives
+import numpy as np
+import own_tables
+import pandas as pd
+import raw_rows
+from pubench_advise.evidence import Checked, checked_difference, found_at, pauc_difference
+from pubench_advise.fits import Rows, out_of_fold
+from pubench_advise.portfolio import DEFAULT, PORTFOLIO
+
+import pubench
+
+TUNED = ("spambase", "pendigits", "page-blocks", "pima", "shuttle")
+JUDGED = ("letter", "landsat", "wine", "bank", "mushroom")
+#: How many of the positives are labeled, and checked rows of one sheet and how often one is drawn.
+LABELED, CHECKED, DRAWS = (0.05, 0.1, 0.3), 60, 20
+#: Fewer labeled rows are refused by the command.
+FEWEST = 12
+METHODS = tuple(one for one in PORTFOLIO if one.classic and not one.prior)
+FITS, SHEETS = raw_rows.RESULTS / "advice-fits.csv", raw_rows.RESULTS / "advice-checked.csv"
+CELL = ("table", "mechanism", "c")
+MARGINS = (0.0, 0.005, 0.01, 0.02, 0.03, 0.05)
+LEVELS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.975, 0.99)
+
+
+def fit(given: argparse.Namespace) -> None:
+    """Adds the cells that are missing."""
+    fits, sheets = (given.out / path.name if given.out else path for path in (FITS, SHEETS))
+    done = raw_rows.keys(sheets, [*CELL, "draw"])
+    for c, mechanism, name in product(LABELED, ("scar", "biased"), given.tables):
+        if (name, mechanism, str(c), str(DRAWS - 1)) in done:
+            continue
+        x, truth = own_tables.sample(name)
+        labeled = own_tables.labels(x, truth, mechanism, 2, c)
+        if labeled.sum() < FEWEST:
+            continue
+        table = pubench.data(x, labeled, name=name, features=[f"x_{k}" for k in range(x.shape[1])])
+        rows = Rows.of(x.astype(np.float32), labeled, table)
+        found = {one.name: out_of_fold(one, rows, given.kept / name, threads=1) for one in METHODS}
+        scores = {method: one.scores for method, one in found.items() if one is not None}
+        reference = scores[DEFAULT.name]
+        cell = {"table": name, "mechanism": mechanism, "c": c}
+        command = f"python benchmarks/advice_regret.py fit --tables {name}"
+        for method, values in scores.items():
+            held_out = pauc_difference(values, reference, labeled)
+            quality = hidden_positives.quality(values[~labeled], truth[~labeled])
+            row = {
+                "true_prior": round(float(truth.mean()), 4),
+                "labeled": int(labeled.sum()),
+                "method": method,
+                "auc": quality["auc"],
+                "top_200": quality["top_200"],
+                "pauc": round(held_out.value, 5),
+                "pauc_low": round(held_out.interval[0], 5),
+                "pauc_high": round(held_out.interval[1], 5),
+                "found_200": round(found_at(values, labeled, 200 if (~labeled).sum() > 200 else 50), 5),
+                "seconds": round(found[method].seconds, 2),
+            }
+            raw_rows.append(fits, {**cell, **row, "command": command})
+        for draw in range(DRAWS):
+            better = checked(scores, reference, labeled, truth, draw)
+            raw_rows.append(
+                sheets, {**cell, "draw": draw, "rows": CHECKED, "better": json.dumps(better), "command": command}
+            )
+
+
+def checked(scores: Mapping[str, Any], reference: Any, labeled: Any, truth: Any, draw: int) -> dict[str, float]:
+    """method -> how sure a sheet of checked rows is that it ranks better than bagged trees."""
+    budget = max(1, round(float(truth[~labeled].mean()) * (~labeled).sum()))
+    sample = pubench.audit_sample(reference, labeled, n=CHECKED, budget=budget, seed=draw)
+    answers = {int(row): int(truth[row]) for row in sample.to_check}
+    rows = Checked.of(sample, answers)
+    found = {}
+    for method, values in scores.items():
+        one = checked_difference(values, reference, rows)
+        if method != DEFAULT.name and one is not None:
+            found[method] = round(one.better, 4)
+    return found
+
+
+# -------------------------------------------------------------------- the table
+
+#: A way to choose: rows of a cell by method, what each sheet of the cell says -> mean AUC of what it chooses.
+Way = Callable[[pd.DataFrame, list[dict[str, float]]], float]
+
+
+def constant(method: str) -> Way:
+    return lambda cell, sheets: float(cell.auc[method])
+
+
+def highest(column: str, margin: float = 0.0) -> Way:
+    """The method of the highest value, if it exceeds that of bagged trees by more than the margin."""
+
+    def way(cell: pd.DataFrame, sheets: list[dict[str, float]]) -> float:
+        best = cell[column].idxmax()
+        return float(cell.auc[best if cell[column][best] > cell[column][DEFAULT.name] + margin else DEFAULT.name])
+
+    return way
+
+
+def by_checked_rows(sure: float) -> Way:
+    """The rule of the command: bagged trees, unless checked rows are so sure of another method."""
+
+    def way(cell: pd.DataFrame, sheets: list[dict[str, float]]) -> float:
+        chosen = []
+        for better in sheets:
+            best = max(better, key=lambda name: better[name], default=DEFAULT.name)
+            chosen.append(best if better.get(best, 0.0) >= sure else DEFAULT.name)
+        return float(cell.auc[chosen].mean())
+
+    return way
+
+
+def at_random(cell: pd.DataFrame, sheets: list[dict[str, float]]) -> float:
+    return float(cell.auc.mean())
+
+
+def regrets(way: Way, cells: Mapping[Any, pd.DataFrame], sheets: Mapping[Any, list[dict[str, float]]]) -> pd.Series:
+    """Points of AUC lost in each cell."""
+    lost = {key: 100 * (float(cell.auc.max()) - way(cell, sheets[key])) for key, cell in cells.items()}
+    found = pd.Series(lost)
+    found.index.names = list(CELL)
+    return found
+
+
+def of_sources(lost: pd.Series, seed: int = 0) -> tuple[float, float, float]:
+    """Mean over sources and its 95 % interval."""
+    means = lost.groupby("table").mean().to_numpy()
+    draws = np.random.default_rng(seed).choice(means, (10_000, len(means))).mean(1)
+    return float(means.mean()), *map(float, np.percentile(draws, [2.5, 97.5]))
+
+
+def ways(tuned: Callable[[Way], float]) -> dict[str, Way]:
+    """The ways to choose. ``tuned``: regret on the sources on which thresholds are fixed."""
+    margin = min(MARGINS, key=lambda one: (tuned(highest("pauc", one)), -one))
+    sure = min(LEVELS, key=lambda one: (tuned(by_checked_rows(one)), -one))
+    best = min((one.name for one in METHODS), key=lambda name: tuned(constant(name)))
+    return {
+        f"best constant choice of the tuned half ({best})": constant(best),
+        "always bagged trees (the command without checked rows)": constant(DEFAULT.name),
+        f"60 checked rows, sure {sure:g} (the command)": by_checked_rows(sure),
+        "highest held-out PAUC": highest("pauc"),
+        f"highest held-out PAUC, margin {margin:g}": highest("pauc", margin),
+        "most held-out positives in the top 200 (spies)": highest("found_200"),
+        **{f"always {one.name}": constant(one.name) for one in METHODS if one is not DEFAULT},
+        "at random": at_random,
+    }
+
+
+def coverage(cells: Mapping[Any, pd.DataFrame], alike: float = 0.01) -> float:
+    """How often the set without checked rows holds a method within one point of the best."""
+    held = []
+    for cell in cells.values():
+        inside = cell.auc[(cell.pauc_high >= -alike) | (cell.index == DEFAULT.name)]
+        held.append(inside.max() >= cell.auc.max() - 0.01)
+    return float(np.mean(held))
+
+
+def table(given: argparse.Namespace) -> None:
+    """Prints the validation table as Markdown."""
+    fits, sheets = (given.out / path.name if given.out else path for path in (FITS, SHEETS))
+    frame, draws = pd.read_csv(fits), pd.read_csv(sheets)
+    cells = {key: rows.set_index("method") for key, rows in frame.groupby(list(CELL))}
+    said = {key: [json.loads(text) for text in rows.better] for key, rows in draws.groupby(list(CELL))}
+    halves = {half: {key: cell for key, cell in cells.items() if key[0] in half} for half in (TUNED, JUDGED)}
+
+    def tuned(way: Way) -> float:
+        return of_sources(regrets(way, halves[TUNED], said))[0]
+
+    print(f"{len(cells)} cells; fixed on {', '.join(TUNED)}; judged on {', '.join(JUDGED)}\n")
+    print(
+        "| choice | tuned half | judged half | 95 % | SCAR | biased | worst cell |\n|---|---:|---:|---:|---:|---:|---:|"
+    )
+    for name, way in ways(tuned).items():
+        lost = regrets(way, halves[JUDGED], said)
+        mean, low, high = of_sources(lost)
+        by = [of_sources(lost.xs(kind, level="mechanism"))[0] for kind in ("scar", "biased")]
+        numbers = " | ".join(f"{value:.2f}" for value in (*by, lost.max()))
+        print(f"| {name} | {tuned(way):.2f} | {mean:.2f} | {low:.2f} to {high:.2f} | {numbers} |")
+    print(
+        f"\nset without checked rows holds a method within one point: {100 * coverage(halves[JUDGED]):.0f} % of cells"
+    )
+    print(f"seconds per cell (six methods, five folds): median {frame.groupby(list(CELL)).seconds.sum().median():.0f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", choices=["fit", "table"])
+    parser.add_argument("--out", type=Path, help="folder of the rows, by default benchmarks/results")
+    parser.add_argument("--kept", type=Path, default=Path("/tmp/advice-fits"), help="folder of finished fits")
+    parser.add_argument("--tables", nargs="+", default=[*TUNED, *JUDGED])
+    given = parser.parse_args()
+    (fit if given.part == "fit" else table)(given)
+
+
+if __name__ == "__main__":
+    main()

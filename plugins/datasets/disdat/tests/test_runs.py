@@ -1,0 +1,171 @@
+"""Species in runs and studies: the request, the record, the prior, and what is refused with one line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pubench_study.grid import cells_of
+from pubench_study.spec import StudySpec
+
+from pubench_core.data.dataset import DataRoot
+from pubench_core.engine.building import build_problem, open_data
+from pubench_core.errors import RequestError
+from pubench_core.plugins.registry import registry
+from pubench_core.request import Layer, resolve
+from pubench_core.request.plan import Plan
+
+Pubench = Callable[..., Any]
+
+
+def plan_of(method: str = "pu-bagging", **more: Any) -> Plan:
+    data: Mapping[str, Any] = {"key": "disdat/nsw14", **more.pop("data", {})}
+    return resolve([Layer({"method": method, "data": data, **more})], registry())
+
+
+class TestARequest:
+    def test_labels_are_given_under_the_scheme_of_the_data(self) -> None:
+        spec = plan_of().spec
+        assert (spec.data.key, spec.data.scheme) == ("disdat/nsw14", "two-sample")
+        assert (spec.mechanism.key, spec.mechanism.c) == ("given", None)
+        assert (spec.prior, spec.selection.criterion) == ("unknown", "pauc")
+
+    @pytest.mark.parametrize(
+        ("method", "more", "said"),
+        [
+            ("pu-bagging", {"mechanism": {"c": 0.1}}, "disdat/nsw14 comes with its own labels, so none are simulated"),
+            ("pu-bagging", {"data": {"scheme": "one-sample"}}, "labels of disdat/nsw14 were sampled two-sample"),
+            (
+                "pu-bagging",
+                {"data": {"key": "disdat"}},
+                "data.key must name one, disdat/SPECIES",
+            ),
+            ("pu-bagging", {"data": {"key": "digits/4"}}, "digits is one data set without tasks, got digits/4"),
+            ("nnpu", {}, "nnpu needs the class prior, which nobody knows here"),
+            ("nnpu", {"prior": "true"}, "without true labels the true class prior is not known"),
+            ("pn", {}, "pn needs true labels of rows to train on and disdat/nsw14 has none"),
+            (
+                "pu-bagging",
+                {"data": {"key": "digits"}, "prior": "test"},
+                "here the true prior is known",
+            ),
+        ],
+    )
+    def test_what_contradicts_the_data_is_refused(self, method: str, more: dict[str, Any], said: str) -> None:
+        with pytest.raises(RequestError, match=said):
+            plan_of(method, **more)
+
+
+class TestAProblem:
+    def test_u_is_the_background_and_holds_no_record(self, root: DataRoot) -> None:
+        plan = plan_of(validation={"fraction": 0})
+        problem = build_problem(plan, opened=open_data(plan, root), root=root)
+        view = problem.view(frozenset())
+        assert (view.n_labeled, view.n_unlabeled) == (15, 40)
+        assert problem.prior_true is None
+        assert problem.truth_test is not None
+        assert len(problem.truth_test) == 12
+
+    def test_the_prior_of_the_survey_is_an_oracle_s(self, root: DataRoot) -> None:
+        plan = plan_of("nnpu", prior="test")
+        assert build_problem(plan, opened=open_data(plan, root), root=root).prior == pytest.approx(4 / 12)
+
+    def test_position_in_u_tells_nothing_of_the_file(self, root: DataRoot) -> None:
+        """Records come first in the arrays that are read; they are spread over the pool that is trained on."""
+        plan = plan_of(validation={"fraction": 0})
+        problem = build_problem(plan, opened=open_data(plan, root), root=root)
+        positions = np.flatnonzero(problem.split.train.labeled)
+        assert positions.max() - positions.min() > 20
+
+
+class TestAStudy:
+    def keys(self, entry: Any, root: DataRoot) -> list[str]:
+        study = StudySpec.model_validate({"name": "s", "methods": ["pu-bagging"], "data": [entry]})
+        return [str(cell.facts["data"]) for cell in cells_of(study, registry(), root)]
+
+    def test_a_source_stands_for_all_of_its_tasks_and_labels_do_not_multiply_them(self, root: DataRoot) -> None:
+        study = {"name": "s", "methods": ["pu-bagging"], "data": ["disdat"], "c": [0.1, 0.3], "seeds": 2}
+        cells = cells_of(StudySpec.model_validate(study), registry(), root)
+        assert len(cells) == 226 * 2
+        assert "mechanism" not in cells[0].values
+
+    def test_tasks_are_chosen_by_their_facts(self, root: DataRoot) -> None:
+        """Species number k has k + 1 records here."""
+        entry = {"key": "disdat", "tasks": {"min_presences": 30, "region": ["sa", "swi"]}}
+        assert self.keys(entry, root) == ["disdat/sa29", "disdat/sa30", "disdat/swi29", "disdat/swi30"]
+        assert self.keys({"key": "disdat", "tasks": {"group": "nb"}}, root) == ["disdat/nsw16", "disdat/nsw17"]
+        assert self.keys("disdat/nz07", root) == ["disdat/nz07"]
+
+    @pytest.mark.parametrize(
+        ("entry", "said"),
+        [
+            ({"key": "disdat", "tasks": {"min_presence": 3}}, "did you mean 'presences'"),
+            ({"key": "disdat", "tasks": {"min_presences": 10_000}}, "226 tasks of disdat meets"),
+            (
+                {"key": "disdat", "tasks": {"min_region": 3}},
+                "min_region must be a number for a fact that is one",
+            ),
+            ({"key": "disdat", "tasks": "nsw"}, "data.tasks must be a mapping"),
+            ({"key": "digits", "tasks": {"min_presences": 3}}, "'digits' has no tasks to choose from"),
+        ],
+    )
+    def test_a_choice_that_means_nothing_is_refused(self, root: DataRoot, entry: Any, said: str) -> None:
+        with pytest.raises(RequestError, match=said):
+            self.keys(entry, root)
+
+
+def test_a_run_is_recorded_with_its_survey_as_test(root: DataRoot, tmp_path: Path, pubench: Pubench) -> None:
+    pubench(
+        "run", "--method", "naive", "--data", "disdat/swi20", "--data-root", root.path, "--results", tmp_path / "r",
+        "--preset", "quick",
+    )  # fmt: skip
+    (path,) = (tmp_path / "r").glob("*/result.json")
+    result = json.loads(path.read_text())
+    assert result["spec"]["data"]["key"] == "disdat/swi20"
+    assert not result["oracle"]
+    assert result["data"]["test"]["positive"] == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run", "--method", "naive", "--data", "disdat/kiwi"], "unknown species of disdat 'kiwi'"),
+        (["run", "--method", "naive", "--data", "disdat"], "(pubench data info disdat)"),
+        (["data", "show", "disdat/nsw14"], "brings its labels"),
+    ],
+)
+def test_a_wrong_request_is_one_line_and_exit_code_2(
+    root: DataRoot, tmp_path: Path, pubench: Pubench, words: list[str], said: str
+) -> None:
+    done = pubench(*words, "--data-root", root.path)
+    assert done.returncode == 2
+    assert said in done.stderr.strip().splitlines()[-1]
+
+
+def test_the_command_lists_the_tasks(root: DataRoot, pubench: Pubench) -> None:
+    found = json.loads(pubench("data", "info", "disdat", "--data-root", root.path, "--format", "json").stdout)
+    assert len(found["tasks"]) == 226
+    assert found["tasks"][0] == {
+        "name": "awt01",
+        "region": "awt",
+        "group": "bird",
+        "presences": 2,
+        "sites": 12,
+        "present": 4,
+    }
+    one = json.loads(pubench("data", "info", "disdat/nsw14", "--data-root", root.path, "--format", "json").stdout)
+    assert [task["name"] for task in one["tasks"]] == ["nsw14"]
+
+
+@pytest.mark.parametrize("prior", ["unknown", "test"])
+def test_a_record_is_verified_and_repeated(root: DataRoot, tmp_path: Path, pubench: Pubench, prior: str) -> None:
+    run = ("run", "--method", "naive", "--data", "disdat/swi20", "--set", "base=logistic", "--prior", prior)
+    pubench(*run, "--data-root", root.path, "--results", tmp_path / "r")
+    (path,) = (tmp_path / "r").glob("*/result.json")
+    assert json.loads(path.read_text())["oracle"] == (prior == "test")
+    verified = pubench("verify", tmp_path / "r", "--data-root", root.path)
+    assert verified.returncode == 0, verified.stdout + verified.stderr

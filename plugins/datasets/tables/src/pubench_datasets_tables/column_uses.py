@@ -1,0 +1,93 @@
+"""What becomes of every column of a user's table, before anything is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from pubench_core.data.columns import Column
+from pubench_core.data.labeled import LabeledData
+from pubench_core.data.table_reader import A_NUMBER, ColumnUse
+from pubench_core.specs import UserTableSpec
+
+from .cells import is_nested
+from .encoding import Encoding, are_dates, decided
+from .labels import is_blank
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
+#: Values of a column that are shown, and the most characters of one.
+SHOWN, LONGEST = 3, 24
+
+
+def column_uses(
+    frame: DataFrame, spec: UserTableSpec | None = None, table: LabeledData | None = None
+) -> list[ColumnUse]:
+    """One per column, in the table's order; without a spec, what would become of each one if it were a feature."""
+    encoding: Encoding | None = None
+    ids: Mapping[str, npt.NDArray[np.object_]] = {}
+    if table is not None:
+        ids = table.ids
+        encoding = Encoding(table.columns, table.notes, table.left_out, tuple(ids))
+    found = [_use(str(name), frame[name], spec, encoding) for name in frame.columns]
+    return [
+        replace(use, examples=tuple(ids[use.name][:SHOWN].tolist())) if use.use == "names rows" else use
+        for use in found
+    ]
+
+
+def _use(name: str, values: Series[Any], spec: UserTableSpec | None, encoding: Encoding | None) -> ColumnUse:
+    shown = _examples(values)
+    missing = int(is_blank(values).sum()) if not is_nested(values) else 0
+    distinct = int(values.nunique()) if not is_nested(values) else 0
+
+    def used(use: Literal["labels", "truth", "feature", "names rows", "left out"], what: str) -> ColumnUse:
+        return ColumnUse(name, use, what, distinct, missing, shown)
+
+    if spec is None or encoding is None:
+        column, reason = decided(name, values)
+        return used("feature", _becomes(column, values)) if column is not None else used("left out", reason)
+    features = {column.name: column for column in encoding.columns}
+    if name in features:
+        return used("feature", _becomes(features[name], values))
+    if name == spec.label_col:
+        return used("labels", "who is labeled")
+    if name == spec.truth_col:
+        return used("truth", "true labels, for measuring only")
+    reason = encoding.left_out.get(name, "dropped" if name in spec.drop else "not among the features that are named")
+    return used("names rows" if name in encoding.ids else "left out", reason)
+
+
+def _becomes(column: Column, values: Series[Any]) -> str:
+    if column.kind == "number":
+        return A_NUMBER
+    return f"{len(column.categories)} categories, one feature each{' (dates)' if are_dates(values) else ''}"
+
+
+def _examples(values: Series[Any]) -> tuple[str, ...]:
+    given = values.dropna()
+    found = given.head(SHOWN).tolist() if is_nested(values) else given.unique()[:SHOWN].tolist()
+    return tuple(_short(value) for value in found)
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= LONGEST or isinstance(value, (int, float)) else text[: LONGEST - 1] + "…"
+
+
+def label_candidates(frame: DataFrame) -> list[str]:
+    """Columns that could say who is labeled: of two values, or of one value and blank cells."""
+    return [str(name) for name in frame.columns if _may_be_labels(frame[name])]
+
+
+def _may_be_labels(values: Series[Any]) -> bool:
+    if is_nested(values):
+        return False
+    blank = is_blank(values)
+    distinct = int(values[~blank].nunique())
+    return distinct == 2 or (distinct == 1 and bool(np.any(blank)))

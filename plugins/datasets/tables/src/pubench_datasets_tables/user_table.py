@@ -1,0 +1,245 @@
+"""A user's table as PU data: which rows are labeled, what became of every column, and what is unusual about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from pubench_core.data.columns import Column, texts_of
+from pubench_core.data.labeled import LabeledData
+from pubench_core.errors import RequestError, counted, unknown
+from pubench_core.specs import UserTableSpec
+
+from .encoding import encode, encoding_of, gaps_in, number_blocks
+from .files import as_written, read_table
+from .labels import LABEL, TRUTH, BoolArray, Role, TwoValued, two_valued
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+#: So many labeled rows and so many others must agree before one value among many counts as a copy of the labels.
+_NO_CHANCE = 5
+#: Features that are looked at in one step.
+_AT_ONCE = 256
+#: With fewer labeled rows, a validation part of the usual size, a fifth, has one of them or none.
+_FEW = 8
+#: What is asked about a column that may have its two values the wrong way round.
+_ROUND = "read the right way round? (data.own.positive_value)"
+
+
+@dataclass(frozen=True)
+class _TestRows:
+    """``x``: (n, d) float32, encoded as the training file is."""
+
+    x: npt.NDArray[np.float32]
+    truth: TwoValued
+    notes: tuple[str, ...]
+
+
+@lru_cache(maxsize=2)
+def read_user_table(spec: UserTableSpec) -> LabeledData:
+    """Reads and encodes a user's file as its spec says.
+
+    Raises RequestError for a column that is not there, labels that are not two-valued, no labeled or no unlabeled
+    row, a feature that says what the labels or the truth say, infinite values, or no feature left.
+    """
+    guessed: list[str] = []
+    frame = read_table(spec.path, say=guessed.append)
+    _check_names(spec, frame)
+    labels = _labels(spec, frame)
+    truth = None
+    if spec.truth_col is not None and spec.truth_col in frame:
+        truth = two_valued(frame, spec.truth_col, TRUTH, spec.positive_value, spec.path.name)
+    encoding = encoding_of(spec, frame)
+    x = encode(frame, encoding.columns, spec.path.name)
+    _refuse_copies(x, encoding.columns, labels, LABEL, spec.label_col, spec.path.name)
+    if truth is not None:
+        _refuse_copies(x, encoding.columns, truth, TRUTH, str(spec.truth_col), spec.path.name)
+    test = _test_rows(spec, encoding.columns) if spec.test is not None else None
+    truth_test = test.truth if test is not None else None
+    _refuse_unused_words(spec, [part for part in (labels, truth, truth_test) if part is not None])
+    return LabeledData(
+        x=x,
+        labeled=labels.positive,
+        truth=_as_integers(truth),
+        x_test=test.x if test is not None else None,
+        truth_test=_as_integers(truth_test),
+        columns=encoding.columns,
+        left_out=encoding.left_out,
+        ids=as_written(spec.path, frame, encoding.ids),
+        notes=(
+            *guessed,
+            *_notes_on_labels(spec, labels, truth),
+            *encoding.notes,
+            *_notes_on_rows(spec, frame, encoding.columns, labels.positive),
+            *(test.notes if test is not None else ()),
+        ),
+    )
+
+
+def _as_integers(truth: TwoValued | None) -> npt.NDArray[np.int8] | None:
+    return truth.positive.astype(np.int8) if truth is not None else None
+
+
+# -------------------------------------------------------------------- the parts of a table
+
+
+def _check_names(spec: UserTableSpec, frame: DataFrame) -> None:
+    """RequestError for a named column that the file lacks, or that is named as two things."""
+    file, known = spec.path.name, list(frame.columns)
+    named = [("data.own.label_col", spec.label_col), *(("data.own.drop", name) for name in spec.drop)]
+    if spec.truth_col is not None and spec.test is None:  # else it may be in the test file alone
+        named.append(("data.own.truth_col", spec.truth_col))
+    for path, name in named:
+        if name not in known:
+            raise unknown(f"column of {file} ({path})", name, known, field=path)
+    if spec.truth_col == spec.label_col:
+        raise RequestError(
+            f"{file}: '{spec.label_col}' is named as the labels and as the truth; they are two columns",
+            field="data.own.truth_col",
+            value=spec.truth_col,
+        )
+
+
+def _labels(spec: UserTableSpec, frame: DataFrame) -> TwoValued:
+    """Who is labeled. Raises RequestError if all rows are, or none is."""
+    found = two_valued(frame, spec.label_col, LABEL, spec.positive_value, spec.path.name)
+    wrong = ""
+    if not found.n_positive:
+        wrong = f"labels no row ({found.reading}); PU data need labeled positives"
+    elif not found.n_other:
+        wrong = f"labels every row ({found.reading}); PU data need unlabeled rows"
+    if wrong:
+        raise RequestError(
+            f"{spec.path.name}: column '{spec.label_col}' {wrong}", field=LABEL.field, value=spec.label_col
+        )
+    return found
+
+
+def _test_rows(spec: UserTableSpec, columns: Sequence[Column]) -> _TestRows:
+    """The rows of the test file. Raises RequestError if it lacks a column, or no column of true labels is named."""
+    assert spec.test is not None
+    file = spec.test.name
+    if spec.truth_col is None:
+        raise RequestError(
+            f"data.own.test={file} needs data.own.truth_col: the column of true labels to measure against "
+            "(rows without true labels are scored with a saved model)",
+            field=TRUTH.field,
+        )
+    notes: list[str] = []
+    frame = read_table(spec.test, texts_of(columns), notes.append)
+    if spec.truth_col not in frame:
+        raise unknown(f"column of {file} ({TRUTH.field})", spec.truth_col, list(frame.columns), field=TRUTH.field)
+    truth = two_valued(frame, spec.truth_col, TRUTH, spec.positive_value, file)
+    x = encode(frame, columns, file, notes.append)
+    _refuse_copies(x, columns, truth, TRUTH, spec.truth_col, file)
+    if gaps := gaps_in(frame, columns):
+        notes.append(f"{file}: {gaps}")
+    notes.append(f"{file}: {len(x)} test rows; {truth.reading}; {truth.n_positive} positive")
+    if spec.test_sha256 == spec.sha256:
+        notes.append(f"{file} is the file that is trained on; what is measured on it is no test")
+    return _TestRows(x, truth, tuple(notes))
+
+
+def _refuse_copies(
+    x: npt.NDArray[np.float32], columns: Sequence[Column], said: TwoValued, role: Role, of: str, file: str
+) -> None:
+    """RequestError for a feature that says of every row what the column ``of`` says: a copy of it under another name.
+
+    It may hold two values, in any notation; or one value, or none, exactly where the rows are labeled or are not.
+    """
+    fewest = min(said.n_positive, said.n_other)
+    if fewest < 2:
+        return
+    rows = [int(np.flatnonzero(said.positive == side)[0]) for side in (True, False)]
+    owners = [column for column in columns for _ in column.features]
+    for start in range(0, len(owners), _AT_ONCE):
+        block = x[:, start : start + _AT_ONCE]
+        like_positive = (_equal(block, rows[0]) == said.positive[:, None]).all(axis=0)
+        like_other = (_equal(block, rows[1]) == ~said.positive[:, None]).all(axis=0)
+        for k in np.flatnonzero(like_positive | like_other).tolist():
+            column = owners[start + k]
+            two_values = like_positive[k] and like_other[k] and len(column.categories) <= 2
+            if two_values or fewest >= _NO_CHANCE:
+                raise RequestError(
+                    f"{file}: '{column.name}' says of every row what '{of}' says, so a method would learn it and "
+                    f"nothing else; leave it out: data.own.drop={column.name}",
+                    field="data.own.drop",
+                    value=column.name,
+                )
+
+
+def _equal(x: npt.NDArray[np.float32], row: int) -> BoolArray:
+    """(n, d) where a feature has the value, or the gap, that it has in ``row``."""
+    return np.asarray((x == x[row]) | (np.isnan(x) & np.isnan(x[row])))
+
+
+def _refuse_unused_words(spec: UserTableSpec, columns: Sequence[TwoValued]) -> None:
+    """RequestError for a word of ``positive_value`` that is a value of no column of labels or truth."""
+    used = {word for column in columns for word in column.words}
+    if unused := [word for word in spec.positive_value if word not in used]:
+        raise RequestError(
+            f"{spec.path.name}: data.own.positive_value={unused[0]} is no value of '{spec.label_col}' or of the truth",
+            field="data.own.positive_value",
+            value=spec.positive_value,
+        )
+
+
+# -------------------------------------------------------------------- what the user should know
+
+
+def _notes_on_labels(spec: UserTableSpec, labels: TwoValued, truth: TwoValued | None) -> Iterator[str]:
+    yield (
+        f"{spec.path.name}: {len(labels.positive)} rows; '{spec.label_col}': {labels.reading}; "
+        f"{labels.n_positive} labeled positives, {labels.n_other} unlabeled"
+    )
+    if labels.n_positive < _FEW:
+        said = counted(labels.n_positive, "labeled positive")
+        yield f"only {said}: held-out ones, which choose the epoch, are one or none"
+    if labels.blank and labels.others:
+        yield (
+            f"'{spec.label_col}': {labels.blank} blank cells and {labels.n_other - labels.blank} of "
+            f"{' or '.join(labels.others)} count as unlabeled alike"
+        )
+    if truth is not None:
+        yield f"'{spec.truth_col}': {truth.reading}; {truth.n_positive} positive, {truth.n_other} negative"
+        if wrong := int((labels.positive & ~truth.positive).sum()):
+            doubt = f"; is '{spec.truth_col}' {_ROUND}" if wrong > labels.n_positive / 2 else ""
+            yield f"{wrong} labeled rows are negative by '{spec.truth_col}'; their labels are kept as given{doubt}"
+
+
+def _notes_on_rows(
+    spec: UserTableSpec, frame: DataFrame, columns: Sequence[Column], labeled: BoolArray
+) -> Iterator[str]:
+    """What is unusual: gaps, rows that are there more than once, a labeled share above one half."""
+    if gaps := gaps_in(frame, columns):
+        yield gaps
+    features = frame[[column.name for column in columns]]
+    repeated = _repeated(features)
+    if repeated.any():
+        both = (repeated & labeled).any() and (repeated & ~labeled).any()
+        among = ", labeled rows among them" if both else ""
+        yield f"{int(features[repeated].duplicated().sum())} rows repeat an earlier one{among}; they are kept"
+    if labeled.mean() > 0.5:
+        yield f"{100 * labeled.mean():.0f} % of the rows are labeled positives; is '{spec.label_col}' {_ROUND}"
+
+
+def _repeated(features: DataFrame) -> BoolArray:
+    """(n,) rows that are there more than once; looked for among numbers first, where few rows stay alike for long."""
+    alike = np.arange(len(features))
+    for _, values in number_blocks(features):
+        block = np.ascontiguousarray(values[alike] + 0)  # -0.0 is 0.0
+        whole_rows = block.view(np.dtype((np.void, block.dtype.itemsize * block.shape[1]))).ravel()
+        _, group, sizes = np.unique(whole_rows, return_inverse=True, return_counts=True)
+        alike = alike[sizes[group] > 1]
+        if not len(alike):
+            break
+    found = np.zeros(len(features), dtype=bool)
+    if len(alike):
+        found[alike] = features.iloc[alike].duplicated(keep=False).to_numpy()
+    return found

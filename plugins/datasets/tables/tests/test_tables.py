@@ -1,0 +1,516 @@
+"""A user's table is read as a spreadsheet or a data frame meant it, and a file that is none says so in one line."""
+
+from __future__ import annotations
+
+import codecs
+import datetime
+import gzip
+import io
+import os
+import zipfile
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from pubench_datasets_tables import limits
+from pubench_datasets_tables.files import read_table
+
+from pubench_core.data.table_files import is_table_path, sha256_of
+from pubench_core.errors import RequestError
+
+PLAIN = "age,color,labeled\n31,red,1\n40,blue,0\n"
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Callable[[str | bytes, str], Path]:
+    """``written(content, name)``: a file of this content."""
+
+    def write(content: str | bytes, name: str = "my.csv") -> Path:
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write
+
+
+Written = Callable[..., Path]
+
+
+def complaint(path: Path) -> str:
+    """The one line that refuses a file; it names the file."""
+    with pytest.raises(RequestError) as caught:
+        read_table(path)
+    line = str(caught.value)
+    assert str(path) in line
+    assert "\n" not in line
+    return line
+
+
+def numbers(path: Path) -> dict[str, list[float]]:
+    frame = read_table(path)
+    assert all(pd.api.types.is_numeric_dtype(frame[name]) for name in frame)
+    return {name: frame[name].tolist() for name in frame}
+
+
+class TestWhatIsAFile:
+    @pytest.mark.parametrize(
+        "text",
+        ["my.csv", "MY.CSV", "my.csv.gz", "my.tsv", "my.parquet", "my.npz", "my.xlsx", "./dir/my", r"dir\my", "."],
+    )
+    def test_a_name_with_a_dot_or_a_folder_is_a_file(self, text: str) -> None:
+        assert is_table_path(text)
+
+    @pytest.mark.parametrize("text", ["digits", "breast-cancer", "20newsgroups", "disdat/nsw14", "openml:61"])
+    def test_a_key_is_not(self, text: str) -> None:
+        assert not is_table_path(text)
+
+    def test_its_checksum_is_that_of_its_bytes(self, written: Written) -> None:
+        assert sha256_of(written("abc")) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+class TestDelimitedText:
+    @pytest.mark.parametrize(
+        ("content", "name"),
+        [
+            (PLAIN, "my.csv"),
+            (PLAIN, "MY.CSV"),
+            (PLAIN.replace(",", ";"), "my.csv"),
+            (PLAIN.replace(",", "\t"), "my.csv"),
+            (PLAIN.replace(",", "\t"), "my.tsv"),
+            (PLAIN.replace("\n", "\r\n"), "my.csv"),
+            (PLAIN.replace("\n", "\r"), "my.csv"),
+            (PLAIN.rstrip("\n"), "my.csv"),
+            ("\n\n" + PLAIN + "\n\n", "my.csv"),
+            (b"\xef\xbb\xbf" + PLAIN.encode(), "my.csv"),
+            (gzip.compress(PLAIN.encode()), "my.csv.gz"),
+            (" age , color ,labeled \n 31 , red , 1 \n 40, blue ,0\n", "my.csv"),
+            ('"age","color","labeled"\n"31","red","1"\n"40","blue","0"\n', "my.csv"),
+            ("age,color,labeled\n31,red,1,\n40,blue,0,\n", "my.csv"),
+        ],
+        ids=[
+            "comma",
+            "upper-case-suffix",
+            "semicolon",
+            "tab",
+            "tsv",
+            "windows",
+            "old-mac",
+            "no-last-line-end",
+            "blank-lines",
+            "byte-order-mark",
+            "gzip",
+            "spaces",
+            "quotes",
+            "separator-at-the-end-of-rows",
+        ],
+    )
+    def test_every_way_of_writing_one_table_is_that_table(
+        self, written: Written, content: str | bytes, name: str
+    ) -> None:
+        frame = read_table(written(content, name))
+        assert frame.columns.tolist() == ["age", "color", "labeled"]
+        assert frame.values.tolist() == [[31, "red", 1], [40, "blue", 0]]
+        assert [frame[c].dtype.kind for c in ("age", "labeled")] == ["i", "i"]
+
+    def test_a_byte_order_mark_is_no_part_of_a_quoted_name(self, written: Written) -> None:
+        assert list(read_table(written(b'\xef\xbb\xbf"a",b\n1,2\n'))) == ["a", "b"]
+
+    def test_quotes_hold_separators_and_line_ends_in_names_and_values(self, written: Written) -> None:
+        frame = read_table(written('a,"b\nc","d,e"\n1,"x\ny","p,q"\n'))
+        assert list(frame) == ["a", "b\nc", "d,e"]
+        assert frame.values.tolist() == [[1, "x\ny", "p,q"]]
+
+    @pytest.mark.parametrize("separator", [";", "\t"])
+    def test_decimal_commas_are_numbers(self, written: Written, separator: str) -> None:
+        lines = ["a;b;c", "1,5;2;-0,25", "1;2,75;3", ";3;1,5E2"]
+        found = numbers(written("\n".join(lines).replace(";", separator)))
+        assert found["b"] == [2.0, 2.75, 3.0]
+        assert found["c"] == [-0.25, 3.0, 150.0]
+        assert found["a"][:2] == [1.5, 1.0]
+        assert np.isnan(found["a"][2])
+
+    def test_a_list_of_numbers_in_one_cell_is_no_decimal_comma(self, written: Written) -> None:
+        assert read_table(written("a;b\n1,2,3;4\n1,5;5\n"))["a"].tolist() == ["1,2,3", "1,5"]
+
+    def test_a_number_is_read_to_its_last_bit(self, written: Written) -> None:
+        values = np.random.default_rng(0).normal(size=500) * 10.0 ** np.arange(-250, 250)
+        assert numbers(written("a,b\n" + "".join(f"{v!r},1\n" for v in values.tolist())))["a"] == values.tolist()
+
+    @pytest.mark.parametrize("gap", ["", "NA", "NaN", "null", "n/a", "?"])
+    def test_an_empty_cell_is_a_gap_among_numbers(self, written: Written, gap: str) -> None:
+        frame = read_table(written(f"a,b\n1.5,1\n{gap},2\n"))
+        assert frame["a"].dtype == np.float64
+        assert frame["a"].isna().tolist() == [False, True]
+
+    @pytest.mark.parametrize("words", [("true", "false"), ("True", "False"), ("TRUE", "FALSE")])
+    def test_truth_values_are_read_in_every_spelling(self, written: Written, words: tuple[str, str]) -> None:
+        frame = read_table(written(f"a,b\n{words[0]},1\n{words[1]},2\n"))
+        assert frame["a"].tolist() == [True, False]
+        assert frame["a"].dtype == bool
+
+    def test_truth_values_with_a_gap_stay_truth_values(self, written: Written) -> None:
+        frame = read_table(written("a,b\nTRUE,1\n,2\nFALSE,3\n"))
+        assert str(frame["a"].dtype) == "boolean"
+        assert frame["a"].isna().tolist() == [False, True, False]
+
+    def test_a_column_without_a_name_gets_one(self, written: Written) -> None:
+        """What a spreadsheet exports beside the table."""
+        frame = read_table(written("a,b,,\n1,2,,\n3,4,,\n"))
+        assert list(frame) == ["a", "b", "Unnamed: 2", "Unnamed: 3"]
+        assert frame["Unnamed: 2"].isna().all()
+
+    def test_a_short_row_ends_in_gaps(self, written: Written) -> None:
+        assert read_table(written("a,b,c\n1,2\n3,4,5\n"))["c"].isna().tolist() == [True, False]
+
+    @pytest.mark.parametrize("start", [0, 1, 5])
+    def test_rows_with_a_field_too_many_are_refused_and_never_shifted(self, written: Written, start: int) -> None:
+        """Row numbers without a name in line 1, as R writes them."""
+        rows = "".join(f"{start + k},{k},7\n" for k in range(4))
+        assert "name every column" in complaint(written(f"a,b\n{rows}"))
+
+    def test_texts_are_kept_as_written_in_columns_named_so(self, written: Written) -> None:
+        frame = read_table(written("zip,n\n007,1\n010,2\n"), texts=("zip", "another"))
+        assert frame["zip"].tolist() == ["007", "010"]
+        assert frame["n"].tolist() == [1, 2]
+
+    def test_whole_numbers_beyond_64_bits_are_read(self, written: Written) -> None:
+        assert read_table(written(f"a,b\n{10**25},1\n2,2\n"))["a"].tolist() == [10**25, 2]
+
+    def test_names_and_values_may_be_of_any_script(self, written: Written) -> None:
+        frame = read_table(written("größe,名前\n1.5,甲\n2,乙\n"))
+        assert list(frame) == ["größe", "名前"]
+        assert frame["名前"].tolist() == ["甲", "乙"]
+
+    @pytest.mark.parametrize("header", ["a,b,a", '"a",b," a "', "a,b,b"])
+    def test_a_name_that_is_there_twice_is_refused(self, written: Written, header: str) -> None:
+        assert "is there twice; rename one" in complaint(written(f"{header}\n1,2,3\n"))
+
+    @pytest.mark.parametrize(
+        ("content", "words"),
+        [
+            ("a\n1\n2\n", "a single column"),
+            ("a,b,c\n1,2,3\n4,5,6,7\n", "Expected 3 fields in line 3, saw 4"),
+            ('a,b\n1,"2\n3,4\n', "EOF inside string"),
+            ("a,b\n", "has columns and no rows"),
+            ("\n\n \n", "is empty"),
+            (b"gr\x81\xf6\xdfe,b\n1,2\n", "is not UTF-8 text, nor of an encoding that is known; save it in UTF-8"),
+            (b"gr\xf6\xdfe,b\n1,\x02\n", "is not UTF-8 text, nor of an encoding that is known"),
+            (codecs.BOM_UTF16_LE + "a,b\n1,2\n".encode("utf-16-le")[:-1], "is not UTF-8 text, nor of an encoding"),
+            (b"PK\x03\x04\x14\x00\x06\x00\x08\x00\xb4\xfc,\xff\xfe\n,\n", "is not UTF-8 text"),
+            (gzip.compress(b"a,b\n1,2\n"), "is not UTF-8 text"),
+        ],
+        ids=[
+            "one-column",
+            "ragged",
+            "open-quote",
+            "header-only",
+            "blank",
+            "no-encoding",
+            "control-characters",
+            "half-a-letter-of-utf-16",
+            "excel",
+            "gzip-without-its-suffix",
+        ],
+    )
+    def test_text_that_is_no_table_says_why(self, written: Written, content: str | bytes, words: str) -> None:
+        assert words in complaint(written(content))
+
+    def test_a_letter_that_is_not_utf_8_is_found_far_down(self, written: Written) -> None:
+        said: list[str] = []
+        rows = b"a,b\n" + b"1,x\n" * 100_000 + "1,ö\n".encode("latin-1")
+        assert read_table(written(rows), say=said.append)["b"].iloc[-1] == "ö"
+        assert len(said) == 1
+
+    @pytest.mark.parametrize("name", ["my.csv", "my.csv.gz"])
+    def test_lines_with_too_few_fields_are_said(self, written: Written, name: str) -> None:
+        text = 'a,"b\nb",c\n1,2,3\n\n4,"5\n",\n6,7\n8\n'
+        said: list[str] = []
+        frame = read_table(
+            written(gzip.compress(text.encode()) if name.endswith(".gz") else text, name), say=said.append
+        )
+        assert said == [
+            f"{name}: 2 lines have fewer fields than line 1 has names, the first is line 7; "
+            "what is not there counts as empty"
+        ]
+        assert frame["c"].isna().sum() == 3
+
+    def test_a_truncated_gzip_is_damaged(self, written: Written) -> None:
+        whole = gzip.compress("".join(f"{k},{k * k}\n" for k in range(2000)).encode())
+        assert "is damaged" in complaint(written(whole[: len(whole) // 2], "my.csv.gz"))
+
+    def test_a_gzip_that_is_none(self, written: Written) -> None:
+        assert "Not a gzipped file" in complaint(written(PLAIN, "my.csv.gz"))
+
+
+@pytest.fixture
+def parquet(tmp_path: Path) -> Callable[..., Path]:
+    """``parquet(column=values, ...)``: a file of these columns and of a plain one."""
+
+    def write(**columns: Any) -> Path:
+        path = tmp_path / "my.parquet"
+        pd.DataFrame({"n": range(len(next(iter(columns.values())))), **columns}).to_parquet(path)
+        return path
+
+    return write
+
+
+class TestParquet:
+    @pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "Int64", "float32", "Float64", "bool", "boolean"])
+    def test_every_kind_of_number_is_read(self, parquet: Callable[..., Path], dtype: str) -> None:
+        assert read_table(parquet(a=pd.array([1, 0, 1], dtype=dtype)))["a"].astype(float).tolist() == [1, 0, 1]
+
+    @pytest.mark.parametrize("dtype", ["Int64", "Float64", "boolean"])
+    def test_gaps_are_gaps(self, parquet: Callable[..., Path], dtype: str) -> None:
+        values = read_table(parquet(a=pd.array([1, None, 0], dtype=dtype)))["a"]
+        assert values.isna().tolist() == [False, True, False]
+        assert pd.api.types.is_numeric_dtype(values)
+
+    def test_decimals_are_numbers(self, parquet: Callable[..., Path]) -> None:
+        values = read_table(parquet(a=[Decimal("1.5"), None, Decimal("2.25")]))["a"]
+        assert values.tolist()[::2] == [1.5, 2.25]
+        assert np.isnan(values[1])
+
+    @pytest.mark.parametrize("dtype", ["category", "string", object])
+    def test_texts_are_texts(self, parquet: Callable[..., Path], dtype: Any) -> None:
+        values = read_table(parquet(a=pd.Series(["x", "y", None], dtype=dtype)))["a"]
+        assert values.tolist()[:2] == ["x", "y"]
+        assert values.isna().tolist() == [False, False, True]
+
+    def test_lists_of_numbers_become_columns_as_an_array_of_an_npz_does(self, parquet: Callable[..., Path]) -> None:
+        """How embeddings are kept beside what they were made of."""
+        found = numbers(parquet(emb=[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
+        assert found == {"n": [0, 1], "emb_0": [1, 4], "emb_1": [2, 5], "emb_2": [3, 6]}
+
+    @pytest.mark.parametrize("values", [[[1.0], [1.0, 2.0]], [["a"], ["b"]], [{"k": 1}, {"k": 2}], [[1.0], None]])
+    def test_other_lists_stay_as_they_are(self, parquet: Callable[..., Path], values: list[Any]) -> None:
+        assert list(read_table(parquet(a=values))) == ["n", "a"]
+
+    def test_row_names_without_a_name_are_no_column(self, tmp_path: Path) -> None:
+        frame = pd.DataFrame({"a": range(6), "b": range(6)})
+        frame[frame.a > 2].to_parquet(tmp_path / "my.parquet")
+        assert read_table(tmp_path / "my.parquet").to_dict("list") == {"a": [3, 4, 5], "b": [3, 4, 5]}
+
+    def test_dates_are_read(self, parquet: Callable[..., Path]) -> None:
+        frame = read_table(parquet(day=[datetime.date(2020, 1, 2)] * 2, at=pd.date_range("2020-01-01", periods=2)))
+        assert frame["day"][0] == datetime.date(2020, 1, 2)
+        assert frame["at"].dtype.kind == "M"
+
+    def test_a_list_and_a_column_of_one_name_are_refused(self, parquet: Callable[..., Path]) -> None:
+        assert "'x_0' is there twice" in complaint(parquet(x=[[1.0], [2.0]], x_0=[1, 2]))
+
+    @pytest.mark.parametrize("change", ["half", "head", "middle", "text"])
+    def test_a_damaged_one_is_named(self, parquet: Callable[..., Path], change: str) -> None:
+        path = parquet(a=np.arange(500.0))
+        whole = path.read_bytes()
+        path.write_bytes(
+            {
+                "half": whole[: len(whole) // 2],
+                "head": b"",
+                "middle": whole[:40] + b"\xff" * 300 + whole[340:],
+                "text": PLAIN.encode(),
+            }[change]
+            or whole[:3]
+        )
+        complaint(path)
+
+    def test_damaged_notes_of_pandas_beside_the_table_do_not_matter(self, parquet: Callable[..., Path]) -> None:
+        path = parquet(a=[1, 2])
+        whole = path.read_bytes()
+        assert b'"index_columns"' in whole
+        path.write_bytes(whole.replace(b'"index_columns"', b'"index_columns:', 1))
+        assert read_table(path)["a"].tolist() == [1, 2]
+
+
+@pytest.fixture
+def npz(tmp_path: Path) -> Callable[..., Path]:
+    def write(**arrays: Any) -> Path:
+        path = tmp_path / "my.npz"
+        np.savez_compressed(path, **arrays)
+        return path
+
+    return write
+
+
+class TestNpz:
+    def test_arrays_are_columns_and_a_matrix_is_one_column_each(self, npz: Callable[..., Path]) -> None:
+        found = numbers(npz(x=np.arange(6.0).reshape(3, 2), s=np.array([1, 0, 0], np.int8)))
+        assert found == {"x_0": [0, 2, 4], "x_1": [1, 3, 5], "s": [1, 0, 0]}
+
+    @pytest.mark.parametrize("dtype", [">f8", ">i4", "f2", "u1", "?"])
+    def test_every_kind_of_number_is_read(self, npz: Callable[..., Path], dtype: str) -> None:
+        frame = read_table(npz(a=np.array([0, 1, 1], dtype)))
+        assert frame["a"].astype(float).tolist() == [0, 1, 1]
+        assert frame["a"].nunique() == 2
+
+    def test_texts_are_texts(self, npz: Callable[..., Path]) -> None:
+        assert read_table(npz(a=np.array(["p", "u"]), b=np.ones(2)))["a"].tolist() == ["p", "u"]
+
+    @pytest.mark.parametrize(
+        ("arrays", "words"),
+        [
+            ({"a": np.array([1, "x", None], dtype=object)}, ("plain arrays", "Object arrays")),
+            ({"a": np.ones(3), "s": 3}, ("array 's' has shape ()",)),
+            ({"a": np.ones(3), "x": np.ones((3, 2, 2))}, ("array 'x' has shape (3, 2, 2)", "expected (n,) or (n, d)")),
+            ({"x": np.ones((3, 2)), "s": np.ones(4)}, ("differ in length (x 3, s 4)",)),
+            ({"x": np.ones((3, 2)), "x_0": np.ones(3)}, ("'x_0' is there twice",)),
+            ({"a": np.ones(3, complex)}, ("'a' is complex128",)),
+            ({"a": np.array([b"p", b"u"])}, ("'a' is |S1", "texts")),
+            ({"a": np.zeros(3, [("f", "f4"), ("g", "i4")])}, ("'a' is [('f'",)),
+            ({"x": np.ones((0, 3))}, ("no rows",)),
+            ({}, ("holds no array",)),
+        ],
+        ids=[
+            "objects",
+            "single-number",
+            "three-dimensions",
+            "lengths",
+            "names",
+            "complex",
+            "bytes",
+            "structured",
+            "no-rows",
+            "nothing",
+        ],
+    )
+    def test_other_arrays_are_refused(
+        self, npz: Callable[..., Path], arrays: dict[str, Any], words: tuple[str, ...]
+    ) -> None:
+        line = complaint(npz(**arrays))
+        for word in words:
+            assert word in line
+
+    @pytest.mark.parametrize("change", ["half", "middle", "text", "npy", "zip"])
+    def test_a_damaged_one_is_named(self, npz: Callable[..., Path], change: str) -> None:
+        path = npz(x=np.random.default_rng(0).normal(size=(50, 3)))
+        whole = path.read_bytes()
+        if change == "npy":
+            with path.open("wb") as file:
+                np.save(file, np.ones(3))
+        elif change == "zip":
+            with zipfile.ZipFile(path, "w") as archive:
+                archive.writestr("a.txt", "words")
+        else:
+            damaged = {"half": whole[: len(whole) // 2], "text": PLAIN.encode()}
+            path.write_bytes(damaged.get(change, whole[:200] + b"\xff" * 20 + whole[220:]))
+        complaint(path)
+
+
+class TestDamage:
+    @pytest.mark.parametrize("suffix", ["csv", "csv.gz", "parquet", "npz"])
+    def test_no_damage_is_ever_a_traceback(self, tmp_path: Path, suffix: str) -> None:
+        """Cut, overwritten and with bytes inserted, a hundred times each way."""
+        rng = np.random.default_rng(0)
+        frame = pd.DataFrame({"a": rng.normal(size=20), "t": rng.choice(["x", "yy"], 20), "b": rng.random(20) < 0.5})
+        path = tmp_path / f"my.{suffix}"
+        if suffix == "parquet":
+            frame.to_parquet(path)
+        elif suffix == "npz":
+            np.savez_compressed(path, a=frame.a.to_numpy(), t=frame.t.to_numpy(str), x=rng.normal(size=(20, 2)))
+        else:
+            frame.to_csv(path, index=False)
+        whole = path.read_bytes()
+        refused = 0
+        for k in range(300):
+            at, size = int(rng.integers(len(whole))), int(rng.integers(1, 20))
+            junk = rng.bytes(size)
+            damaged = (whole[: at + 1], whole[:at] + junk + whole[at + size :], whole[:at] + junk + whole[at:])[k % 3]
+            path.write_bytes(damaged)
+            try:
+                read_table(path)
+            except RequestError:
+                refused += 1
+        assert refused
+
+
+class TestUnreadable:
+    @pytest.mark.parametrize("suffix", ["csv", "tsv", "csv.gz", "parquet", "npz"])
+    def test_an_empty_file(self, written: Written, suffix: str) -> None:
+        assert complaint(written("", f"my.{suffix}")).endswith("is empty")
+
+    @pytest.mark.parametrize("suffix", ["csv", "parquet", "npz"])
+    def test_an_absent_file(self, tmp_path: Path, suffix: str) -> None:
+        assert "cannot read" in complaint(tmp_path / f"absent.{suffix}")
+        with pytest.raises(RequestError, match=r"cannot read .*: No such file"):
+            sha256_of(tmp_path / f"absent.{suffix}")
+
+    @pytest.mark.parametrize("suffix", ["csv", "parquet", "npz"])
+    def test_a_folder(self, tmp_path: Path, suffix: str) -> None:
+        path = tmp_path / f"my.{suffix}"
+        path.mkdir()
+        assert "cannot read" in complaint(path)
+        with pytest.raises(RequestError, match=r"cannot read .*: Is a directory"):
+            sha256_of(path)
+
+    @pytest.mark.parametrize("name", ["my.xls", "my.txt", "my", "csv", "my.csv.zip"])
+    def test_a_file_of_another_kind(self, written: Written, name: str) -> None:
+        assert "a table is a file ending in .csv, .csv.gz" in complaint(written(PLAIN, name))
+
+    def test_a_file_that_may_not_be_read(self, written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
+        path = written(PLAIN)
+        if os.geteuid():
+            path.chmod(0)
+        else:  # root may read everything
+
+            def refuse(*_: Any, **__: Any) -> None:
+                raise PermissionError(13, "Permission denied")
+
+            monkeypatch.setattr(Path, "open", refuse)
+            monkeypatch.setattr(Path, "stat", refuse)
+        assert complaint(path) == f"cannot read {path}: Permission denied"
+        with pytest.raises(RequestError, match=r"cannot read .*: Permission denied"):
+            sha256_of(path)
+
+
+# ---------------------------------------------------------------- tables that unpack to more than anybody has
+
+
+def packed(path: Path, rows: int) -> Path:
+    """A table of zeros, in the format that the ending names."""
+    frame = pd.DataFrame({"a": np.zeros(rows), "s": np.arange(rows) < 5})
+    if path.suffix == ".parquet":
+        frame.to_parquet(path, index=False)
+    elif path.suffix == ".npz":
+        np.savez_compressed(path, **{name: frame[name].to_numpy() for name in frame})
+    elif path.suffix == ".xlsx":
+        frame.to_excel(path, index=False)
+    else:
+        frame.to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("name", ["my.csv.gz", "MY.CSV.GZ", "my.npz", "my.parquet", "my.xlsx"])
+def test_a_table_that_unpacks_to_more_than_the_limit_is_one_line(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = packed(tmp_path / name.lower(), 3000).rename(tmp_path / name)
+    assert len(read_table(path)) == 3000
+    for limit in ("TABLE_BYTES", "EXCEL_BYTES"):
+        monkeypatch.setattr(limits, limit, 10_000)
+    with pytest.raises(RequestError, match=rf"{name} takes more than 10,000 bytes unpacked, .*; \w+") as error:
+        read_table(path)
+    assert "\n" not in str(error.value)
+
+
+def test_of_parquet_more_than_the_metadata_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text that is there once and named by every row takes a few bytes in the file and in what it says of itself."""
+    path = tmp_path / "my.parquet"
+    pd.DataFrame({"a": ["x" * 10_000] * 5000, "s": np.arange(5000) < 5}).to_parquet(path, index=False)
+    facts = pq.ParquetFile(path).metadata
+    assert sum(facts.row_group(k).total_byte_size for k in range(facts.num_row_groups)) < 2**20
+    monkeypatch.setattr(limits, "TABLE_BYTES", 2**24)
+    with pytest.raises(RequestError, match="takes more than 16,777,216 bytes unpacked"):
+        read_table(path)
+
+
+def test_an_array_that_says_it_is_larger_than_memory_is_one_line(tmp_path: Path) -> None:
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (2**50,)})
+    with zipfile.ZipFile(tmp_path / "my.npz", "w") as parts:
+        parts.writestr("a.npy", header.getvalue())
+    with pytest.raises(RequestError, match=r"my.npz is not an npz of plain arrays"):
+        read_table(tmp_path / "my.npz")

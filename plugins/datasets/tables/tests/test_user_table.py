@@ -1,0 +1,572 @@
+"""A user's table as PU data: who is labeled, what became of every column, and what was said about it."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from pubench_datasets_tables.encoding import MAX_CATEGORIES, encode
+from pubench_datasets_tables.user_table import read_user_table
+
+from pubench_core.data.columns import Column, as_plain, from_plain
+from pubench_core.data.labeled import LabeledData
+from pubench_core.data.table_files import sha256_of
+from pubench_core.errors import RequestError
+from pubench_core.specs import UserTableSpec
+
+N, N_LABELED = 30, 6
+LABELED = (np.arange(N) < N_LABELED).astype(int)
+
+Read = Callable[..., LabeledData]
+
+
+def plain_columns() -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    return {"a": rng.normal(size=N).round(3), "b": rng.integers(0, 5, N)}
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Read:
+    """``read(column=values, ...)``: that table, with two plain columns and labels ``s`` where none are given.
+
+    ``_test``: columns of a test file; other names with an underscore are fields of the spec.
+    """
+
+    def write(name: str, columns: dict[str, Any]) -> Path:
+        path = tmp_path / name
+        frame = pd.DataFrame(columns)
+        if name.endswith(".parquet"):
+            frame.to_parquet(path)
+        else:
+            frame.to_csv(path, index=False)
+        return path
+
+    def do(*, _suffix: str = "csv", _test: dict[str, Any] | None = None, **given: Any) -> LabeledData:
+        more = {name[1:]: value for name, value in given.items() if name.startswith("_")}
+        columns = {name: value for name, value in given.items() if not name.startswith("_")}
+        path = write(f"my.{_suffix}", {**plain_columns(), "s": LABELED, **columns})
+        if _test is not None:
+            test = write(f"my_test.{_suffix}", _test)
+            more |= {"test": test, "test_sha256": sha256_of(test)}
+        return read_user_table(UserTableSpec(**{"path": path, "sha256": sha256_of(path), "label_col": "s", **more}))
+
+    return do
+
+
+def complaint(read: Read, **given: Any) -> str:
+    with pytest.raises(RequestError) as caught:
+        read(**given)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def note(table: LabeledData, word: str) -> str:
+    """The one note with this word."""
+    (found,) = [text for text in table.notes if word in text]
+    return found
+
+
+def names(table: LabeledData) -> list[str]:
+    return [column.name for column in table.columns]
+
+
+class TestLabels:
+    @pytest.mark.parametrize(
+        ("values", "word", "reading"),
+        [
+            (LABELED, None, "1 = labeled positive, 0 = unlabeled"),
+            (LABELED.astype(float), None, "1.0 = labeled positive, 0.0 = unlabeled"),
+            (np.where(LABELED, 1, -1), None, "1 = labeled positive, -1 = unlabeled"),
+            (LABELED.astype(bool), None, "True = labeled positive, False = unlabeled"),
+            (np.where(LABELED, "TRUE", "FALSE"), None, "True = labeled positive, False = unlabeled"),
+            (np.where(LABELED, "yes", "no"), "yes", "yes = labeled positive, no = unlabeled"),
+            (LABELED + 1, "2", "2 = labeled positive, 1 = unlabeled"),
+            (LABELED + 1.0, "2", "2.0 = labeled positive, 1.0 = unlabeled"),
+            (1 - LABELED, "0", "0 = labeled positive, 1 = unlabeled"),
+            (1.0 - LABELED, "0", "0.0 = labeled positive, 1.0 = unlabeled"),
+            (~LABELED.astype(bool), "false", "False = labeled positive, True = unlabeled"),
+        ],
+        ids=[
+            "1-0",
+            "1.0-0.0",
+            "1--1",
+            "booleans",
+            "words-for-booleans",
+            "texts",
+            "numbers-by-name",
+            "floats-by-name",
+            "0-is-positive",
+            "0.0-is-positive",
+            "false-is-positive",
+        ],
+    )
+    def test_two_values_are_read_and_the_reading_is_said(
+        self, read: Read, values: Any, word: str | None, reading: str
+    ) -> None:
+        table = read(s=values, **({"_positive_value": word} if word else {}))
+        assert table.labeled.tolist() == LABELED.astype(bool).tolist()
+        assert f"my.csv: {N} rows; 's': {reading}; {N_LABELED} labeled positives, 24 unlabeled" == note(table, "rows;")
+
+    @pytest.mark.parametrize("dtype", ["int8", "Int64", "boolean", "bool", "Float64", "category"])
+    def test_labels_of_a_data_frame_are_read_in_every_dtype(self, read: Read, dtype: str) -> None:
+        table = read(s=pd.Series(LABELED).astype(dtype), _suffix="parquet")
+        assert table.labeled.sum() == N_LABELED
+
+    @pytest.mark.parametrize(
+        ("values", "words"),
+        [
+            (np.arange(N) % 3, ("the values 0, 1, 2; expected 1 and 0, 1 and -1, true and false, or two texts",)),
+            (np.arange(N), ("the values 0, 1, 2, 3, 4 and 25 more",)),
+            (
+                np.where(LABELED, "yes", "no"),
+                ("the values yes, no", "say which is positive with data.own.positive_value"),
+            ),
+            (LABELED + 1, ("the values 2, 1", "say which is positive with data.own.positive_value")),
+            (
+                np.where(LABELED, 0.0, np.nan),
+                ("labels no row (1 = labeled positive, 0 = unlabeled, blank = unlabeled)",),
+            ),
+            (np.where(LABELED, "no", None), ("has the value no and blank cells", "data.own.positive_value=no")),
+            (np.full(N, np.nan), ("is empty in every row; PU data need labeled positives",)),
+            (np.zeros(N, int), ("labels no row (1 = labeled positive, 0 = unlabeled)", "need labeled positives")),
+            (np.ones(N, int), ("labels every row (1 = labeled positive)", "need unlabeled rows")),
+        ],
+        ids=["three", "many", "texts", "numbers", "zeros-and-gaps", "no-and-gaps", "gaps", "none", "all"],
+    )
+    def test_other_labels_are_refused(self, read: Read, values: Any, words: tuple[str, ...]) -> None:
+        line = complaint(read, s=values)
+        assert line.startswith("my.csv: column 's'")
+        for word in words:
+            assert word in line
+
+    @pytest.mark.parametrize("word", ["Yes", "yes,no", "1"])
+    def test_a_positive_value_names_one_of_two_texts(self, read: Read, word: str) -> None:
+        line = complaint(read, s=np.where(LABELED, "yes", "no"), _positive_value=word)
+        assert "has the values yes, no; data.own.positive_value must name exactly one of two" in line
+
+    def test_a_positive_value_that_no_column_has_is_refused(self, read: Read) -> None:
+        assert "data.own.positive_value=malignant is no value of 's'" in complaint(read, _positive_value="malignant")
+
+    def test_each_column_of_texts_has_its_own_positive_value(self, read: Read) -> None:
+        truth = np.where(np.arange(N) < 10, "malignant", "benign")
+        table = read(s=np.where(LABELED, "P", "U"), y=truth, _truth_col="y", _positive_value="P,malignant")
+        assert (table.labeled.sum(), table.truth.sum()) == (N_LABELED, 10)
+
+    def test_numbers_beside_a_column_of_texts_need_no_word(self, read: Read) -> None:
+        table = read(y=np.where(np.arange(N) < 10, "M", "B"), _truth_col="y", _positive_value="M")
+        assert (table.labeled.sum(), table.truth.sum()) == (N_LABELED, 10)
+
+    def test_a_labeled_share_above_one_half_is_said(self, read: Read) -> None:
+        assert "67 % of the rows are labeled" in note(read(s=(np.arange(N) < 20).astype(int)), "%")
+        assert not [text for text in read(s=(np.arange(N) < 15).astype(int)).notes if "%" in text]
+
+    def test_a_column_of_lists_is_no_column_of_labels(self, read: Read) -> None:
+        line = complaint(read, s=[[k] * (k % 3) for k in range(N)], _suffix="parquet")
+        assert "holds lists; expected one value per row" in line
+
+    @pytest.mark.parametrize("count", [2, 7, 8])
+    def test_so_few_that_none_can_be_held_out_are_said(self, read: Read, count: int) -> None:
+        table = read(s=(np.arange(N) < count).astype(int))
+        assert any(text.startswith(f"only {count} labeled positives") for text in table.notes) == (count < 8)
+
+    def test_one_row_is_not_enough(self, read: Read) -> None:
+        assert "labels every row" in complaint(read, a=[1], b=[2], s=[1])
+
+
+class TestTruth:
+    def test_it_is_read_and_said(self, read: Read) -> None:
+        table = read(y=(np.arange(N) < 10).astype(float), _truth_col="y")
+        assert table.truth.dtype == np.int8
+        assert table.truth.tolist() == [1] * 10 + [0] * 20
+        assert note(table, "'y'") == "'y': 1.0 = positive, 0.0 = negative; 10 positive, 20 negative"
+
+    def test_without_it_there_is_none(self, read: Read) -> None:
+        table = read()
+        assert table.truth is None
+        assert not table.can_be_tested
+
+    def test_labeled_rows_that_are_negative_are_said_and_kept(self, read: Read) -> None:
+        table = read(y=(np.arange(N) >= 2).astype(int), _truth_col="y")
+        assert "2 labeled rows are negative by 'y'; their labels are kept as given" in table.notes
+        assert table.labeled.sum() == N_LABELED
+
+    def test_most_labeled_rows_negative_asks_which_way_round_it_is(self, read: Read) -> None:
+        table = read(y=1 - np.asarray(LABELED), _truth_col="y")
+        said = next(text for text in table.notes if "negative by" in text)
+        assert said.startswith(f"{N_LABELED} labeled rows")
+        assert said.endswith("kept as given; is 'y' read the right way round? (data.own.positive_value)")
+
+    def test_it_is_never_a_feature(self, read: Read) -> None:
+        for more in ({}, {"_features": "*"}, {"_features": "?,a"}):
+            assert names(read(y=LABELED, _truth_col="y", **more)) == ["a", "b"]
+        line = complaint(read, y=LABELED, _truth_col="y", _features="a,y")
+        assert "data.own.features=y matches no column; columns are a, b" in line
+
+    def test_naming_the_labels_as_truth_is_refused(self, read: Read) -> None:
+        assert "'s' is named as the labels and as the truth" in complaint(read, _truth_col="s")
+
+    def test_a_gap_in_it_is_refused(self, read: Read) -> None:
+        line = complaint(read, y=np.where(np.arange(N) == 4, np.nan, 1.0), _truth_col="y")
+        assert "column 'y' (data.own.truth_col) is empty in row 4" in line
+
+
+class TestNamedColumns:
+    @pytest.mark.parametrize(
+        ("more", "words"),
+        [
+            ({"_label_col": "S"}, ("(data.own.label_col) 'S'", "did you mean 's'?")),
+            ({"_truth_col": "zzz"}, ("(data.own.truth_col) 'zzz'", "a, b, s")),
+            ({"_drop": "zzz"}, ("(data.own.drop) 'zzz'", "a, b, s")),
+            ({"_features": "emb_*"}, ("data.own.features=emb_* matches no column", "a, b")),
+            ({"_features": "s"}, ("data.own.features=s matches no column",)),
+        ],
+    )
+    def test_one_that_is_not_there_is_refused(self, read: Read, more: dict[str, str], words: tuple[str, ...]) -> None:
+        line = complaint(read, **more)
+        for word in ("my.csv", *words):
+            assert word in line
+
+    def test_dropped_ones_are_no_features(self, read: Read) -> None:
+        assert names(read(_drop="a")) == ["b"]
+
+    def test_features_are_chosen_by_patterns_in_the_order_of_the_file(self, read: Read) -> None:
+        table = read(emb_1=plain_columns()["a"], emb_0=plain_columns()["b"], _features="b,emb_*")
+        assert names(table) == ["b", "emb_1", "emb_0"]
+
+    def test_a_matrix_of_an_npz_is_chosen_by_a_pattern(self, tmp_path: Path) -> None:
+        path = tmp_path / "my.npz"
+        x = np.random.default_rng(0).normal(size=(N, 3))
+        np.savez(path, x=x, s=LABELED, row=np.arange(N))
+        table = read_user_table(UserTableSpec(path=path, sha256=sha256_of(path), label_col="s", features="x_*"))
+        assert names(table) == ["x_0", "x_1", "x_2"]
+        assert np.array_equal(table.x, x.astype(np.float32))
+
+
+class TestFeatures:
+    def test_numbers_stay_numbers_and_gaps_stay_gaps(self, read: Read) -> None:
+        values = np.where(np.arange(N) == 3, np.nan, np.arange(N) / 7)
+        table = read(v=values, _features="v")
+        assert table.x.dtype == np.float32
+        assert np.array_equal(table.x[:, 0], values.astype(np.float32), equal_nan=True)
+        assert "missing values: 'v' 1; numbers get the training pool's median" in note(table, "missing")
+
+    def test_texts_become_one_feature_per_value_in_alphabetical_order(self, read: Read) -> None:
+        values = np.array(["red", "blue", "grün"])[np.arange(N) % 3]
+        table = read(color=values, _features="color")
+        assert table.columns == (Column("color", "category", ("blue", "grün", "red")),)
+        assert table.columns[0].features == ["color=blue", "color=grün", "color=red"]
+        assert np.array_equal(table.x, np.stack([values == v for v in ("blue", "grün", "red")], axis=1))
+        assert "3 features: 0 numeric columns, 1 categorical as one-hot: 'color' (3)" in table.notes
+
+    def test_a_missing_text_is_a_value_of_its_own(self, read: Read) -> None:
+        table = read(c=np.where(np.arange(N) < 4, None, np.where(np.arange(N) < 9, "x", "y")), _features="c")
+        assert table.columns[0].categories == ("?", "x", "y")
+        assert table.x.sum(axis=0).tolist() == [4, 5, 21]
+        assert np.isfinite(table.x).all()
+
+    @pytest.mark.parametrize("suffix", ["csv", "parquet"])
+    def test_truth_values_are_0_and_1_with_gaps_as_gaps(self, read: Read, suffix: str) -> None:
+        table = read(t=pd.array([True, None, False] * 10, dtype="boolean"), _features="t", _suffix=suffix)
+        assert table.columns[0].kind == "number"
+        assert np.array_equal(table.x[:3, 0], [1, np.nan, 0], equal_nan=True)
+
+    def test_categories_that_pandas_marked_stay_categories(self, read: Read) -> None:
+        table = read(c=pd.Categorical(["x", "y", None] * 10), _features="c", _suffix="parquet")
+        assert table.columns[0].categories == ("?", "x", "y")
+
+    @pytest.mark.parametrize("dtype", ["int8", "uint8", "Int64", "float32", "Float64"])
+    def test_numbers_of_a_data_frame_are_read_in_every_dtype(self, read: Read, dtype: str) -> None:
+        values = pd.array(np.arange(N) % 7, dtype=dtype)
+        table = read(v=values, _features="v", _suffix="parquet")
+        assert table.x[:, 0].tolist() == (np.arange(N) % 7).tolist()
+
+    def test_a_table_is_the_same_features_in_every_format(self, read: Read, tmp_path: Path) -> None:
+        colors = np.array(["u", "v"])[np.roll(LABELED, 1)]
+        columns = {**plain_columns(), "s": LABELED, "t": np.arange(N) % 3 == 0, "c": colors}
+        np.savez(tmp_path / "my.npz", **columns)
+        path = tmp_path / "my.npz"
+        every = [read(**columns), read(**columns, _suffix="parquet")]
+        every.append(read_user_table(UserTableSpec(path=path, sha256=sha256_of(path), label_col="s")))
+        assert len({table.x.tobytes() for table in every}) == 1
+        assert every[0].columns == every[1].columns
+        assert {c.name: c.features for c in every[0].columns} == {c.name: c.features for c in every[2].columns}
+
+    @pytest.mark.parametrize(
+        ("value", "right"),
+        [(np.inf, "finite values"), (-np.inf, "finite values"), (1e300, "values up to 3.4e38, as 32 bits hold them")],
+    )
+    @pytest.mark.filterwarnings("error")
+    def test_an_infinite_value_is_refused_with_its_place(self, read: Read, value: float, right: str) -> None:
+        for others in (1.0, np.arange(N) / 7):
+            line = complaint(read, v=np.where(np.arange(N) == 3, value, others))
+            assert f"row 3 of column 'v' is {value:g}, expected {right}" in line
+
+
+class TestLeftOut:
+    def left_out(self, table: LabeledData, name: str) -> str:
+        assert name not in names(table)
+        return note(table, f"'{name}' (").split(f"'{name}' (", 1)[1].split(")", 1)[0]
+
+    def test_numbers_with_signs_of_money(self, read: Read) -> None:
+        table = read(price=[f"${1000 + 7 * k:,}" for k in range(N)])
+        assert self.left_out(table, "price") == (
+            "text: row 0 is '$1,000'; write plain numbers to have it read as numbers"
+        )
+        few = read(price=[f"{k % 3} %" for k in range(N)])
+        assert note(few, "'price' is read as text: row 0 is '0 %'; write plain numbers")
+
+    def test_a_constant_column(self, read: Read) -> None:
+        assert self.left_out(read(k=7), "k") == "constant"
+
+    def test_an_empty_column(self, read: Read) -> None:
+        """Such as a spreadsheet exports beside the table."""
+        assert self.left_out(read(**{"Unnamed: 3": np.nan}), "Unnamed: 3") == "empty"
+
+    def test_a_column_that_is_constant_but_for_gaps_is_kept(self, read: Read) -> None:
+        assert "k" in names(read(k=np.where(np.arange(N) < 4, np.nan, 7.0)))
+
+    @pytest.mark.parametrize(
+        ("name", "values"),
+        [
+            ("who", [f"P{k:03}" for k in range(N)]),
+            ("patient_id", np.random.default_rng(0).permutation(N) * 3 + 100),
+            ("ID", np.arange(N) * 17),
+            ("uuid", np.arange(N) * 17),
+            ("Unnamed: 0", np.arange(N) * 17),
+            ("count", np.random.default_rng(0).permutation(N) + 1000),
+        ],
+    )
+    def test_what_is_probably_an_id_unless_it_is_named(self, read: Read, name: str, values: Any) -> None:
+        assert self.left_out(read(**{name: values}), name).startswith("probably an id: every value differs")
+        assert name not in names(read(**{name: values}, _features="*"))
+        assert name in names(read(**{name: values}, _features=f"a,{name}"))
+
+    @pytest.mark.parametrize(
+        ("name", "values"),
+        [
+            ("width", np.arange(N) * 17),
+            ("identity", np.arange(N) / 17),
+            ("id", np.arange(N) / 17),
+            ("patient_id", np.r_[1, np.arange(1, N)]),
+        ],
+    )
+    def test_what_does_not_is_kept(self, read: Read, name: str, values: Any) -> None:
+        assert name in names(read(**{name: values}))
+
+    def test_dates_and_times(self, read: Read) -> None:
+        days = [datetime.date(2020, 1, 1) + datetime.timedelta(k) for k in range(N)]
+        table = read(
+            day=days,
+            at=pd.date_range("2020-01-01", periods=N),
+            zone=pd.date_range("2020-01-01", periods=N, tz="UTC"),
+            took=pd.to_timedelta(np.arange(N), "h"),
+            weekly=[days[k // 7] for k in range(N)],
+            _suffix="parquet",
+        )
+        for name in ("day", "at", "zone", "took", "weekly"):
+            assert self.left_out(table, name).startswith("a date or a time")
+
+    def test_lists_and_mappings(self, read: Read) -> None:
+        table = read(m=[{"k": k} for k in range(N)], r=[[1.0] * (k % 3) for k in range(N)], _suffix="parquet")
+        assert self.left_out(table, "m") == self.left_out(table, "r")
+        assert names(table) == ["a", "b"]
+
+    def test_a_text_with_too_many_values(self, read: Read) -> None:
+        n = MAX_CATEGORIES + 2
+        many = {"a": np.random.default_rng(0).normal(size=n), "b": 0, "s": (np.arange(n) < 9).astype(int)}
+        few = read(**many, c=[f"w{max(k, 2)}" for k in range(n)])
+        assert f"'c' ({MAX_CATEGORIES})" in note(few, "categorical")
+        table = read(**many, c=[f"w{max(k, 1)}" for k in range(n)])
+        assert self.left_out(table, "c").startswith(f"text with {MAX_CATEGORIES + 1} different values")
+
+    def test_numbers_spoilt_by_a_word_are_said_with_the_row(self, read: Read) -> None:
+        """One 'n.d.' among laboratory values would otherwise make the column a category, or an id."""
+        table = read(v=np.where(np.arange(N) == 3, "n.d.", plain_columns()["a"].astype(str)))
+        reason = note(table, "'v'")
+        assert "29 of 30 values are numbers, row 3 is 'n.d.'; leave unknown cells empty" in reason
+        assert "v" not in names(table)
+        table = read(v=np.where(np.arange(N) == 3, "n.d.", (np.arange(N) % 5).astype(str)))
+        assert "'v' is read as text: 29 of 30 values are numbers" in note(table, "n.d.")
+        assert "'v' (6)" in note(table, "categorical")
+
+    def test_a_file_without_a_feature_is_refused(self, read: Read) -> None:
+        assert complaint(read, a=1, b=2).endswith("no column is left as a feature: 'a' (constant), 'b' (constant)")
+
+
+class TestNumbersThatRoundingMerges:
+    """Features are 32-bit floats, and a 64-bit one keeps 16 digits: what is lost is said, or not taken."""
+
+    IDS = 2**60 + 10**9 * np.arange(N, dtype=np.int64) ** 2
+
+    def test_whole_numbers_beyond_2_to_the_53_are_left_out_with_the_reason(self, read: Read) -> None:
+        table = read(account=self.IDS)
+        assert "account" not in names(table)
+        assert (
+            "'account' (whole numbers beyond 2^53, of which a float keeps the first 16 digits: an id, a code or a "
+            "time; data.own.features keeps it, rounded)" in note(table, "left out: ")
+        )
+
+    @pytest.mark.parametrize("suffix", ["csv", "parquet"])
+    def test_one_that_is_named_is_kept_and_what_is_left_of_it_is_said(self, read: Read, suffix: str) -> None:
+        table = read(account=self.IDS, _features="a,account", _suffix=suffix)
+        assert names(table) == ["a", "account"]
+        left = len(set(table.x[:, 1].tolist()))
+        assert left < N / 2
+        said = f"'account' has {N} different values, of which {left} are left as 32-bit features; subtract an offset"
+        assert said in note(table, "account")
+
+    def test_codes_that_repeat_are_categories_to_the_last_digit(self, read: Read) -> None:
+        """Two that are one number as floats are two categories."""
+        codes = 2**60 + np.arange(N, dtype=np.int64) % 3
+        assert len(set(codes.astype(float))) == 1
+        table = read(shop=codes)
+        assert table.columns[2] == Column("shop", "category", tuple(str(2**60 + k) for k in range(3)))
+        assert table.x[:, 2:].sum(axis=0).tolist() == [10, 10, 10]
+        assert "'shop' is read as text: whole numbers beyond 2^53" in note(table, "read as text")
+
+    @pytest.mark.parametrize("base", [2**60, 2**63, -(2**60)], ids=["signed", "unsigned", "negative"])
+    def test_it_holds_for_every_integer_of_64_bits(self, read: Read, base: int) -> None:
+        table = read(account=[base + 977 * k**2 for k in range(N)])
+        assert "'account' (whole numbers beyond 2^53" in note(table, "left out: ")
+
+    def test_and_for_larger_ones(self, read: Read) -> None:
+        several = [2**70 + k % (N - 1) for k in range(N)]
+        assert "'account' is read as text: whole numbers beyond 2^53" in note(read(account=several), "read as text")
+
+    @pytest.mark.parametrize("factor", [1, 2**43], ids=["small", "exact"])
+    def test_smaller_ones_are_numbers_as_they_are(self, read: Read, factor: int) -> None:
+        table = read(n=factor * np.arange(N) ** 2)
+        assert names(table) == ["a", "b", "n"]
+        assert table.x[:, 2].tolist() == [factor * k**2 for k in range(N)]
+        assert not [line for line in table.notes if "'n'" in line]
+
+    def test_with_a_gap_they_were_rounded_by_the_reader_which_is_said(self, read: Read) -> None:
+        table = read(account=["", *(str(2**53 + 10**13 * k + 1) for k in range(1, N))])
+        assert "account" in names(table)
+        assert note(table, "beyond").startswith("'account' has whole numbers beyond 2^53, which are rounded")
+
+    def test_large_measurements_are_numbers_without_a_word(self, read: Read) -> None:
+        table = read(molecules=np.random.default_rng(0).uniform(1e20, 9e20, N))
+        assert "molecules" in names(table)
+        assert not [line for line in table.notes if "molecules" in line]
+
+    def test_times_of_one_afternoon_are_merged_by_32_bits_which_is_said(self, read: Read) -> None:
+        """Seconds since 1970 are 128 apart as 32-bit numbers."""
+        seconds = 1_700_000_000 + 7 * np.random.default_rng(0).permutation(N)
+        table = read(at=seconds)
+        assert "at" in names(table)
+        assert f"'at' has {N} different values, of which {len(set(table.x[:, 2]))} are left" in note(table, "'at'")
+
+    def test_values_that_all_become_one_are_left_out(self, read: Read) -> None:
+        table = read(at=1_700_000_000 + 3 * (np.arange(N) % 5), _features="a,at")
+        assert names(table) == ["a"]
+        assert "'at' (its 5 different values are one 32-bit number; subtract an offset" in note(table, "left out")
+
+    def test_new_rows_that_are_rounded_are_said(self) -> None:
+        said: list[str] = []
+        encode(pd.DataFrame({"n": [2**60 + 1, 3]}), [Column("n", "number")], "new.csv", said.append)
+        encode(pd.DataFrame({"n": [2**53, 3]}), [Column("n", "number")], "new.csv", said.append)
+        assert said == ["new.csv: 'n' has whole numbers beyond 2^53; they are rounded"]
+
+    def test_a_positive_value_is_compared_to_the_last_digit(self, read: Read) -> None:
+        table = read(s=np.where(LABELED, 2**60 + 1, 2**60), _positive_value=str(2**60 + 1))
+        assert table.labeled.sum() == N_LABELED
+
+
+class TestDuplicates:
+    def test_rows_that_repeat_are_counted_and_kept(self, read: Read) -> None:
+        rows = np.r_[np.arange(N), [10, 11, 11]]
+        table = read(**{name: values[rows] for name, values in plain_columns().items()}, s=LABELED[rows])
+        assert len(table.x) == N + 3
+        assert "3 rows repeat an earlier one; they are kept" in table.notes
+
+    def test_a_labeled_row_that_is_there_unlabeled_is_said(self, read: Read) -> None:
+        rows = np.r_[np.arange(N), 0]
+        table = read(**{name: values[rows] for name, values in plain_columns().items()}, s=np.r_[LABELED, 0])
+        assert "1 rows repeat an earlier one, labeled rows among them; they are kept" in table.notes
+
+
+TEST: dict[str, Any] = {"b": [1, 2], "y": [1, 0], "a": [0.5, 0.25], "other": ["x", "y"]}
+
+
+class TestTestFile:
+    def test_it_is_read_with_the_encoding_of_the_training_file(self, read: Read) -> None:
+        table = read(_test=TEST, _truth_col="y")
+        assert names(table) == ["a", "b"]
+        assert table.x_test.tolist() == [[0.5, 1], [0.25, 2]]
+        assert table.truth_test.tolist() == [1, 0]
+        assert table.truth is None
+        assert table.can_be_tested
+        assert note(table, "test rows") == "my_test.csv: 2 test rows; 1 = positive, 0 = negative; 1 positive"
+
+    def test_truth_may_be_known_in_both(self, read: Read) -> None:
+        table = read(y=LABELED, _test=TEST, _truth_col="y")
+        assert (len(table.truth), len(table.truth_test)) == (N, 2)
+
+    def test_a_category_that_could_be_a_number_there_is_the_same_category(self, read: Read) -> None:
+        codes = np.array(["007", "10", "A"])[np.arange(N) % 3]
+        table = read(code=codes, _test={"y": [1, 0, 1], "code": ["10", None, "007"]}, _truth_col="y", _features="code")
+        assert table.columns[0].categories == ("007", "10", "A")
+        assert table.x_test.tolist() == [[0, 1, 0], [0, 0, 0], [1, 0, 0]]
+
+    def test_gaps_and_unseen_values_are_said(self, read: Read) -> None:
+        table = read(
+            c=np.array(["x", "y"])[np.roll(LABELED, 1)],
+            _test={**TEST, "a": [np.nan, 1], "c": ["x", "zz"]},
+            _truth_col="y",
+        )
+        assert "my_test.csv: 'c' has values that training did not have (zz); all zero" in table.notes
+        assert "my_test.csv: missing values: 'a' 1" in note(table, "missing")
+
+    @pytest.mark.parametrize(
+        ("test", "more", "words"),
+        [
+            (TEST, {}, ("data.own.test=my_test.csv needs data.own.truth_col", "scored with a saved model")),
+            (TEST, {"_truth_col": "z"}, ("column of my_test.csv (data.own.truth_col) 'z'",)),
+            ({**TEST, "y": [1, 3]}, {"_truth_col": "y"}, ("my_test.csv: column 'y'", "has the values 1, 3")),
+            ({"a": [1, 2], "y": [1, 0]}, {"_truth_col": "y"}, ("my_test.csv lacks 'b'",)),
+            ({**TEST, "a": ["u", "v"]}, {"_truth_col": "y"}, ("my_test.csv: column 'a' is not numeric", "position 0")),
+            ({**TEST, "a": [1, np.inf]}, {"_truth_col": "y"}, ("my_test.csv: row 1 of column 'a' is inf",)),
+        ],
+        ids=["no-truth", "another-name", "not-two-valued", "column-missing", "text-for-numbers", "infinite"],
+    )
+    def test_one_that_does_not_fit_is_refused(
+        self, read: Read, test: dict[str, Any], more: dict[str, str], words: tuple[str, ...]
+    ) -> None:
+        line = complaint(read, _test=test, **more)
+        for word in words:
+            assert word in line
+
+    def test_testing_on_the_training_file_is_said(self, read: Read) -> None:
+        columns = {**plain_columns(), "s": LABELED, "y": LABELED}
+        table = read(y=LABELED, _test=columns, _truth_col="y")
+        assert "my_test.csv is the file that is trained on" in note(table, "no test")
+
+
+class TestEncoding:
+    COLUMNS = (Column("a", "number"), Column("c", "category", ("?", "x", "10")))
+
+    def test_it_is_plain_data_and_back(self) -> None:
+        assert from_plain(as_plain(self.COLUMNS)) == self.COLUMNS
+        assert as_plain(self.COLUMNS)[1] == {"name": "c", "kind": "category", "categories": ["?", "x", "10"]}
+
+    def test_columns_are_found_by_name_whatever_else_is_there(self) -> None:
+        frame = pd.DataFrame({"z": [1], "c": ["x"], "a": [2.5]})
+        assert encode(frame, self.COLUMNS, "new.csv").tolist() == [[2.5, 0, 1, 0]]
+
+    def test_an_unseen_category_has_no_feature_and_is_said(self) -> None:
+        said: list[str] = []
+        frame = pd.DataFrame({"c": ["x", "new", "newer", None], "a": [1.0, 2.0, 3.0, 4.0]})
+        x = encode(frame, self.COLUMNS, "new.csv", said.append)
+        assert x[:, 1:].tolist() == [[0, 1, 0], [0, 0, 0], [0, 0, 0], [1, 0, 0]]
+        assert said[0] == "new.csv: 'c' has values that training did not have (new, newer); all zero"
+
+    def test_a_date_is_no_number(self) -> None:
+        frame = pd.DataFrame({"c": ["x"], "a": pd.to_datetime(["2020-01-01"])})
+        with pytest.raises(RequestError, match=r"new\.csv: column 'a' holds dates or times; training had numbers"):
+            encode(frame, self.COLUMNS, "new.csv")

@@ -1,0 +1,17 @@
+"""The command that opens MLflow's page."""
+
+from __future__ import annotations
+
+from pubench_core import CommandInfo, hookimpl
+
+
+@hookimpl
+def pubench_commands() -> list[CommandInfo]:
+    return [
+        CommandInfo(
+            path="ui",
+            load="pubench_mlflow.cli.commands:ui",
+            help="Open MLflow's page on the results, on this machine only.",
+            example="pubench ui --results results",
+        )
+    ]

@@ -1,0 +1,494 @@
+"""``pubench.advise``: the seven steps from a table without negatives to an answer."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from pubench_evaluate.audit import AuditSample, audit_sample
+from pubench_evaluate.audit.sheet import DESIGN
+from pubench_evaluate.audit.statistics import Side, clopper_pearson
+from pubench_evaluate.evaluation import Evaluation, evaluate
+
+from pubench import PUTable, run
+from pubench.tables import data
+from pubench.words import in_words as in_words_of_python
+from pubench_core.data.table_reader import table_reader
+from pubench_core.errors import PubenchError, RequestError, shown
+from pubench_core.plugins.registry import registry
+from pubench_core.specs.canonical import short_hash
+
+from .answer import Advice, Compared, Promise
+from .audited import Audited, read_answers
+from .choose import SURE, choose
+from .evidence import agreement, checked_difference, found_at, highest, pauc_difference
+from .fits import Rows, Scored
+from .fitting import Clock, NotFitted, expected, fitted, suited
+from .goals import Goal, goal_of, in_words, seconds_of
+from .labeling import power_of_a_sheet, scar_of
+from .look import Look, looked_at
+from .portfolio import DEFAULT, Candidate
+from .prior import Prior, estimates, prior_of
+
+if TYPE_CHECKING:
+    from pubench_core.data.labeled import LabeledData
+
+FloatArray = npt.NDArray[np.float64]
+#: Rows of a sheet, and the budget that is shown if neither a goal nor a prior says one.
+SHEET, BUDGET = 60, 200
+#: More columns than a person reads of a row.
+MOST_SHOWN = 40
+
+
+def advise(
+    table: Any,
+    label: str | None = None,
+    *,
+    prior: float | tuple[float, float] | None = None,
+    goal: str = "rank",
+    time: str | float = "10m",
+    audited: str | Path | None = None,
+    out: str | Path | None = None,
+    scheme: str | None = None,
+    drop: str | Sequence[str] = (),
+    features: str | Sequence[str] = (),
+    positive_value: str | Sequence[str] = (),
+    thorough: bool = False,
+    threads: int | None = None,
+    seed: int = 0,
+    progress: Callable[[str], None] | None = None,
+) -> Advice:
+    """Which method for this table, what its ranking is worth, and what to check next.
+
+    ``table``: a file, a frame, or what :func:`pubench.data` makes; ``label``: the column that says who is labeled.
+    ``prior``: π of the population as a number or two ends. ``goal``: ``rank``, ``classify``, or ``review:200`` for a
+    review of so many rows. ``time``: budget, ``10m``; what is not fitted by then is left out. ``audited``: the sheet of
+    an earlier call, filled in: prior, promise and choice are made again with it. ``out``: folder of the answer, by
+    default ``advice-NAME``; every finished fit is kept there, and the same call goes on. ``drop``, ``features``,
+    ``positive_value``, ``scheme``: as :func:`pubench.data` has them. ``thorough``: ask slow prior estimators too.
+    ``progress``: called with a line about what runs now.
+
+    Bagged trees are the answer unless checked rows speak for another method: see ``docs/pages/advice.md``.
+
+    Raises InvalidRequest (a ValueError) for what contradicts itself, or too few labeled rows.
+    """
+    with in_words_of_python():
+        wanted, clock, say = goal_of(goal), Clock(seconds_of(time)), progress or _silent
+        given = _ends(prior)
+        own = (
+            table
+            if isinstance(table, PUTable)
+            else data(table, label, drop=drop, features=features, positive_value=positive_value, scheme=scheme)
+        )
+        folder = Path(out) if out is not None else Path(f"advice-{Path(own.name).stem}")
+        _claim(folder, own)
+        checked = None if audited is None else read_answers(Path(audited), folder)
+        return _Steps(own, folder, wanted, clock, given, checked, thorough, threads, seed, say).answer()
+
+
+def _silent(_: str) -> None:
+    pass
+
+
+def _ends(prior: Any) -> tuple[float, float] | None:
+    if prior is None:
+        return None
+    pair = prior if isinstance(prior, (tuple, list)) else (prior, prior)
+    try:
+        low, high = (float(end) for end in pair)
+    except (TypeError, ValueError):
+        low = high = float("nan")
+    if not 0 < low <= high < 1:
+        raise RequestError(
+            f"prior={shown(prior)}: must be a number between 0 and 1, or two of them", field="prior", value=prior
+        )
+    return low, high
+
+
+def _claim(folder: Path, table: PUTable) -> None:
+    """Makes the folder, or finds that it is of the same table. Raises RequestError if it is of another one."""
+    facts = {name: str(value) for name, value in sorted(table.own.items()) if name not in ("path", "test")}
+    mine = short_hash([*table.notes, facts, table.scheme])
+    about = folder / "about.json"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if about.exists() and json.loads(about.read_text("utf-8")).get("table") != mine:
+            raise RequestError(f"out={folder}: holds advice on another table or other columns; name another folder")
+        if not about.exists():
+            if next(folder.iterdir(), None) is not None:
+                raise RequestError(f"out={folder}: is a folder with other files; name another one")
+            _write(about, json.dumps({"table": mine, "name": table.name}))
+    except OSError as error:
+        raise RequestError(f"out={folder}: cannot be written ({error.strerror or error})") from error
+    except ValueError as error:
+        raise RequestError(f"out={folder}: about.json is damaged; name another folder") from error
+
+
+def _write(path: Path, text: str) -> None:
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    aside.write_text(text, "utf-8")
+    aside.replace(path)
+
+
+class _Steps:
+    """The seven steps; each keeps what the later ones read."""
+
+    def __init__(
+        self,
+        table: PUTable,
+        folder: Path,
+        goal: Goal,
+        clock: Clock,
+        given: tuple[float, float] | None,
+        audited: Audited | None,
+        thorough: bool,
+        threads: int | None,
+        seed: int,
+        say: Callable[[str], None],
+    ) -> None:
+        self.table, self.folder, self.goal, self.clock, self.say = table, folder, goal, clock, say
+        self.given, self.audited, self.thorough, self.threads, self.seed = given, audited, thorough, threads, seed
+        self.kept = folder / "fits"
+        self.read: LabeledData = table._read()
+
+    def answer(self) -> Advice:
+        """All steps; the folder holds an answer as soon as bagged trees are fitted."""
+        look = looked_at(self.table, self.read)
+        _refuse_budget(self.goal, look)
+        _refuse_prior(self.given, look, self.table.scheme)
+        rows = self.rows = Rows.of(self.read.x, self.read.labeled, self.table, self.seed)
+        self._announce(look)
+        first = fitted(DEFAULT, rows, self.kept, None, self.clock, threads=self.threads, say=self.say, must=True)
+        if isinstance(first, NotFitted):
+            raise RequestError(f"{self.table.name}: {DEFAULT.name} {first.reason}")
+        self.say(f"a first ranking after {in_words(self.clock.spent)}: {self.folder / 'ranked.csv'}")
+        self._ranked(look, first, Prior(self.given, "given", False))
+        estimated = estimates(rows, self.kept, thorough=self.thorough, progress=self.say)
+        prior = prior_of(self.given, self.audited, estimated)
+        told = self._told(prior)
+        scored: list[Scored] = [first]
+        missing: list[NotFitted] = []
+        for one in suited(look.labeled, told):
+            if one is DEFAULT:
+                continue
+            if isinstance(one, NotFitted):
+                missing.append(one)
+                continue
+            found = fitted(one, rows, self.kept, told, self.clock, threads=self.threads, say=self.say)
+            if isinstance(found, NotFitted):
+                missing.append(found)
+            else:
+                scored.append(found)
+        return self._answered(look, prior, scored, missing)
+
+    def _announce(self, look: Look) -> None:
+        """How long it will take, before it starts."""
+        here = [one for one in suited(look.labeled, 0.5) if isinstance(one, Candidate)]
+        whole = expected(here, self.rows)
+        self.say(
+            f"{look.name}: {look.rows:,} rows, {look.labeled:,} labeled, {look.features:,} features; a first "
+            f"ranking in about {in_words(expected([DEFAULT], self.rows) + 5)}, all {len(here)} methods in about "
+            f"{in_words(whole)}, at most {in_words(self.clock.budget)}"
+        )
+
+    def _told(self, prior: Prior) -> float | None:
+        """What methods are given: as before, if that lies in the interval, so that their fits still count."""
+        path = self.kept / "told.json"
+        if prior.interval is None:
+            return None
+        low, high = prior.interval
+        try:
+            before = float(json.loads(path.read_text("utf-8")))
+        except (OSError, ValueError, TypeError):
+            before = -1.0
+        if low <= before <= high:
+            return before
+        n, labeled = len(self.rows.x), int(self.rows.labeled.sum())
+        told = round(sum(prior.interval) / 2, 4)
+        if self.rows.scheme == "one-sample":  # in every fold more rows are positive than are labeled
+            told = max(told, round(1.1 * labeled / n, 4))
+        self.kept.mkdir(parents=True, exist_ok=True)
+        _write(path, json.dumps(told))
+        return told
+
+    def _answered(self, look: Look, prior: Prior, scored: list[Scored], missing: list[NotFitted]) -> Advice:
+        rows, labeled = self.rows, self.rows.labeled
+        reference = scored[0].scores
+        budget = self._budget(look, prior)
+        compared = [self._compared(one, reference, budget) for one in scored]
+        choice = choose(
+            DEFAULT.name,
+            {one.name: one.held_out for one in compared if one.held_out is not None},
+            {one.name: one.checked for one in compared if one.held_out is not None},
+        )
+        chosen = next(one for one in scored if one.candidate.name == choice.answer)
+        self.say("what the ranking is worth")
+        card = self._card(chosen.scores, prior, budget)
+        share = (card.belief.share if card.belief.share is not None else 0.2) or 0.05
+        pauc = compared[0].pauc
+        power = (
+            power_of_a_sheet(look.labeled, look.unlabeled, share, pauc, SHEET) if look.unlabeled >= 2 * SHEET else ()
+        )
+        scar = scar_of(self.audited, card.contradictions, power, SHEET)
+        promise = self._promise(chosen, prior, budget, card, look)
+        thresholds = self._ranked(look, chosen, prior)
+        sheet = self._sheet(look, reference, budget) if self.audited is None else None
+        self.say(f"training {choice.answer} on all rows, to be kept")
+        model, more = self._model(chosen)
+        advice = Advice(
+            folder=self.folder,
+            goal=self.goal,
+            look=look,
+            scheme=rows.scheme,
+            scar=scar,
+            prior=prior,
+            compared=tuple(compared),
+            not_fitted=tuple(missing),
+            choice=choice,
+            promise=promise,
+            card=card,
+            audited=self.audited,
+            warnings=(*look.warnings, *prior.warnings, *_baselines(compared), *more),
+            seconds=self.clock.spent,
+            model=model,
+            sheet=sheet,
+            thresholds=thresholds,
+            before=self._before(),
+        )
+        assert labeled.any()
+        _write(self.folder / "answer.json", json.dumps(advice.to_dict(), indent=1) + "\n")
+        _write(self.folder / "advice.html", advice.html())
+        return advice
+
+    # ---------------------------------------------------------------- compare
+
+    def _budget(self, look: Look, prior: Prior) -> int:
+        """How many of the highest rows are spoken of: the goal's, or as many as there are positives."""
+        if self.goal.budget is not None:
+            return self.goal.budget
+        middle = prior.middle
+        if middle is None:
+            return min(BUDGET, look.unlabeled // 2)
+        n = middle * look.unlabeled if self.rows.scheme == "two-sample" else middle * look.rows - look.labeled
+        return int(np.clip(round(n), 10, look.unlabeled - 10))
+
+    def _compared(self, one: Scored, reference: FloatArray, budget: int) -> Compared:
+        labeled, itself = self.rows.labeled, one.candidate is DEFAULT
+        held_out = pauc_difference(one.scores, reference, labeled)
+        checked = None
+        if self.audited is not None and not itself:
+            checked = checked_difference(one.scores, reference, self.audited.checked, self.seed)
+        return Compared(
+            name=one.candidate.name,
+            method=one.candidate.method,
+            baseline=one.candidate.is_baseline,
+            seconds=round(one.seconds, 2),
+            pauc=held_out.value,
+            found=found_at(one.scores, labeled, budget),
+            held_out=None if itself else held_out,
+            agreement=None if itself else agreement(one.scores, reference, labeled, budget),
+            checked=checked,
+            prior=one.prior,
+        )
+
+    def _card(self, scores: FloatArray, prior: Prior, budget: int) -> Evaluation:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return evaluate(
+                scores,
+                self.rows.labeled,
+                prior=prior.interval,
+                scheme=self.rows.scheme,
+                budget=budget,
+                estimators=(),
+                resamples=0,
+                seed=self.seed,
+            )
+
+    def _promise(self, chosen: Scored, prior: Prior, budget: int, card: Evaluation, look: Look) -> Promise:
+        """Positives among the highest rows: by checked rows if there are any, else what the prior alone allows."""
+        found = card.decision.expected_interval
+        if_scar = None if found is None else (int(np.floor(found[0])), int(np.ceil(found[1])))
+        by_design = self._by_design(chosen, budget)
+        if by_design is not None:
+            return Promise(budget, *by_design, "checked rows", if_scar)
+        if prior.interval is None:
+            return Promise(budget, 0, budget, "nothing is known of the prior", if_scar)
+        from scipy.stats import binom
+
+        shares = card.belief.share_interval or (card.belief.share, card.belief.share)
+        low, high = (float(np.clip(share or 0.0, 0.0, 1.0)) for share in shares)
+        least = int(binom.ppf(0.025, budget, low))
+        most = min(budget, int(np.ceil(high * look.unlabeled)))
+        return Promise(budget, min(least, most), most, "the prior, and a ranking no worse than a random order", if_scar)
+
+    def _by_design(self, chosen: Scored, budget: int) -> tuple[int, int] | None:
+        """95 % interval by checked rows: by the design if the sheet divides the rows there, else by those in the top.
+
+        None without checked rows in the top.
+        """
+        if self.audited is None:
+            return None
+        unlabeled = np.flatnonzero(~self.rows.labeled)
+        top = unlabeled[highest(chosen.scores[unlabeled], budget)]
+        scored, precision = self.audited.sample.scored, self.audited.result.precision
+        above = np.flatnonzero(~scored.labeled & (scored.scores > self.audited.sample.threshold))
+        if np.array_equal(np.sort(top), above) and precision.low is not None and precision.high is not None:
+            return int(np.floor(precision.low * budget)), int(np.ceil(precision.high * budget))
+        inside = np.isin(self.audited.checked.rows, top)
+        if not inside.any():
+            return None
+        weights = self.audited.checked.weight[inside]
+        positive = self.audited.checked.positive[inside]
+        effective = int(np.floor(weights.sum() ** 2 / (weights**2).sum() + 1e-9))  # Kish 1965: unequal weights
+        share = float((weights * positive).sum() / weights.sum())
+        low, high = clopper_pearson(Side(budget, effective, round(share * effective)))
+        known = int(positive.sum())
+        most = budget - int((~positive).sum())
+        return max(known, int(np.floor(low * budget))), min(most, int(np.ceil(high * budget)))
+
+    def _before(self) -> dict[str, Any] | None:
+        """Prior, promise and choice of the answer without checked rows, if there was one."""
+        path = self.folder / "before.json"
+        now = self.folder / "answer.json"
+        if self.audited is None:
+            return None
+        if not path.exists() and now.exists():
+            was = json.loads(now.read_text("utf-8"))
+            if was.get("audited") is None:
+                kept = {name: was.get(name) for name in ("answer", "promise", "headline")}
+                _write(path, json.dumps({**kept, "prior": was["prior"]["interval"]}))
+        found: dict[str, Any] | None = json.loads(path.read_text("utf-8")) if path.exists() else None
+        return found
+
+    # ---------------------------------------------------------------- use
+
+    def _ranked(self, look: Look, chosen: Scored, prior: Prior) -> dict[str, float]:
+        """Writes all unlabeled rows, the highest first; thresholds of the score at both ends of the prior."""
+        import pandas as pd
+
+        labeled, scores = self.rows.labeled, chosen.scores
+        unlabeled = np.flatnonzero(~labeled)
+        order = unlabeled[highest(scores[unlabeled], len(unlabeled))]
+        frame = pd.DataFrame({"rank": np.arange(1, len(order) + 1), "row": order})
+        for name, texts in self.read.ids.items():
+            frame[name] = texts[order]
+        frame["score"] = np.round(scores[order], 6)
+        thresholds: dict[str, float] = {}
+        if prior.interval is not None:
+            for name, end in (("low", prior.interval[0]), ("middle", prior.middle or 0), ("high", prior.interval[1])):
+                share = end if self.rows.scheme == "two-sample" else (end * look.rows - look.labeled) / look.unlabeled
+                n = int(np.clip(round(share * look.unlabeled), 0, look.unlabeled))
+                thresholds[name] = float(scores[order[n - 1]]) if n else 1.0
+                frame["decision" if name == "middle" else f"decision_{name}"] = (frame["rank"] <= n).astype(int)
+        if self.audited is not None:
+            answers = dict(zip(self.audited.checked.rows.tolist(), self.audited.checked.positive.tolist(), strict=True))
+            frame["checked"] = [str(int(answers[row])) if row in answers else "" for row in order.tolist()]
+        _write(self.folder / "ranked.csv", frame.to_csv(index=False))
+        return thresholds
+
+    def _sheet(self, look: Look, reference: FloatArray, budget: int) -> str | None:
+        """Writes rows to check, unless the same sheet is there, perhaps with answers; its name."""
+        if look.unlabeled < 2 * SHEET:
+            return None
+        sample = audit_sample(
+            reference,
+            self.rows.labeled,
+            n=SHEET,
+            budget=budget,
+            scheme=self.rows.scheme,
+            name=look.name,
+            seed=self.seed,
+        )
+        path = self.folder / "audit.csv"
+        design = path.with_suffix(DESIGN)
+        if path.exists():
+            if design.exists() and sample.key == _key_of(design):
+                return str(path)
+            path = self.folder / f"audit-{sample.key[:6]}.csv"
+            design = path.with_suffix(DESIGN)
+            if path.exists():
+                return str(path)
+        sample.save(design)
+        sample.sheet(self._columns()).to_csv(path, index=False)
+        return str(path)
+
+    def _columns(self) -> Mapping[str, npt.NDArray[Any]]:
+        """What names the rows, and the features as the file has them; without those if there are too many to read."""
+        names = [column.name for column in self.read.columns]
+        shown = dict(self.read.ids)
+        if len(names) <= MOST_SHOWN:
+            path = Path(self.table.own["path"])
+            reader = table_reader(registry())
+            shown |= reader.as_written(path, reader.frame(path), names)
+        return shown
+
+    def _model(self, chosen: Scored) -> tuple[str | None, list[str]]:
+        """Trains the answer on all rows and keeps the model that ``pubench predict`` reads."""
+        one = chosen.candidate
+        told = self._model_prior(chosen)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                found = run(
+                    one.method,
+                    self.table,
+                    prior=told,
+                    config=dict(one.config),
+                    validation=0.0,
+                    criterion="last",
+                    save_model=True,
+                    results=self.folder / "model",
+                    tracking=False,
+                    threads=self.threads,
+                )
+        except PubenchError as error:
+            return None, [f"no model was kept: {error}"]
+        return str(found.folder), []
+
+    def _model_prior(self, chosen: Scored) -> float | None:
+        if chosen.prior is not None:
+            return chosen.prior
+        path = self.kept / "told.json"
+        return float(json.loads(path.read_text("utf-8"))) if path.exists() else None
+
+
+def _key_of(design: Path) -> str:
+    return AuditSample.load(design).key
+
+
+def _refuse_budget(goal: Goal, look: Look) -> None:
+    if goal.budget is not None and goal.budget >= look.unlabeled:
+        raise RequestError(
+            f"goal=review:{goal.budget}: there are {look.unlabeled:,} unlabeled rows; name fewer than that",
+            field="goal",
+            value=str(goal),
+        )
+
+
+def _refuse_prior(given: tuple[float, float] | None, look: Look, scheme: str | None) -> None:
+    least = look.labeled / look.rows
+    if given is not None and scheme != "two-sample" and given[1] <= least:
+        raise RequestError(
+            f"prior={given[1]:g}: {look.labeled:,} of {look.rows:,} rows are labeled positives, so it must be above "
+            f"{least:.4g}; scheme=two-sample if the labeled rows come from elsewhere",
+            field="prior",
+            value=given,
+        )
+
+
+def _baselines(compared: Sequence[Compared]) -> list[str]:
+    """A line if checked rows say that P against U is better than every PU method."""
+    known = [one for one in compared if one.checked is not None]
+    if not known:
+        return []
+    best = max(known, key=lambda one: one.checked.difference if one.checked is not None else 0.0)
+    if best.baseline and best.checked is not None and best.checked.better >= SURE:
+        return [f"{best.name} is better than every PU method on the checked rows: PU learning does not help here"]
+    return []

@@ -1,0 +1,55 @@
+"""The rule of the answer: bagged trees, unless rows that a person checked speak for another method.
+
+Held-out labeled positives (PAUC, spies) do not choose. Where labels are not SCAR they prefer the method that finds
+what looks like the labeled rows, and cost more than they gain: ``docs/pages/advice.md`` has the measurement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .evidence import Difference
+
+#: How sure checked rows must be that another method is better. Fixed by ``benchmarks/advice_regret.py`` on the half of
+#: the sources that it names, judged on the other half.
+SURE = 0.8
+#: Methods whose interval of the difference to the answer reaches this close cannot be told apart from it.
+ALIKE = 0.01
+
+
+@dataclass(frozen=True)
+class Choice:
+    """``answer``: name of the method; ``alike``: those that cannot be told apart from it, the answer first.
+
+    ``by``: ``default`` or ``checked rows``.
+    """
+
+    answer: str
+    alike: tuple[str, ...]
+    by: str
+
+
+def choose(
+    default: str, held_out: Mapping[str, Difference], checked: Mapping[str, Difference | None], sure: float = SURE
+) -> Choice:
+    """The answer. ``held_out``, ``checked``: name -> difference to ``default`` by labeled positives, by checked rows.
+
+    ``default`` itself is in neither.
+    """
+    compared = {name: found for name, found in checked.items() if found is not None}
+    best = max(compared, key=lambda name: compared[name].better, default=None)
+    answer, by = default, "default"
+    if best is not None and compared[best].better >= sure:
+        answer, by = best, "checked rows"
+    evidence = compared or held_out
+    alike = [name for name, found in evidence.items() if name != answer and _reaches(evidence, name, answer)]
+    if answer != default and evidence[answer].interval[0] <= ALIKE:
+        alike.insert(0, default)
+    return Choice(answer, (answer, *alike), by)
+
+
+def _reaches(evidence: Mapping[str, Difference], name: str, answer: str) -> bool:
+    """Whether a method may be within :data:`ALIKE` of the answer; both are known by their difference to the default."""
+    of_answer = evidence[answer].difference if answer in evidence else 0.0
+    return evidence[name].interval[1] - of_answer >= -ALIKE

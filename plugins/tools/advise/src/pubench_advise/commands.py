@@ -1,0 +1,147 @@
+"""``pubench advise`` as it is typed, and what the terminal shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pubench_cli.choices import Format
+from pubench_cli.commands.shared import PrintFormat
+from pubench_cli.options import Given, takes
+from pubench_core.errors import RequestError
+
+if TYPE_CHECKING:
+    from .answer import Advice
+
+#: Argument of the Python function -> flag.
+_FLAGS = {
+    "audited": "--audited",
+    "drop": "--drop",
+    "features": "--features",
+    "goal": "--goal",
+    "labeled": "--label-col",
+    "out": "--out",
+    "positive_value": "--positive-value",
+    "prior": "--prior",
+    "scheme": "--scheme",
+    "time": "--time",
+}
+_NAMED = re.compile(rf"(?<![\w.-])(?P<argument>{'|'.join(_FLAGS)})=")
+_RANGE = re.compile(r"(?P<low>[^.]*(?:\.\d*)?)\.\.(?P<high>.+)")
+
+
+@takes("--label-col", "--positive-value", "--drop", "--features")
+def advise(
+    given: Given,
+    file: Annotated[Path, typer.Argument(help="A table of your own: .csv, .tsv, .xlsx, .parquet or .npz.")],
+    prior: Annotated[str | None, typer.Option(help="Class prior as you know it: 0.3 or 0.2..0.4.")] = None,
+    goal: Annotated[
+        str, typer.Option(help="rank; classify; or review:200, if so many unlabeled rows are to be looked at.")
+    ] = "rank",
+    time: Annotated[str, typer.Option(help="Budget: 90s, 10m, 1h. What is not fitted by then is left out.")] = "10m",
+    audited: Annotated[Path | None, typer.Option(help="The sheet of an earlier answer, filled in.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder of the answer. (default: advice-NAME)")] = None,
+    scheme: Annotated[
+        str | None, typer.Option(help="one-sample: all rows are one draw (default); two-sample: the unlabeled ones.")
+    ] = None,
+    thorough: Annotated[bool, typer.Option("--thorough", help="Ask slow prior estimators, too (minutes).")] = False,
+    threads: Annotated[int | None, typer.Option(help="CPU threads. (default: all)", min=1)] = None,
+    seed: Annotated[int, typer.Option(help="Of the parts, and of the rows to check.", min=0)] = 0,
+    format: PrintFormat = Format.table,
+) -> None:
+    """Say which method for a table without negatives, rank its rows, and name the rows to check next.
+
+    Bagged trees are the answer unless checked rows speak for another method. Interrupted, the same command goes on.
+    """
+    from pubench_cli.console import out as console
+    from pubench_cli.machine import print_json
+    from pubench_cli.progress import stage_progress
+
+    from .advise import advise
+
+    if given.get("--label-col") is None:
+        raise RequestError(
+            "--label-col is missing: it names the column that says who is labeled (pubench data check lists columns)",
+            field="data.own.label_col",
+        )
+    columns = {option.path[-1]: value for option, value in given.values if option.flag != "--label-col"}
+    with _flags_for_arguments(), stage_progress() as progress:
+        advice = advise(
+            file,
+            given.get("--label-col"),
+            prior=_prior(prior),
+            goal=goal,
+            time=time,
+            audited=audited,
+            out=out,
+            scheme=scheme,
+            thorough=thorough,
+            threads=threads,
+            seed=seed,
+            progress=progress,
+            **{name: _words(value) for name, value in columns.items()},
+        )
+    if format is Format.json:
+        print_json(advice.to_dict())
+        return
+    for line in lines_of(advice):
+        console().print(line, markup=False, soft_wrap=True)
+
+
+def _words(given: str | tuple[str, ...]) -> tuple[str, ...]:
+    words = given.split(",") if isinstance(given, str) else given
+    return tuple(word.strip() for word in words if word.strip())
+
+
+def _prior(text: str | None) -> float | tuple[float, float] | None:
+    """``0.3`` or ``0.2..0.4``. Raises RequestError for anything else."""
+    if text is None:
+        return None
+    match = _RANGE.fullmatch(text.strip())
+    try:
+        return float(text) if match is None else (float(match["low"]), float(match["high"]))
+    except ValueError:
+        raise RequestError(f"--prior {text}: must be a number (0.3) or an interval (0.2..0.4)", field="prior") from None
+
+
+@contextmanager
+def _flags_for_arguments() -> Iterator[None]:
+    """A block whose errors name flags where the Python function names arguments."""
+    try:
+        yield
+    except RequestError as error:
+        text = _NAMED.sub(lambda found: f"{_FLAGS[found['argument']]} ", str(error))
+        raise RequestError(text, field=error.field, value=error.value, hint=error.hint) from None
+
+
+def lines_of(advice: Advice) -> list[str]:
+    """What the terminal shows: the answer, what to know first, the methods, and where everything is."""
+    from .goals import in_words
+
+    lines = [advice.headline, *(f"warning: {line}" for line in advice.warnings), ""]
+    if advice.before is not None:
+        lines.append(f"before the checked rows: {advice.before['answer']}, prior {_between(advice.before['prior'])}")
+    lines += [f"prior: {_between(advice.prior.interval)} ({advice.prior.source})", advice.scar.sentence, ""]
+    width = max(len(one.name) for one in advice.compared)
+    for one in advice.compared:
+        more = ""
+        if one.checked is not None:
+            low, high = one.checked.interval
+            more = f"; AUC by checked rows {one.checked.difference:+.3f} ({low:+.3f} to {high:+.3f})"
+        lines.append(f"  {one.name:<{width}}  held-out PAUC {one.pauc:.3f}{more}; {in_words(one.seconds)}")
+    lines += [f"  {one.candidate.name}: not fitted, {one.reason}" for one in advice.not_fitted]
+    lines += ["", f"page: {advice.folder / 'advice.html'}", f"ranked rows: {advice.folder / 'ranked.csv'}"]
+    if advice.sheet is not None and advice.audited is None:
+        lines.append(f"rows to check: {advice.sheet}; then the same command with --audited {advice.sheet}")
+    if advice.model is not None:
+        lines.append(f"new rows: pubench predict {advice.model} new.csv")
+    return [*lines, f"{in_words(advice.seconds)} in all"]
+
+
+def _between(interval: tuple[float, float] | None) -> str:
+    return "unknown" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}"

@@ -1,0 +1,105 @@
+"""Step 4: the portfolio, cheap methods first, until all are fitted or the time is up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from pubench_core.errors import PubenchError
+
+from .fits import Rows, Scored, out_of_fold, paths_of
+from .goals import in_words
+from .look import FEW_FOR_NETWORKS, FEW_TO_CHOOSE
+from .portfolio import DEFAULT, PORTFOLIO, Candidate
+
+
+@dataclass(frozen=True)
+class NotFitted:
+    """A method without scores, and why."""
+
+    candidate: Candidate
+    reason: str
+
+
+@dataclass
+class Clock:
+    """A budget of seconds. ``slower``: how much longer fits take than expected, of those so far."""
+
+    budget: float
+    slower: float = 1.0
+
+    def __post_init__(self) -> None:
+        self.began = time.perf_counter()
+
+    @property
+    def spent(self) -> float:
+        """Seconds so far."""
+        return time.perf_counter() - self.began
+
+    @property
+    def left(self) -> float:
+        """Seconds until the budget is used up."""
+        return self.budget - self.spent
+
+
+def suited(n_labeled: int, prior: float | None, wanted: Sequence[Candidate] = PORTFOLIO) -> list[Candidate | NotFitted]:
+    """The methods that this table is enough for, and why the others are not fitted."""
+    found: list[Candidate | NotFitted] = []
+    for one in wanted:
+        if n_labeled < FEW_TO_CHOOSE and one is not DEFAULT:
+            found.append(NotFitted(one, f"needs {FEW_TO_CHOOSE} labeled rows"))
+        elif n_labeled < FEW_FOR_NETWORKS and not one.classic:
+            found.append(NotFitted(one, f"needs {FEW_FOR_NETWORKS} labeled rows"))
+        elif one.prior and prior is None:
+            found.append(NotFitted(one, "needs a class prior, and none is known"))
+        else:
+            found.append(one)
+    return found
+
+
+def expected(candidates: Sequence[Candidate], rows: Rows, slower: float = 1.0) -> float:
+    """Seconds of all their fits, roughly."""
+    n, d = rows.x.shape
+    return slower * rows.folds * sum(one.expected(n, d) for one in candidates)
+
+
+def fitted(
+    candidate: Candidate,
+    rows: Rows,
+    kept: Path,
+    prior: float | None,
+    clock: Clock,
+    *,
+    threads: int | None,
+    say: Callable[[str], None],
+    must: bool = False,
+) -> Scored | NotFitted:
+    """Out-of-fold scores of one method, or why there are none. ``must``: whatever time it takes."""
+    one, per_fit = clock.slower * candidate.expected(*rows.x.shape), []
+    missing = sum(not path.exists() for path in paths_of(candidate, rows, kept, prior))
+    ahead = missing * one
+
+    def done(k: int, seconds: float) -> bool:
+        per_fit.append(seconds)
+        left = seconds * (rows.folds - k - 1)
+        say(f"{candidate.name}: fit {k + 1} of {rows.folds}" + (f", about {in_words(left)} left" if left >= 1 else ""))
+        return must or clock.left > seconds
+
+    if not must and clock.left < ahead:
+        return NotFitted(candidate, f"would take about {in_words(ahead)}, longer than was left")
+    if missing:
+        say(f"{candidate.name}: {missing} fits, about {in_words(ahead)}")
+    try:
+        found = out_of_fold(candidate, rows, kept, prior=prior, threads=threads, done=done)
+    except PubenchError as error:
+        return NotFitted(candidate, f"failed: {error}")
+    if found is None:
+        return NotFitted(
+            candidate, f"the time was up after {len(per_fit)} of {rows.folds} fits; the same command goes on"
+        )
+    if candidate.classic and found.seconds > 1:  # the first fit of a process compiles
+        clock.slower = max(0.2, median(per_fit) / candidate.expected(*rows.x.shape))
+    return found

@@ -1,0 +1,114 @@
+"""Step 1: what was understood of the table, and what in it would make any answer worthless."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from pubench import PUTable
+from pubench.tables import frame_of
+from pubench_core.errors import RequestError, counted
+
+if TYPE_CHECKING:
+    from pubench_core.data.labeled import LabeledData
+
+#: A classifier needs so many labeled rows in every fold; below the second number nothing is compared, below the third
+#: no network is trained.
+FEWEST, FEW_TO_CHOOSE, FEW_FOR_NETWORKS = 12, 20, 50
+FEWEST_UNLABELED = 50
+#: A column alone that tells labeled rows from unlabeled ones this well probably says who was labeled.
+TELLS = 0.99
+
+
+@dataclass(frozen=True)
+class Look:
+    """What is known of the table before anything is trained.
+
+    ``features``: number of columns after encoding. ``leaks``: columns that nearly say who is labeled. ``copies``:
+    labeled rows that are in the table a second time, unlabeled. ``notes``: how the file was read.
+    """
+
+    name: str
+    rows: int
+    labeled: int
+    features: int
+    leaks: tuple[str, ...]
+    copies: int
+    notes: tuple[str, ...]
+
+    @property
+    def unlabeled(self) -> int:
+        """Rows without a label."""
+        return self.rows - self.labeled
+
+    @property
+    def warnings(self) -> Iterator[str]:
+        """What a reader must know first."""
+        for column in self.leaks:
+            yield (
+                f"'{column}' alone tells labeled rows from unlabeled ones. If it was filled in because a row was "
+                f"labeled, leave it out (drop) and ask again: every number below is about that column"
+            )
+        if self.copies:
+            said = "row is" if self.copies == 1 else "rows are"
+            yield (
+                f"{self.copies:,} labeled {said} in the table a second time, unlabeled; both are scored by models that "
+                "saw neither. Remove the copies if they are the same case"
+            )
+        if self.labeled < FEW_TO_CHOOSE:
+            yield (
+                f"{counted(self.labeled, 'labeled row')} cannot choose between methods: only bagged trees are fitted. "
+                f"{FEW_TO_CHOOSE} allow a comparison"
+            )
+        elif self.labeled < FEW_FOR_NETWORKS:
+            yield f"{counted(self.labeled, 'labeled row')} are too few for networks: only classics are compared"
+
+
+def looked_at(table: PUTable, read: LabeledData) -> Look:
+    """Raises RequestError for a table with too few labeled or unlabeled rows for held-out scores."""
+    labeled = read.labeled
+    n, n_labeled = len(labeled), int(labeled.sum())
+    if n_labeled < FEWEST:
+        raise RequestError(
+            f"{table.name}: {counted(n_labeled, 'labeled row')} cannot train and check a model; at least {FEWEST} are "
+            "needed. Label more rows, or look at rows by hand",
+            field="data.own.label_col",
+        )
+    if n - n_labeled < FEWEST_UNLABELED:
+        raise RequestError(
+            f"{table.name}: {counted(n - n_labeled, 'unlabeled row')} are too few to rank; at least {FEWEST_UNLABELED} "
+            "are needed. Add unlabeled rows, or look at them by hand",
+            field="data.own.path",
+        )
+    owners = [column.name for column in read.columns for _ in column.features]
+    found = dict.fromkeys(name for name, tells in zip(owners, _told_by(read.x, labeled), strict=True) if tells >= TELLS)
+    return Look(
+        table.name, n, n_labeled, read.x.shape[1], tuple(found), _copies(read.x, labeled), tuple(map(str, table.notes))
+    )
+
+
+def _told_by(x: npt.NDArray[np.float32], labeled: npt.NDArray[np.bool_]) -> Iterator[float]:
+    """For each feature alone, its AUC for labeled against unlabeled rows in the better direction; gaps are lowest or
+    highest.
+    """
+    from scipy.stats import rankdata
+
+    n_p, n_u = int(labeled.sum()), int((~labeled).sum())
+    for values in x.T:
+        aucs = []
+        for gap in (-np.inf, np.inf) if np.isnan(values).any() else (0.0,):
+            ranks = rankdata(np.where(np.isnan(values), gap, values))
+            aucs.append((ranks[labeled].sum() - n_p * (n_p + 1) / 2) / (n_p * n_u))
+        yield max(max(auc, 1 - auc) for auc in aucs)
+
+
+def _copies(x: npt.NDArray[np.float32], labeled: npt.NDArray[np.bool_]) -> int:
+    """Labeled rows whose features an unlabeled row has, too."""
+    import pandas as pd
+
+    keys = pd.util.hash_pandas_object(frame_of(x, "x"), index=False).to_numpy()
+    return int(np.isin(keys[labeled], keys[~labeled]).sum())

@@ -1,0 +1,258 @@
+"""The command from a table to an answer: what is in the folder, what checked rows change, what is kept."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from pubench_advise import advise as steps
+from pubench_advise import fits, labeling
+from pubench_advise.answer import Advice
+from pubench_advise.portfolio import DEFAULT, PORTFOLIO
+from pubench_advise.prior import Estimated
+
+import pubench
+from pubench_core.errors import RunFailed
+
+#: Two cheap methods besides bagged trees.
+CHEAP = PORTFOLIO[:3]
+
+
+def two_clouds(n: int = 600, prior: float = 0.4, c: float = 0.3, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
+    """A table with its column ``labeled``, and the truth: two normal clouds, two deviations apart in each of two
+    features; labels are SCAR.
+    """
+    rng = np.random.default_rng(seed)
+    truth = rng.random(n) < prior
+    x = rng.normal(size=(n, 4)) + 2 * truth[:, None] * np.array([1, 1, 0, 0])
+    frame = pd.DataFrame(x, columns=list("abcd")).round(6)
+    frame.insert(0, "customer", [f"c{k:04d}" for k in range(n)])
+    return frame.assign(labeled=(truth & (rng.random(n) < c)).astype(int)), truth
+
+
+@pytest.fixture(autouse=True)
+def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps, "suited", lambda n, prior: list(CHEAP))
+    monkeypatch.setattr(steps, "estimates", lambda *a, **k: Estimated(None, "nobody was asked", ()))
+    monkeypatch.setattr(labeling, "SHEETS", 2)
+
+
+@pytest.fixture(scope="module")
+def answered(tmp_path_factory: pytest.TempPathFactory) -> tuple[Advice, Path, np.ndarray]:
+    """An answer, its table, and the truth."""
+    folder = tmp_path_factory.mktemp("advice")
+    frame, truth = two_clouds()
+    frame.to_csv(folder / "my.csv", index=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(steps, "suited", lambda n, prior: list(CHEAP))
+        found = pubench.advise(folder / "my.csv", "labeled", prior=(0.3, 0.5), goal="review:60", out=folder / "out")
+    return found, folder / "my.csv", truth
+
+
+def filled(advice: Advice, truth: np.ndarray, path: Path) -> Path:
+    sheet = pd.read_csv(str(advice.sheet))
+    sheet["answer"] = truth[sheet["row"]].astype(int)
+    sheet.to_csv(path, index=False)
+    return path
+
+
+class TestAnAnswer:
+    def test_bagged_trees_without_checked_rows(self, answered: Any) -> None:
+        advice = answered[0]
+        assert (advice.answer, advice.choice.by) == (DEFAULT.name, "default")
+        assert advice.headline.startswith("Use bagged trees")
+
+    def test_all_unlabeled_rows_are_ranked_and_named(self, answered: Any) -> None:
+        advice, file, truth = answered
+        ranked, frame = advice.ranked(), pd.read_csv(file)
+        assert sorted(ranked["row"]) == np.flatnonzero(frame["labeled"] == 0).tolist()
+        assert (ranked["customer"] == frame["customer"][ranked["row"]].to_numpy()).all()
+        assert truth[ranked["row"][:60]].mean() > 0.8
+
+    def test_the_promise_without_scar_holds_the_truth_and_so_does_the_one_under_it(self, answered: Any) -> None:
+        advice, _, truth = answered
+        found = int(truth[advice.ranked()["row"][:60]].sum())
+        assert advice.promise.low <= found <= advice.promise.high
+        assert advice.promise.if_scar is None or advice.promise.if_scar[0] - 2 <= found <= advice.promise.if_scar[1] + 2
+        assert "which is not tested" in advice.headline or "nothing narrower" in advice.headline
+
+    def test_decisions_at_both_ends_of_the_prior(self, answered: Any) -> None:
+        advice = answered[0]
+        ranked, look = advice.ranked(), advice.look
+        for column, prior in (("decision_low", 0.3), ("decision", 0.4), ("decision_high", 0.5)):
+            assert ranked[column].sum() == round(prior * look.rows - look.labeled)
+
+    def test_the_page_is_one_file_without_scripts_or_paths_of_other_files(self, answered: Any) -> None:
+        page = (answered[0].folder / "advice.html").read_text("utf-8")
+        assert answered[0].headline.split(".")[0] in page
+        assert "<script" not in page
+        assert "http" not in page
+
+    def test_json_says_what_python_says(self, answered: Any) -> None:
+        stored = json.loads((answered[0].folder / "answer.json").read_text("utf-8"))
+        assert stored == json.loads(json.dumps(answered[0].to_dict()))
+        assert stored["version"] == 1
+        assert {one["name"] for one in stored["methods"]} == {one.name for one in CHEAP}
+
+    def test_the_sheet_has_names_and_features_and_neither_scores_nor_labels(self, answered: Any) -> None:
+        sheet = pd.read_csv(answered[0].sheet)
+        assert list(sheet.columns) == ["audit", "row", "customer", "a", "b", "c", "d", "answer"]
+        assert len(sheet) == 60
+
+    def test_predict_takes_the_model(self, answered: Any, tmp_path: Path) -> None:
+        from pubench_cli.predict import predict
+
+        advice, file, truth = answered
+        predict(str(advice.model), file, tmp_path / "new.csv", Path("results"), None)
+        found = pd.read_csv(tmp_path / "new.csv")
+        order = found.sort_values("row")["score"].to_numpy()
+        assert order[truth].mean() > order[~truth].mean()
+
+
+class TestCheckedRows:
+    def test_they_replace_prior_and_promise_and_stay_on_the_ranking(self, answered: Any, tmp_path: Path) -> None:
+        advice, file, truth = answered
+        sheet = filled(advice, truth, tmp_path / "filled.csv")
+        after = pubench.advise(file, "labeled", prior=(0.3, 0.5), goal="review:60", out=advice.folder, audited=sheet)
+        assert after.promise.by == "checked rows"
+        assert after.prior.source == "given, narrowed by checked rows"
+        assert after.prior.interval[0] <= truth.mean() <= after.prior.interval[1]
+        assert after.scar.status in ("rejected", "not rejected")
+        assert after.before is not None
+        assert after.before["promise"]["high"] == advice.promise.high
+        checked = after.ranked().dropna(subset="checked")
+        assert (truth[checked["row"]] == (checked["checked"] == 1)).all()
+        assert len(checked) == 60
+        found = int(truth[after.ranked()["row"][:60]].sum())
+        assert after.promise.low <= found <= after.promise.high
+
+    def test_they_outweigh_a_wrong_prior_and_say_so(self, answered: Any, tmp_path: Path) -> None:
+        advice, file, truth = answered
+        sheet = filled(advice, truth, tmp_path / "filled.csv")
+        wrong = pubench.advise(file, "labeled", prior=(0.8, 0.9), goal="review:60", out=advice.folder, audited=sheet)
+        assert wrong.prior.source == "checked rows"
+        assert any("the checked rows count" in line for line in wrong.warnings)
+
+    def test_a_sheet_of_another_audit_is_refused(self, answered: Any, tmp_path: Path) -> None:
+        advice, file, truth = answered
+        sheet = pd.read_csv(filled(advice, truth, tmp_path / "filled.csv")).assign(audit="0123456789abcdef")
+        sheet.to_csv(tmp_path / "other.csv", index=False)
+        with pytest.raises(pubench.InvalidRequest, match="no design of audit 0123456789abcdef"):
+            pubench.advise(file, "labeled", out=advice.folder, audited=tmp_path / "other.csv")
+
+
+class TestWhatIsKept:
+    def test_finished_fits_are_not_made_again(self, answered: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        advice, file, _ = answered
+        monkeypatch.setattr(fits, "fit_fold", lambda *a: pytest.fail("a finished fit was made again"))
+        again = pubench.advise(file, "labeled", prior=(0.3, 0.5), goal="review:60", out=advice.folder)
+        assert [one.pauc for one in again.compared] == [one.pauc for one in advice.compared]
+
+    def test_an_interrupted_command_goes_on_at_the_same_scores(
+        self, answered: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        advice, file, _ = answered
+        made, fit_fold = [], fits.fit_fold
+
+        def killed(candidate: Any, rows: Any, k: int, prior: Any, threads: Any) -> Any:
+            if len(made) == 3:
+                raise KeyboardInterrupt
+            made.append(k)
+            return fit_fold(candidate, rows, k, prior, threads)
+
+        arguments: dict[str, Any] = {"prior": (0.3, 0.5), "goal": "review:60", "out": tmp_path / "out"}
+        monkeypatch.setattr(fits, "fit_fold", killed)
+        with pytest.raises(KeyboardInterrupt):
+            pubench.advise(file, "labeled", **arguments)
+        assert len(list((tmp_path / "out" / "fits").glob("*.npz"))) == 3
+        made.clear()
+        monkeypatch.setattr(fits, "fit_fold", lambda c, r, k, p, t: made.append(k) or fit_fold(c, r, k, p, t))
+        after = pubench.advise(file, "labeled", **arguments)
+        assert len(made) == 5 * len(CHEAP) - 3
+        assert [one.pauc for one in after.compared] == [one.pauc for one in advice.compared]
+
+    def test_half_a_file_of_a_fit_is_made_again(self, answered: Any, tmp_path: Path) -> None:
+        advice, *_ = answered
+        whole = next((advice.folder / "fits").glob("naive-*.npz")).read_bytes()
+        (tmp_path / "half.npz").write_bytes(whole[: len(whole) // 2])
+        assert fits._stored(tmp_path / "half.npz", 120) is None
+
+    def test_a_folder_of_another_table_is_refused(self, answered: Any, tmp_path: Path) -> None:
+        advice, *_ = answered
+        two_clouds(seed=1)[0].to_csv(tmp_path / "my.csv", index=False)
+        with pytest.raises(pubench.InvalidRequest, match="another table"):
+            pubench.advise(tmp_path / "my.csv", "labeled", out=advice.folder)
+
+    def test_a_folder_with_other_files_is_refused(self, answered: Any, tmp_path: Path) -> None:
+        (tmp_path / "mine.txt").write_text("keep")
+        with pytest.raises(pubench.InvalidRequest, match="other files"):
+            pubench.advise(answered[1], "labeled", out=tmp_path)
+        assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+class TestHonestScores:
+    def test_no_row_is_scored_by_a_model_that_saw_it(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        frame, _ = two_clouds()
+        table = pubench.data(frame, "labeled")
+        x, labeled = frame[list("abcd")].to_numpy(np.float32).copy(), frame["labeled"].to_numpy() == 1
+        x[300] = x[10]  # a copy, which must be held out together with its original
+        rows = fits.Rows.of(x, labeled, table)
+        assert rows.fold[300] == rows.fold[10]
+        seen: list[np.ndarray] = []
+
+        class Memorizes:
+            def __init__(self, *args: Any, **named: Any) -> None: ...
+
+            def fit(self, given: np.ndarray, y: np.ndarray) -> None:
+                self.given = {row.tobytes() for row in given}
+                seen.append(given)
+
+            def decision_function(self, given: np.ndarray) -> np.ndarray:
+                return np.array([float(row.tobytes() in self.given) for row in given])
+
+        monkeypatch.setattr(fits, "PUClassifier", Memorizes)
+        monkeypatch.setattr(fits, "aligned", lambda scores, rows: scores)
+        found = fits.out_of_fold(DEFAULT, rows, tmp_path)
+        assert found is not None
+        assert found.scores.max() == 0
+        assert len(seen) == 5
+
+    def test_scores_of_parts_on_different_scales_become_comparable(self) -> None:
+        frame, _ = two_clouds()
+        labeled = frame["labeled"].to_numpy() == 1
+        rows = fits.Rows.of(frame[list("abcd")].to_numpy(np.float32), labeled, pubench.data(frame, "labeled"))
+        scores = np.random.default_rng(0).normal(size=len(frame))
+        stretched = scores * (1 + rows.fold) + 10 * rows.fold
+        np.testing.assert_allclose(fits.aligned(scores, rows), fits.aligned(stretched, rows))
+
+
+class TestTime:
+    def test_a_method_that_fails_is_left_out_with_its_reason(
+        self, answered: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        fit_fold = fits.fit_fold
+
+        def fails(candidate: Any, rows: Any, k: int, prior: Any, threads: Any) -> Any:
+            if candidate is CHEAP[1]:
+                raise RunFailed("the loss is not finite")
+            return fit_fold(candidate, rows, k, prior, threads)
+
+        monkeypatch.setattr(fits, "fit_fold", fails)
+        found = pubench.advise(answered[1], "labeled", prior=0.4, out=tmp_path / "out")
+        assert [(one.candidate, one.reason) for one in found.not_fitted] == [
+            (CHEAP[1], "failed: the loss is not finite")
+        ]
+
+    def test_what_does_not_fit_into_the_time_is_left_out_and_bagged_trees_are_not(
+        self, answered: Any, tmp_path: Path
+    ) -> None:
+        lines: list[str] = []
+        found = pubench.advise(answered[1], "labeled", out=tmp_path / "out", time="1s", progress=lines.append)
+        assert [one.name for one in found.compared] == [DEFAULT.name]
+        assert len(found.not_fitted) == len(CHEAP) - 1
+        assert "all 3 methods in about" in lines[0]
+        assert "at most 1 s" in lines[0]

@@ -1,0 +1,134 @@
+"""Tables that cannot be answered, or only in part: one line that says what to do, or an answer with its limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from pubench_advise import advise as steps
+from pubench_advise import labeling
+from pubench_advise.portfolio import DEFAULT, PORTFOLIO
+from pubench_advise.prior import Estimated
+
+import pubench
+from pubench_core.errors import PubenchError
+
+N = 300
+
+
+@pytest.fixture(autouse=True)
+def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps, "suited", lambda n, prior: list(PORTFOLIO[:2]) if n >= 20 else [DEFAULT])
+    monkeypatch.setattr(steps, "estimates", lambda *a, **k: Estimated(None, "nobody was asked", ()))
+    monkeypatch.setattr(labeling, "SHEETS", 2)
+
+
+def table(n: int = N, labeled: int = 40, **columns: Any) -> pd.DataFrame:
+    """Two features, of which the first rises with being positive; every second row is positive."""
+    rng = np.random.default_rng(0)
+    truth = np.arange(n) % 2 == 0
+    known = np.zeros(n, int)
+    known[np.flatnonzero(truth)[:labeled]] = 1
+    frame = pd.DataFrame({"a": rng.normal(truth * 2.0), "b": rng.normal(size=n), "labeled": known})
+    order = rng.permutation(n)
+    return frame.assign(**columns).iloc[order].reset_index(drop=True)
+
+
+def changed(name: str, change: Callable[[pd.DataFrame], Any]) -> pd.DataFrame:
+    frame = table()
+    return frame.assign(**{name: change(frame)})
+
+
+def of_texts() -> pd.DataFrame:
+    return pd.DataFrame({"t": [f"free text number {k}" for k in range(N)], "labeled": table()["labeled"]})
+
+
+#: Table, arguments, and what the one line has to say.
+REFUSED: dict[str, tuple[Callable[[], pd.DataFrame], dict[str, Any], str]] = {
+    "no label column": (lambda: table().drop(columns="labeled"), {}, "unknown column"),
+    "no row": (lambda: table().iloc[:0], {}, "no rows"),
+    "no column but the labels": (lambda: table()[["labeled"]], {}, "a single column"),
+    "nobody labeled": (lambda: changed("labeled", lambda f: 0), {}, "labels no row"),
+    "all labeled": (lambda: changed("labeled", lambda f: 1), {}, "labels every row"),
+    "labels all blank": (lambda: changed("labeled", lambda f: np.nan), {}, "empty in every row"),
+    "three values of labels": (lambda: changed("labeled", lambda f: np.arange(N) % 3), {}, "has the values"),
+    "5 labeled": (lambda: table(labeled=5), {}, "5 labeled rows cannot train"),
+    "1 labeled": (lambda: table(labeled=1), {}, "1 labeled row cannot train"),
+    "20 unlabeled": (lambda: table(n=60, labeled=30).query("labeled == 1 or b > 0.4").head(45), {}, "too few to rank"),
+    "a copy of the labels": (lambda: changed("c", lambda f: f["labeled"] * 7), {}, "says of every row"),
+    "free text alone": (of_texts, {}, "as a feature"),
+    "dates alone": (
+        lambda: pd.DataFrame({"d": pd.date_range("2020", periods=N), "labeled": table()["labeled"]}),
+        {},
+        "as a feature",
+    ),
+    "constant features": (lambda: table().assign(a=1, b=2), {}, "as a feature"),
+    "infinite values": (lambda: changed("b", lambda f: np.where(np.arange(N) == 7, np.inf, 0.5)), {}, "finite"),
+    "prior of words": (table, {"prior": "many"}, "must be a number"),
+    "prior below the labels": (table, {"prior": 0.05}, "must be above"),
+    "prior above 1": (table, {"prior": (0.4, 1.2)}, "must be a number between 0 and 1"),
+    "prior the wrong way round": (table, {"prior": (0.5, 0.3)}, "two of them"),
+    "goal of words": (table, {"goal": "win"}, "must be rank, classify or review:200"),
+    "a review of all rows": (table, {"goal": "review:260"}, "name fewer"),
+    "no time": (table, {"time": "soon"}, "must be a time such as"),
+    "a sheet that is not there": (table, {"audited": "nowhere.csv"}, "nowhere.csv"),
+    "an unknown column to drop": (table, {"drop": "agee"}, "agee"),
+}
+#: Table, arguments, and a line that the answer has to have.
+ANSWERED: dict[str, tuple[Callable[[], pd.DataFrame], dict[str, Any], str]] = {
+    "12 labeled": (lambda: table(labeled=12), {}, "cannot choose between methods"),
+    "30 labeled": (lambda: table(labeled=30), {}, "too few for networks"),
+    "a leak that is not exact": (
+        lambda: changed("c", lambda f: f["labeled"] * 5 + np.arange(N) / N),
+        {},
+        "'c' alone tells labeled rows",
+    ),
+    "a leak of gaps": (
+        lambda: changed("c", lambda f: np.where((f["labeled"] == 1) | (f["b"] > 2), np.arange(N) / N, np.nan)),
+        {},
+        "'c' alone tells labeled rows",
+    ),
+    "P again in U": (
+        lambda: pd.concat([table(), table().query("labeled == 1").assign(labeled=0)], ignore_index=True),
+        {},
+        "in the table a second time",
+    ),
+    "no prior": (table, {}, "needs a prior"),
+    "half of the cells missing": (
+        lambda: changed("b", lambda f: f["b"].where(np.arange(N) % 2 == 0)),
+        {},
+        "median",
+    ),
+    "features of noise": (lambda: table().assign(a=np.random.default_rng(1).normal(size=N)), {"prior": 0.5}, "Use"),
+    "labeled mostly": (lambda: table(labeled=149).query("labeled == 1 or b > -0.5"), {}, "right way round"),
+    "200 columns": (
+        lambda: table().join(pd.DataFrame(np.random.default_rng(2).normal(size=(N, 200))).add_prefix("x")),
+        {},
+        "202 features",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_it_is_refused_in_one_line(name: str, tmp_path: Path) -> None:
+    make, arguments, said = REFUSED[name]
+    make().to_csv(tmp_path / "bad.csv", index=False)
+    with pytest.raises(PubenchError) as error:
+        pubench.advise(tmp_path / "bad.csv", "labeled", **{"out": tmp_path / "out", **arguments})
+    assert error.value.exit_code == 2
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ANSWERED)
+def test_it_is_answered_with_a_word_of_warning(name: str, tmp_path: Path) -> None:
+    make, arguments, said = ANSWERED[name]
+    make().to_csv(tmp_path / "bad.csv", index=False)
+    found = pubench.advise(tmp_path / "bad.csv", "labeled", **{"out": tmp_path / "out", **arguments})
+    page = (tmp_path / "out" / "advice.html").read_text("utf-8").replace("&#x27;", "'")
+    assert said in page
+    assert len(found.ranked()) == found.look.unlabeled

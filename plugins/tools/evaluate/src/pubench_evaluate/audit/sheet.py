@@ -1,0 +1,70 @@
+"""A filled sheet and the design that it was drawn by, from their files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from pubench_core.data.table_reader import table_reader
+from pubench_core.errors import RequestError, nearest
+from pubench_core.plugins.registry import registry
+
+from .answers import AuditResult, audit_answers
+from .sample import COLUMNS, AuditSample
+
+#: What the design of a sheet is called, next to it.
+DESIGN = ".design.npz"
+
+
+def read_sheet(
+    sheet: Path,
+    design: Path | None = None,
+    *,
+    field: str = "answers",
+    folders: Sequence[Path] = (),
+    say: Callable[[str], None] | None = None,
+) -> tuple[AuditSample, dict[int, Any]]:
+    """The draw and row -> answer of a sheet that was filled in.
+
+    ``design``: its file; by default looked for next to the sheet and in ``folders``. ``field``: what messages call the
+    sheet. Raises RequestError for another table, or if the design is not found or of another audit.
+    """
+    frame = table_reader(registry()).frame(sheet, texts=("answer",), say=say or _silent)
+    where = f"{field}={sheet}"
+    if lacking := [name for name in COLUMNS if name not in frame]:
+        known = nearest(lacking[0], frame.columns)
+        raise RequestError(
+            f"{where}: there is no column '{lacking[0]}' ({known}); it must be the sheet that pubench audit wrote",
+            field=field,
+        )
+    keys = sorted(set(frame["audit"].dropna().astype(str)))
+    if len(keys) != 1:
+        raise RequestError(f"{where}: column 'audit' has {len(keys)} values; a sheet is of one audit", field=field)
+    row = frame["row"]
+    if row.dtype.kind not in "iuf" or row.isna().any() or (row % 1 != 0).any() or row.duplicated().any():
+        raise RequestError(f"{where}: column 'row' must name every row once, by its whole number", field=field)
+    sample = AuditSample.load(design) if design is not None else _found(sheet, keys[0], folders, where)
+    if sample.key != keys[0]:
+        raise RequestError(f"design={design}: it is of audit {sample.key}, and the sheet is of {keys[0]}")
+    return sample, dict(zip(row.astype(int).tolist(), frame["answer"].tolist(), strict=True))
+
+
+def answers_of(sheet: Path) -> AuditResult:
+    """What a filled sheet says; its design is next to it. Raises RequestError as :func:`read_sheet` does."""
+    return audit_answers(*read_sheet(sheet, field="audited"))
+
+
+def _silent(_: str) -> None:
+    pass
+
+
+def _found(sheet: Path, key: str, folders: Sequence[Path], where: str) -> AuditSample:
+    for path in sorted({path for folder in (sheet.parent, *folders) for path in folder.glob(f"*{DESIGN}")}):
+        sample = AuditSample.load(path)
+        if sample.key == key:
+            return sample
+    raise RequestError(
+        f"{where}: no design of audit {key} is beside {sheet}; name it with design (the file *{DESIGN} that was "
+        "written with the sheet)"
+    )

@@ -1,0 +1,203 @@
+"""Results next to a dated board: the rank of each method among the board's on the same problem and criterion."""
+
+from __future__ import annotations
+
+import html
+import statistics
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pubench_core.errors import shortened, unknown
+
+from ..boards import MEASURES, Board, problem_of
+from ..published import Figure, standard_error, verdict_of
+from ..results import Results
+from ..text import aligned, html_table
+from .cells import cells_of, figure_of, first_of, grid_of_results
+from .result import LeftOut
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One method on one problem of the board. ``rank``: 1 is the best of ``of`` methods, this one included.
+
+    ``best``: of the board's other methods. ``older``: how many of their runs are of another engine revision than the
+    board's.
+    """
+
+    method: str
+    data: str
+    oracle: bool
+    mine: Figure
+    rank: int
+    of: int
+    best_method: str
+    best: Figure
+    older: int
+
+    @property
+    def difference(self) -> float:
+        """Mine minus the best of the board."""
+        return self.mine.mean - self.best.mean
+
+    def texts(self) -> list[str]:
+        """The cell as it is printed, in the order of :attr:`BoardStanding.head`."""
+        error = standard_error(self.mine, self.best)
+        within = {"matched": "yes", None: "not judged"}.get(
+            verdict := verdict_of(self.mine, self.best), f"no, {verdict}"
+        )
+        rank = "oracle, not ranked" if self.oracle else f"{self.rank} of {self.of}"
+        difference = f"{self.difference:+.2f}" + ("" if error is None else f" ± {error:.2f}")
+        return [self.method, self.data, str(self.mine), rank, f"{self.best_method} {self.best}", difference, within]
+
+
+@dataclass(frozen=True)
+class BoardStanding:
+    """Results among the methods of a board. Prints as text; in a notebook as a table. Figures are in percent."""
+
+    head: ClassVar[tuple[str, ...]] = (
+        "method", "data", "mine", "rank", "best of the board", "difference ± SE", "within 2 SE",
+    )  # fmt: skip
+    fields: ClassVar[tuple[str, ...]] = (
+        "board", "method", "data", "oracle", "measure", "criterion", "mean", "std", "n", "alike", "rank", "of",
+        "best_method", "best_mean", "best_std", "best_n", "best_alike", "difference", "standard_error", "verdict",
+    )  # fmt: skip
+
+    board: str
+    measure: str
+    criterion: str
+    cells: tuple[Standing, ...]
+    left_out: tuple[LeftOut, ...]
+    notes: tuple[str, ...] = ()
+
+    def title(self) -> str:
+        """What the table shows."""
+        return f"{self.measure} (test, percent) next to {self.board}: mean ± sample standard deviation (runs)"
+
+    def heading(self) -> list[str]:
+        """The answer: a line for each method. Then what the compared runs have in common."""
+        lines = []
+        for method in dict.fromkeys(cell.method for cell in self.cells if not cell.oracle):
+            mine = [cell for cell in self.cells if cell.method == method and not cell.oracle]
+            ranks = ", ".join(f"{cell.rank} of {cell.of} on {cell.data}" for cell in mine)
+            if len(mine) > 3:
+                ranks = f"{statistics.median(cell.rank for cell in mine):g} (median of {len(mine)} problems)"
+            below = statistics.fmean(cell.difference for cell in mine)
+            lines.append(f"{method}: rank {ranks}; {below:+.2f} points to the best of the board on average")
+        return [
+            *lines,
+            f"compared: the same data, labeling, prior and validation part, epoch chosen by {self.criterion}",
+        ]
+
+    def remarks(self) -> list[str]:
+        """What is left out, and notes."""
+        lines = [] if self.cells else ["nothing to compare"]
+        for why, number in Counter(one.why for one in self.left_out).items():
+            cells = ", ".join(f"{one.method} on {one.data}" for one in self.left_out if one.why == why)
+            lines.append(f"left out ({number}), {why}: {shortened(cells, 400)}")
+        if older := sum(cell.older for cell in self.cells):
+            lines.append(f"{older} runs of the board in these cells are of another engine revision than the board's")
+        return [*lines, *(f"note: {note}" for note in self.notes)]
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One row per cell, as plain data."""
+        return [self._row(cell) for cell in self.cells]
+
+    def to_frame(self) -> DataFrame:
+        """:meth:`to_rows` as a frame."""
+        import pandas
+
+        return pandas.DataFrame(self.to_rows(), columns=list(self.fields))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data, for JSON."""
+        left_out = [{"method": one.method, "data": one.data, "why": one.why} for one in self.left_out]
+        return {"board": self.board, "cells": self.to_rows(), "left_out": left_out, "notes": self.remarks()}
+
+    def __str__(self) -> str:
+        table = aligned(self.head, [cell.texts() for cell in self.cells], left=(0, 1, 4, 6)) if self.cells else []
+        return "\n".join([self.title(), *self.heading(), *table, *self.remarks()])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        lines = "".join(f"<p>{html.escape(line)}</p>" for line in [*self.heading(), *self.remarks()])
+        return html_table(self.title(), self.head, [cell.texts() for cell in self.cells]) + lines
+
+    def _row(self, cell: Standing) -> dict[str, Any]:
+        error = standard_error(cell.mine, cell.best)
+        figures = {
+            f"{side}{name}": getattr(figure, name)
+            for side, figure in (("", cell.mine), ("best_", cell.best))
+            for name in ("mean", "std", "n", "alike")
+        }
+        known = {
+            "board": self.board,
+            "method": cell.method,
+            "data": cell.data,
+            "oracle": cell.oracle,
+            "measure": self.measure,
+            "criterion": self.criterion,
+            "rank": None if cell.oracle else cell.rank,
+            "of": cell.of,
+            "best_method": cell.best_method,
+            "difference": cell.difference,
+            "standard_error": error,
+            "verdict": verdict_of(cell.mine, cell.best),
+            **figures,
+        }
+        return {name: round(known[name], 6) if isinstance(known[name], float) else known[name] for name in self.fields}
+
+
+def beside_board(
+    results: Results, board: Board, *, criterion: str | None = None, measure: str | None = None
+) -> BoardStanding:
+    """The rank of each method of the results on each problem, among the methods of a board with runs on it.
+
+    A problem is all that decides a run but method, network and seed. Oracle methods are not ranked. The board's own
+    runs of a method of the results do not count against it.
+
+    ``criterion``: None means the one that names the results; ``measure``: None means accuracy.
+
+    Raises RequestError for a measure or criterion that the board does not have.
+    """
+    measure = measure or "accuracy"
+    if measure not in MEASURES:
+        raise unknown(f"measure of {board}", measure, MEASURES)
+    mine = results.table(measure, criterion)  # says what is wrong with a measure or a criterion
+    criterion = mine.criterion.removesuffix(" (oracle)")
+    if criterion not in (known := sorted(set(board.rows["criterion"]))):
+        raise unknown(f"criterion of {board}", criterion, known)
+    rows = board.rows[(board.rows["criterion"] == criterion) & ~board.rows["oracle"]].dropna(subset=[measure])
+    grid = grid_of_results(results)
+    cells, left_out = [], []
+    for row, column, cell in cells_of(grid):
+        there = rows[rows["problem"] == problem_of(first_of(cell).result.spec)]
+        own = set(there[there["run_id"].isin([run.run_id for run in cell.runs.values()])]["row"]) | {row}
+        others = {str(name): group for name, group in there[~there["row"].isin(own)].groupby("row")}
+        figure = figure_of(cell, criterion, measure, 100.0)
+        if not others:
+            left_out.append(LeftOut(row, column, f"{board} has no other method on the same problem"))
+        elif figure is None:
+            left_out.append(LeftOut(row, column, f"no run has a value of {measure} by {criterion}"))
+        else:
+            figures = {name: _figure(group, measure) for name, group in others.items()}
+            best = max(figures, key=lambda name: figures[name].mean)
+            better = sum(one.mean > figure.mean for one in figures.values())
+            older = sum(int((g["revision"] != str(board.facts.get("engine_revision"))).sum()) for g in others.values())
+            cells.append(
+                Standing(
+                    row, column, row in grid.oracles, figure, 1 + better, 1 + len(others), best, figures[best], older
+                )
+            )
+    return BoardStanding(str(board), measure, mine.criterion, tuple(cells), tuple(left_out), tuple(grid.notes))
+
+
+def _figure(runs: DataFrame, measure: str) -> Figure:
+    values = [float(value) for value in runs[measure]]
+    std = statistics.stdev(values) if len(values) > 1 else None
+    return Figure(statistics.fmean(values), std, len(values), int(runs["alike"].sum()))

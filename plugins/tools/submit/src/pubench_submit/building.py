@@ -1,0 +1,192 @@
+"""Writing a dated board, and checking one."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import re
+import shutil
+import tarfile
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.metadata import version
+from os.path import isdir, isfile, lexists
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pubench_report.boards import BIBTEX, BOARD, COLUMNS, FORMAT, ROWS, SUMS, read_board
+from pubench_study.export import add_member
+from pubench_verify.folder import compared_sums
+
+from pubench_core.errors import RecordError, RequestError, shortened
+from pubench_core.records.files import SCORES, read_scores
+from pubench_core.records.store import RecordStore
+from pubench_core.request.identity import ENGINE_REVISION
+
+from .rows import CELL, rows_of
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+#: 2026.12, lite-2026.12, 2026.12.1
+_NAME = re.compile(r"([a-z][a-z0-9-]*-)?(?P<year>20\d\d)\.(?P<month>0[1-9]|1[0-2])(\.[1-9]\d*)?")
+
+
+@dataclass(frozen=True)
+class Built:
+    """``scores``: archive of the scores of its runs; None if no source has any."""
+
+    folder: Path
+    scores: Path | None
+    rows: int
+    runs: int
+    notes: tuple[str, ...]
+
+
+def build(name: str, sources: Sequence[Path], out: Path) -> Built:
+    """Writes ``out/NAME/`` with rows, facts, checksums and BibTeX, and ``out/NAME-scores.tar`` next to it.
+
+    The same sources give the same bytes. A board that is there is never changed.
+
+    Raises RequestError for a name that is no date, a board that is there, and sources that hold no runs; RecordError if
+    the board cannot be written.
+    """
+    if (dated := _NAME.fullmatch(name)) is None:
+        raise RequestError(f"a board is named after its month: 2026.12 or lite-2026.12, got {shortened(name)}")
+    folder, archive = out / name, out / f"{name}-scores.tar"
+    for path in (folder, archive):
+        if lexists(path):
+            raise RequestError(f"{path} is there, and a dated board is never changed; choose another name or folder")
+    rows, notes = rows_of(sources)
+    aside = out / f".{name}-{os.getpid()}"
+    try:
+        aside.mkdir(parents=True)
+        scores = _write_scores(aside / archive.name, sources, set(rows["run_id"]))
+        facts = _facts(name, rows, notes, sources)
+        if scores:
+            facts["scores"] = {"file": archive.name, "sha256": _sha256(aside / archive.name), "runs": scores}
+        (aside / name).mkdir()
+        _write_rows(rows, aside / name / ROWS)
+        (aside / name / BOARD).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+        (aside / name / BIBTEX).write_text(_bibtex(name, dated, _sha256(aside / name / ROWS)), encoding="utf-8")
+        lines = [f"{_sha256(aside / name / file)}  {file}\n" for file in (BIBTEX, BOARD, ROWS)]
+        (aside / name / SUMS).write_text("".join(lines), encoding="utf-8")
+        if scores:
+            (aside / archive.name).rename(archive)
+        (aside / name).rename(folder)
+    except OSError as error:
+        raise RecordError(f"{folder} could not be written: {error.strerror or error}") from error
+    finally:
+        with suppress(OSError):
+            shutil.rmtree(aside)
+    return Built(folder, archive if scores else None, len(rows), int(rows["run_id"].nunique()), tuple(notes))
+
+
+def problems_of(folder: Path) -> list[str]:
+    """What is wrong with a board: its checksums, format, names, double rows, scores archive. Empty for a sound one.
+
+    Raises RequestError for what is no board.
+    """
+    if not isdir(folder) or not isfile(folder / BOARD):
+        raise RequestError(f"{shortened(str(folder))} holds no {BOARD}; expected the folder of a board")
+    sums, problems = compared_sums(folder)
+    found = [str(problem) for problem in problems]
+    listed = set(sums or ())
+    for file in (BIBTEX, BOARD, ROWS):
+        if file not in listed:
+            found.append(f"{SUMS}: {file} is not listed")
+    found += [
+        f"{path.name}: it is not listed in {SUMS}" for path in folder.iterdir() if path.name not in {SUMS, *listed}
+    ]
+    try:
+        board = read_board(folder)
+    except RequestError as error:
+        return [*found, str(error)]
+    if board.name != folder.name:
+        found.append(f"{BOARD}: it is called {shortened(board.name)}, its folder {folder.name}")
+    if board.rows.duplicated(CELL).any():
+        found.append(f"{ROWS}: two rows are of the same problem, row, seed and criterion")
+    scores = board.facts.get("scores")
+    archive = folder.parent / f"{board.name}-scores.tar"
+    if isfile(archive) and _sha256(archive) != (scores or {}).get("sha256"):
+        found.append(f"{archive.name}: it is not the archive that {BOARD} names")
+    return found
+
+
+def _write_scores(path: Path, sources: Sequence[Path], runs: set[str]) -> int:
+    """Packs ``RUN.npz`` of every run that has scores; how many. No file is left if none has.
+
+    The arrays are read first, so that a damaged file is not published.
+    """
+    seen: set[str] = set()
+    with tarfile.open(path, "w") as archive:
+        for run_id, file in sorted(_scores_in(sources)):
+            if run_id in runs and run_id not in seen:
+                seen.add(run_id)
+                read_scores(file.parent)
+                add_member(archive, f"{run_id}.npz", file.read_bytes())
+    if not seen:
+        path.unlink()
+    return len(seen)
+
+
+def _scores_in(sources: Sequence[Path]) -> Iterator[tuple[str, Path]]:
+    for source in filter(isdir, sources):
+        for record in RecordStore(source).all().readable:
+            if isfile(record.folder / SCORES):
+                yield record.result.run_id, record.folder / SCORES
+
+
+def _facts(name: str, rows: DataFrame, notes: Sequence[str], sources: Sequence[Path]) -> dict[str, Any]:
+    """The content of ``board.json``; no path of the building machine, no time."""
+    runs = rows.drop_duplicates("run_id")
+    revisions = runs["revision"].replace("", "unknown").value_counts().sort_index()
+    return {
+        "format": FORMAT,
+        "name": name,
+        "pubench": version("pubench-core"),
+        "engine_revision": str(ENGINE_REVISION),
+        "unit": "percent",
+        "rows": len(rows),
+        "runs": len(runs),
+        "runs_by_revision": {str(revision): int(count) for revision, count in revisions.items()},
+        "problems": int(rows["problem"].nunique()),
+        "data": sorted(set(rows["data"])),
+        "methods": sorted(set(rows["method"])),
+        "criteria": sorted(set(rows["criterion"])),
+        "sources": [{"name": path.name, **({"sha256": _sha256(path)} if isfile(path) else {})} for path in sources],
+        "scores": None,
+        "notes": [note for note in notes if "/" not in note],
+    }
+
+
+def _write_rows(rows: DataFrame, path: Path) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    table = pyarrow.Table.from_pandas(rows[list(COLUMNS)], preserve_index=False)
+    noted = table.replace_schema_metadata({**(table.schema.metadata or {}), b"pubench-board": str(FORMAT).encode()})
+    stream = io.BytesIO()
+    pyarrow.parquet.write_table(noted, stream, compression="zstd")
+    path.write_bytes(stream.getvalue())
+
+
+def _bibtex(name: str, dated: re.Match[str], rows: str) -> str:
+    return (
+        f"@misc{{pubench-board-{name.replace('.', '-')},\n"
+        f"  title        = {{pubench board {name}}},\n"
+        "  author       = {{The pubench authors}},\n"
+        f"  year         = {{{dated['year']}}},\n"
+        f"  month        = {{{int(dated['month'])}}},\n"
+        f"  howpublished = {{pubench {version('pubench-core')}, engine revision {ENGINE_REVISION}}},\n"
+        f"  note         = {{rows.parquet: SHA-256 {rows}}},\n"
+        "}\n"
+    )
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,0 +1,67 @@
+"""Data that bring their labels, so that none are simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from ..specs.canonical import short_hash
+from .columns import Column, as_plain
+from .copies import fingerprint
+from .dataset import PNDataset
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class LabeledData:
+    """Rows that come with labels: those of a user's table.
+
+    ``x``: (n, d) float32, NaN where a number is missing (the training pool's median is put there later).
+
+    ``labeled``: (n,) True for labeled positives. ``truth``: (n,) int8 1 positive, 0 negative; None without a truth
+    column. ``x_test``/``truth_test``: rows of the test file. ``notes``: what was read and what is unusual about it.
+    ``left_out``: column -> why it is no feature. ``ids``: column that names the rows -> (n,) texts, as in the file.
+    """
+
+    x: npt.NDArray[np.float32]
+    labeled: BoolArray
+    truth: npt.NDArray[np.int8] | None
+    x_test: npt.NDArray[np.float32] | None
+    truth_test: npt.NDArray[np.int8] | None
+    columns: tuple[Column, ...]
+    notes: tuple[str, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    ids: Mapping[str, npt.NDArray[np.object_]] = field(default_factory=dict)
+
+    @property
+    def can_be_tested(self) -> bool:
+        """Whether there are true labels to measure against: a test file, or truth from which a part is split off."""
+        return self.truth is not None or self.truth_test is not None
+
+    @property
+    def digest(self) -> str:
+        """16 digits over the arrays and over which features are the values of one category."""
+        named = {"x": self.x, "labeled": self.labeled, "truth": self.truth}
+        named |= {"x_test": self.x_test, "truth_test": self.truth_test}
+        arrays = {name: fingerprint(array) for name, array in named.items() if array is not None}
+        return short_hash([arrays, as_plain(self.columns)])
+
+    def problem(self, key: str) -> PNDataset:
+        """The rows as a binary problem of that name."""
+        return PNDataset(
+            key=key,
+            modality="tabular",
+            x=self.x,
+            y=self.truth,
+            rows=np.arange(len(self.x)),
+            x_test=self.x_test,
+            y_test=self.truth_test,
+            rows_test=np.arange(len(self.x_test)) if self.x_test is not None else None,
+            mean=None,
+            std=None,
+            labeled=self.labeled,
+        )

@@ -1,0 +1,111 @@
+"""The contract of a plugin that reads users' tables: rows that bring their labels."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import PluginError
+from ..plugins.absent import absent
+from ..plugins.info import TableInfo
+from ..plugins.registry import Registry, load
+from ..specs import UserTableSpec
+from .columns import Column
+from .labeled import LabeledData
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+#: Takes a line for the user.
+Say = Callable[[str], None]
+#: The distribution of this repository that reads users' tables.
+PACKAGE = "pubench-datasets-tables"
+#: What most columns become.
+A_NUMBER = "a number"
+
+
+@dataclass(frozen=True)
+class ColumnUse:
+    """``what``: what a feature becomes, or why a column is none. ``distinct``: different values, gaps apart.
+
+    ``missing``: cells without a value. ``examples``: the first values that differ, long texts shortened.
+    """
+
+    name: str
+    use: Literal["labels", "truth", "feature", "names rows", "left out"]
+    what: str
+    distinct: int
+    missing: int
+    examples: tuple[str, ...]
+
+
+class TableReader(ABC):
+    """Reads users' tables. ``TableInfo.load`` names a subclass; it is made with the info record.
+
+    Paths name files or tables in memory (:mod:`pubench_core.data.table_files`). Everything raises RequestError for what
+    is wrong with a file or a column.
+    """
+
+    def __init__(self, info: TableInfo) -> None:
+        self.info = info
+
+    @abstractmethod
+    def frame(self, path: Path, texts: Collection[str] = (), say: Say = lambda text: None) -> DataFrame:
+        """The table in a file, one column per field. ``texts``: columns whose numbers stay texts (``007``).
+
+        ``say``: called with a line for each thing that was guessed.
+        """
+
+    @abstractmethod
+    def read(self, own: UserTableSpec) -> LabeledData:
+        """The rows of a table as its spec says: features, who is labeled, true labels if there are any."""
+
+    @abstractmethod
+    def encode(
+        self, frame: DataFrame, columns: Sequence[Column], name: str, say: Say | None = None
+    ) -> npt.NDArray[np.float32]:
+        """(n, d) features of another table, as :meth:`read` encoded its own. ``name``: the table's, for messages."""
+
+    @abstractmethod
+    def gaps(self, frame: DataFrame, columns: Sequence[Column]) -> str:
+        """Where values are missing and what stands for them; empty if none is."""
+
+    @abstractmethod
+    def as_written(self, path: Path, frame: DataFrame, names: Sequence[str]) -> dict[str, npt.NDArray[np.object_]]:
+        """name -> (n,) texts of columns of ``frame``, as they are in the file that it was read from."""
+
+    @abstractmethod
+    def positives(
+        self, frame: DataFrame, column: str, words: Sequence[str], name: str, *, truth: bool = False
+    ) -> npt.NDArray[np.bool_]:
+        """(n,) True where a column of two values says labeled, or positive if it holds the ``truth``.
+
+        ``words``: the value that means so, where that is not plain. ``name``: the table's, for messages.
+        """
+
+    @abstractmethod
+    def uses(
+        self, frame: DataFrame, own: UserTableSpec | None = None, table: LabeledData | None = None
+    ) -> list[ColumnUse]:
+        """What becomes of every column; without a spec, if each of them were a feature."""
+
+    @abstractmethod
+    def label_candidates(self, frame: DataFrame) -> list[str]:
+        """Columns that could say who is labeled."""
+
+
+def table_reader(registry: Registry) -> TableReader:
+    """The installed reader of users' tables. Raises RequestError, naming what to install, if there is none."""
+    infos = registry.infos(TableInfo)
+    if not infos:
+        raise absent("a reader of your own tables", PACKAGE)
+    made: Any = load(infos[0])
+    if not (isinstance(made, type) and issubclass(made, TableReader)):
+        raise PluginError(f"table '{infos[0].key}': {infos[0].load} must be a subclass of TableReader")
+    return made(infos[0])

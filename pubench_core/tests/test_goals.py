@@ -1,0 +1,93 @@
+"""A goal chooses the criterion and the decision that is shown first; a metric may take a number from its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pubench_core.errors import RequestError
+from pubench_core.execution.run import execute
+from pubench_core.metric import Knowledge, MetricView, Scored
+from pubench_core.plugins.info import MetricInfo
+from pubench_core.plugins.registry import GROUP, Registry, load
+from pubench_core.records.files import read_scores
+from pubench_core.records.scores import scores_name
+from pubench_core.request import Layer, Plan, resolve
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+UPU = ("data.key=digits", "method.key=upu", "epochs=3", "execution.threads=1")
+Ask = Callable[..., Plan]
+
+
+@pytest.fixture
+def ask(tmp_path: Path) -> Ask:
+    plugins = Registry([*entry_points(group=GROUP)])
+
+    def ask(*sets: str) -> Plan:
+        return resolve([Layer.of(*UPU, f"execution.results={tmp_path / 'results'}", *sets)], plugins)
+
+    return ask
+
+
+@pytest.mark.parametrize(
+    ("goal", "criterion", "rule"),
+    [("rank", "pauc", "zero"), ("decide", "pa", "prior"), ("review:200", "recall-at-200", "zero")],
+)
+def test_a_goal_chooses_criterion_and_decision_and_no_other_run(ask: Ask, goal: str, criterion: str, rule: str) -> None:
+    plan = ask(f"selection.goal={goal}")
+    assert (plan.spec.selection.criterion, plan.spec.decision.rule) == (criterion, rule)
+    assert criterion in plan.spec.selection.criteria
+    assert plan.run_id == ask().run_id
+
+
+def test_what_is_given_wins_over_the_goal(ask: Ask) -> None:
+    plan = ask("selection.goal=decide", "selection.criterion=pauc", "decision.rule=zero")
+    assert (plan.spec.selection.criterion, plan.spec.decision.rule) == ("pauc", "zero")
+
+
+@pytest.mark.parametrize("goal", ["review", "review:0", "review:-1", "review:2.5", "accuracy"])
+def test_other_goals_are_refused(ask: Ask, goal: str) -> None:
+    with pytest.raises(RequestError, match=r"must be rank, decide or review:NUMBER \(review:200\), got"):
+        ask(f"selection.goal={goal}")
+
+
+def test_to_decide_needs_a_prior(ask: Ask) -> None:
+    with pytest.raises(RequestError, match="needs the class prior"):
+        ask("selection.goal=decide", "prior=unknown", "method.key=vpu", "method.config={}")
+
+
+def recall_at(number: int, scores: list[float], labeled: list[int], unlabeled: list[int], total: int | None) -> float:
+    info = next(one for one in Registry([*entry_points(group=GROUP)]).infos(MetricInfo) if one.key == "recall-at")
+    known = Knowledge(labeled=np.array(labeled), unlabeled=np.array(unlabeled), unlabeled_total=total)
+    found: float = load(info)(MetricView(Scored.of(np.array(scores), known), info), number=number)
+    return found
+
+
+def test_recall_at_a_number_of_rows_by_hand() -> None:
+    """P' scores 5, 3, 1; U' scores 4, 3, 2, 0: of its top 2 the lower one scores 3, which one of P' ties."""
+    scores, labeled, unlabeled = [5.0, 3.0, 1.0, 4.0, 3.0, 2.0, 0.0], [0, 1, 2], [3, 4, 5, 6]
+    assert recall_at(2, scores, labeled, unlabeled, None) == pytest.approx(1.5 / 3)
+    assert recall_at(20, scores, labeled, unlabeled, 40) == pytest.approx(1.5 / 3), "U' is a tenth of U"
+    assert recall_at(4, scores, labeled, unlabeled, None) == 1
+    assert recall_at(1, scores, labeled, unlabeled, 400) == pytest.approx(1 / 3), "at least one row of U'"
+
+
+def test_its_value_is_recorded_and_another_number_is_another_criterion(ask: Ask) -> None:
+    done = execute(ask("selection.goal=review:100"))
+    arrays, data = read_scores(done.folder), done.result.data
+    scores = arrays[scores_name("validation", done.result.chosen.snapshot)]
+    total = (data.train.unlabeled or 0) + len(scores)  # case-control: every row is in U
+    labeled = np.flatnonzero(arrays["validation_labeled"])
+    expected = recall_at(100, scores.tolist(), labeled.tolist(), list(range(len(scores))), total)
+    assert done.result.chosen.value == expected
+    lines: list[str] = []
+    other = execute(ask("selection.goal=review:50"), say=lines.append)
+    assert "no criterion recall-at-50" in lines[0]
+    assert {"recall-at-100", "recall-at-50"} <= set(other.result.criteria) | set(
+        ask("selection.goal=review:100").metrics
+    )
