@@ -102,7 +102,7 @@ def _per_setting(model: Model, tests: Sequence[Comparison]) -> Iterator[Drawn]:
                 rank_figure(test.ranks),
                 section="ranks",
             )
-        if test.friedman is not None:
+        if test.friedman is not None and len(test.part.data) >= FEW_DATA_SETS:
             yield Drawn(
                 f"difference-{setting.key}",
                 f"Critical-difference diagram{words}",
