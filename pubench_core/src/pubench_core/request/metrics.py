@@ -145,7 +145,7 @@ class _Parts:
 
     def lack_truth(self, what: str, field: str) -> RequestError:
         return RequestError(
-            f"{what} needs true labels of rows to train on and {self.of} has none; a table of your own can name them, "
+            f"{what} needs true labels of rows to train on and {self.of} has none; a user table can name them, "
             "data.own.truth_col=COLUMN",
             field=field,
         )
