@@ -29,7 +29,6 @@ import pandas as pd
 import raw_rows
 from pubench_advise.evidence import Checked, checked_difference, found_at, pauc_difference
 from pubench_advise.fits import Rows, out_of_fold
-from pubench_advise.goals import Goal
 from pubench_advise.portfolio import DEFAULT, PORTFOLIO
 
 import pubench
@@ -96,7 +95,7 @@ def checked(scores: Mapping[str, Any], reference: Any, labeled: Any, truth: Any,
     rows = Checked.of(sample, answers)
     found = {}
     for method, values in scores.items():
-        one = checked_difference(values, reference, labeled, rows, Goal("rank"))
+        one = checked_difference(values, reference, rows)
         if method != DEFAULT.name and one is not None:
             found[method] = round(one.better, 4)
     return found

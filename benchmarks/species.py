@@ -1,7 +1,7 @@
 """What methods do on species with surveys as truth: rows of stored runs, and the tables of ``docs/pages/species.md``.
 
     python benchmarks/species.py rows /work/rows/disdat/results
-    python benchmarks/species.py tables
+    python benchmarks/species.py page
 
 A row is a run under its selected criterion, PAUC. AUC, average precision, AUC-PRG and COR are of the survey's sites.
 ``pauc`` and ``spies`` are of the validation part, which holds out a fifth of the records: ``spies`` is the share of
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,6 +37,7 @@ from pubench_core.results import Environment
 from pubench_core.specs import ExecutionSpec
 
 FILE = Path(__file__).parent / "results" / "species.csv"
+PAGE = Path(__file__).parents[1] / "docs" / "pages" / "species.md"
 MEASURES = ("auc", "average-precision", "auc-prg", "correlation")
 REGIONS = ("awt", "can", "nsw", "nz", "sa", "swi")
 
@@ -140,41 +142,58 @@ def predicted(frame: pd.DataFrame, methods: list[str]) -> str:
     return markdown_table(head, lines)
 
 
-def tables() -> Iterator[str]:
-    """The tables of the page."""
+def tables() -> dict[str, str]:
+    """The tables of the page by the names of their marks."""
     frame = pd.read_csv(FILE)
     random, target = frame[frame.source == "disdat"], frame[frame.source == "disdat-target-group"]
-    everywhere = [m for m, n in random.groupby("method").species.nunique().items() if n >= 160]
-    reference = "naive logistic"
-    for name in MEASURES:
-        found = compared(random, everywhere, reference, name)
-        yield f"### {name}, {found.pairs[0].tasks} species\n\n{table_of(found, reference)}"
     counts = random.groupby("method").species.nunique()
-    for least in (20, 10):
-        methods = [m for m, n in counts.items() if n >= least]
-        found = compared(random, methods, "pu-bagging trees")
-        yield f"### AUC, {found.pairs[0].tasks} species\n\n{table_of(found, 'pu-bagging trees')}"
-        yield f"### What predicts the order, {len(methods)} methods\n\n{predicted(random, methods)}"
+    everywhere, classics, networks = ([m for m, n in counts.items() if n >= least] for least in (160, 20, 6))
+    found = {
+        f"all {name}": table_of(compared(random, everywhere, "naive logistic", name), "naive logistic")
+        for name in MEASURES
+    }
+    for name, methods in (("classics", classics), ("networks", networks)):
+        found[name] = table_of(compared(random, methods, "pu-bagging trees"), "pu-bagging trees")
+        found[f"{name} predicted"] = predicted(random, methods)
+    found["all predicted"] = predicted(random, everywhere)
+    found["target group"] = backgrounds(random, target)
+    return found
+
+
+def backgrounds(random: pd.DataFrame, target: pd.DataFrame) -> str:
+    """Mean AUC by region with both backgrounds, over the species that have both."""
+    lines = []
     for method, group in target.groupby("method"):
         both = group.merge(random[random.method == method], on="species", suffixes=("_target", "_random"))
         p = stats.wilcoxon(both.auc_target, both.auc_random).pvalue
-        by = both.groupby("region_random")[["auc_random", "auc_target"]].mean().round(3)
-        yield (
-            f"### Target group, `{method}`, {len(both)} species\n\n"
-            f"mean AUC {both.auc_random.mean():.3f} with random sites, "
-            f"{both.auc_target.mean():.3f} with the target group; better on "
-            f"{int((both.auc_target > both.auc_random).sum())}; Wilcoxon p {p:.2g}\n\n{by.to_string()}"
-        )
+        better = f"{int((both.auc_target > both.auc_random).sum())} of {len(both)}; p {p:.2g}"
+        for name, column in (("random sites", "auc_random"), ("target group", "auc_target")):
+            means = [both[both.region_random == region][column].mean() for region in REGIONS]
+            numbers = [f"{mean:.3f}".lstrip("0") for mean in (*means, both[column].mean())]
+            lines.append((f"`{method}`", name, *numbers, better if column == "auc_target" else ""))
+    head = ("method", "background", *(region.upper() for region in REGIONS), "all", "target group better (Wilcoxon)")
+    return markdown_table(head, lines)
+
+
+def filled(page: str) -> str:
+    """The page with the table of each mark, ``<!-- table NAME -->`` to ``<!-- end -->``."""
+    found = tables()
+    return re.sub(
+        r"(<!-- table ([\w -]+?) -->\n).*?(<!-- end -->)",
+        lambda mark: f"{mark[1]}\n{found[mark[2]]}\n\n{mark[3]}",
+        page,
+        flags=re.DOTALL,
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("rows").add_argument("results", type=Path, help="folder of records")
-    commands.add_parser("tables")
+    commands.add_parser("page")
     options = parser.parse_args()
-    if options.command == "tables":
-        print("\n\n".join(tables()))
+    if options.command == "page":
+        PAGE.write_text(filled(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
         return
     found = list(rows(options.results))
     if not found:

@@ -40,6 +40,8 @@ PACKAGES: Mapping[str, str] = {
     "verify": "pubench-verify",
     "reproduce": "pubench-verify",
     "ui": "pubench-mlflow",
+    "submit": "pubench-submit",
+    "board": "pubench-submit",
 }
 HELP = {"help_option_names": ["-h", "--help"]}
 

@@ -15,6 +15,13 @@ from pubench_core.errors import PubenchError
 from .visible import visible
 
 
+#: What installs a module that light installations lack.
+INSTALLED_BY = {
+    **dict.fromkeys(("torch", "safetensors", "pyarrow", "PIL"), "pubench-core[train]"),
+    "matplotlib": "pubench-cli[show]",
+}
+
+
 class Over(Exception):
     """A command has ended with this exit code, and has said all that there is to say."""
 
@@ -40,9 +47,10 @@ def carried_out(app: typer.Typer) -> int:
     except Over as over:
         return over.code
     except ModuleNotFoundError as error:
-        if error.name not in ("torch", "safetensors"):
+        package = INSTALLED_BY.get((error.name or "").split(".")[0])
+        if package is None:
             raise
-        complain(f"this needs {error.name}, which is not installed: pip install 'pubench-core[train]'")
+        complain(f"this needs {error.name}, which is not installed: pip install '{package}'")
         return 1
     except (typer.Abort, KeyboardInterrupt):
         code = 130

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import Registry
+from pubench_core.records.held_out import few_held_out
 from pubench_core.results import CriterionResult, DecisionRule, Measure, Result, at_prior_name
 from pubench_core.specs.run import TEST
 
@@ -43,6 +44,8 @@ def print_result(
         f"{seconds.per_epoch:.2f} s per epoch ({seconds.per_epoch_training:.2f} s training)\n"
         f"{memory.bytes / 2**20:.0f} MiB {memory.what}; {result.device}, {result.threads} threads"
     )
+    if few := few_held_out(result):
+        console.print(f"{few} (--folds 5)", style="yellow", markup=False)
     if not result.test and (line := recovered_line(result, infos)):
         console.print(line, markup=False)
     if result.oracle:
@@ -76,14 +79,17 @@ def _print_criteria(result: Result, infos: dict[str, MetricInfo]) -> None:
     keys = headline(result, infos)
     columns = [Column("selected by"), Column("epoch", right=True), Column("value", right=True)]
     columns += [Column(infos[key].name if key in infos else key, right=True) for key in keys]
-    if keys:
+    twice = any(criterion.at_prior.get("test") for criterion in result.criteria.values())
+    if twice:
         columns.insert(3, Column("positive above", right=True))
     rows, styles = [], []
     for name, criterion in result.criteria.items():
         chosen = name == result.selected
         label = f"{'>' if chosen else ' '} {name}{' (oracle)' if criterion.oracle else ''}"
         value = "" if criterion.value is None else f"{criterion.value:.4f}"
-        decided = _decided(criterion, keys, result.decision) if keys else [[]]
+        decided = _decided(criterion, keys, result.decision)
+        if not twice:
+            decided = [decided[0][1:]]
         for k, cells in enumerate(decided):
             rows.append([label, str(criterion.epoch or ""), value, *cells] if not k else ["", "", "", *cells])
             styles.append("dim" if criterion.undefined else "bold" if chosen and not k else "")

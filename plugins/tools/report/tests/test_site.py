@@ -88,10 +88,10 @@ def table_of(page: Path, key: str) -> list[list[str]]:
 
 
 def tables(site: Path) -> list[list[str]]:
-    """The rows of the result table of a site that has one."""
-    (page,) = [*site.glob("protocol-*.html"), *site.glob("study-*.html")]
-    (key,) = re.findall(r'<table id="(results-s\d+)"', text_of(page))
-    return table_of(page, key)[1:]
+    """The rows of the results on the first page of tables."""
+    (name,) = re.findall(r'<a href="([^"]+)">Tables</a>', text_of(site / "index.html"))
+    (key,) = re.findall(r'<table id="(results-s\d+)"', text_of(site / name))
+    return table_of(site / name, key)[1:]
 
 
 def board_of(site: Path) -> dict[str, dict[str, str]]:
@@ -126,7 +126,7 @@ def test_every_link_leads_somewhere(place: str, request: pytest.FixtureRequest) 
     ids = {page.name: set(re.findall(r'\bid="?([\w.-]+)', text_of(page))) for page in folder.glob("*.html")}
     seen = 0
     for page in folder.glob("*.html"):
-        for address in re.findall(r'href=["\']?([^"\'> ]+)', text_of(page)):
+        for address in re.findall(r'href=["\']?([^"\'> ]+)', text_of(page).partition("<script>")[0]):
             file, _, place_in = unquote(html.unescape(address)).partition("#")
             if address.startswith(("https://", "data:")):
                 continue
@@ -242,7 +242,7 @@ def test_what_a_link_points_to_is_not_published(results: Path, tmp_path: Path) -
         (record / name).unlink(missing_ok=True)
         (record / name).symlink_to(tmp_path / "secret.txt")
     said: list[str] = []
-    write.write_site(write.Asked((copy,), tmp_path / "site", figures=False), said.append)
+    write.write_site(write.SiteOptions((copy,), tmp_path / "site", figures=False), said.append)
     assert said == [f"{record.name}: spec.yaml, environment.json not copied, as a link may lead to anything"]
     assert [path.name for path in (tmp_path / "site" / "records" / record.name).iterdir()] == ["result.json"]
 
@@ -250,7 +250,7 @@ def test_what_a_link_points_to_is_not_published(results: Path, tmp_path: Path) -
 def test_rows_give_the_same_table(of_rows: Path) -> None:
     rows = [row for row in rows_of(ROWS) if row["criterion"] == "pa"]
     values = [float(row["accuracy"]) for row in rows if (row["method"], row["data"]) == ("nnpu", "spambase")]
-    assert board_of(of_rows)["nnPU NeurIPS 17"]["Spambase"] == f"{statistics.fmean(values):.1f}"
+    assert board_of(of_rows)["nnPU NeurIPS 17"]["Spambase"].startswith(f"{statistics.fmean(values):.1f}")
     (copy,) = (of_rows / "rows").glob("*.csv")
     assert copy.read_bytes() == ROWS.read_bytes()
 
@@ -413,7 +413,7 @@ def _share(row: dict[str, Any]) -> float:
 def test_several_sources_show_a_run_once(results: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(results, tmp_path / "copy")
     said: list[str] = []
-    asked = write.Asked((results, Path(copy)), tmp_path / "site", figures=False)
+    asked = write.SiteOptions((results, Path(copy)), tmp_path / "site", figures=False)
     assert write.write_site(asked, said.append).records == 48
     assert said == []
 
@@ -426,7 +426,7 @@ def test_a_record_under_another_name_is_left_out_of_sites_and_reports_in_the_sam
     record = next(copy.glob("*/result.json")).parent
     record.rename(copy / name)
     said: list[str] = []
-    assert write.write_site(write.Asked((copy,), tmp_path / "site", figures=False), said.append).records == 47
+    assert write.write_site(write.SiteOptions((copy,), tmp_path / "site", figures=False), said.append).records == 47
     assert said == [f"left out: {copy / name} holds run {record.name}; give it that name"]
     gathered = gather(str(copy), copy, None)
     assert (len(gathered.done), list(gathered.notes)) == (47, said)
@@ -445,7 +445,7 @@ def test_a_record_of_what_is_no_run_id_is_left_out(results: Path, tmp_path: Path
     record.write_text(record.read_text().replace(record.parent.name, "elsewhere"))
     record.parent.rename(copy / "elsewhere")
     said: list[str] = []
-    assert write.write_site(write.Asked((copy,), tmp_path / "site", figures=False), said.append).records == 47
+    assert write.write_site(write.SiteOptions((copy,), tmp_path / "site", figures=False), said.append).records == 47
     assert said == [f"left out: {copy / 'elsewhere'}: 'elsewhere' is no run id"]
 
 
@@ -466,9 +466,9 @@ def test_a_site_is_replaced_as_a_whole_or_not_at_all(
         patched.setattr(write, "pages_of", full)
         with pytest.raises(pubench.InvalidRequest, match="No space left on device"):
             pubench.site(results, tmp_path / "site", figures=False)
-    assert "<h1>First</h1>" in text_of(index)
+    assert "<title>First</title>" in text_of(index)
     pubench.site(results, tmp_path / "site", figures=False, title="Second")
-    assert "<h1>Second</h1>" in text_of(index)
+    assert "<title>Second</title>" in text_of(index)
     assert not (tmp_path / "site" / "older.html").exists()
     assert [path.name for path in tmp_path.iterdir()] == ["site"]
 

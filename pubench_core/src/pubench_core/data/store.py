@@ -206,8 +206,10 @@ def folder_of(source: DataSource, files: tuple[Path, ...], root: DataRoot, prepr
 def _read_row_wise(source: DataSource, files: tuple[Path, ...], root: DataRoot, preprocess: str) -> ClassData | PUTasks:
     """What the files hold, after the row-wise part of the preprocessing."""
     data = read(source, files, root)
-    x_test = row_wise(data.x_test, preprocess) if data.x_test is not None else None
-    return replace(data, x=row_wise(data.x, preprocess), x_test=x_test)
+    changed: dict[str, Any] = {"x": row_wise(data.x, preprocess)}
+    if data.x_test is not None:
+        changed["x_test"] = row_wise(data.x_test, preprocess)
+    return replace(data, **changed)
 
 
 # -------------------------------------------------------------------- making a copy

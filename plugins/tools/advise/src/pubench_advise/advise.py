@@ -26,7 +26,7 @@ from pubench_core.specs.canonical import short_hash
 
 from .answer import Advice, Compared, Promise
 from .audited import Audited, read_answers
-from .choose import choose
+from .choose import SURE, choose
 from .evidence import agreement, checked_difference, found_at, highest, pauc_difference
 from .fits import Rows, Scored
 from .fitting import Clock, NotFitted, expected, fitted, suited
@@ -283,7 +283,7 @@ class _Steps:
         held_out = pauc_difference(one.scores, reference, labeled)
         checked = None
         if self.audited is not None and not itself:
-            checked = checked_difference(one.scores, reference, labeled, self.audited.checked, self.goal, self.seed)
+            checked = checked_difference(one.scores, reference, self.audited.checked, self.seed)
         return Compared(
             name=one.candidate.name,
             method=one.candidate.method,
@@ -489,6 +489,6 @@ def _baselines(compared: Sequence[Compared]) -> list[str]:
     if not known:
         return []
     best = max(known, key=lambda one: one.checked.difference if one.checked is not None else 0.0)
-    if best.baseline and best.checked is not None and best.checked.better >= 0.95:
+    if best.baseline and best.checked is not None and best.checked.better >= SURE:
         return [f"{best.name} is better than every PU method on the checked rows: PU learning does not help here"]
     return []

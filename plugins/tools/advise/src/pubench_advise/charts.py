@@ -16,7 +16,7 @@ _W, _LEFT, _RIGHT = 660, 210, 20
 
 def found_svg(card: Evaluation, promise: Promise) -> str:
     """Positives found against rows reviewed, with the promise as a bar; empty without budgets."""
-    cuts = [cut for cut in card.budgets if cut.all_rows and cut.all_rows <= 5 * promise.budget]
+    cuts = [cut for cut in card.budgets if cut.all_rows and cut.all_rows <= 2.5 * promise.budget]
     most = max([promise.budget, *(cut.all_rows for cut in cuts)])
     left, top, height = 56, 12, 260
 

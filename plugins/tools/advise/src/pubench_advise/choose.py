@@ -13,7 +13,7 @@ from .evidence import Difference
 
 #: How sure checked rows must be that another method is better. Fixed by ``benchmarks/advice_regret.py`` on the half of
 #: the sources that it names, judged on the other half.
-SURE = 0.95
+SURE = 0.8
 #: Methods whose interval of the difference to the answer reaches this close cannot be told apart from it.
 ALIKE = 0.01
 

@@ -129,12 +129,10 @@ def lines_of(advice: Advice) -> list[str]:
     lines += [f"prior: {_between(advice.prior.interval)} ({advice.prior.source})", advice.scar.sentence, ""]
     width = max(len(one.name) for one in advice.compared)
     for one in advice.compared:
-        checked = one.checked
-        more = (
-            f"; checked rows {checked.difference:+.3f} ({checked.interval[0]:+.3f} to {checked.interval[1]:+.3f})"
-            if checked is not None
-            else ""
-        )
+        more = ""
+        if one.checked is not None:
+            low, high = one.checked.interval
+            more = f"; AUC by checked rows {one.checked.difference:+.3f} ({low:+.3f} to {high:+.3f})"
         lines.append(f"  {one.name:<{width}}  held-out PAUC {one.pauc:.3f}{more}; {in_words(one.seconds)}")
     lines += [f"  {one.candidate.name}: not fitted, {one.reason}" for one in advice.not_fitted]
     lines += ["", f"page: {advice.folder / 'advice.html'}", f"ranked rows: {advice.folder / 'ranked.csv'}"]

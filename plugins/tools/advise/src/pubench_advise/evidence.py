@@ -11,8 +11,6 @@ from pubench_evaluate.audit import AuditSample
 
 from pubench_core.randomness import stream
 
-from .goals import Goal
-
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
@@ -121,30 +119,21 @@ class Checked:
         return cls(kept, positive, (size / np.maximum(per_band, 1))[of_band], of_band)
 
 
-def checked_difference(
-    scores: FloatArray, reference: FloatArray, labeled: BoolArray, checked: Checked, goal: Goal, seed: int = 0
-) -> Difference | None:
-    """The goal's measure on checked rows: no prior and no SCAR is assumed. None without a positive and a negative.
+def checked_difference(scores: FloatArray, reference: FloatArray, checked: Checked, seed: int = 0) -> Difference | None:
+    """AUC on the unlabeled rows by checked rows, weighted by the design: no prior and no SCAR is assumed.
 
-    To rank or classify: AUC on the unlabeled rows, weighted by the design. To review: precision of the highest rows.
-    Interval and certainty are from draws of the checked rows, band by band.
+    Interval and certainty are from draws of the checked rows, band by band. None without a positive and a negative.
+    It is the measure for a review, too: of the rows that only one method has in its top, a sheet has few.
     """
     if checked.positive.all() or not checked.positive.any():
         return None
-    rng = stream(seed, "advice from checked rows")
-    draws = _drawn(checked.band, rng)
-    values = []
-    for of_method in (scores, reference):
-        if goal.budget is None:
-            values.append(_weighted_auc(of_method[checked.rows], checked, draws))
-        else:
-            unlabeled = np.flatnonzero(~labeled)
-            top = np.isin(checked.rows, unlabeled[highest(of_method[unlabeled], goal.budget)])
-            values.append(_weighted_precision(top, checked, draws))
-    (value, drawn), (of_reference, drawn_reference) = values
+    draws = _drawn(checked.band, stream(seed, "advice from checked rows"))
+    (value, drawn), (of_reference, drawn_reference) = (
+        _weighted_auc(of_method[checked.rows], checked, draws) for of_method in (scores, reference)
+    )
     differences = drawn - drawn_reference
     finite = differences[np.isfinite(differences)]
-    if not len(finite) or not np.isfinite(value - of_reference):
+    if not len(finite):
         return None
     low, high = np.percentile(finite, [2.5, 97.5])
     better = float((finite > 0).mean() + (finite == 0).mean() / 2)
@@ -170,12 +159,4 @@ def _weighted_auc(scores: FloatArray, checked: Checked, draws: FloatArray) -> tu
     p, n = counts[:, positive], counts[:, ~positive]
     with np.errstate(invalid="ignore", divide="ignore"):
         found = np.einsum("ij,jk,ik->i", p, above, n, optimize=True) / (p.sum(1) * n.sum(1))
-    return float(found[0]), found[1:]
-
-
-def _weighted_precision(top: BoolArray, checked: Checked, draws: FloatArray) -> tuple[float, FloatArray]:
-    """Share of positives among the rows of the top, by the weights, and that of every draw."""
-    counts = np.vstack([np.ones(len(top)), draws]) * checked.weight
-    with np.errstate(invalid="ignore", divide="ignore"):
-        found = counts[:, top & checked.positive].sum(1) / counts[:, top].sum(1)
     return float(found[0]), found[1:]

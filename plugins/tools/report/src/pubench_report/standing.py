@@ -209,13 +209,13 @@ def resampling(groups: Sequence[str], seeds: Sequence[int]) -> npt.NDArray[np.fl
 
 
 def percent(share: float) -> str:
-    """``63 %``, rounded as a browser rounds."""
-    return f"{math.floor(100 * share + 0.5)} %"
+    """``63 %``; half a percent is rounded up, as the page does."""
+    return f"{math.floor(100 * share + 0.5 + _EQUAL)} %"
 
 
 def points(value: float) -> str:
-    """``1.7``, rounded as a browser rounds."""
-    return f"{math.floor(10 * value + 0.5) / 10:.1f}"
+    """``1.7``; half of the last digit is rounded up, as the page does."""
+    return f"{math.floor(10 * value + 0.5 + _EQUAL) / 10:.1f}"
 
 
 def headline(standing: Standing, names: Mapping[str, str]) -> list[str]:

@@ -195,7 +195,7 @@ function figures(s, now, lines, oracle, oracleName) {
   if (top.length) by("wins").innerHTML = heat(top.map((one) => one.name), top.map((one) => one.name), top.map((a) => top.map((b) => {
     if (a === b) return ["", 0, ""];
     const share = wins(a, b);
-    return [Math.floor(100 * share + 0.5), (share - 0.5) * 1.1, `${a.name} is better than ${b.name} in ${percent(share)}`];
+    return [rounded(100 * share), (share - 0.5) * 1.1, `${a.name} is better than ${b.name} in ${percent(share)}`];
   })));
   by("coverage").innerHTML = heat(lines.map((one) => one.row.name), s.columns.map((one) => one.name), lines.map((one) => s.columns.map((column, c) => {
     const cell = now.cells[one.r][c], n = cell ? cell.bySeed.size : 0;

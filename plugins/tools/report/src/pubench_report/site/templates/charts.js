@@ -2,9 +2,10 @@
 // Charts as SVG with text. Each function gives the HTML of one figure; colors come from the page's style. W: width.
 const escapes = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 const plain = (text) => String(text).replace(/[&<>"]/g, (one) => escapes[one]);
-const fixed = (value) => (Math.floor(10 * value + 0.5) / 10).toFixed(1);
-const percent = (share) => `${Math.floor(100 * share + 0.5)} %`;
-const duration = (s) => (s < 10 ? fixed(s) : String(Math.floor(s + 0.5)));
+const rounded = (value) => Math.floor(value + 0.5 + 1e-9); // halves go up, whatever the order of the sum was
+const fixed = (value) => (rounded(10 * value) / 10).toFixed(1);
+const percent = (share) => `${rounded(100 * share)} %`;
+const duration = (s) => (s < 10 ? fixed(s) : String(rounded(s)));
 
 // A dot with its interval on a common scale; hollow without one. place: {below, low, high}
 const STRIP = 150, SPAN = 26;

@@ -1,0 +1,54 @@
+"""Draws what the decision at the prior changes, from ``benchmarks/results/decisions.csv`` and ``as-many-positive.csv``.
+
+python docs/decisions.py docs/pages/images/decisions.png
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+from pubench_report.report.figures.style import DPI, INK, RULE, SMALL, TEXT, looks
+
+RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
+
+
+def rows() -> pd.DataFrame:
+    """Mean F1 by data set and method: ``zero`` and ``prior``. Connect-4: its last epoch, and as many rows positive as
+    there are.
+    """
+    ours = pd.read_csv(RESULTS / "decisions.csv").query("criterion == 'pa' and scheme == 'case-control'")
+    other = pd.read_csv(RESULTS / "as-many-positive.csv").query("data == 'connect-4' and criterion == 'last'")
+    names = {"f1": "zero", "f1_at_prior": "prior", "f1_as_many": "prior"}
+    both = [frame.rename(columns=names)[["data", "method", "zero", "prior"]] for frame in (ours, other)]
+    return pd.concat(both).groupby(["data", "method"], as_index=False).mean()
+
+
+def draw(found: pd.DataFrame) -> Figure:
+    """A panel per data set, a line per method from its F1 at 0 to that at the prior."""
+    titles = {"spambase": "Spambase, by PA", "20news": "20News, by PA", "connect-4": "Connect-4, last epoch"}
+    sizes = [max(int((found["data"] == data).sum()), 3) for data in titles]
+    figure = Figure(figsize=(6.4, 0.21 * sum(sizes) + 1.6), dpi=DPI)
+    panels = figure.subplots(3, 1, sharex=True, height_ratios=sizes)
+    first, second = looks(2)
+    for axes, (data, title) in zip(panels, titles.items(), strict=True):
+        mine = found[found["data"] == data].sort_values("zero", ascending=False)
+        places = range(len(mine))
+        axes.hlines(places, mine["zero"], mine["prior"], color=RULE, linewidth=1.6)
+        axes.plot(mine["zero"], places, first.marker, color=first.color, markersize=4.5, label="scores above 0")
+        axes.plot(mine["prior"], places, second.marker, color=second.color, markersize=4.5, label="at the prior")
+        axes.set_yticks(list(places), mine["method"], fontsize=SMALL, color=INK)
+        axes.invert_yaxis()
+        axes.set_title(title, fontsize=TEXT, color=INK)
+        axes.grid(color=RULE, linewidth=0.5, axis="x")
+        axes.tick_params(labelsize=SMALL, colors=INK)
+    panels[-1].set_xlabel("F1 on test rows, %", fontsize=SMALL, color=INK)
+    panels[0].legend(fontsize=SMALL, frameon=False, loc="upper left")
+    figure.tight_layout()
+    return figure
+
+
+if __name__ == "__main__":
+    draw(rows()).savefig(sys.argv[1], metadata={"Software": None})

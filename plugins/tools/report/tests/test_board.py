@@ -1,0 +1,265 @@
+"""The front page of a site: what it says of the committed rows, checked by hand, and that its script says the same."""
+
+from __future__ import annotations
+
+import csv
+import html
+import json
+import re
+from collections import defaultdict
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+import pytest
+from browser import browser, needs_browser
+from made_studies import made_run, stored
+from pubench_report.report.gather import gather
+from pubench_report.report.model import Model, model_of
+from pubench_report.standing import Standing, counted_in, headline, resampling, shared_seeds, standing_of
+
+import pubench
+
+ROOT = Path(__file__).parents[4]
+ROWS = sorted((ROOT / "benchmarks" / "results").glob("study-*.csv"))
+#: Largest front page, in bytes.
+BUDGET = 250_000
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The front page of the committed rows."""
+    return pubench.site(ROWS, tmp_path_factory.mktemp("board") / "site", figures=False)
+
+
+def text_of(page: Path, element: str) -> str:
+    found = re.search(rf'id="{element}"[^>]*>(.*?)</', page.read_text(encoding="utf-8"), re.DOTALL)
+    assert found is not None
+    return html.unescape(" ".join(found[1].split()))
+
+
+def made(tmp_path: Path, values: dict[tuple[str, str], list[float]], alike: tuple[str, ...] = ()) -> Model:
+    """A model of accuracies by seed. ``alike``: methods whose runs decide every row alike."""
+    runs = []
+    for (method, data), of in values.items():
+        for seed, value in zip((2, 25, 42), of, strict=False):
+            runs.append(
+                made_run(method, data, seed, {"pa": value, "f1": value}, alike=("pa",) if method in alike else ())
+            )
+    return model_of(gather(None, stored(tmp_path / "results", runs), None), "accuracy", "pa")
+
+
+def standing(model: Model) -> Standing:
+    (setting,) = model.settings
+    counts = counted_in(model, setting, model.cells(model.measure, "pa"))
+    return standing_of(model, setting, model.measure, "pa", counts)
+
+
+# -------------------------------------------------------------------- points below the best, by hand
+
+
+def test_points_below_the_best_are_means_over_data_sets(tmp_path: Path) -> None:
+    found = standing(
+        made(
+            tmp_path,
+            {
+                ("nnpu", "imdb"): [0.90, 0.80], ("nnpu", "spambase"): [0.60, 0.60],
+                ("vpu", "imdb"): [0.80, 0.80], ("vpu", "spambase"): [0.70, 0.72],
+                ("upu", "imdb"): [0.50, 0.50],
+            },
+        )
+    )  # fmt: skip
+    # best: .85 on imdb, .71 on spambase; nnpu is 0 and 11 below, vpu 5 and 0; upu lacks a data set
+    assert [(place.row, place.rank) for place in found.places] == [("vpu", 1), ("nnpu", 2)]
+    assert [round(place.below, 6) for place in found.places] == [2.5, 5.5]
+    assert sum(place.first for place in found.places) == pytest.approx(1)
+    assert all(place.low <= place.below <= place.high for place in found.places)
+    names = {"vpu": "VPU", "nnpu": "nnPU"}
+    assert (
+        headline(found, names)[0] == "VPU comes closest to the best of each data set: 2.5 points below it on average."
+    )
+
+
+def test_methods_with_equal_values_share_the_first_place(tmp_path: Path) -> None:
+    found = standing(made(tmp_path, {(m, d): [0.9, 0.8] for m in ("nnpu", "upu") for d in ("imdb", "spambase")}))
+    assert [(place.rank, place.first) for place in found.places] == [(1, 0.5), (1, 0.5)]
+    said = headline(found, {"nnpu": "nnPU", "upu": "uPU"})[0]
+    assert said.startswith("nnPU and uPU come closest")
+    assert not found.wins.any()
+
+
+def test_a_method_that_decides_every_row_alike_is_never_best(tmp_path: Path) -> None:
+    values = {("vpu", d): [0.95, 0.95] for d in ("imdb", "spambase")}
+    values |= {("nnpu", d): [0.90, 0.90] for d in ("imdb", "spambase")}
+    values |= {("upu", d): [0.80, 0.80] for d in ("imdb", "spambase")}
+    model = made(tmp_path, values, alike=("vpu",))
+    assert [round(place.below, 6) for place in standing(model).places] == [0, 0, 10]
+    cells = model.cells(model.measure, "pa")
+    assert {row: cells[row, "imdb"].mark for row in ("vpu", "nnpu", "upu")} == {
+        "vpu": "", "nnpu": "best", "upu": "second",
+    }  # fmt: skip
+
+
+def test_one_seed_has_no_best_and_no_rank(tmp_path: Path) -> None:
+    model = made(tmp_path, {(m, "imdb"): [0.9 if m == "nnpu" else 0.8] for m in ("nnpu", "vpu")})
+    assert standing(model).places == ()
+    assert standing(model).why.startswith("One seed per data set")
+    assert {cell.mark for cell in model.cells(model.measure, "pa").values()} == {""}
+
+
+@pytest.mark.parametrize(
+    ("seeds_of", "shared"),
+    [
+        ([range(10)] * 5 + [range(3)] * 2, (0, 1, 2)),  # three that all have
+        ([range(10)] * 5 + [range(2)], tuple(range(10))),  # one method is not worth two seeds
+        ([{1}, {1}], (1,)),
+        ([], ()),
+    ],
+)
+def test_seeds_are_those_that_most_methods_share(seeds_of: list[Any], shared: tuple[int, ...]) -> None:
+    assert shared_seeds([set(seeds) for seeds in seeds_of]) == shared
+
+
+def test_a_resample_draws_sources_with_all_their_data_sets_and_then_seeds() -> None:
+    weights = resampling(["letter", "letter", "usps"], [2, 2, 3])
+    assert weights.sum(axis=1) == pytest.approx(1)
+    by_column = np.stack([part.sum(axis=1) for part in np.split(weights, [2, 4], axis=1)], axis=1)
+    drawn = {tuple(row) for row in by_column.round(3)}
+    assert drawn == {(0.5, 0.5, 0), (0.333, 0.333, 0.333), (0, 0, 1)}  # both letter, one of each, both usps
+    assert weights.mean(axis=0)[:4] == pytest.approx(fmean(weights.mean(axis=0)[:4]), rel=0.1)
+
+
+# -------------------------------------------------------------------- the committed rows
+
+
+def by_hand() -> dict[str, list[float]]:
+    """Method -> mean accuracy over seeds 2, 25, 42 by pa on 20news, connect-4, spambase, straight from the files."""
+    data = ("20news", "connect-4", "spambase")
+    newest: dict[tuple[str, str, str], tuple[int, float]] = {}
+    for path in ROWS:
+        with path.open(newline="") as file:
+            for row in csv.DictReader(file):
+                wanted = (row["scheme"], row["c"], row["criterion"]) == ("case-control", "0.1", "pa")
+                if wanted and row["data"] in data and row["seed"] in ("2", "25", "42") and "raw" not in path.name:
+                    revision, place = int(row["revision"] or 0), (row["method"], row["data"], row["seed"])
+                    if place not in newest or revision > newest[place][0]:
+                        newest[place] = (revision, float(row["accuracy"]))
+    found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for (method, of, _), (_, value) in newest.items():
+        found[method][of].append(value)
+    return {m: [fmean(of[d]) for d in data] for m, of in found.items() if all(len(of.get(d, ())) == 3 for d in data)}
+
+
+def test_the_headline_of_the_committed_rows_is_what_a_calculation_by_hand_gives(index: Path) -> None:
+    means = by_hand()
+    naive = means.pop("naive")
+    best = [max(column) for column in zip(*means.values(), strict=True)]
+    below = {method: fmean(b - v for b, v in zip(best, of, strict=True)) for method, of in means.items()}
+    first = min(below, key=lambda method: below[method])
+    said, limits = text_of(index, "headline"), text_of(index, "changes")
+    assert first == "pu-bagging"
+    assert said.startswith(f"PU bagging comes closest to the best of each data set: {below[first]:.1f} points below it")
+    of_naive = fmean(b - v for b, v in zip(best, naive, strict=True))
+    better = sum(value < of_naive for value in below.values())
+    assert f"{of_naive:.1f} points below: {better} of {len(below)} methods are better" in limits
+    for left, name in enumerate(["20 Newsgroups", "Connect-4", "Spambase"]):
+        kept = [k for k in range(3) if k != left]
+        then = min(means, key=lambda method: sum(best[k] - means[method][k] for k in kept))
+        assert (f"Without {name} it would be" in limits) is (then != first)
+    assert f"{len(below)} of " in text_of(index, "setting")
+
+
+def test_the_front_page_is_small_and_names_no_folder_of_the_machine(index: Path) -> None:
+    text = index.read_text(encoding="utf-8")
+    assert len(text.encode()) < BUDGET
+    assert str(ROOT) not in text
+    assert "/work/" not in text
+    assert not re.search(r'(src|href)="(https?:|/)', text.partition("<script>")[0])
+    data = json.loads(re.search(r'id="values">(.*?)</script>', text, re.DOTALL)[1])  # type: ignore[index]
+    assert [one["title"] for one in data["settings"]][:2] == [
+        "Case-control, SCAR, 10 % of positives labeled",
+        "One-sample, SCAR, 30 % of rows labeled",
+    ]
+
+
+# -------------------------------------------------------------------- in a browser
+
+#: Ratio of the contrast of each text with what is behind it, as WCAG 2 has it.
+CONTRAST = """() => {
+  const parts = (color) => { const n = color.match(/[\\d.]+/g).map(Number); return [n[0], n[1], n[2], n.length > 3 ? n[3] : 1]; };
+  const over = (top, under) => [0, 1, 2].map((k) => top[k] * top[3] + under[k] * (1 - top[3])).concat(1);
+  const light = (c) => { const [r, g, b] = c.slice(0, 3).map((v) => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4); return .2126 * r + .7152 * g + .0722 * b; };
+  const behind = (e) => { const all = []; for (; e; e = e.parentElement) all.push(parts(getComputedStyle(e).backgroundColor)); return all.reverse().reduce((under, top) => over(top, under), parts(getComputedStyle(document.body).backgroundColor)); };
+  const ratio = (a, b) => (Math.max(light(a), light(b)) + .05) / (Math.min(light(a), light(b)) + .05);
+  const found = [];
+  for (const e of document.querySelectorAll("body *")) {
+    const own = [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim()), mark = e.matches("circle, path.f");
+    if ((!own && !mark) || !e.checkVisibility() || e.closest("script, noscript, dialog, title")) continue;
+    const style = getComputedStyle(e), under = behind(e), svg = e.closest("svg");
+    const color = mark ? style.stroke : svg ? style.fill : style.color, seen = over(parts(color), under);
+    found.push([ratio(seen, under), mark ? 3 : 4.5, e.tagName + " " + e.className.baseVal + " " + e.textContent.slice(0, 30)]);
+  }
+  return found.filter(([value, least]) => value < least);
+}"""  # noqa: E501
+
+
+@needs_browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_script_says_what_the_file_says_in_readable_colors_and_asks_for_nothing(index: Path, scheme: Any) -> None:
+    with browser() as page:
+        asked: list[str] = []
+        errors: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.emulate_media(color_scheme=scheme)
+        page.goto(f"file://{index}")
+        for element in ("headline", "changes", "setting"):
+            assert " ".join(page.inner_text(f"#{element}").split()) == text_of(index, element)
+        written = re.search(r'<table id="board">.*?</table>', index.read_text(encoding="utf-8"), re.DOTALL)
+        shown = page.evaluate("() => document.getElementById('board').outerHTML")
+        assert [_plain(row) for row in shown.split("<tr")] == [_plain(row) for row in written[0].split("<tr")]  # type: ignore[index]
+        assert page.evaluate(CONTRAST) == []
+        assert errors == []
+        assert [url for url in asked if not url.startswith(f"file://{index}") and not url.startswith("data:")] == []
+
+
+def _plain(row: str) -> str:
+    return html.unescape(" ".join(re.sub(r"<[^>]*>", " ", row.partition(">")[2]).split()))
+
+
+@needs_browser
+def test_what_is_chosen_stands_in_the_address_and_comes_back(index: Path) -> None:
+    with browser(width=390) as page:
+        page.goto(f"file://{index}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        page.click("summary >> text=Choose")
+        page.click("button[data-criterion=f1]")
+        oracle = page.inner_text("#headline")
+        assert "(oracle)" in page.inner_text("#setting")
+        address = page.url
+        assert address.endswith("#by=f1")
+        page.goto("about:blank")
+        page.goto(address)
+        assert page.inner_text("#headline") == oracle
+        assert f"({'F1'})" not in page.inner_text("#changes")  # it is the oracle that would be named
+
+
+@needs_browser
+def test_the_keyboard_reaches_a_cell_and_its_seeds(index: Path) -> None:
+    with browser() as page:
+        page.goto(f"file://{index}")
+        page.focus("#board tbody tr:first-child th a")
+        page.keyboard.press("ArrowRight")
+        assert page.evaluate("document.activeElement.dataset.cell") is not None
+        page.keyboard.press("Enter")
+        assert page.inner_text("#drawer h2") == "PU bagging on 20 Newsgroups"
+        assert len(page.query_selector_all("#drawer tbody tr")) == 3
+        page.keyboard.press("Escape")
+        assert not page.is_visible("#drawer")
+        page.click("#board thead button >> text=s / run")
+        assert page.get_attribute("#board thead th:nth-child(6)", "aria-sort") == "ascending"
+        seconds = [
+            float(text.replace("○", "")) for text in page.locator("#board tbody td:nth-child(6)").all_inner_texts()
+        ]
+        assert seconds == sorted(seconds)

@@ -1,0 +1,181 @@
+"""What a board's workflow does with a submission, and its author before sending it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from os.path import isfile
+from pathlib import Path
+
+from pubench_report.boards import Board
+from pubench_report.comparison import BoardStanding, beside_board
+from pubench_report.report.text import md_escaped
+from pubench_report.results import load_results
+from pubench_verify.rerun import carried_out_again
+from pubench_verify.result import Again, Problem, Verification
+from pubench_verify.verification import TOLERANCE, verify
+
+from pubench_core.data.roots import data_root as default_root
+from pubench_core.errors import RecordError, RequestError, counted, shortened
+from pubench_core.records.files import SCORES
+from pubench_core.records.record import Record, read_record
+from pubench_core.specs import ExecutionSpec
+
+from .duplicates import Alike, Scored, alike, problem_and_seed, scores_of_board
+from .packing import FORMAT, SUBMISSION
+from .unpacking import Refused, unpack
+
+
+@dataclass(frozen=True)
+class Checked:
+    """``reasons``: why it is refused, a line each; empty for a sound submission. ``again``: runs carried out again
+    without a problem; ``resembles``: runs of other methods with nearly identical scores; ``standing``: on the board.
+    """
+
+    archive: Path
+    sha256: str
+    records: int
+    reasons: tuple[str, ...]
+    again: tuple[Again, ...] = ()
+    resembles: tuple[Alike, ...] = ()
+    notes: tuple[str, ...] = ()
+    standing: BoardStanding | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong with it."""
+        return not self.reasons
+
+    def markdown(self) -> str:
+        """The comment: verdict, reasons, rank and difference to the board, runs carried out again, resemblances."""
+        verdict = "sound" if self.ok else f"refused: {counted(len(self.reasons), 'reason')}"
+        lines = [f"**{self.archive.name}: {verdict}.** {counted(self.records, 'record')}, SHA-256 `{self.sha256}`.", ""]
+        lines += [f"- refused: {md_escaped(reason)}" for reason in self.reasons]
+        if self.standing is not None and self.ok:
+            rows = [self.standing.head, ["---"] * len(self.standing.head), *(c.texts() for c in self.standing.cells)]
+            lines += [f"{md_escaped(line)}  " for line in (self.standing.title(), *self.standing.heading())]
+            lines += ["", *(f"| {' | '.join(map(md_escaped, row))} |" for row in rows), ""]
+            lines += [f"- {md_escaped(line)}" for line in self.standing.remarks()]
+        for one in self.again:
+            same = "the same scores to the last bit" if one.identical else f"measures within {one.largest:.4g}"
+            lines.append(f"- {one.run_id}: carried out again in {one.seconds:.1f} s: {same}")
+        lines += [f"- a person must look: {one.run_id}: {md_escaped(str(one))}" for one in self.resembles]
+        lines += [f"- note: {md_escaped(note)}" for note in self.notes]
+        return "\n".join(lines) + "\n"
+
+
+def check(
+    archive: Path,
+    *,
+    sha256: str | None = None,
+    board: Board | None = None,
+    rerun: int = 1,
+    data_root: Path | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Checked:
+    """Unpacks a submission, verifies every record, carries the cheapest runs out again, and compares with the board.
+
+    Refused are: an archive that is damaged or not the one whose checksum is given, problems that ``verify`` finds, runs
+    whose data are not here, runs on user tables, and test scores that are those of another method, in the submission or
+    on the board. Nearly identical scores are named, for a person to judge.
+
+    ``rerun``: how many of the cheapest runs are carried out again, each of another method or data set if there are
+    enough. ``data_root``: folder of data files.
+    """
+    digest = _sha256(archive)
+    if sha256 is not None and sha256 != digest:
+        reason = f"the archive has the SHA-256 {digest}, the issue says {shortened(sha256)}"
+        return Checked(archive, digest, 0, (reason,))
+    with tempfile.TemporaryDirectory(prefix="pubench-submission-") as scratch:
+        try:
+            folder = unpack(archive, Path(scratch))
+            runs = _named_runs(folder)
+            found = verify(folder, rerun=0, data_root=data_root, progress=progress)
+        except (Refused, RequestError) as error:
+            return Checked(archive, digest, 0, (str(error).replace(f"{scratch}/", ""),))
+        reasons = [_said(problem, scratch) for problem in found.problems]
+        records = _readable(folder, runs)
+        reasons += _other_runs(runs, found, folder)
+        bare = [record.result.run_id for record in records if not isfile(record.folder / SCORES)]
+        reasons += [f"{run_id} has no {SCORES} to check its measures by" for run_id in bare]
+        own = {record.result.run_id for record in records if record.result.spec.data.own is not None}
+        reasons += [f"{run_id} is of a user table, which nobody else can check" for run_id in sorted(own)]
+        unchecked = [(run_id, what) for run_id, what in found.unchecked.items() if run_id not in own]
+        reasons += [f"{run_id} cannot be checked as a whole: {what}" for run_id, what in unchecked]
+        resembles = _alike(records, board)
+        reasons += [f"{one.run_id}: {one}" for one in resembles if one.identical]
+        again: list[Again] = []
+        if not reasons:
+            root = default_root(ExecutionSpec(data_root=data_root)).path
+            for record in _cheapest(records, rerun):
+                done = carried_out_again(record, TOLERANCE, root, progress or (lambda text: None))
+                if isinstance(done, Problem):
+                    reasons.append(_said(done, scratch))
+                else:
+                    again.append(done)
+        standing = None if board is None or reasons else beside_board(load_results(folder), board)
+        near = tuple(one for one in resembles if not one.identical)
+        return Checked(archive, digest, found.records, tuple(reasons), tuple(again), near, found.notes, standing)
+
+
+def _named_runs(folder: Path) -> set[str]:
+    """Run ids that the submission lists. Raises Refused if its facts cannot be read."""
+    try:
+        facts = json.loads((folder / SUBMISSION).read_bytes())
+        if facts["format"] != FORMAT:
+            raise Refused(f"it is a submission of format {shortened(str(facts['format']))}; expected {FORMAT}")
+        return set(map(str, facts["runs"]))
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise Refused(f"{SUBMISSION} cannot be read: {shortened(str(error))}") from error
+
+
+def _other_runs(runs: set[str], found: Verification, folder: Path) -> list[str]:
+    there = {path.name for path in folder.iterdir() if path.is_dir()}
+    missing = [f"{run} is listed in {SUBMISSION} and not there" for run in sorted(runs - there)]
+    more = [f"{run} is not listed in {SUBMISSION}" for run in sorted(there - runs)]
+    return [*missing, *more, *([] if found.records else ["it holds no record that can be read"])]
+
+
+def _readable(folder: Path, runs: set[str]) -> list[Record]:
+    found = []
+    for path in sorted(folder.iterdir()):
+        if path.name in runs:
+            try:
+                found.append(read_record(path))
+            except (OSError, RecordError):
+                continue  # verify has said why
+    return found
+
+
+def _alike(records: Sequence[Record], board: Board | None) -> list[Alike]:
+    """Resemblances to runs of other methods, on the board and in the submission itself."""
+    mine = [scored for record in records if (scored := Scored.of_record(record)) is not None]
+    problems = [problem_and_seed(record.result.spec) for record in records]
+    theirs = [] if board is None else list(scores_of_board(board, problems))
+    return [one for scored in mine for one in alike(scored, [*theirs, *mine], board)]
+
+
+def _cheapest(records: Sequence[Record], number: int) -> list[Record]:
+    """The cheapest runs, first one of each method and data set."""
+    by_cost = sorted(records, key=lambda record: (record.result.seconds.total, record.result.run_id))
+    first: dict[tuple[str, str], Record] = {}
+    for record in by_cost:
+        first.setdefault((record.result.spec.method.key, record.result.spec.data.key), record)
+    rest = [record for record in by_cost if record not in first.values()]
+    return [*first.values(), *rest][:number]
+
+
+def _said(problem: Problem, scratch: str) -> str:
+    """A problem without the folder that the archive was unpacked in."""
+    return str(problem).replace(f"{scratch}/", "")
+
+
+def _sha256(path: Path) -> str:
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise RequestError(f"{shortened(str(path))} cannot be read: {error.strerror or error}") from error

@@ -1,0 +1,194 @@
+"""Dated boards: built from records and rows, checked, and compared with."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+import tarfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas
+import pytest
+from pubench_report.boards import COLUMNS, Board, problem_of, read_board
+from pubench_submit.building import build, problems_of
+
+import pubench
+from pubench_core.errors import RequestError
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+ROOT = Path(__file__).parents[4]
+COMMITTED = ROOT / "benchmarks" / "results" / "study-spambase-raw.csv"
+CONFIG = {"epochs": 2}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """``theirs``: two methods with two seeds on digits; ``mine``: another one; ``boards``: a board of the first."""
+    place = tmp_path_factory.mktemp("boards")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pubench.PubenchWarning)
+        for folder, methods in (("theirs", ["upu", "vpu", "pn"]), ("mine", ["pusb"])):
+            pubench.compare(
+                methods,
+                data="digits",
+                seeds=[2, 25],
+                config=CONFIG,
+                results=place / folder,
+                tracking=False,
+                progress=False,
+            )  # fmt: skip
+    build("2026.12", [place / "theirs"], place / "boards")
+    return place
+
+
+@pytest.fixture(scope="module")
+def board(place: Path) -> Board:
+    return read_board(place / "boards" / "2026.12")
+
+
+def test_rows_are_those_of_the_records(place: Path, board: Board) -> None:
+    assert list(board.rows.columns) == list(COLUMNS)
+    frame = pubench.load_results(place / "theirs").to_frame(criteria="all")
+    assert len(board.rows) == len(frame)
+    joined = board.rows.merge(frame, on=["run_id", "criterion"], suffixes=("", "_there"))
+    assert len(joined) == len(frame)
+    assert (joined["accuracy"] - 100 * joined["test_accuracy"]).abs().max() < 1e-3
+    assert set(board.rows[board.rows["oracle"]]["method"]) == {"pn"}
+    assert board.rows["problem"].nunique() == 1
+    assert set(board.facts["methods"]) == {"upu", "vpu", "pn"}
+
+
+def test_the_same_sources_give_the_same_bytes_and_no_path_of_the_machine(place: Path, tmp_path: Path) -> None:
+    again = build("2026.12", [place / "theirs"], tmp_path)
+    for name in ("rows.parquet", "board.json", "CITATION.bib", "SHA256SUMS"):
+        content = (again.folder / name).read_bytes()
+        assert content == (place / "boards" / "2026.12" / name).read_bytes()
+        assert str(place).encode() not in content
+    assert again.scores is not None
+    assert again.scores.read_bytes() == (place / "boards" / "2026.12-scores.tar").read_bytes()
+    with tarfile.open(again.scores) as archive:
+        assert {f"{run}.npz" for run in set(read_board(again.folder).rows["run_id"])} == set(archive.getnames())
+
+
+def test_a_board_is_never_changed(place: Path) -> None:
+    with pytest.raises(RequestError, match="a dated board is never changed"):
+        build("2026.12", [place / "mine"], place / "boards")
+    for name in ("latest", "2026.13", "2026.1", "../2026.12"):
+        with pytest.raises(RequestError, match="a board is named after its month"):
+            build(name, [place / "mine"], place / "boards")
+
+
+def test_rows_of_a_repository_make_a_board_as_well(tmp_path: Path) -> None:
+    built = build("2026.11", [COMMITTED], tmp_path)
+    assert built.scores is None
+    rows = read_board(built.folder).rows
+    committed = pandas.read_csv(COMMITTED)
+    assert built.runs == committed["run_id"].nunique()
+    both = rows.merge(committed, on=["run_id", "criterion"], suffixes=("", "_there"))
+    assert len(both) == len(rows) == len(committed)
+    assert both["accuracy"].tolist() == both["accuracy_there"].tolist()
+    assert problems_of(built.folder) == []
+
+
+def test_every_change_of_a_board_is_found(place: Path, tmp_path: Path) -> None:
+    sound = place / "boards" / "2026.12"
+    assert problems_of(sound) == []
+    copied = Path(shutil.copytree(sound, tmp_path / "2026.12"))
+    rows = pandas.read_parquet(copied / "rows.parquet")
+    rows.assign(accuracy=99.0).to_parquet(copied / "rows.parquet")
+    assert any("rows.parquet is not the file that SHA256SUMS lists" in problem for problem in problems_of(copied))
+    with pytest.raises(RequestError, match="fetch the board again"):
+        read_board(copied)
+
+    rows.drop(columns="problem").to_parquet(copied / "rows.parquet")
+    listed = [line.split("  ") for line in (copied / "SHA256SUMS").read_text().splitlines()]
+    sums = {name: hashlib.sha256((copied / name).read_bytes()).hexdigest() for _, name in listed}
+    (copied / "SHA256SUMS").write_text("".join(f"{value}  {name}\n" for name, value in sums.items()))
+    with pytest.raises(RequestError, match="has no column problem"):
+        read_board(copied)
+
+    for format_, name in ((99, "2026.12"), (1, "2027.01")):
+        other = Path(shutil.copytree(sound, tmp_path / f"{format_}" / "2026.12"))
+        facts = json.loads((other / "board.json").read_text()) | {"format": format_, "name": name}
+        (other / "board.json").write_text(json.dumps(facts))
+        assert any("board.json is not the file" in problem for problem in problems_of(other))
+    with pytest.raises(RequestError, match="board of format 99; expected format 1"):
+        read_board(tmp_path / "99" / "2026.12")
+    (tmp_path / "1" / "2026.12" / "more.txt").touch()
+    assert "more.txt: it is not listed in SHA256SUMS" in problems_of(tmp_path / "1" / "2026.12")
+
+
+def test_a_problem_is_the_same_for_methods_and_seeds_and_no_other(place: Path) -> None:
+    runs = [run.result.spec for name in ("mine", "theirs") for run in pubench.load_results(place / name)]
+    assert len({problem_of(spec) for spec in runs}) == 1
+    other = runs[0].model_copy(update={"prior": 0.3})
+    assert problem_of(other) != problem_of(runs[0])
+
+
+def test_a_method_is_ranked_among_those_of_the_board(place: Path, board: Board) -> None:
+    mine = pubench.load_results(place / "mine")
+    standing = pubench.compare_with(mine, place / "boards" / "2026.12")
+    (cell,) = standing.cells
+    rows = board.rows[board.rows["selected"] & ~board.rows["oracle"]]
+    theirs = rows.groupby("method")["accuracy"].mean()
+    own = 100 * pandas.Series([run.test["accuracy"] for run in mine]).mean()
+    assert (cell.rank, cell.of) == (1 + int((theirs > own).sum()), 3)
+    assert cell.best_method == f"{theirs.idxmax()} epochs=2"
+    assert cell.difference == pytest.approx(own - theirs.max(), abs=1e-3)
+    assert standing.heading()[0].startswith(f"pusb: rank {cell.rank} of 3 on digits")
+
+
+def test_methods_of_the_board_do_not_count_against_themselves_and_oracles_not_at_all(place: Path) -> None:
+    standing = pubench.compare_with(pubench.load_results(place / "theirs"), place / "boards" / "2026.12")
+    cells = {cell.method: cell for cell in standing.cells}
+    assert sorted(cells[name].rank for name in ("upu", "vpu")) == [1, 2]
+    assert {cells[name].of for name in ("upu", "vpu")} == {2}
+    assert cells["pn"].texts()[3] == "oracle, not ranked"
+
+
+def test_the_commands(pubench_in: Callable[[Path], Run], place: Path, tmp_path: Path) -> None:
+    """One's own method alone is run; the rest is the board's."""
+    shutil.copytree(place / "mine", tmp_path / "results")
+    shutil.copytree(place / "theirs", tmp_path / "theirs")
+    run = pubench_in(tmp_path)
+    built = run("board", "build", "2026.12", "--from", "theirs")
+    assert built.returncode == 0, built.stderr
+    assert built.stdout.startswith("boards/2026.12: ")
+    assert run("board", "check", "boards/2026.12").stdout == "boards/2026.12: 0 problems\n"
+    assert "never changed" in run("board", "build", "2026.12", "--from", "theirs").stderr
+
+    compared = run("study", "compare", "results", "--with", "board@2026.12", "--format", "json")
+    assert compared.returncode == 0, compared.stderr
+    (cell,) = json.loads(compared.stdout)["cells"]
+    assert cell["of"] == 3
+    table = run("study", "compare", "results", "--with", "boards/2026.12")
+    assert f"pusb: rank {cell['rank']} of 3 on digits" in table.stdout
+
+    options = ("--data", "digits", "--seeds", "2,25", "--set", "epochs=2", "--no-tracking")
+    alone = run("compare-methods", "pusb", *options, "--with", "board@2026.12")
+    assert alone.returncode == 0, alone.stderr
+    assert f"pusb: rank {cell['rank']} of 3 on digits" in alone.stdout
+    for words in (("nope", "is not in boards"), ("2026.12", "must be a board (board@NAME)")):
+        name = f"board@{words[0]}" if words[0] == "nope" else words[0]
+        wrong = run("compare-methods", "pusb", *options, "--with", name)
+        assert (wrong.returncode, words[1] in wrong.stderr) == (2, True), wrong.stderr
+
+    sent = run("submit", "results", "--name", "my-pusb", "--with", "board@2026.12", "--out", "sent")
+    assert sent.returncode == 0, sent.stderr
+    assert {path.name for path in (tmp_path / "sent").iterdir()} == {"my-pusb.tar.gz", "my-pusb.md", "my-pusb-check.md"}
+    issue = (tmp_path / "sent" / "my-pusb.md").read_text()
+    assert hashlib.sha256((tmp_path / "sent" / "my-pusb.tar.gz").read_bytes()).hexdigest() in issue
+    assert f"rank {cell['rank']} of 3 on digits" in issue
+
+    result = next((tmp_path / "results").glob("*/result.json"))
+    content = json.loads(result.read_text())
+    content["criteria"]["pa"]["measures"]["test"]["accuracy"]["value"] = 0.99
+    result.write_text(json.dumps(content))
+    forged = run("submit", "results", "--name", "forged", "--out", "forged")
+    assert forged.returncode == 1
+    assert "its scores give" in forged.stdout
+    assert [path.name for path in (tmp_path / "forged").iterdir()] == ["forged-check.md"]

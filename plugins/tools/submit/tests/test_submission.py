@@ -1,0 +1,411 @@
+"""A submission from ``pubench submit`` to the workflow's comment: an honest one is accepted, forged ones are refused.
+
+The workflow calls ``.ci/submission.py``, and so do these tests.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import shutil
+import tarfile
+import time
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from pubench_report.boards import Board, read_board
+from pubench_submit import duplicates, unpacking
+from pubench_submit.building import build
+from pubench_submit.checking import Checked, check
+from pubench_submit.packing import PACKED, pack_records
+
+import pubench
+from pubench_core.errors import RecordError, RequestError
+
+ROOT = Path(__file__).parents[4]
+CONFIG = {"epochs": 3, "lr": 0.01}
+#: Seconds that a forged archive may take, on a busy machine.
+SECONDS = 60.0
+Change = Callable[[Path], None]
+
+
+def carried_out(results: Path, method: str, **config: Any) -> str:
+    """The run id of a run on digits."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pubench.PubenchWarning)
+        found = pubench.run(method, "digits", config={**CONFIG, **config}, results=results, threads=1, tracking=False)
+    return found.run_id
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """``mine``: a record of upu. ``theirs``: records of vpu and pusb."""
+    place = tmp_path_factory.mktemp("submission")
+    carried_out(place / "mine", "upu")
+    for method in ("vpu", "pusb"):
+        carried_out(place / "theirs", method)
+    return place
+
+
+@pytest.fixture(scope="module")
+def board(place: Path) -> Board:
+    return read_board(build("2026.12", [place / "theirs"], place / "boards").folder)
+
+
+@pytest.fixture(scope="module")
+def honest(place: Path) -> Path:
+    """The archive of a submission."""
+    return pack_records(place / "mine", "my-upu", place / "out").archive
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    """``.ci/submission.py``."""
+    spec = spec_from_file_location("submission_script", ROOT / ".ci" / "submission.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+# -------------------------------------------------------------------- an honest one
+
+
+def test_an_honest_submission_is_accepted_with_its_rank(
+    script: ModuleType, honest: Path, board: Board, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the workflow does: fields of the issue, then the check, which writes the comment."""
+    sha256 = hashlib.sha256(honest.read_bytes()).hexdigest()
+    event = tmp_path / "event.json"
+    url = "https://github.com/user-attachments/files/123/my-upu.tar.gz"
+    body = f"### Name\n\nmy-upu\n\n### Archive\n\n[my-upu.tar.gz]({url})\n\n### SHA-256 of the archive\n\n{sha256}\n\n"
+    event.write_text(json.dumps({"issue": {"body": body + "### Package\n\n_No response_\n\n### Method\n\nuPU\n"}}))
+    assert script.main(["fields", str(event)]) == 0
+    assert capsys.readouterr().out == f"archive={url}\nsha256={sha256}\npackage=\n"
+
+    comment = tmp_path / "comment.md"
+    command = ["check", str(honest), "--sha256", sha256, "--with", str(board.folder), "--comment", str(comment)]
+    assert script.main(command) == 0
+    text = comment.read_text()
+    assert text.startswith("**my-upu.tar.gz: sound.** 1 record")
+    assert " of 3 | " in text  # rank among vpu, pusb and itself
+    assert "carried out again in" in text
+    assert "the same scores to the last bit" in text
+
+
+@pytest.mark.parametrize(
+    ("title", "text"),
+    [
+        ("Archive", "https://elsewhere.example/my.tar.gz"),
+        ("Archive", "https://github.com/user-attachments/files/1/a.tar.gz\n; rm -rf /"),
+        ("SHA-256 of the archive", "$(id)"),
+        ("Package", "--index-url=https://elsewhere.example x"),
+        ("Package", "git+https://github.com/a/b@main"),
+    ],
+)
+def test_a_field_of_another_form_is_refused_before_anything_is_fetched(
+    script: ModuleType, tmp_path: Path, title: str, text: str
+) -> None:
+    values = {
+        "Archive": "https://github.com/user-attachments/files/1/a.tar.gz",
+        "SHA-256 of the archive": "0" * 64,
+        "Package": "my-method==1.0",
+    }
+    event = tmp_path / "event.json"
+    for given, refused in ((values, False), (values | {title: text}, True)):
+        body = "\n\n".join(f"### {name}\n\n{value}" for name, value in given.items())
+        event.write_text(json.dumps({"issue": {"body": body}}))
+        if refused:
+            with pytest.raises(SystemExit, match=f"error: the field {title}"):
+                script.main(["fields", str(event)])
+        else:
+            assert script.main(["fields", str(event)]) == 0
+
+
+def test_form_and_workflow_have_the_fields_that_the_script_reads(script: ModuleType) -> None:
+    form = yaml.safe_load((ROOT / ".github" / "ISSUE_TEMPLATE" / "submission.yml").read_text())
+    labels = {part["attributes"].get("label") for part in form["body"]}
+    assert {title for title, _ in script.FIELDS.values()} <= labels
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "submission.yml").read_text())
+    assert workflow["jobs"]["check"]["permissions"] == {"contents": "read"}  # code of others runs here
+    steps = workflow["jobs"]["check"]["steps"]
+    assert [step["run"] for step in steps if "submission.py fields" in step.get("run", "")]
+    assert [step["run"] for step in steps if "submission.py check submission.tar.gz" in step.get("run", "")]
+    for job in workflow["jobs"].values():
+        for step in job["steps"]:
+            assert "${{" not in step.get("run", "")  # what strangers wrote comes as environment variables
+
+
+def test_the_same_records_make_the_same_bytes(place: Path, honest: Path, tmp_path: Path) -> None:
+    again = pack_records(place / "mine", "my-upu", tmp_path)
+    assert again.archive.read_bytes() == honest.read_bytes()
+    assert again.sha256 == hashlib.sha256(honest.read_bytes()).hexdigest()
+
+
+def test_a_user_table_is_refused_by_its_author_and_by_the_board(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 2))
+    truth = x.sum(axis=1) > 0
+    table = tmp_path / "own.csv"
+    rows = [f"{a:.3f},{b:.3f},{int(t)},{int(t and k % 2)}" for k, ((a, b), t) in enumerate(zip(x, truth, strict=True))]
+    table.write_text("\n".join(["x,y,truth,labeled", *rows]) + "\n")
+    data = pubench.data(table, "labeled", truth="truth")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pubench.PubenchWarning)
+        run = pubench.run("upu", data, config={"epochs": 1}, results=tmp_path / "results", prior=0.5, tracking=False)
+    with pytest.raises(RequestError, match="nobody else can check"):
+        pack_records(tmp_path / "results", "own", tmp_path)
+
+    folder = tmp_path / "own"  # the same, by hand
+    shutil.copytree(run.folder, folder / run.run_id, ignore=lambda _, names: set(names) - PACKED)
+    facts = {"format": 1, "name": "own", "runs": [run.run_id]}
+    (folder / "submission.json").write_text(json.dumps(facts))
+    refused(check(packed(folder, tmp_path / "own.tar.gz")), "is of a user table, which nobody else can check")
+
+
+# -------------------------------------------------------------------- forged ones
+
+
+def record_in(folder: Path) -> Path:
+    return next(path.parent for path in folder.glob("*/result.json"))
+
+
+def edited(change: Callable[[dict[str, Any]], Any]) -> Change:
+    """A change of the result."""
+
+    def act(folder: Path) -> None:
+        path = record_in(folder) / "result.json"
+        content = json.loads(path.read_text())
+        change(content)
+        path.write_text(json.dumps(content))
+
+    return act
+
+
+def scores(change: Callable[[dict[str, Any]], Any]) -> Change:
+    """A change of the arrays."""
+
+    def act(folder: Path) -> None:
+        path = record_in(folder) / "scores.npz"
+        with np.load(path) as stored:
+            arrays = dict(stored)
+        change(arrays)
+        np.savez_compressed(path, **arrays)
+
+    return act
+
+
+def _undefined(content: dict[str, Any]) -> None:
+    content["criteria"]["pa"]["undefined"] = "x"
+    content["criteria"]["pa"]["measures"]["test"]["accuracy"]["value"] = 0.9987
+
+
+def _accuracy(content: dict[str, Any]) -> None:
+    content["criteria"]["pa"]["measures"]["test"]["accuracy"]["value"] = 0.99
+
+
+def _perfect(arrays: dict[str, Any]) -> None:
+    for name in arrays:
+        if name.startswith("test_scores_"):
+            arrays[name] = np.where(arrays["test_labels"] == 1, 1.0, -1.0).astype(arrays[name].dtype)
+
+
+def _nudged(arrays: dict[str, Any]) -> None:
+    """One score by one bit: no measure changes."""
+    name = next(name for name in arrays if name.startswith("test_scores_"))
+    middle = int(np.argsort(arrays[name])[len(arrays[name]) // 2])
+    arrays[name][middle] = np.nextafter(arrays[name][middle], arrays[name].dtype.type(9))
+
+
+def _cherry_picked(folder: Path) -> None:
+    """``pa`` has the epoch that another criterion chose, though the state that it valued more is stored."""
+    record = record_in(folder)
+    result = json.loads((record / "result.json").read_text())
+    with np.load(record / "scores.npz") as stored:
+        arrays = dict(stored)
+    best, labeled = result["criteria"]["pa"]["snapshot"], arrays["validation_labeled"]
+    arrays["test_scores_epoch-2"] = arrays[f"test_scores_{best}"]
+    arrays["validation_scores_epoch-2"] = np.where(labeled, 1.0, np.linspace(-1, 0.1, len(labeled)))
+    np.savez_compressed(record / "scores.npz", **arrays)
+    edited(lambda content: content["criteria"]["f1"].update(epoch=2, snapshot="epoch-2"))(folder)
+
+
+def _huge_header(folder: Path) -> None:
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000,), }".ljust(117) + b"\n"
+    with zipfile.ZipFile(record_in(folder) / "scores.npz", "a") as archive:
+        archive.writestr("more.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
+
+
+def _second_record(folder: Path) -> None:
+    shutil.copytree(record_in(folder), folder / ("0" * 16))
+
+
+#: Name -> change of an honest submission whose checksums are made again, words of the reason.
+RECORDS: dict[str, tuple[Change, str]] = {
+    "undefined, with measures": (edited(_undefined), "undefined"),
+    "another accuracy": (edited(_accuracy), "accuracy on test rows, selected by pa, is 0.99; its scores give"),
+    "other scores": (scores(_perfect), "its scores give 1"),
+    "one bit of one score": (scores(_nudged), "carried out again"),
+    "an epoch that another criterion chose": (_cherry_picked, "in epoch-2"),
+    "another code": (edited(lambda content: content["code"].update(hash="0" * 16)), "code"),
+    "another seed": (edited(lambda content: content["spec"].update(seed=7)), "its spec is that of run"),
+    "a format of the future": (edited(lambda content: content.update(record_version=999)), "a record of format 999"),
+    "a trillion rows": (_huge_header, "scores.npz cannot be read (it is damaged)"),
+    "a record that is not listed": (_second_record, f"{'0' * 16} is not listed in submission.json"),
+    "no scores": (
+        lambda folder: (record_in(folder) / "scores.npz").unlink(),
+        "has no scores.npz to check its measures by",
+    ),
+}
+
+
+def packed(folder: Path, target: Path, *, sums: bool = True) -> Path:
+    """An archive of a folder as ``pubench submit`` makes them; ``sums``: with checksums of what is there now."""
+    if sums:
+        files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != "SHA256SUMS"]
+        lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder)}\n" for path in files]
+        (folder / "SHA256SUMS").write_text("".join(lines))
+    with tarfile.open(target, "w:gz") as archive:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                archive.add(path, f"{folder.name}/{path.relative_to(folder)}", recursive=False)
+    return target
+
+
+@pytest.fixture
+def unpacked(honest: Path, tmp_path: Path) -> Path:
+    return unpacking.unpack(honest, tmp_path / "unpacked")
+
+
+def refused(found: Checked, words: str) -> None:
+    assert not found.ok
+    assert any(words in reason for reason in found.reasons), found.reasons
+    assert found.standing is None
+    assert "refused: " in found.markdown()
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize("forgery", RECORDS)
+def test_a_forged_record_is_refused_with_its_reason(unpacked: Path, board: Board, tmp_path: Path, forgery: str) -> None:
+    change, words = RECORDS[forgery]
+    change(unpacked)
+    started = time.monotonic()
+    refused(check(packed(unpacked, tmp_path / "forged.tar.gz"), board=board), words)
+    assert time.monotonic() - started < SECONDS
+
+
+def test_a_changed_file_under_an_old_checksum_is_refused(unpacked: Path, tmp_path: Path) -> None:
+    edited(lambda content: content["seconds"].update(total=0.1))(unpacked)
+    found = check(packed(unpacked, tmp_path / "forged.tar.gz", sums=False))
+    refused(found, "result.json is not the file that SHA256SUMS lists")
+
+
+def test_another_archive_than_the_issue_names_is_refused(honest: Path) -> None:
+    refused(check(honest, sha256="0" * 64), "the archive has the SHA-256")
+
+
+def test_the_scores_of_another_method_are_refused_by_scores_and_by_digests(
+    place: Path, honest: Path, tmp_path: Path
+) -> None:
+    """nnPU whose correction never acts is uPU: an honest record under another name, which a rerun repeats."""
+    carried_out(tmp_path / "results", "nnpu", beta=1e6)
+    board = read_board(build("2026.11", [tmp_path / "results"], tmp_path / "boards").folder)
+    refused(check(honest, board=board, rerun=0), "its test scores are identical to those of nnpu in run")
+    (tmp_path / "boards" / "2026.11-scores.tar").unlink()
+    refused(check(honest, board=board, rerun=0), "its test scores are identical to those of nnpu in run")
+
+
+def test_nearly_identical_scores_are_named_for_a_person() -> None:
+    rng = np.random.default_rng(0)
+    first = rng.normal(size=400)
+    states = {
+        "the same order": (np.exp(first), True),
+        "a little noise": (first + 1e-3 * rng.normal(size=400), False),
+    }
+    mine = duplicates.Scored("a" * 16, "mine", "p", 2, b"rows", {"test_scores_epoch-1": first})
+    for name, (theirs, identical) in states.items():
+        other = duplicates.Scored("b" * 16, "theirs", "p", 2, b"rows", {"test_scores_epoch-3": theirs})
+        (one,) = duplicates.alike(mine, [other], None)
+        assert (one.identical, one.correlation > duplicates.NEARLY) == (identical, True), name
+    elsewhere = duplicates.Scored("b" * 16, "theirs", "p", 2, b"others", {"test_scores_epoch-3": first})
+    unlike = duplicates.Scored("b" * 16, "theirs", "p", 2, b"rows", {"test_scores_epoch-3": rng.normal(size=400)})
+    constant = duplicates.Scored("c" * 16, "constant", "p", 2, b"rows", {"test_scores_last": np.zeros(400)})
+    assert duplicates.alike(mine, [elsewhere, unlike], None) == []
+    assert duplicates.alike(constant, [unlike, constant], None) == []
+
+
+# -------------------------------------------------------------------- archives that no pubench made
+
+
+def member(
+    name: str, kind: bytes = tarfile.REGTYPE, content: bytes = b"x", link: str = ""
+) -> tuple[tarfile.TarInfo, bytes]:
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname, info.size = kind, link, len(content) if kind == tarfile.REGTYPE else 0
+    return info, content
+
+
+RUN = "my/" + "0" * 16
+ARCHIVES: dict[str, tuple[list[tuple[tarfile.TarInfo, bytes]], str]] = {
+    "a link": ([member(f"{RUN}/result.json", tarfile.SYMTYPE, link="/etc/passwd")], "is no plain file but a link"),
+    "a hard link": ([member(f"{RUN}/spec.yaml", tarfile.LNKTYPE, link="my/x")], "is no plain file but a link"),
+    "a device": ([member(f"{RUN}/scores.npz", tarfile.CHRTYPE)], "is no plain file but a device"),
+    "a pipe": ([member(f"{RUN}/scores.npz", tarfile.FIFOTYPE)], "is no plain file but a pipe"),
+    "a path that leads elsewhere": ([member("my/../../evil")], "is no file of a submission"),
+    "an absolute path": ([member("/etc/cron.d/evil")], "is no file of a submission"),
+    "a file that no record has": ([member(f"{RUN}/sitecustomize.py")], "is no file of a submission"),
+    "two files of one name": ([member(f"{RUN}/spec.yaml")] * 2, "is in it twice"),
+    "two folders": ([member(f"{RUN}/spec.yaml"), member(f"your/{'0' * 16}/spec.yaml")], "in another folder"),
+    "nothing": ([], "it has no submission.json"),
+    "no checksums": ([member("my/submission.json", content=b"{}")], "no SHA256SUMS"),
+    "facts that are no facts": (
+        [member("my/submission.json", content=b"[]"), member("my/SHA256SUMS", content=b"")],
+        "submission.json cannot be read",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ARCHIVES)
+def test_an_archive_that_no_submission_is_writes_nothing_elsewhere(tmp_path: Path, name: str) -> None:
+    members, words = ARCHIVES[name]
+    path = tmp_path / "archive.tar.gz"
+    with tarfile.open(path, "w:gz") as archive:
+        for info, content in members:
+            archive.addfile(info, io.BytesIO(content))
+    refused(check(path), words)
+    assert [one.name for one in tmp_path.iterdir()] == ["archive.tar.gz"]
+
+
+def _bomb(size_in_header: int, kind: bytes) -> Iterator[bytes]:
+    info = tarfile.TarInfo(f"{RUN}/spec.yaml")
+    info.size, info.type = size_in_header, kind
+    yield info.tobuf(tarfile.GNU_FORMAT)
+    yield from (bytes(1 << 20) for _ in range(80))
+
+
+@pytest.mark.parametrize("kind", [tarfile.REGTYPE, tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME])
+def test_a_bomb_takes_no_memory(tmp_path: Path, kind: bytes) -> None:
+    path = tmp_path / "bomb.tar.gz"
+    with gzip.open(path, "wb") as file:
+        file.writelines(_bomb(1 << 33, kind))
+    with pytest.raises(RecordError, match=r"at most 67,108,864 are read|more than 2,147,483,648 bytes"):
+        unpacking.unpack(path, tmp_path / "out")
+
+
+def test_what_is_no_archive_is_refused_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.tar.gz"
+    for content in (b"", b"no gzip", gzip.compress(b"no tar"), gzip.compress(b"x" * 2000)[:-9]):
+        path.write_bytes(content)
+        (reason,) = check(path).reasons
+        assert "\n" not in reason
