@@ -151,11 +151,7 @@ def test_criteria_measures_and_reports_that_need_true_labels_are_refused_for_suc
     command: Run, own: Path, home: Path
 ) -> None:
     for words, error in (
-        (
-            ("--select", "f1"),
-            "criterion 'f1' needs true labels of rows to train on and own.csv has none; a user table can name them, "
-            "--truth-col COLUMN",
-        ),
+        (("--select", "f1"), "criterion 'f1' needs true labels and own.csv has none; --truth-col COLUMN names them"),
         (("--measure", "auc"), "--measure auc needs true labels and own.csv has none; --truth-col COLUMN names them"),
         (("--out", "a.tex"), "--out a.tex: a report shows measures on test rows, and own.csv has no true labels"),
     ):
