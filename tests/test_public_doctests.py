@@ -1,4 +1,4 @@
-"""The examples in the docstrings of package ``pubench`` run as they are written."""
+"""The examples in the docstrings of package ``pubench``, and of the tools, run as they are written."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ import pytest
 import pubench
 from pubench_core.plugins.registry import registry
 
-#: Every module of the package whose text has an example.
+PACKAGES = [importlib.import_module(f"pubench_{tool}") for tool in ("evaluate", "report", "study", "tune", "verify")]
+#: Every module of these packages whose text has an example.
 MODULES = [
     name
-    for name in ["pubench", *(found.name for found in pkgutil.walk_packages(pubench.__path__, "pubench."))]
+    for package in (pubench, *PACKAGES)
+    for name in (package.__name__, *(f.name for f in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")))
     if ">>>" in Path(importlib.import_module(name).__file__ or "").read_text(encoding="utf-8")
 ]
 
