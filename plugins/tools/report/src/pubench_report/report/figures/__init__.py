@@ -9,6 +9,7 @@ from pathlib import Path
 from pubench_core.errors import RequestError
 
 from ...grouping import in_short, problem_of, telling
+from ...standing import FEW_DATA_SETS
 from ..model import Column, Measure, Model, Setting
 from ..statistics import ALPHA, Comparison
 from ..tables import upper
