@@ -45,7 +45,7 @@ def draw(found: pd.DataFrame) -> Figure:
         axes.grid(color=RULE, linewidth=0.5, axis="x")
         axes.tick_params(labelsize=SMALL, colors=INK)
     panels[-1].set_xlabel("F1 on test rows, %", fontsize=SMALL, color=INK)
-    panels[0].legend(fontsize=SMALL, frameon=False, loc="lower left")
+    panels[0].legend(fontsize=SMALL, frameon=False, loc="upper left")
     figure.tight_layout()
     return figure
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import Registry
+from pubench_core.records.held_out import few_held_out
 from pubench_core.results import CriterionResult, DecisionRule, Measure, Result, at_prior_name
 from pubench_core.specs.run import TEST
 
@@ -43,6 +44,8 @@ def print_result(
         f"{seconds.per_epoch:.2f} s per epoch ({seconds.per_epoch_training:.2f} s training)\n"
         f"{memory.bytes / 2**20:.0f} MiB {memory.what}; {result.device}, {result.threads} threads"
     )
+    if few := few_held_out(result):
+        console.print(f"{few} (--folds 5)", style="yellow", markup=False)
     if not result.test and (line := recovered_line(result, infos)):
         console.print(line, markup=False)
     if result.oracle:

@@ -1,0 +1,20 @@
+"""How many held-out labels a choice needs, from rows: ``benchmarks/results/validation-size.csv``."""
+
+from __future__ import annotations
+
+from ..results import Result
+
+#: Held-out labeled positives below which choosing an epoch by PA, or a method, loses two points of accuracy or more on
+#: average (docs/pages/validation-size.md). PAUC needs several times as many.
+FEW_HELD_OUT = 20
+
+
+def few_held_out(result: Result) -> str:
+    """A line if too few held-out labeled positives chose the epoch of a result; empty if not, or none was chosen."""
+    held_out, epochs = result.data.validation.labeled or 0, result.epochs
+    if result.chosen.oracle or result.selected == "last" or epochs < 2 or not 0 < held_out < FEW_HELD_OUT:
+        return ""
+    return (
+        f"{held_out} held-out labeled positives chose this epoch; with fewer than {FEW_HELD_OUT}, such a choice lost 2 "
+        f"points of accuracy or more; five folds hold out all {result.labeled} in turn"
+    )
