@@ -2,6 +2,7 @@
 
     python .ci/metadata.py            writes
     python .ci/metadata.py --check    writes nothing; one line per difference, exit code 1 if there is any
+    python .ci/metadata.py --version  the version of all distributions
 
 Written into every distribution: the keys of ``[project]`` between the two marks, the bounds on first-party packages and
 on what several distributions need, ``[build-system]``, the packages of the wheel, and LICENSE. Derived from the folders
@@ -346,6 +347,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Writes, or checks. Returns the exit code."""
     parser = argparse.ArgumentParser(prog=".ci/metadata.py", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--check", action="store_true", help="write nothing; one line per difference, exit code 1")
+    parser.add_argument("--version", action="version", version=VERSION, help="print the version of all distributions")
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent, help="the repository")
     options = parser.parse_args(arguments)
     root: Path = options.root

@@ -6,6 +6,9 @@
 2. In an environment of its own, outside the checkout: the command line with one method. It lists that method and runs
    it on an embedded data set. A second method adds its row, and takes it along when it is uninstalled; one made for
    another major version of core says so, and nothing else changes.
+3. There, the tools that read records: they check that record and build a board of it.
+4. In two more environments: core alone, which has no command and imports no torch; and everything, where no plugin and
+   no tool is broken.
 
 The versions of other packages are the root's pins. Ends with exit code 1 and a line at the first thing that is wrong.
 """
@@ -33,7 +36,7 @@ from packaging.utils import canonicalize_name, parse_sdist_filename, parse_wheel
 
 ROOT = Path(__file__).resolve().parent.parent
 METHOD, SECOND = "nnpu", "upu"
-KINDS = ("methods", "datasets", "mechanisms", "metrics", "priors", "backbones")
+KINDS = ("methods", "datasets", "mechanisms", "metrics", "priors", "backbones", "sinks")
 Rows = dict[str, list[dict[str, Any]]]
 
 
@@ -168,6 +171,11 @@ def try_out(env: Environment, later: Path) -> None:
     result = json.loads(env.pubench(*run))
     require((env.folder / result["record"] / "result.json").is_file(), f"no record {result['record']}")
     print(f"          {result['record']}: a record of {METHOD} on digits")
+    absent = env.pubench("study", "run", "quick", fails=True)
+    require("study is not installed: pip install pubench-study" in absent, f"an absent tool: {absent}")
+    env.install("pubench-study")
+    env.pubench("study", "protocols")
+    env.uninstall("pubench-study")
 
     env.install(f"pubench-{SECOND}")
     require([row["key"] for row in env.rows()["methods"]] == [METHOD, SECOND], f"{SECOND} has no row of its own")
@@ -187,6 +195,38 @@ def try_out(env: Environment, later: Path) -> None:
     env.run(env.uv, "pip", "check", "--quiet", "--python", env.python)
 
 
+def try_tools(env: Environment) -> None:
+    """The tools that read records, on the record that is there."""
+    env.install("pubench-submit")
+    require("0 problems" in env.pubench("verify", "results", "--rerun", "0"), "verify finds a problem")
+    env.pubench("board", "build", "2026.01", "--from", "results")
+    require("0 problems" in env.pubench("board", "check", "boards/2026.01"), "the board has a problem")
+    env.run(env.uv, "pip", "check", "--quiet", "--python", env.python)
+
+
+def try_core(env: Environment) -> None:
+    """Core alone."""
+    env.install("pubench-core")
+    env.run(env.python, "-c", "import sys, pubench, pubench_core; assert 'torch' not in sys.modules")
+    require(not env.python.with_name("pubench").exists(), "core brings a command")
+    absent = env.run(env.python, "-c", "import pubench; pubench.verify", fails=True)
+    require("pubench-verify" in absent, f"core does not say what installs verify: {absent}")
+    env.run(env.uv, "pip", "check", "--quiet", "--python", env.python)
+
+
+def try_everything(env: Environment) -> None:
+    """Every distribution."""
+    env.install("pubench")
+    for kind, rows in env.rows().items():
+        require(
+            all(row["status"] == "ok" for row in rows), f"broken {kind}: {[r for r in rows if r['status'] != 'ok']}"
+        )
+    require(len(env.rows()["methods"]) >= 30, "not every method is listed")
+    env.pubench("doctor")
+    env.pubench("run", "--method", METHOD, "--data", "digits", "--set", "epochs=1", "--no-tracking")
+    env.run(env.uv, "pip", "check", "--quiet", "--python", env.python)
+
+
 def main() -> int:
     """Builds and tries. Returns the exit code."""
     parser = argparse.ArgumentParser(prog=".ci/wheels.py", description=(__doc__ or "").split("\n")[0])
@@ -200,9 +240,14 @@ def main() -> int:
     check_built(dist)
     with tempfile.TemporaryDirectory() as scratch:
         later = for_another_core(uv, Path(scratch))
-        folder = Path(scratch, "somebody")
-        folder.mkdir()
-        try_out(Environment(uv, dist, folder), later)
+        folders = [Path(scratch, name) for name in ("somebody", "core", "everything")]
+        for folder in folders:
+            folder.mkdir()
+        somebody = Environment(uv, dist, folders[0])
+        try_out(somebody, later)
+        try_tools(somebody)
+        try_core(Environment(uv, dist, folders[1]))
+        try_everything(Environment(uv, dist, folders[2]))
     print(f"{time.perf_counter() - start:6.1f} s  in all")
     return 0
 

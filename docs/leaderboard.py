@@ -42,4 +42,4 @@ def on_post_build(config: MkDocsConfig) -> None:
     import pubench
 
     say = logging.getLogger("mkdocs.hooks.leaderboard").info
-    pubench.site(row_files(), Path(config.site_dir) / FOLDER, title=TITLE, progress=say)
+    pubench.site(row_files(), Path(config.site_dir) / FOLDER, title=TITLE, home="../index.html", progress=say)

@@ -81,7 +81,7 @@ def data_set_page(info: DatasetInfo) -> str:
     """Everything about one data set as Markdown."""
     source = source_of(info)
     parts = [f"# {info.name}", capitalized(info.summary), _cited(info)]
-    fetch = f"pubench data fetch {info.key}\n" if source.downloadable else ""
+    fetch = f"pubench data fetch {_fetched(info)}\n" if source.downloadable else ""
     amount = "" if info.labels != "simulated" else " --c 0.1"
     method = "pu-bagging" if info.labels != "simulated" else "nnpu"  # nobody knows a prior to give to nnpu
     parts.append(f"```\n{fetch}pubench run --method {method} --data {info.tasks or info.key}{amount}\n```")
@@ -90,6 +90,11 @@ def data_set_page(info: DatasetInfo) -> str:
     parts += ["## Binarizations", table(("name", "positive", "negative"), _binarizations(info))]
     parts += ["## Files", *_files(info, source)]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _fetched(info: DatasetInfo) -> str:
+    """What is downloaded at once: a whole source, or one of its tables by number (``openml:ID``)."""
+    return info.tasks if info.tasks.startswith(f"{info.key}:") else info.key
 
 
 def _facts(info: DatasetInfo) -> dict[str, str]:
@@ -140,7 +145,7 @@ def _files(info: DatasetInfo, source: DataSource) -> list[str]:
     wanted = files_wanted(source)
     parts = [f"Without files, pubench asks for: {wanted}." if wanted else "None: the data come with a Python package."]
     if wanted:
-        downloads = f"`pubench data fetch {info.key}` downloads them."
+        downloads = f"`pubench data fetch {_fetched(info)}` downloads them."
         parts.append(downloads if source.downloadable else "pubench cannot download them.")
     parts += [_doc(importlib.import_module(type(source).__module__)), _doc(type(source))]
     return parts

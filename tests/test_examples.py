@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import os
 import subprocess
 import sys
@@ -38,6 +40,33 @@ def test_every_example_is_run_here_and_named_in_the_readme() -> None:
     scripts = [path.name for path in EXAMPLES.glob("*.py")]
     assert len(scripts) >= 3
     assert [name for name in scripts if f'example("{name}"' not in text or f"({name})" not in readme] == []
+
+
+def test_the_notebook_runs_as_a_script_but_for_its_installation(
+    script_in: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    """The cells in their order, each last expression printed as a notebook shows it."""
+    notebook = json.loads((EXAMPLES / "first-run.ipynb").read_text(encoding="utf-8"))
+    cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert cells[0] == "%pip install --quiet pubench"
+    assert all(cell.get("outputs", []) == [] for cell in notebook["cells"])
+    assert "(first-run.ipynb)" in (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    script = tmp_path / "notebook.py"
+    short = [cell.replace('"epochs": 10', '"epochs": 3') for cell in cells[1:]]
+    script.write_text("\n".join(map(_shown, short)), encoding="utf-8")
+    done = script_in(tmp_path, script, env={"OMP_NUM_THREADS": "1"})
+    assert done.returncode == 0, done.stderr
+    assert "mean ± std over seeds" in done.stdout
+    assert 0.7 < float(done.stdout.split()[-1]) <= 1
+
+
+def _shown(cell: str) -> str:
+    """A cell that prints its last expression."""
+    tree = ast.parse(cell)
+    last = tree.body[-1]
+    if isinstance(last, ast.Expr):
+        tree.body[-1] = ast.Expr(ast.Call(ast.Name("print", ast.Load()), [last.value], []))
+    return ast.unparse(ast.fix_missing_locations(tree))
 
 
 def test_two_methods_are_compared(example: Callable[..., str], tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from pubench_core.errors import PubenchError
 
 from .visible import visible
 
-
 #: What installs a module that light installations lack.
 INSTALLED_BY = {
     **dict.fromkeys(("torch", "safetensors", "pyarrow", "PIL"), "pubench-core[train]"),

@@ -119,13 +119,14 @@ class TestAStudy:
 
 
 def test_a_run_is_recorded_with_its_survey_as_test(root: DataRoot, tmp_path: Path, pubench: Pubench) -> None:
-    pubench(
-        "run", "--method", "naive", "--data", "disdat/swi05", "--data-root", root.path, "--results", tmp_path / "r",
+    done = pubench(
+        "run", "--method", "naive", "--data", "disdat/swi20", "--data-root", root.path, "--results", tmp_path / "r",
         "--preset", "quick",
     )  # fmt: skip
+    assert done.returncode == 0, done.stderr
     (path,) = (tmp_path / "r").glob("*/result.json")
     result = json.loads(path.read_text())
-    assert result["spec"]["data"]["key"] == "disdat/swi05"
+    assert result["spec"]["data"]["key"] == "disdat/swi20"
     assert not result["oracle"]
     assert result["data"]["test"]["positive"] == 4
 
@@ -159,3 +160,13 @@ def test_the_command_lists_the_tasks(root: DataRoot, pubench: Pubench) -> None:
     }
     one = json.loads(pubench("data", "info", "disdat/nsw14", "--data-root", root.path, "--format", "json").stdout)
     assert [task["name"] for task in one["tasks"]] == ["nsw14"]
+
+
+@pytest.mark.parametrize("prior", ["unknown", "test"])
+def test_a_record_is_verified_and_repeated(root: DataRoot, tmp_path: Path, pubench: Pubench, prior: str) -> None:
+    run = ("run", "--method", "naive", "--data", "disdat/swi20", "--set", "base=logistic", "--prior", prior)
+    pubench(*run, "--data-root", root.path, "--results", tmp_path / "r")
+    (path,) = (tmp_path / "r").glob("*/result.json")
+    assert json.loads(path.read_text())["oracle"] == (prior == "test")
+    verified = pubench("verify", tmp_path / "r", "--data-root", root.path)
+    assert verified.returncode == 0, verified.stdout + verified.stderr

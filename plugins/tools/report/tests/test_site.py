@@ -242,7 +242,7 @@ def test_what_a_link_points_to_is_not_published(results: Path, tmp_path: Path) -
         (record / name).unlink(missing_ok=True)
         (record / name).symlink_to(tmp_path / "secret.txt")
     said: list[str] = []
-    write.write_site(write.Asked((copy,), tmp_path / "site", figures=False), said.append)
+    write.write_site(write.SiteOptions((copy,), tmp_path / "site", figures=False), said.append)
     assert said == [f"{record.name}: spec.yaml, environment.json not copied, as a link may lead to anything"]
     assert [path.name for path in (tmp_path / "site" / "records" / record.name).iterdir()] == ["result.json"]
 
@@ -413,7 +413,7 @@ def _share(row: dict[str, Any]) -> float:
 def test_several_sources_show_a_run_once(results: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(results, tmp_path / "copy")
     said: list[str] = []
-    asked = write.Asked((results, Path(copy)), tmp_path / "site", figures=False)
+    asked = write.SiteOptions((results, Path(copy)), tmp_path / "site", figures=False)
     assert write.write_site(asked, said.append).records == 48
     assert said == []
 
@@ -426,7 +426,7 @@ def test_a_record_under_another_name_is_left_out_of_sites_and_reports_in_the_sam
     record = next(copy.glob("*/result.json")).parent
     record.rename(copy / name)
     said: list[str] = []
-    assert write.write_site(write.Asked((copy,), tmp_path / "site", figures=False), said.append).records == 47
+    assert write.write_site(write.SiteOptions((copy,), tmp_path / "site", figures=False), said.append).records == 47
     assert said == [f"left out: {copy / name} holds run {record.name}; give it that name"]
     gathered = gather(str(copy), copy, None)
     assert (len(gathered.done), list(gathered.notes)) == (47, said)
@@ -445,7 +445,7 @@ def test_a_record_of_what_is_no_run_id_is_left_out(results: Path, tmp_path: Path
     record.write_text(record.read_text().replace(record.parent.name, "elsewhere"))
     record.parent.rename(copy / "elsewhere")
     said: list[str] = []
-    assert write.write_site(write.Asked((copy,), tmp_path / "site", figures=False), said.append).records == 47
+    assert write.write_site(write.SiteOptions((copy,), tmp_path / "site", figures=False), said.append).records == 47
     assert said == [f"left out: {copy / 'elsewhere'}: 'elsewhere' is no run id"]
 
 

@@ -44,6 +44,23 @@ def test_every_format_is_written(folder: Path, pubench_in: Callable[[Path], Run]
         assert (folder / f"named.{suffix}").read_text().startswith(beginning)
 
 
+def test_the_terminal_gets_the_verdict_in_twelve_lines_and_everything_on_request(
+    tmp_path: Path, pubench_in: Callable[[Path], Run]
+) -> None:
+    methods = ["nnpu", "vpu", "upu", "puet", "dist-pu", "glws", "naive", "pn"]
+    stored(tmp_path / "results", made_study(methods, ["imdb", "20news"], [2, 25, 42]))
+    lines = pubench_in(tmp_path)("study", "report", "results").stdout.splitlines()
+    assert len(lines) <= 12
+    assert "closest to the best of each data set" in lines[2]
+    assert "naive (baseline) is" in lines[2]
+    first = next(line for line in lines if line.startswith("1 "))
+    assert lines[2].startswith(f"{first.split()[1]} comes")
+    assert "3 more methods" in lines[-1]
+    full = pubench_in(tmp_path)("study", "report", "results", "--full").stdout
+    assert "Selection criteria side by side" in full
+    assert len(full.splitlines()) > 60
+
+
 def test_a_trial_run_is_kept_out_of_a_report(tmp_path: Path, pubench_in: Callable[[Path], Run]) -> None:
     """Runs of five epochs next to those of ten."""
     runs = made_study(["nnpu", "vpu"], ["imdb"], [2, 25])
@@ -72,7 +89,8 @@ def test_figures_and_page_are_written_where_asked(folder: Path, pubench_in: Call
     assert done.returncode == 0, done.stderr
     assert (folder / "results-report.html").read_text().startswith("<!DOCTYPE html>")
     names = {path.name for path in (folder / "figures").iterdir()}
-    assert {"methods-s1.png", "methods-s1.svg", "difference-s1.svg", "cost-s1.png"} <= names
+    assert {"methods-s1.png", "methods-s1.svg", "ranks-s1.svg", "cost-s1.png"} <= names
+    assert "difference-s1.svg" not in names  # of two data sets
 
 
 @pytest.mark.parametrize(

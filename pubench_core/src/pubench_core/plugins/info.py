@@ -368,7 +368,7 @@ def _test_of(declared: Any) -> Callable[[Any], bool]:
         return lambda value: True
     if origin is Literal:
         return lambda value: isinstance(value, str) and value in parts
-    if is_dataclass(declared):
+    if isinstance(declared, type) and is_dataclass(declared):
         return lambda value: (
             isinstance(value, declared) and all(test(getattr(value, name)) for name, test in _tests_of(declared))
         )

@@ -36,7 +36,8 @@ svg { width: 100%; height: auto; display: block; } svg text { fill: var(--ink); 
 .band { fill: var(--mark); opacity: .22; } .mark { fill: var(--mark); stroke: var(--mark); stroke-width: 2.2; }
 .other { fill: none; stroke: var(--other); stroke-width: 2; stroke-dasharray: 6 4; }
 .wrap { overflow-x: auto; } table { border-collapse: collapse; width: 100%; margin: 8px 0; }
-td:first-child { min-width: 9em; } th, td { text-align: left; padding: 6px 12px 6px 0; border-bottom: 1px solid var(--line); vertical-align: top; }
+td:first-child { min-width: 9em; }
+th, td { text-align: left; padding: 6px 12px 6px 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 code { background: var(--panel); padding: 1px 5px; border-radius: 4px; overflow-wrap: anywhere; }
 """

@@ -32,7 +32,7 @@ COMMANDS = [
     CommandInfo(
         path="study report",
         load="pubench_report.cli.commands:report",
-        help="Tables, paired tests, ranks and figures of a study or of any folder of records. Trains nothing.",
+        help="Say which method is best and how sure that is, of a study or of any folder of records. Trains nothing.",
         example="pubench study report results --study quick --format html",
     ),
     CommandInfo(

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pubench.words import InvalidRequest, in_words, said
 
-from .site.write import Asked, sources_of, write_site
+from .site.write import SiteOptions, sources_of, write_site
 
 
 def site(
@@ -48,7 +48,7 @@ def site(
     if by not in ("protocol", "study"):
         raise InvalidRequest(f"by must be protocol or study, got {by!r}")
     given = [sources] if isinstance(sources, (str, Path)) else list(sources)
-    asked = Asked(
+    asked = SiteOptions(
         sources=sources_of(given),
         out=Path(out),
         study=study,

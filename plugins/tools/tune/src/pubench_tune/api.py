@@ -93,7 +93,7 @@ def tune(
     wait_briefly()  # before torch is loaded, which the next line does
     from pubench_core.plugins.registry import registry
 
-    from .driver import TUNING, Asked, search
+    from .driver import TUNING, SearchRequest, search
 
     say = sayer(progress)
 
@@ -111,7 +111,7 @@ def tune(
         if "seed" in (settings or {}):
             raise RequestError("settings.seed: seeds names the seeds of a search", field="seed")
         layer = layer_of(method, data, {**same, **of_config(config)}, settings or {})
-        asked = Asked(
+        asked = SearchRequest(
             criterion=criterion,
             trials=trials,
             space=space,

@@ -42,7 +42,7 @@ _BY_LAST = "; or selection.criterion can be last here"
 
 
 @dataclass(frozen=True)
-class Asked:
+class SearchRequest:
     """``criterion``: None means that of the request, ``pa`` unless it says otherwise. ``seeds``: None means that of the
     request, 2 unless it says otherwise. ``word``: put before a text of the space in an error. ``max_seconds``: no run
     is started after them. ``files``: how many layers, the first ones, are of files, whose hyper-parameters a space may
@@ -61,7 +61,7 @@ class Asked:
     files: int = 0
 
 
-def search(layers: Sequence[Layer], asked: Asked, registry: Registry, say: Callable[[str], None]) -> Tuned:
+def search(layers: Sequence[Layer], asked: SearchRequest, registry: Registry, say: Callable[[str], None]) -> Tuned:
     """Carries out what is missing of a search. The same request again goes on where it was.
 
     Raises RequestError for what cannot be met, RecordError where the search or a record cannot be stored.
@@ -127,7 +127,7 @@ def search(layers: Sequence[Layer], asked: Asked, registry: Registry, say: Calla
 
 
 def _objective(
-    layers: Sequence[Layer], asked: Asked, registry: Registry, say: Callable[[str], None]
+    layers: Sequence[Layer], asked: SearchRequest, registry: Registry, say: Callable[[str], None]
 ) -> tuple[Objective, Plan]:
     """What is searched for, and the configuration as it stands with the first seed."""
     if asked.criterion is not None:
@@ -188,7 +188,7 @@ def _orders(plan: Plan) -> Orders:
 # -------------------------------------------------------------------- the folder
 
 
-def _name(plan: Plan, aim: Objective, asked: Asked, code: Sequence[str]) -> str:
+def _name(plan: Plan, aim: Objective, asked: SearchRequest, code: Sequence[str]) -> str:
     """Name of the folder: of everything that decides which trials there are, but how many.
 
     ``code``: hashes of what computes scores from which data, and of the criterion. Other code computes other values, so
@@ -224,7 +224,7 @@ def _held(folder: Path) -> Iterator[None]:
         lock.release()
 
 
-def _describe(folder: Path, plan: Plan, aim: Objective, asked: Asked) -> None:
+def _describe(folder: Path, plan: Plan, aim: Objective, asked: SearchRequest) -> None:
     """Writes down, once, what the search is."""
     path = folder / REQUEST
     if path.exists():

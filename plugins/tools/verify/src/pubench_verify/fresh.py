@@ -16,7 +16,7 @@ from pubench_core.plugins.info import DatasetInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.records.record import Record
 from pubench_core.results import Result
-from pubench_core.specs import RunSpec
+from pubench_core.specs import GIVEN, RunSpec
 
 from .result import ORACLE, Fresh, Problem
 
@@ -27,14 +27,14 @@ DROP = 0.25
 
 def fresh(record: Record, root: Path, say: Callable[[str], None], draws: random.Random) -> Fresh | Problem | None:
     """The method and the oracle on a fresh problem and on the record's; None for what has no test accuracy of its own
-    or no other classes: an oracle, a table of a user.
+    or no other classes: an oracle, data that bring their labels.
 
     A problem, if the method falls further behind the oracle than :data:`DROP`. ``root``: folder of data files.
     ``draws``: chooses seed and classes.
     """
     result = record.result
     recorded = result.test.get("accuracy")
-    if result.oracle or result.spec.data.own is not None or recorded is None:
+    if result.oracle or result.spec.mechanism.key == GIVEN or recorded is None:
         return None
     try:
         seed, positive, negative = draws.randrange(1 << 31), *_other_classes(result.spec, draws)

@@ -55,7 +55,7 @@ class Draws:
             root = data_root(spec.execution, say)
             opened = open_data(plan, root)
             (split, truth, _), given = draw_split(plan, opened, root), opened.data.labeled
-            unlabeled = None if given is None else np.flatnonzero(~given)
+            unlabeled = None if given is None or opened.columns is None else np.flatnonzero(~given)
             rows = rows_and_labels(split, truth.test, truth.validation, unlabeled)
             self._known[key] = Drawn(
                 arrays={name: _digest(array) for name, array in rows.items()},

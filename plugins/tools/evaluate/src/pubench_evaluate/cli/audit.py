@@ -29,7 +29,7 @@ from .score_table import (
 
 
 @dataclass(frozen=True)
-class Asked:
+class AuditOptions:
     """What the options say of the draw."""
 
     n: int = 60
@@ -42,7 +42,7 @@ class Asked:
     part: str | None = None
 
 
-def draw(given: str, columns: Columns, asked: Asked, *, target: Path, results: Path, as_json: bool) -> None:
+def draw(given: str, columns: Columns, asked: AuditOptions, *, target: Path, results: Path, as_json: bool) -> None:
     """Writes the sheet and, beside it, what its answers are to be read with. Neither replaces a file."""
     design = target.with_suffix(DESIGN)
     if target.suffix.lower() != ".csv":
@@ -77,7 +77,7 @@ def draw(given: str, columns: Columns, asked: Asked, *, target: Path, results: P
     _print_drawn(sample, target, design, named=bool(subject.ids))
 
 
-def _subject(given: str, columns: Columns, asked: Asked, results: Path) -> Subject:
+def _subject(given: str, columns: Columns, asked: AuditOptions, results: Path) -> Subject:
     """Rows of a table, or of a run with what the table says of them."""
     if is_table(given):
         if asked.part is not None:

@@ -92,10 +92,10 @@ def evaluate(
     format: PrintFormat = Format.table,
 ) -> None:
     """Say what scores are worth without a single negative: measures, intervals, and what each assumes."""
-    from .evaluate import Asked, print_card
+    from .evaluate import EvaluateOptions, print_card
     from .score_table import Columns
 
-    asked = Asked(
+    asked = EvaluateOptions(
         prior=prior,
         beta=beta,
         scheme=scheme,
@@ -154,7 +154,7 @@ def audit(
     """Draw the rows that a person should check, or say what the answers mean for prior, precision, recall and SCAR."""
     from pubench_core.errors import RequestError
 
-    from .audit import Asked, draw, read
+    from .audit import AuditOptions, draw, read
     from .score_table import Columns
 
     as_json = format is Format.json
@@ -164,7 +164,7 @@ def audit(
         read(answers, design, as_json=as_json)
         return
     columns = Columns(score_col, label_col, None, _words(positive_value), _words(ids))
-    asked = Asked(n, threshold, budget, recall, scheme, beta, seed, None if part is None else part.value)
+    asked = AuditOptions(n, threshold, budget, recall, scheme, beta, seed, None if part is None else part.value)
     draw(scored or "", columns, asked, target=out, results=results, as_json=as_json)
 
 

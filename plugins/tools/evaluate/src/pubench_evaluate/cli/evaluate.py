@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Asked:
+class EvaluateOptions:
     """What the options say beside which rows are evaluated."""
 
     prior: str | None = None
@@ -47,7 +47,9 @@ class Asked:
     seed: int = 0
 
 
-def print_card(given: str, columns: Columns, asked: Asked, *, results: Path, html: Path | None, as_json: bool) -> None:
+def print_card(
+    given: str, columns: Columns, asked: EvaluateOptions, *, results: Path, html: Path | None, as_json: bool
+) -> None:
     """Evaluates a table or a run, writes the page if one is wanted, and prints the rest."""
     if html is not None and html.suffix.lower() not in (".html", ".htm"):
         raise RequestError(f"--html {html}: a page ends in .html")
@@ -62,7 +64,7 @@ def print_card(given: str, columns: Columns, asked: Asked, *, results: Path, htm
     print_evaluation(card)
 
 
-def _card_of(subject: Subject, other: Subject | None, asked: Asked) -> Evaluation:
+def _card_of(subject: Subject, other: Subject | None, asked: EvaluateOptions) -> Evaluation:
     with flags_for_arguments():
         return evaluate(
             subject.scores,
@@ -84,7 +86,7 @@ def _card_of(subject: Subject, other: Subject | None, asked: Asked) -> Evaluatio
         )
 
 
-def _prior(asked: Asked, subject: Subject) -> Any:
+def _prior(asked: EvaluateOptions, subject: Subject) -> Any:
     """As the option says it, else as the run was told; numbers as numbers."""
     if asked.prior is None:
         return subject.prior
@@ -94,7 +96,7 @@ def _prior(asked: Asked, subject: Subject) -> Any:
         return asked.prior
 
 
-def _other(given: str, subject: Subject, columns: Columns, asked: Asked, results: Path) -> Subject | None:
+def _other(given: str, subject: Subject, columns: Columns, asked: EvaluateOptions, results: Path) -> Subject | None:
     """The model to compare with: another file, another column, or another run, of the same rows and labels."""
     if asked.compare is None and asked.compare_col is None:
         return None

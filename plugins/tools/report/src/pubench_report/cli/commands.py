@@ -137,10 +137,10 @@ def compare_methods(
 
     Exit codes: 0 done, 1 a run failed, 2 a wrong request.
     """
-    from pubench_report.cli.compare_methods import Asked
+    from pubench_report.cli.compare_methods import CompareMethodsOptions
     from pubench_report.cli.compare_methods import compare_methods as run_all
 
-    asked = Asked(
+    asked = CompareMethodsOptions(
         tuple(methods), data, seeds, tuple(set_ or ()), baseline, measure, paired_test.value, out, figures, other
     )
     if not run_all(asked, given, as_json=format is Format.json):
@@ -205,8 +205,14 @@ def report(
     figures: Annotated[
         Path | None, typer.Option(help="Folder that gets every figure as PNG and SVG.", file_okay=False)
     ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="On the terminal: all tables instead of the verdict and the best methods.")
+    ] = False,
 ) -> None:
-    """Tables, paired tests, ranks and figures of a study or of any folder of records. Trains nothing."""
+    """Say which method is best and how sure that is, of a study or of any folder of records. Trains nothing.
+
+    --full prints tables, paired tests and ranks; --format and --out write them to a file.
+    """
     from .report import ReportOptions, write_report
 
     write_report(
@@ -221,6 +227,7 @@ def report(
             criterion=criterion,
             measure=measure,
             only=tuple(only or ()),
+            full=full,
         )
     )
 
@@ -268,8 +275,8 @@ def compare(
 
     Only cells of the same protocol are compared; what is left out, and what is missing, is said. Trains nothing.
     """
-    from .compare import Asked
+    from .compare import CompareOptions
     from .compare import compare as beside
 
     form = format.value if format is not None else None
-    beside(Asked(tuple(sources or ()), results, other, study, criterion, measure, form, out))
+    beside(CompareOptions(tuple(sources or ()), results, other, study, criterion, measure, form, out))

@@ -38,7 +38,7 @@ BY_SUFFIX = {".md": "md", ".csv": "csv", ".json": "json", ".txt": "table"}
 
 
 @dataclass(frozen=True)
-class Asked:
+class CompareOptions:
     """What the command was given. ``sources``: folders of records, files of rows, studies of ``results``; none means
     ``results``. ``other``: a publication, a board, a folder or a file of rows; ``form``: table, md, csv, json, or None,
     which means what ``out`` ends in, or table.
@@ -54,7 +54,7 @@ class Asked:
     out: Path | None
 
 
-def compare(asked: Asked) -> None:
+def compare(asked: CompareOptions) -> None:
     """Prints or writes every cell that was run alike, and says what is left out and missing.
 
     Raises RequestError (InvalidRequest) for a folder, study, publication, criterion or measure that there is not, and
@@ -78,7 +78,7 @@ def compare(asked: Asked) -> None:
         err().print(f"written: {asked.out}", markup=False, soft_wrap=True)
 
 
-def _found(asked: Asked) -> SideBySide | BoardStanding:
+def _found(asked: CompareOptions) -> SideBySide | BoardStanding:
     ours = _together([_loaded(given, asked.results, asked.study) for given in asked.sources or (None,)])
     if asked.other in names():
         return beside_published(ours, asked.other, criterion=asked.criterion, measure=asked.measure)

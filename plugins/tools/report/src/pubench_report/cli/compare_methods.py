@@ -44,7 +44,7 @@ _MEASURE, _PU = "accuracy", ("pa", "pauc")
 
 
 @dataclass(frozen=True)
-class Asked:
+class CompareMethodsOptions:
     """``data``, ``seeds``: as written (``digits,my.csv``; ``3`` or ``2,25``). ``baseline``: the method that the
     others are tested against; None means the first. ``measure``: None means accuracy, or PU measures for tables of
     one's own without true labels. ``out``, ``figures``: a report of the runs, and a folder of its figures. ``other``: a
@@ -63,7 +63,7 @@ class Asked:
     other: str | None = None
 
 
-def compare_methods(asked: Asked, given: Given, *, as_json: bool) -> bool:
+def compare_methods(asked: CompareMethodsOptions, given: Given, *, as_json: bool) -> bool:
     """Runs what is not stored yet and prints the tables and the tests; returns whether every run has a result.
 
     Raises RequestError before anything is trained for what cannot be met.
@@ -138,7 +138,7 @@ class _Compared:
         }
 
 
-def _compared(results: Results, asked: Asked, baseline: str | None) -> Iterator[_Compared]:
+def _compared(results: Results, asked: CompareMethodsOptions, baseline: str | None) -> Iterator[_Compared]:
     """By the measure asked for; by default accuracy on test rows, and PU measures of data without true labels."""
     untrue = {run.result.spec.data.key for run in results if run.result.data.test is None}
     measured = results.where(data=untrue).metrics("validation")
@@ -205,7 +205,7 @@ def _without_truth(data: Sequence[str], given: Given) -> str | None:
     return next(filter(is_table_path, data), None)
 
 
-def _methods(asked: Asked, data: Sequence[str], given: Given) -> list[str]:
+def _methods(asked: CompareMethodsOptions, data: Sequence[str], given: Given) -> list[str]:
     """The methods' keys. Every method is resolved on every data set: errors are said before anything runs, and in
     the words of the command line.
     """
@@ -232,7 +232,7 @@ def _methods(asked: Asked, data: Sequence[str], given: Given) -> list[str]:
     return list(found.values())
 
 
-def _board(asked: Asked) -> Board | None:
+def _board(asked: CompareMethodsOptions) -> Board | None:
     """Raises RequestError for what is no board, and for a measure that it does not have."""
     if asked.other is None:
         return None
@@ -244,7 +244,7 @@ def _board(asked: Asked) -> Board | None:
     return board
 
 
-def _baseline(asked: Asked, keys: Sequence[str]) -> str | None:
+def _baseline(asked: CompareMethodsOptions, keys: Sequence[str]) -> str | None:
     """The row that others are tested against; None means the first that is no oracle."""
     if asked.baseline is None:
         return None
@@ -255,7 +255,7 @@ def _baseline(asked: Asked, keys: Sequence[str]) -> str | None:
     )
 
 
-def _check_measure(asked: Asked, data: Sequence[str], given: Given) -> None:
+def _check_measure(asked: CompareMethodsOptions, data: Sequence[str], given: Given) -> None:
     if asked.measure is None:
         return
     infos = registry().infos(MetricInfo)
@@ -271,7 +271,7 @@ def _check_measure(asked: Asked, data: Sequence[str], given: Given) -> None:
         )
 
 
-def _check_report(asked: Asked, data: Sequence[str], given: Given) -> None:
+def _check_report(asked: CompareMethodsOptions, data: Sequence[str], given: Given) -> None:
     """Refuses before the training what would be refused after it."""
     if asked.out is None:
         if asked.figures is not None:

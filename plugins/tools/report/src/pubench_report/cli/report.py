@@ -12,6 +12,7 @@ from pubench_cli.visible import rows_out
 
 from ..report.gather import gather
 from ..report.gathered import collection_off
+from ..report.summary import print_summary
 from ..report.tables import sections
 from ..report.text import print_sections
 from ..report.write import BY_SUFFIX, compared, report_text, title_lines, write_figures_of, write_text
@@ -21,7 +22,7 @@ from ..report.write import BY_SUFFIX, compared, report_text, title_lines, write_
 class ReportOptions:
     """What the command was given. ``form``: table, md, csv, latex or html; None means what ``out`` ends in, or table.
 
-    ``figures``: folder for them. ``only``: conditions on runs.
+    ``figures``: folder for them. ``only``: conditions on runs. ``full``: every table on the terminal, not the summary.
     """
 
     given: str | None
@@ -34,6 +35,7 @@ class ReportOptions:
     criterion: str | None
     measure: str
     only: tuple[str, ...] = ()
+    full: bool = False
 
 
 def write_report(options: ReportOptions) -> None:
@@ -51,6 +53,8 @@ def write_report(options: ReportOptions) -> None:
         if out_file is not None:
             write_text(out_file, report_text(model, tests, form))
             written.append(out_file)
+        elif form == "table" and not options.full:
+            print_summary(out(), title_lines(gathered), model)
         elif form == "table":
             print_sections(out(), title_lines(gathered), sections(model, tests))
         else:

@@ -9,7 +9,7 @@ from pubench_cli.console import err, out
 from pubench_cli.messages import said
 
 from .protocols import By
-from .write import Asked, sources_of, write_site
+from .write import SiteOptions, sources_of, write_site
 
 
 def write(
@@ -26,7 +26,9 @@ def write(
     title: str,
 ) -> None:
     """Writes the site and says where it is."""
-    asked = Asked(sources_of(sources), place, study, by, measure, criterion, baseline, with_scores, figures, title)
+    asked = SiteOptions(
+        sources_of(sources), place, study, by, measure, criterion, baseline, with_scores, figures, title
+    )
     written = write_site(asked, _say)
     out().print(
         f"{written.index}: {written.pages} pages, {written.records:,} runs, {written.bytes / 2**20:.1f} MiB",

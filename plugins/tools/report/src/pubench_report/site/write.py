@@ -25,7 +25,7 @@ RECORDS, ROWS = "records", "rows"
 
 
 @dataclass(frozen=True)
-class Asked:
+class SiteOptions:
     """``sources``: folders of records and files of rows; ``study``: only its runs; ``by``: what makes a table;
     ``home``: address that the pages link to as documentation.
     """
@@ -54,7 +54,7 @@ class Written:
     notes: tuple[str, ...]
 
 
-def write_site(asked: Asked, say: Callable[[str], None] = lambda text: None) -> Written:
+def write_site(asked: SiteOptions, say: Callable[[str], None] = lambda text: None) -> Written:
     """Writes pages and records. A site that is already there is replaced as a whole.
 
     Raises RequestError where there is nothing to show, or ``out`` holds something else or cannot be written.

@@ -99,10 +99,10 @@ def run(
     Ctrl-C starts no more runs and waits for those in work; a second one gives them up. Exit codes: 0 all runs are done,
     1 some failed or are left, 2 a wrong request, 130 interrupted.
     """
-    from .run import How, run_study
+    from .run import RunOptions, run_study
     from .study import Request
 
-    how = How(
+    how = RunOptions(
         jobs=jobs,
         gpus=gpus,
         slots_per_gpu=slots_per_gpu,

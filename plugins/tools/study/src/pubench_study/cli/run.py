@@ -32,7 +32,7 @@ from .study import Looked, Request, absent, counts, duration, looked, prepared, 
 
 
 @dataclass(frozen=True)
-class How:
+class RunOptions:
     """The options of the command that say how."""
 
     jobs: int
@@ -50,7 +50,7 @@ class How:
     offline: bool
 
 
-def run_study(request: Request, how: How, *, as_json: bool) -> int:
+def run_study(request: Request, how: RunOptions, *, as_json: bool) -> int:
     """Carries out what is missing; the exit code."""
     devices = _devices(how)
     if how.executor == "local":
@@ -94,7 +94,7 @@ def _told(
     stop: Stop,
     seconds: float,
     request: Request,
-    how: How,
+    how: RunOptions,
     *,
     as_json: bool,
 ) -> int:
@@ -148,7 +148,7 @@ def _track(results: Path) -> None:
 # -------------------------------------------------------------------- options
 
 
-def _devices(how: How) -> list[str]:
+def _devices(how: RunOptions) -> list[str]:
     """Where each run that is in work at once computes. Raises RequestError for what names no device."""
     if how.gpus is None:
         try:
@@ -170,7 +170,7 @@ def _devices(how: How) -> list[str]:
     return [f"cuda:{number}" for _ in range(how.slots_per_gpu) for number in numbers]
 
 
-def _refuse_absent_devices(devices: Sequence[str], how: How) -> None:
+def _refuse_absent_devices(devices: Sequence[str], how: RunOptions) -> None:
     """RequestError where this machine lacks a GPU that runs are to compute on: every one of them would be refused."""
     from pubench_core.execution.compute import device_here
 
@@ -208,7 +208,7 @@ def _refuse_absent(found: Looked) -> None:
         raise RequestError(f"{names} {'is' if len(missing) == 1 else 'are'} not here{others}. {said(reason)}")
 
 
-def _pool(request: Request, how: How, devices: Sequence[str], found: Looked) -> Pool:
+def _pool(request: Request, how: RunOptions, devices: Sequence[str], found: Looked) -> Pool:
     orders = Orders(
         results=request.results.absolute(),
         data_root=request.data_root.absolute() if request.data_root is not None else None,

@@ -78,9 +78,9 @@ def tune(
     Every trial is an ordinary run with a record; the first is the configuration as it stands. The same command again
     goes on where it was. Exit codes: 0 done, 1 trials are left or none has a value, 2 a wrong request, 130 interrupted.
     """
-    from .tune import How, tune_method
+    from .tune import TuneOptions, tune_method
 
-    how = How(
+    how = TuneOptions(
         method=method,
         criterion=criterion,
         trials=trials,

@@ -19,14 +19,14 @@ from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
 from pubench_core.request import Layer, read_yaml
 
-from ..driver import BEST, Asked, search
+from ..driver import BEST, SearchRequest, search
 from ..result import Trial, Tuned
 
 _CRITERION = "selection.criterion"
 
 
 @dataclass(frozen=True)
-class How:
+class TuneOptions:
     """The options of the command that are its own."""
 
     method: str
@@ -43,7 +43,7 @@ class How:
     out: Path | None
 
 
-def tune_method(given: Given, how: How, *, as_json: bool) -> int:
+def tune_method(given: Given, how: TuneOptions, *, as_json: bool) -> int:
     """Carries out what is missing of the search, and prints what it found; the exit code."""
     if how.out is not None:
         refuse_unwritable(how.out, device=False)
@@ -53,7 +53,7 @@ def tune_method(given: Given, how: How, *, as_json: bool) -> int:
     layers = [*files, flags, Layer.of(*how.sets, prefix="--set ")]
     if any("seed" in layer.values for layer in layers[-1:]):
         raise RequestError("--set seed: --seeds names the seeds of a search", field="seed")
-    asked = Asked(
+    asked = SearchRequest(
         criterion=how.criterion,
         trials=how.trials,
         space=how.space or None,

@@ -1,0 +1,71 @@
+"""A report in twelve lines: the verdict, and the methods in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from pubench_cli.columns import Column, print_table
+from pubench_core.errors import counted, visible
+
+from ..standing import Place, changes, counted_in, headline, percent, points, standing_of
+from .model import Cell, Model
+from .tables import upper
+
+#: Methods that are shown; the others are counted.
+MOST_ROWS = 5
+
+
+def print_summary(console: Console, title: Sequence[str], model: Model) -> None:
+    """The verdict on the first setting, and its methods: best first, then those that are not ranked."""
+    setting = model.settings[0]
+    cells = model.cells(model.measure, model.criterion)
+    counts = counted_in(model, setting, cells)
+    standing = standing_of(model, setting, model.measure, model.criterion, counts)
+    names = {row: row for row in model.rows}
+    sources = {column.spec.data.key: column.spec.data.key for column in setting.columns}
+    verdict = " ".join([*headline(standing, names), *changes(standing, names, sources, None)])
+    what = f"{upper(model.measure.label)}, epochs chosen by {model.criterion_name(model.criterion)}; {setting.words}"
+    for line, style in ((": ".join(title), ""), ("", ""), (verdict, "bold"), ("", ""), (what, "")):
+        console.print(Text(visible(line), style=style), soft_wrap=not console.is_terminal)
+    ranked = {place.row: place for place in standing.places}
+    rows = [*ranked, *(row for row in model.rows_of(setting) if row not in ranked)]
+    head = [
+        Column("#", right=True),
+        Column("method"),
+        Column("below", right=True),
+        Column("interval", right=True, rank=1),
+    ]
+    head += [Column("first in", right=True, rank=1)]
+    head += [Column(visible(column.name), right=True, rank=2) for column in setting.columns]
+    body = [
+        [
+            *_place(ranked.get(row), visible(model.row_name(row))),
+            *(_cell(model, cells[row, c.label]) for c in setting.columns),
+        ]
+        for row in rows[:MOST_ROWS]
+    ]
+    styles = ["dim" if row in model.apart else "" for row in rows[:MOST_ROWS]]
+    print_table(console, head, body, styles, everything="--full")
+    more = [counted(len(rows) - MOST_ROWS, "more method")] if len(rows) > MOST_ROWS else []
+    more += [counted(len(model.settings) - 1, "more setting")] if len(model.settings) > 1 else []
+    rest = ", ".join([*more, "criteria, measures, tests, ranks"])
+    text = f"below: points below the best, with a 90 % interval; --full: {rest}"
+    console.print(Text(text), soft_wrap=not console.is_terminal)
+
+
+def _place(place: Place | None, name: str) -> list[str | Text]:
+    if place is None:
+        return ["", name, "", "", ""]
+    interval = f"{points(place.low)} to {points(place.high)}"
+    return [str(place.rank), name, points(place.below), interval, percent(place.first)]
+
+
+def _cell(model: Model, cell: Cell) -> Text:
+    """A mean; green: best, yellow: second of its column; red: some run decides every row alike."""
+    if cell.mean is None:
+        return Text("-" if cell.seeds else "")
+    style = "red" if cell.alike else {"best": "bold green", "second": "yellow", "": ""}[cell.mark]
+    return Text(f"{model.measure.text(cell.mean)}{f' !{cell.alike}' if cell.alike else ''}", style=style)
