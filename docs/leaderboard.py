@@ -20,7 +20,7 @@ OF_ROWS = "criterion_oracle"
 
 
 def row_files(results: Path = BENCHMARKS / "results") -> list[Path]:
-    """The files of rows that studies left; those of many tasks of one source have a page of their own (``species.md``)."""
+    """Files with rows of studies, except those of many tasks of one source: ``species.md`` has them."""
     found = []
     for path in sorted(results.glob("study-*.csv")):
         with path.open(newline="", encoding="utf-8") as file:
