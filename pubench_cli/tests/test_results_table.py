@@ -104,7 +104,7 @@ def with_criterion(name: str, found: CriterionResult) -> dict[str, CriterionResu
 
 def test_measures_are_per_cent_and_the_chosen_criterion_is_marked(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys)
-    assert lines[2].split() == ["pa", "1", "1.2500", "75.00", "50.00", "100.00", "66.67", "70.00", "87.50"]
+    assert lines[2].split() == ["pa", "1", "1.2500", "0", "75.00", "50.00", "100.00", "66.67", "70.00", "87.50"]
     assert [line[0] for line in lines[2:6]] == [" ", ">", " ", " "]
     assert lines[4].split()[:2] == ["f1", "(oracle)"]
 

@@ -398,7 +398,7 @@ def test_every_format_has_the_figures_and_says_what_is_left_out(said: Command) -
 
 
 def test_what_is_neither_a_publication_nor_a_folder_is_refused(said: Command) -> None:
-    with pytest.raises(RequestError, match=r"--with pubench2025: .*did you mean 'pubench2026'\?"):
+    with pytest.raises(RequestError, match=r"--with must be .*, got pubench2025; did you mean 'pubench2026'\?"):
         said("table", "pubench2025")
 
 
