@@ -20,7 +20,7 @@ OF_ROWS = "criterion_oracle"
 
 
 def row_files(results: Path = BENCHMARKS / "results") -> list[Path]:
-    """The files of rows that studies left; those of many tasks of one source have a page of their own (``species.md``)."""
+    """The files of rows that studies left. Tasks of one source have a page of their own (``species.md``)."""
     found = []
     for path in sorted(results.glob("study-*.csv")):
         with path.open(newline="", encoding="utf-8") as file:
