@@ -179,10 +179,18 @@ def coverage(cells: Mapping[Any, pd.DataFrame], alike: float = 0.01) -> float:
     return float(np.mean(held))
 
 
+def whole(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of the label frequencies for which every table has both kinds of labels."""
+    cells = rows.groupby("c").apply(
+        lambda part: len(part[["table", "mechanism"]].drop_duplicates()), include_groups=False
+    )
+    return rows[rows["c"].isin(cells.index[cells == 2 * len((*TUNED, *JUDGED))])]
+
+
 def table(given: argparse.Namespace) -> None:
     """Prints the validation table as Markdown."""
     fits, sheets = (given.out / path.name if given.out else path for path in (FITS, SHEETS))
-    frame, draws = pd.read_csv(fits), pd.read_csv(sheets)
+    frame, draws = (whole(pd.read_csv(path)) for path in (fits, sheets))
     cells = {key: rows.set_index("method") for key, rows in frame.groupby(list(CELL))}
     said = {key: [json.loads(text) for text in rows.better] for key, rows in draws.groupby(list(CELL))}
     halves = {half: {key: cell for key, cell in cells.items() if key[0] in half} for half in (TUNED, JUDGED)}

@@ -132,7 +132,7 @@ def test_at_any_prior_pa_passes_over_a_constant_decision(prior: float) -> None:
     positive = np.r_[np.ones(40, bool), rng.random(400) < prior]
     ranks = rng.normal(size=440) + 2 * positive
     known = Knowledge(labeled=np.arange(40), unlabeled=np.arange(40, 440), prior=prior, scheme="case-control")
-    ranks[40:43] = ranks.max() + np.arange(1, 4)  # all that it calls positive is wrong, and the order is right otherwise
+    ranks[40:43] = ranks.max() + np.arange(1, 4)  # its positives are wrong, the rest is in order
     every = [np.full(440, -1.0), np.full(440, 1.0), ranks - (np.sort(ranks)[-4] + 0.5)]
     info = MetricInfo(
         key="pa", name="PA", summary="as installed", load="a:b", needs=frozenset({"labeled", "prior", "scheme"}),
