@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import FrozenInstanceError
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -429,20 +430,19 @@ def test_an_error_carries_the_path_of_its_field_and_what_was_given(
 
 
 def test_a_method_that_is_none_is_the_plugins_fault(write: Write) -> None:
-    class Offering:
-        __name__ = "offering"
+    @hookimpl
+    def pubench_methods() -> list[MethodInfo]:
+        return [MethodInfo(**about("hollow", "zero"))]
 
-        @staticmethod
-        @hookimpl
-        def pubench_methods() -> list[MethodInfo]:
-            return [MethodInfo(**about("hollow", "zero"))]
+    offering = ModuleType("offering")
+    vars(offering)["pubench_methods"] = pubench_methods
 
     class Point:
         name, dist, group = "hollow", None, GROUP
 
         @staticmethod
         def load() -> Any:
-            return Offering()
+            return offering
 
     points: Any = [Point(), EntryPoint("toy", __name__, GROUP), EntryPoint("backbones", "pubench_backbones", GROUP)]
     with pytest.raises(
