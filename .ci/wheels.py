@@ -36,7 +36,7 @@ from packaging.utils import canonicalize_name, parse_sdist_filename, parse_wheel
 
 ROOT = Path(__file__).resolve().parent.parent
 METHOD, SECOND = "nnpu", "upu"
-KINDS = ("methods", "datasets", "mechanisms", "metrics", "priors", "backbones")
+KINDS = ("methods", "datasets", "mechanisms", "metrics", "priors", "backbones", "sinks")
 Rows = dict[str, list[dict[str, Any]]]
 
 
@@ -171,6 +171,11 @@ def try_out(env: Environment, later: Path) -> None:
     result = json.loads(env.pubench(*run))
     require((env.folder / result["record"] / "result.json").is_file(), f"no record {result['record']}")
     print(f"          {result['record']}: a record of {METHOD} on digits")
+    absent = env.pubench("study", "run", "quick", fails=True)
+    require("study is not installed: pip install pubench-study" in absent, f"an absent tool: {absent}")
+    env.install("pubench-study")
+    env.pubench("study", "protocols")
+    env.uninstall("pubench-study")
 
     env.install(f"pubench-{SECOND}")
     require([row["key"] for row in env.rows()["methods"]] == [METHOD, SECOND], f"{SECOND} has no row of its own")

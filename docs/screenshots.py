@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 from leaderboard import TITLE, row_files
+from PIL import Image
 from playwright.sync_api import sync_playwright
 
 IMAGES = Path(__file__).parent / "pages" / "images"
@@ -36,8 +37,10 @@ def main(given: list[str]) -> None:
             for scheme in ("light", "dark"):
                 page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
                 page.goto(f"file://{site}/index.html")
-                page.screenshot(path=IMAGES / f"board-{width}-{scheme}.png")
+                picture = IMAGES / f"board-{width}-{scheme}.png"
+                page.screenshot(path=picture)
                 page.close()
+                Image.open(picture).convert("RGB").quantize(64).save(picture, optimize=True)
         browser.close()
 
 

@@ -69,7 +69,7 @@ def test_a_classic_needs_no_prior_but_for_the_risk(method: str) -> None:
 def test_boosting_gets_gaps_and_categories_and_trees_do_not() -> None:
     frame, labeled, _ = rows()
     model = PUClassifier("naive", prior=0.3, base="boosting").fit(frame, labeled)
-    state = model._saved().method.model.state_dict()
+    state = model._saved()[0].method.model.state_dict()
     assert (state["subset"] >= 0).any()
     assert "but naive takes missing numbers as missing" in model.notes_
     filled = frame.assign(age=frame.age.fillna(frame.age.median()))

@@ -223,7 +223,7 @@ class TestJson:
             (("data", "info", "digits", "--label-col", "s"), 2, "data.own.label_col", "digits is a data set"),
             (("list", "everything"), 2, "", "everything"),
             (("run", "--nonsense"), 2, "", "--nonsense"),
-            ((*ON_DIGITS, "--seeds", "0"), 2, "seed", "--seeds 0"),
+            ((*ON_DIGITS, "--seeds", "0"), 2, "seed", "--seeds must be a number of seeds from 1 to 10"),
         ],
         ids=lambda value: " ".join(map(str, value[:4])) if isinstance(value, tuple) else "",
     )
@@ -486,7 +486,7 @@ class TestUnderstood:
 class TestIds:
     def test_predictions_carry_what_names_the_rows_as_it_is_written(self, folder: Path) -> None:
         rows = rows_in(folder)
-        assert list(rows[0]) == ["row", "Nr", "score", "rank", "decision"]
+        assert list(rows[0]) == ["row", "Nr", "score", "rank", "decision", "decision_at_prior"]
         assert [row["Nr"] for row in rows] == [f"{int(row['row']):05}" for row in rows]
         assert len(rows) == N - N_LABELED
 
@@ -498,14 +498,14 @@ class TestIds:
 
     def test_so_does_predict(self, here: Run, folder: Path) -> None:
         rows = list(csv.DictReader(here("predict", folder, "my.csv").stdout.splitlines()))
-        assert list(rows[0]) == ["row", "Nr", "score", "rank", "decision"]
+        assert list(rows[0]) == ["row", "Nr", "score", "rank", "decision", "decision_at_prior"]
         assert [row["Nr"] for row in rows] == [f"{k:05}" for k in range(N)]
 
     def test_a_file_without_them_is_scored_all_the_same(self, here: Run, home: Path, folder: Path) -> None:
         frame = pd.read_csv(home / "my.csv", sep=";", decimal=",", encoding="cp1252", dtype={"Nr": str})
         frame.drop(columns="Nr").to_csv(home / "without.csv", index=False)
         done = here("predict", folder, "without.csv")
-        assert done.stdout.splitlines()[0] == "row,score,rank,decision"
+        assert done.stdout.splitlines()[0] == "row,score,rank,decision,decision_at_prior"
 
 
 class TestPredictOut:
@@ -523,7 +523,7 @@ class TestPredictOut:
         assert (done.returncode, done.stdout) == (0, "")
         read = {"csv": pd.read_csv, "json": pd.read_json, "parquet": pd.read_parquet}[ending.lower()]
         found = read(out)
-        assert list(found) == ["row", "Nr", "score", "rank", "decision"]
+        assert list(found) == ["row", "Nr", "score", "rank", "decision", "decision_at_prior"]
         assert len(found) == N
 
     @pytest.mark.parametrize("name", ["p.xlsx", "p", "p.txt"])
@@ -538,7 +538,7 @@ class TestPredictOut:
     def test_json_is_a_list_of_rows(self, here: Run, folder: Path) -> None:
         rows = one_json(here("predict", folder, "my.csv", "--format", "json"))
         assert len(rows) == N
-        assert set(rows[0]) == {"row", "Nr", "score", "rank", "decision"}
+        assert set(rows[0]) == {"row", "Nr", "score", "rank", "decision", "decision_at_prior"}
         assert (
             "is written to a file that ends in .json"
             in here("predict", folder, "my.csv", "--format", "json", "--out", "p.csv").stderr
@@ -614,7 +614,7 @@ class TestSeeds:
         ("more", "words"),
         [
             (("--seeds", "0"), "a number of seeds from 1 to 10"),
-            (("--seeds", "many"), "--seeds many"),
+            (("--seeds", "many"), "got many (--seeds 3"),
             (("--seeds", "2,2"), "a list of different ones"),
             (("--seeds", "3", "--seed", "4"), "--seed names one seed"),
             (("--seeds", "3", "--dry-run"), "--dry-run prints one run"),
@@ -645,7 +645,7 @@ def test_the_same_is_there_from_python(home: Path, monkeypatch: pytest.MonkeyPat
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pubench.PubenchWarning)  # after one epoch, decisions are what they are
         found = pubench.run("nnpu", pubench.data(frame, labeled="s"), prior=0.6, **more).predictions()
-    assert list(found) == ["row", "Nr", "score", "rank", "decision"]
+    assert list(found) == ["row", "Nr", "score", "rank", "decision", "decision_at_prior"]
     assert found["Nr"].tolist() == [f"{row:05}" for row in found["row"]]
     gaps = pubench.data(frame.drop(columns="s"), labeled=np.where(frame["s"].isna(), np.nan, 1.0))
     assert "'labeled': 1 = labeled positive, blank = unlabeled" in " ".join(gaps.notes)

@@ -86,7 +86,12 @@ DRIFTS = [
     (NNPU, 'version = "0.1.0"', 'version = "0.0.9"', 'project.version is "0.0.9"; expected "0.1.0"'),
     (NNPU, 'license = "MIT"\n', "", 'project.license is missing: "MIT"'),
     (NNPU, "3.13", "3.14", 'project.requires-python is ">=3.11,<3.14"'),
-    (NNPU, '"pubench-core>=0.1,<1"', '"pubench-core"', 'project.dependencies lacks "pubench-core>=0.1,<1"'),
+    (
+        NNPU,
+        '"pubench-core[train]>=0.1,<1"',
+        '"pubench-core[train]"',
+        'project.dependencies lacks "pubench-core[train]>=0.1,<1"',
+    ),
     (NNPU, '"torch>=2.6"', '"torch"', 'project.dependencies lacks "torch>=2.6"'),
     (NNPU, "src/pubench_nnpu", "src/other", 'tool.hatch.build.targets.wheel.packages lacks "src/pubench_nnpu"'),
     (NNPU, "urls.Homepage", 'urls.Funding = "x"\nurls.Homepage', "project.urls.Funding must not be there"),

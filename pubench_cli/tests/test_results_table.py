@@ -23,6 +23,7 @@ from pubench_core.results import (
     PriorFacts,
     Result,
     Seconds,
+    said_alike,
 )
 from pubench_core.specs import (
     BackboneSpec,
@@ -182,3 +183,21 @@ def test_a_prior_that_the_rows_contradict_names_what_can_be_wrong(own: bool, tmp
     assert "contradicts the prior told: recovered AUC: infeasible: above 1" in line
     assert line.index("prefer some positives (not SCAR)") < line.index("a wrong prior")
     assert line.endswith("a column that tells who is labeled (filled in for them alone, say)") is own
+
+
+def test_if_all_rows_are_decided_alike_the_next_criterion_is_named_after_the_warning(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    alike = criterion(3, 0.5).model_copy(update={"warnings": (said_alike("test", positive=False, rows=20),)})
+    lines = printed(capsys, criteria=with_criterion("pauc", alike))
+    assert lines[0].startswith("warning: all 20 test rows are decided negative")
+    assert lines[0].endswith("; the next criterion that decides both ways is pa, at epoch 1")
+
+
+def test_a_choice_by_few_held_out_labels_is_said_and_one_by_enough_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+    few = "14 held-out labeled positives chose this epoch; with fewer than 20"
+    assert any(few in line for line in printed(capsys))
+    enough = RESULT.data.model_copy(update={"validation": PartFacts(rows=288, labeled=20)})
+    assert not any("chose this epoch" in line for line in printed(capsys, data=enough))
+    assert not any("chose this epoch" in line for line in printed(capsys, selected="last"))
+    assert not any("chose this epoch" in line for line in printed(capsys, selected="f1"))

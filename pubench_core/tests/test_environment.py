@@ -40,7 +40,8 @@ def test_variables_that_choose_kernels_are_kept_and_no_others(monkeypatch: pytes
 def test_the_packages_are_those_that_can_change_numbers_and_every_plugin() -> None:
     installed = {d.name: d.version for d in distributions()}
     ours = {name for name in installed if name.startswith("pubench")}
-    plugins = {point.dist.name for point in entry_points(group="pubench") if point.dist is not None}
+    groups = ("pubench", "pubench.tools")
+    plugins = {point.dist.name for group in groups for point in entry_points(group=group) if point.dist is not None}
     found = capture(CPU).packages
     assert ours | plugins <= set(found) <= ours | plugins | set(NOTED)
     assert "numpy" in found

@@ -309,3 +309,10 @@ def test_verify_derives_a_joint_record_again(ask: Ask) -> None:
     (done.folder / RESULT).write_text(json.dumps(Result.model_validate(plain).plain(), indent=2) + "\n")
     problems = [problem.what for problem in pubench.verify(done.folder.parent).problems]
     assert any("criterion pauc has the value" in problem for problem in problems)
+
+
+def test_a_method_that_scores_out_of_bag_says_what_folds_add(ask: Ask) -> None:
+    of = (*DOUBLES, "method.key=pu-bagging", "method.config.n_estimators=5")
+    lines: list[str] = []
+    execute(ask(of=of), say=lines.append)
+    assert "pu-bagging scores U out of bag while it trains; folds add held-out scores of labeled rows" in lines

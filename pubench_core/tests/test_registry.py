@@ -247,7 +247,19 @@ def test_a_plugin_made_for_this_core_works(install: Install, discover: Discover,
 @pytest.mark.parametrize("core", ["0.1", "0.1.0", "0.9.10", "0.10", "1.0.0", "1.0rc1", "2.0.dev3", "10.2"])
 @pytest.mark.parametrize(
     "bounds",
-    ["", "<1,>=0.1", "<1,>=0.1.0", "(>=0.1, <1)", "<0.1.0", ">=0.10", "<0.9.11,>=0.9", ">=1.0", "<1.0.0", ">=1rc1"],
+    [
+        "",
+        "<1,>=0.1",
+        "<1,>=0.1.0",
+        "(>=0.1, <1)",
+        "<0.1.0",
+        ">=0.10",
+        "<0.9.11,>=0.9",
+        ">=1.0",
+        "<1.0.0",
+        ">=1rc1",
+        "[train]<1,>=0.1",
+    ],
 )
 def test_the_quick_reading_of_bounds_agrees_with_the_full_one(core: str, bounds: str) -> None:
     met = Requirement(f"pubench-core{bounds}").specifier.contains(core, prereleases=True)

@@ -438,7 +438,7 @@ def test_a_method_that_is_none_is_the_plugins_fault(write: Write) -> None:
             return [MethodInfo(**about("hollow", "zero"))]
 
     class Point:
-        name, dist = "hollow", None
+        name, dist, group = "hollow", None, GROUP
 
         @staticmethod
         def load() -> Any:

@@ -16,7 +16,8 @@ from pubench_core.data.generator import Split
 from pubench_core.engine.selection import HeldOut, Selection, refuse_undefined
 from pubench_core.engine.snapshot import Snapshot
 from pubench_core.errors import RequestError
-from pubench_core.metric import Knowledge, Scored
+from pubench_core.metric import Knowledge, MetricView, Scored
+from pubench_core.plugins.info import MetricInfo
 
 Values = list[float | None]
 #: A state that decides both ways, of which no ranking is known.
@@ -120,6 +121,30 @@ def test_a_state_that_decides_all_alike_is_not_chosen_if_one_that_decides_both_w
     # PA of "all negative" is exactly 1: what nnPU gives on an unbalanced table
     series, states = [1.0, 1.0, 0.9, 0.95], [DEAD, DEAD, HeldOut(False, 0.8), HeldOut(False, 0.7)]
     assert outcome(select({"pa": series}, states=states), "pa")[:3] == (4, 0.95, 4)
+
+
+@pytest.mark.parametrize("prior", [0.05, 0.2, 0.4, 0.6])
+def test_at_any_prior_pa_passes_over_a_constant_decision(prior: float) -> None:
+    """PA of a constant is 1 (all negative) or 2 π (all positive); a ranking with a cautious threshold may have less."""
+    from pubench_metrics_pu.proxy import pa
+
+    rng = np.random.default_rng(0)
+    positive = np.r_[np.ones(40, bool), rng.random(400) < prior]
+    ranks = rng.normal(size=440) + 2 * positive
+    known = Knowledge(labeled=np.arange(40), unlabeled=np.arange(40, 440), prior=prior, scheme="case-control")
+    ranks[40:43] = ranks.max() + np.arange(1, 4)  # its positives are wrong, the rest is in order
+    every = [np.full(440, -1.0), np.full(440, 1.0), ranks - (np.sort(ranks)[-4] + 0.5)]
+    info = MetricInfo(
+        key="pa", name="PA", summary="as installed", load="a:b", needs=frozenset({"labeled", "prior", "scheme"}),
+        assumes=frozenset({"prior"}),
+    )  # fmt: skip
+    scored = [Scored.of(scores, known) for scores in every]
+    series: Values = [pa(MetricView(one, info)) for one in scored]
+    assert series[2] == pytest.approx(1 - 3 / 400)
+    assert max(series[:2]) == pytest.approx(max(1, 2 * prior))
+    states = [HeldOut.of(one) for one in scored]
+    assert [state.alike for state in states] == [True, True, False]
+    assert outcome(select({"pa": series}, states=states), "pa")[0] == 3
 
 
 def test_patience_does_not_run_while_all_rows_are_decided_alike() -> None:

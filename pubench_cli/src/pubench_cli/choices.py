@@ -62,7 +62,7 @@ def criteria(incomplete: str) -> list[str]:
     from pubench_core.plugins.info import MetricInfo
     from pubench_core.plugins.registry import registry
 
-    names = ["native", "last", *(m.key for m in registry().infos(MetricInfo) if m.criterion)]
+    names = ["native", "last", *(m.key for m in registry().infos(MetricInfo) if m.criterion and not m.parameter)]
     return sorted(name for name in names if name.startswith(incomplete))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import traceback
+from collections.abc import Iterable
 from importlib.util import find_spec
 from typing import Any
 
@@ -25,7 +26,7 @@ def check_all(*, as_json: bool) -> None:
 
     facts, lines = _machine() if find_spec("torch") else _machine_without_torch()
     root = data_root(ExecutionSpec())
-    found = [_plain(entry) for entry in (*registry().all(), *tools().all())]
+    found = _rows([*registry().all(), *tools().all()])
     broken = [one for one in found if one["problem"]]
     if as_json:
         place = {"path": str(root.path), "said_by": in_flags(root.said_by), "exists": root.path.is_dir()}
@@ -71,7 +72,7 @@ def check_one(key: str, *, as_json: bool) -> None:
     entries = [*registry().named(key), *tools().named(key)]
     if not entries:
         raise unknown("key", key, {e.key for e in (*registry().all(), *tools().all())})
-    found = [_plain(entry) for entry in entries]
+    found = _rows(entries)
     if as_json:
         print_json({"plugins": found})
     else:
@@ -81,6 +82,11 @@ def check_one(key: str, *, as_json: bool) -> None:
                 show(one["problem"])
     if any(one["problem"] for one in found):
         raise typer.Exit(1)
+
+
+def _rows(entries: Iterable[Entry]) -> list[dict[str, str]]:
+    """Each once: a distribution whose metadata cannot be read is in both registries."""
+    return list({tuple(row.items()): row for row in map(_plain, entries)}.values())
 
 
 def _plain(entry: Entry) -> dict[str, str]:

@@ -30,8 +30,7 @@ def print_result(
     """
     console = out()
     if alike := result.chosen.alike_warning:
-        console.print(f"warning: {alike}", style="bold yellow", markup=False)
-        console.print(_next_criterion(result), markup=False)
+        console.print(f"warning: {alike}; {_next_criterion(result)}", style="bold yellow", markup=False)
     console.print(_title(result), style="bold", markup=False)
     infos = {m.key: m for m in registry.infos(MetricInfo)}
     _print_criteria(result, infos)

@@ -3,7 +3,7 @@
 >>> import pubench
 >>> result = pubench.run("nnpu", "digits", c=0.1, seed=2, config={"epochs": 2}, tracking=False)
 >>> sorted(result.test)[:3]
-['accuracy', 'auc', 'average-precision']
+['accuracy', 'accuracy-at-prior', 'auc']
 
 Everything here is imported when it is first used: ``import pubench`` alone brings in neither torch nor NumPy. Authors
 of methods import what they need from :mod:`pubench.method`.

@@ -119,10 +119,11 @@ class TestAStudy:
 
 
 def test_a_run_is_recorded_with_its_survey_as_test(root: DataRoot, tmp_path: Path, pubench: Pubench) -> None:
-    pubench(
+    done = pubench(
         "run", "--method", "naive", "--data", "disdat/swi20", "--data-root", root.path, "--results", tmp_path / "r",
         "--preset", "quick",
     )  # fmt: skip
+    assert done.returncode == 0, done.stderr
     (path,) = (tmp_path / "r").glob("*/result.json")
     result = json.loads(path.read_text())
     assert result["spec"]["data"]["key"] == "disdat/swi20"

@@ -337,7 +337,7 @@ def test_results_are_compared_from_python() -> None:
     others = [run(value, seed, method=LBE) for value, seed in ((0.87, 52), (0.91, 99))]
     with_other = compare_with(mine, Results(others))
     assert (with_other.theirs, with_other.cells[0].verdict) == ("other results", "matched")
-    with pytest.raises(InvalidRequest, match=r"other: a publication .*, given 'pubench2025'"):
+    with pytest.raises(InvalidRequest, match=r"other must be a publication .*, got 'pubench2025'"):
         compare_with(mine, "pubench2025")
     with pytest.raises(InvalidRequest, match="unknown measure of PU-Bench 'auc'"):
         compare_with(mine, "pubench2026", measure="auc")
@@ -398,7 +398,7 @@ def test_every_format_has_the_figures_and_says_what_is_left_out(said: Command) -
 
 
 def test_what_is_neither_a_publication_nor_a_folder_is_refused(said: Command) -> None:
-    with pytest.raises(RequestError, match=r"--with pubench2025: .*did you mean 'pubench2026'\?"):
+    with pytest.raises(RequestError, match=r"--with must be .*, got pubench2025; did you mean 'pubench2026'\?"):
         said("table", "pubench2025")
 
 

@@ -64,7 +64,7 @@ def test_the_frame_has_a_row_per_run_criterion_and_measure(done: tuple[StudyFold
     record = RecordStore(study.results).find(plan.runs[0].run_id)
     assert record is not None
     mine = frame[frame.run_id == plan.runs[0].run_id]
-    measures = sum(len(m) for c in record.result.criteria.values() for m in c.measures.values())
+    measures = sum(len(c.measured(part)) for c in record.result.criteria.values() for part in c.measures)
     assert len(mine[mine.measure != ""]) == measures
     row = mine[mine.criterion_selected & (mine.part == "test") & (mine.measure == "accuracy")].iloc[0]
     assert row.value == record.result.test["accuracy"]

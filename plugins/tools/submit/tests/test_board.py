@@ -177,6 +177,10 @@ def test_the_commands(pubench_in: Callable[[Path], Run], place: Path, tmp_path: 
         wrong = run("compare-methods", "pusb", *options, "--with", name)
         assert (wrong.returncode, words[1] in wrong.stderr) == (2, True), wrong.stderr
 
+    (tmp_path / "own.csv").write_text("x,labeled\n1,1\n2,0\n")
+    wrong = run("compare-methods", "pusb", "--data", "own.csv", "--label-col", "labeled", "--with", "board@2026.12")
+    assert (wrong.returncode, "has no runs on a table of a user" in wrong.stderr) == (2, True), wrong.stderr
+
     sent = run("submit", "results", "--name", "my-pusb", "--with", "board@2026.12", "--out", "sent")
     assert sent.returncode == 0, sent.stderr
     assert {path.name for path in (tmp_path / "sent").iterdir()} == {"my-pusb.tar.gz", "my-pusb.md", "my-pusb-check.md"}

@@ -88,6 +88,18 @@ def test_one_record_can_be_checked_alone(recorded: dict[str, Path]) -> None:
     assert (found.ok, found.records) == (True, 1)
 
 
+def test_folds_of_a_joint_record_are_those_of_its_spec(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"config": {"epochs": 2, "lr": 0.01}, "threads": 1, "tracking": False, "save_model": True}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pubench.PubenchWarning)
+        folder = pubench.run(UPU, "breast-cancer", folds=2, results=tmp_path / "results", **given).folder
+    assert said(folder) == []
+    edit(folder / "result.json", lambda content: content["folds"].reverse())
+    assert said(folder) == ["it joins 2 folds, which are not the 2 of its spec"]
+    (folder / "model-fold-1.safetensors").unlink()
+    assert "model-fold-1.safetensors is missing" in said(folder)
+
+
 # -------------------------------------------------------------------- changed results
 
 

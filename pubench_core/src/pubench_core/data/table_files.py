@@ -98,7 +98,7 @@ def is_table_path(text: str) -> bool:
 
     ``disdat/nsw14`` and ``openml:61/class`` are addresses of tasks, unless a file or folder has that name.
     """
-    if _ADDRESS.fullmatch(text) and not Path(text).exists():
+    if _ADDRESS.fullmatch(text) and not in_memory(Path(text)) and not Path(text).exists():
         return False
     return any(character in text for character in "./\\")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from ..plugins.registry import registry
+from ..plugins.registry import registry, tools
 from ..results import Environment
 
 #: Packages whose version can change numbers; pubench's own and every plugin's are added.
@@ -54,7 +54,7 @@ def capture(device: torch.device) -> Environment:
 @cache
 def _versions() -> dict[str, str]:
     """Distributions that installers left behind without metadata have no name or no version, and are no package."""
-    plugins = registry().distributions
+    plugins = registry().distributions | tools().distributions
     found = {}
     for name in sorted({*NOTED, *_OURS, *plugins}):  # by name: reading what every installed package is takes .2 s
         with suppress(PackageNotFoundError, KeyError, ValueError):  # ValueError: metadata that are no text

@@ -132,6 +132,8 @@ def _execute_folds(
     audience = Audience(
         Listeners(shared["listeners"]), Listeners([] if shared["display"] is None else [shared["display"]])
     )
+    if plan.method.info.out_of_sample:
+        say(f"{plan.method.info.key} scores U out of bag while it trains; folds add held-out scores of labeled rows")
     plans, folds = plan.folds, []
     for number, one in enumerate(plans, start=1):
         say(f"fold {number} of {len(plans)}: run {one.run_id}")

@@ -104,7 +104,9 @@ class MethodInfo(Info):
     """``needs``: what the default configuration requires (prior, truth); ``devices``: what its tensors may live on.
 
     ``role``: a ``baseline`` is what methods have to beat. Tables show it as such, and never as best or ranked.
-    ``declared_failures``: conformance checks that the method fails by its nature, with the reason.
+    ``out_of_sample``: while it trains, it scores unlabeled rows by members that did not see them (out of bag), so that
+    what it makes of these scores needs no folds. ``declared_failures``: conformance checks that the method fails by its
+    nature, with the reason.
     """
 
     kind: ClassVar[str] = "method"
@@ -113,6 +115,7 @@ class MethodInfo(Info):
     role: Literal["method", "baseline"] = "method"
     setting: Setting = "either"
     devices: tuple[str, ...] = ("cpu", "cuda")
+    out_of_sample: bool = False
     declared_failures: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
@@ -365,7 +368,7 @@ def _test_of(declared: Any) -> Callable[[Any], bool]:
         return lambda value: True
     if origin is Literal:
         return lambda value: isinstance(value, str) and value in parts
-    if is_dataclass(declared):
+    if isinstance(declared, type) and is_dataclass(declared):
         return lambda value: (
             isinstance(value, declared) and all(test(getattr(value, name)) for name, test in _tests_of(declared))
         )

@@ -110,9 +110,10 @@ def _code_of(info: MetricInfo) -> str:
 
 @dataclass(frozen=True)
 class _Parts:
-    """What is known of the rows of each part. ``of``: the data's name."""
+    """What is known of the rows of each part. ``of``: the data's name. ``own``: whether they are a user's table."""
 
     of: str
+    own: bool
     test: frozenset[str]
     validation: frozenset[str]
     truth_in_pool: bool
@@ -124,6 +125,7 @@ class _Parts:
         observed = frozenset({"labeled", "prior", "scheme"} if prior else {"labeled", "scheme"})
         return cls(
             data.info.name,
+            data.table is not None,
             frozenset({"truth"}) if test else frozenset(),
             observed | ({"truth"} if pool else frozenset()),
             pool,
@@ -144,11 +146,8 @@ class _Parts:
         return RequestError(f"{what} needs the class prior and none is known; prior=0.3 gives one", field=field)
 
     def lack_truth(self, what: str, field: str) -> RequestError:
-        return RequestError(
-            f"{what} needs true labels of rows to train on and {self.of} has none; a table of your own can name them, "
-            "data.own.truth_col=COLUMN",
-            field=field,
-        )
+        rows, advice = ("", "; data.own.truth_col=COLUMN names them") if self.own else (" of rows to train on", "")
+        return RequestError(f"{what} needs true labels{rows} and {self.of} has none{advice}", field=field)
 
 
 def choose_selection(

@@ -161,10 +161,14 @@ def method_class(info: MethodInfo) -> type[AnyMethod]:
 def _refuse_missing_truth(method: MethodChoice, data: DataSections) -> None:
     """RequestError for a method that is granted true labels on a table that has none."""
     if "truth" in method.requires and not data.choice.truth_in_pool:
-        lacks = f"{method.info.key} needs true labels of rows to train on and {data.data['key']} has none"
+        key, name = method.info.key, data.choice.info.name
         if data.choice.table is None:
-            raise RequestError(f"{lacks}; take another method", field="method.key", value=method.info.key)
-        raise RequestError(f"{lacks}; data.own.truth_col=COLUMN names them", field="data.own.truth_col")
+            lacks = f"{key} needs true labels of rows to train on and {data.data['key']} has none"
+            raise RequestError(f"{lacks}; take another method", field="method.key", value=key)
+        raise RequestError(
+            f"{key} needs true labels and {name} has none; data.own.truth_col=COLUMN names them",
+            field="data.own.truth_col",
+        )
 
 
 def _backbone(request: Request, registry: Registry, default: str) -> BackboneChoice:

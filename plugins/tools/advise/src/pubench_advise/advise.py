@@ -24,10 +24,11 @@ from pubench_core.errors import PubenchError, RequestError, shown
 from pubench_core.plugins.registry import registry
 from pubench_core.specs.canonical import short_hash
 
-from .answer import Advice, Compared, Promise
+from .answer import Advice
 from .audited import Audited, read_answers
 from .choose import SURE, choose
 from .evidence import agreement, checked_difference, found_at, highest, pauc_difference
+from .facts import Compared, Promise
 from .fits import Rows, Scored
 from .fitting import Clock, NotFitted, expected, fitted, suited
 from .goals import Goal, goal_of, in_words, seconds_of

@@ -1,181 +1,22 @@
-"""What advice says: the answer, what it promises, and everything that it rests on."""
+"""The answer of :func:`pubench.advise`: what was found, and the page that shows it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from html import escape
 
-from pubench_evaluate.evaluation import Evaluation
-
-from pubench_core.results import plain_data
-
-from .audited import Audited
-from .choose import Choice
-from .evidence import Agreement, Difference
-from .fitting import NotFitted
-from .goals import Goal
-from .labeling import Scar
-from .look import Look
-from .prior import Prior
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-#: Changes if the meaning of a field of ``answer.json`` changes.
-VERSION = 1
+from .facts import AdviceFacts
+from .page import page_of
 
 
-@dataclass(frozen=True)
-class Compared:
-    """A method next to bagged trees. ``found``: share of held-out labeled positives above the budget's last row.
-
-    ``held_out``, ``checked``: differences to bagged trees; None for bagged trees themselves, and without
-    checked rows.
-    """
-
-    name: str
-    method: str
-    baseline: bool
-    seconds: float
-    pauc: float
-    found: float
-    held_out: Difference | None
-    agreement: Agreement | None
-    checked: Difference | None
-    prior: float | None
-
-
-@dataclass(frozen=True)
-class Promise:
-    """Positives among the ``budget`` highest unlabeled rows. ``low``, ``high``: whatever holds of the labeling.
-
-    ``if_scar``: the narrower interval if labels are SCAR; None if there is none. ``by``: what it rests on.
-    """
-
-    budget: int
-    low: int
-    high: int
-    by: str
-    if_scar: tuple[int, int] | None = None
-
-
-@dataclass(frozen=True)
-class Advice:
-    """The answer of :func:`pubench.advise`. ``folder`` holds the page, ranked rows, the sheet to check and the model.
-
-    ``headline``: the answer in sentences. ``promise``: positives among the highest rows. ``choice``: the method and
-    those that cannot be told apart from it. ``compared``: every fitted method; ``not_fitted``: the others, and why.
-    """
-
-    folder: Path
-    goal: Goal
-    look: Look
-    scheme: str
-    scar: Scar
-    prior: Prior
-    compared: tuple[Compared, ...]
-    not_fitted: tuple[NotFitted, ...]
-    choice: Choice
-    promise: Promise
-    card: Evaluation
-    audited: Audited | None
-    warnings: tuple[str, ...]
-    seconds: float
-    model: str | None
-    sheet: str | None
-    thresholds: Mapping[str, float] = field(default_factory=dict)
-    before: Mapping[str, Any] | None = None
-
-    @property
-    def answer(self) -> str:
-        """Name of the method."""
-        return self.choice.answer
-
-    @property
-    def headline(self) -> str:
-        """The answer first, then what it promises, then what would say more."""
-        return " ".join(_sentences(self))
-
-    def ranked(self) -> DataFrame:
-        """All unlabeled rows, the likeliest positive first: rank, row, what names it, score, decision, checked."""
-        import pandas as pd
-
-        return pd.read_csv(self.folder / "ranked.csv")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything, as ``answer.json`` holds it."""
-        result = None if self.audited is None else self.audited.result.to_dict()
-        return {
-            "version": VERSION,
-            "answer": self.answer,
-            "headline": self.headline,
-            "goal": str(self.goal),
-            "alike": list(self.choice.alike),
-            "chosen_by": self.choice.by,
-            "promise": plain_data(asdict(self.promise)),
-            "prior": plain_data(asdict(self.prior)),
-            "scar": {**plain_data(asdict(self.scar)), "sentence": self.scar.sentence},
-            "scheme": self.scheme,
-            "table": plain_data(asdict(self.look)),
-            "methods": [plain_data(asdict(one)) for one in self.compared],
-            "not_fitted": [{"name": one.candidate.name, "reason": one.reason} for one in self.not_fitted],
-            "thresholds": dict(self.thresholds),
-            "audited": result,
-            "before": self.before,
-            "model": self.model,
-            "sheet": self.sheet,
-            "warnings": list(self.warnings),
-            "seconds": round(self.seconds, 1),
-        }
+@dataclass(frozen=True, repr=False)
+class Advice(AdviceFacts):
+    """What :func:`pubench.advise` found, with its page; a notebook shows the page."""
 
     def html(self) -> str:
         """The page: one file without scripts."""
-        from .page import page_of
-
         return page_of(self)
 
     def _repr_html_(self) -> str:
-        from html import escape
-
         page = escape(self.html(), quote=True)
         return f'<iframe srcdoc="{page}" style="width:100%;height:900px;border:0"></iframe>'
-
-    def __repr__(self) -> str:
-        return f"<advice on {self.look.name}: {self.answer}; {self.folder}>"
-
-
-def _sentences(advice: Advice) -> Sequence[str]:
-    """The headline."""
-    look, choice, promise = advice.look, advice.choice, advice.promise
-    said = [_choice(advice)]
-    where = f"Of the {promise.budget:,} highest of {look.unlabeled:,} unlabeled rows"
-    if promise.by == "checked rows":
-        said.append(f"{where}, {promise.low:,} to {promise.high:,} are positive (95 %, by checked rows).")
-    else:
-        scar = promise.if_scar
-        narrower = ""
-        if advice.scar.status == "contradicted":
-            narrower = "; nothing narrower, as labeled rows are no random draw of the positives or the prior is wrong"
-        elif scar is not None:
-            narrower = (
-                f"; {scar[0]:,} to {scar[1]:,} if labeled rows are a random draw of positives, which is not tested"
-            )
-        said.append(f"{where}, {promise.low:,} to {promise.high:,} are positive{narrower}.")
-    if advice.audited is None and advice.sheet is not None:
-        said.append(f"Check the rows of {advice.sheet} and ask again with them: nothing else says more.")
-    elif choice.by == "default" and advice.audited is not None:
-        said.append("The checked rows show no method that is better.")
-    return said
-
-
-def _choice(advice: Advice) -> str:
-    choice = advice.choice
-    others = [name for name in choice.alike if name != choice.answer]
-    if choice.by == "checked rows":
-        return f"Use {choice.answer}: the checked rows say that it is better than bagged trees."
-    if not advice.compared[1:]:
-        return f"Use {choice.answer}; nothing else was compared."
-    same = f"; {len(others)} of {len(advice.compared) - 1} other methods cannot be told apart from it" if others else ""
-    return f"Use {choice.answer}{same}."

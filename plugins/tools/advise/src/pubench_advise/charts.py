@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pubench_evaluate.evaluation import Evaluation
 
 if TYPE_CHECKING:
-    from .answer import Compared, Promise
+    from .facts import Compared, Promise
 
 _W, _LEFT, _RIGHT = 660, 210, 20
 

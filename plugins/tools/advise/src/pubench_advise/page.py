@@ -7,10 +7,10 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from .charts import differences_svg, found_svg
+from .facts import AdviceFacts, Compared
 from .goals import in_words
 
 if TYPE_CHECKING:
-    from .answer import Advice, Compared
     from .evidence import Difference
 
 _STYLE = """
@@ -43,7 +43,7 @@ code { background: var(--panel); padding: 1px 5px; border-radius: 4px; overflow-
 """
 
 
-def page_of(advice: Advice) -> str:
+def page_of(advice: AdviceFacts) -> str:
     """The whole page."""
     body = "\n".join(part for part in _sections(advice) if part)
     return (
@@ -54,7 +54,7 @@ def page_of(advice: Advice) -> str:
     )
 
 
-def _sections(advice: Advice) -> Iterator[str]:
+def _sections(advice: AdviceFacts) -> Iterator[str]:
     look = advice.look
     yield f"<h1>Advice on {escape(look.name)}</h1>"
     yield _soft(
@@ -99,7 +99,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence
     return f'<div class="wrap"><table><thead><tr>{top}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
 
 
-def _before(advice: Advice) -> str:
+def _before(advice: AdviceFacts) -> str:
     """What checked rows changed."""
     before = advice.before
     if before is None:
@@ -122,7 +122,7 @@ def _between(interval: Sequence[float] | None, digits: int = 3) -> str:
     return "unknown" if interval is None else f"{interval[0]:.{digits}f} to {interval[1]:.{digits}f}"
 
 
-def _next(advice: Advice) -> list[str]:
+def _next(advice: AdviceFacts) -> list[str]:
     found = ["ranked.csv: every unlabeled row, the likeliest positive first"]
     if advice.model is not None:
         found.append(f"<b>new rows</b>: <code>pubench predict {escape(advice.model)} new.csv</code>")
@@ -135,7 +135,7 @@ def _next(advice: Advice) -> list[str]:
     return found
 
 
-def _labeling(advice: Advice) -> str:
+def _labeling(advice: AdviceFacts) -> str:
     one = advice.scheme == "one-sample"
     taken = (
         "All rows are taken as one draw from the population, some of whose positives are labeled (one-sample): the "
@@ -153,7 +153,7 @@ def _labeling(advice: Advice) -> str:
     return f"<p>{escape(taken)}</p><p>{escape(other)}</p><p>{escape(advice.scar.sentence)}</p>"
 
 
-def _prior(advice: Advice) -> str:
+def _prior(advice: AdviceFacts) -> str:
     prior = advice.prior
     said = (
         f"The share of positives in the population is {_between(prior.interval)} ({prior.source}"
@@ -177,7 +177,7 @@ def _prior(advice: Advice) -> str:
     return f"<p>{escape(said)}</p>{table}{_soft(estimated.summary)}"
 
 
-def _methods(advice: Advice) -> str:
+def _methods(advice: AdviceFacts) -> str:
     checked = any(one.checked is not None for one in advice.compared)
     head = ["method", "held-out PAUC", "difference, 95 %", "held-out positives found", "same rank", "same top"]
     head += ["AUC by checked rows: difference, 95 %"] if checked else []
@@ -217,7 +217,7 @@ def _method(one: Compared, checked: bool) -> list[str]:
     return [*cells, said(one.checked)] if checked else cells
 
 
-def _answer(advice: Advice) -> str:
+def _answer(advice: AdviceFacts) -> str:
     choice = advice.choice
     why = (
         "Checked rows chose it."
@@ -230,7 +230,7 @@ def _answer(advice: Advice) -> str:
     return f"<p>{escape(choice.answer)}. {escape(why)}</p>" + (f"<p>{escape(same)}</p>" if same else "")
 
 
-def _cuts(advice: Advice) -> str:
+def _cuts(advice: AdviceFacts) -> str:
     card, scar = advice.card, advice.scar
     doubt = "" if scar.holds else " (not tested)" if scar.status == "untested" else f" ({scar.status})"
     rows = [

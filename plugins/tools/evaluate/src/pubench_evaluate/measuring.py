@@ -62,8 +62,12 @@ class Curve:
 
 
 def installed_metrics() -> dict[str, MetricPlugin]:
-    """The installed metrics in the order in which they are shown; a broken one says so where it would be measured."""
-    infos = sorted(registry().infos(MetricInfo), key=lambda info: (info.oracle, _place(info.key), info.key))
+    """The installed metrics in the order in which they are shown; a broken one says so where it would be measured.
+
+    Those that take a number, such as the recall at k, are left out: no number is named here.
+    """
+    found = (info for info in registry().infos(MetricInfo) if not info.parameter)
+    infos = sorted(found, key=lambda info: (info.oracle, _place(info.key), info.key))
     return {info.key: MetricPlugin(info, _later(info), "") for info in infos}
 
 

@@ -148,10 +148,13 @@ def standing_of(model: Model, setting: Setting, measure: Measure, criterion: str
     first = (is_first / is_first.sum(axis=0)).mean(axis=1)
     places = [
         Place(
-            row,
-            1 + int((point < point[k] - _EQUAL).sum()),
-            *(float(one[k]) for one in (point, low, high, first)),
-            tuple(by_column[k]),
+            row=row,
+            rank=1 + int((point < point[k] - _EQUAL).sum()),
+            below=float(point[k]),
+            low=float(low[k]),
+            high=float(high[k]),
+            first=float(first[k]),
+            by_column=tuple(by_column[k]),
         )
         for k, row in enumerate(rows)
     ]
@@ -180,7 +183,8 @@ def _best(means: npt.NDArray[np.float64], alike: npt.NDArray[np.bool_]) -> float
 
 def _below(values: npt.NDArray[np.float64], best: float) -> npt.NDArray[np.float64]:
     """Points below the best, (rows, seeds). What decides every row alike is never above it."""
-    return best - values + np.maximum(0.0, values.mean(axis=1) - best)[:, None]
+    above: npt.NDArray[np.float64] = np.maximum(0.0, values.mean(axis=1) - best)
+    return best - values + above[:, None]
 
 
 def resampling(groups: Sequence[str], seeds: Sequence[int]) -> npt.NDArray[np.float64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -126,7 +127,7 @@ def _correlation(a: Column, b: Column) -> float:
         return 0.0
     if np.array_equal(np.unique(a, return_inverse=True)[1], np.unique(b, return_inverse=True)[1]):
         return 1.0
-    return min(float(spearmanr(a, b).statistic), np.nextafter(1.0, 0.0))
+    return min(float(spearmanr(a, b).statistic), math.nextafter(1.0, 0.0))
 
 
 def _says_something(scores: Column) -> bool:

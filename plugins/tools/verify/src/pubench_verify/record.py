@@ -17,7 +17,7 @@ from .folder import wrong_files
 from .result import Problem
 from .rows import Draws, other_rows
 from .scores import other_measures
-from .spec import believed, granted, impossible_epochs, other_model, other_spec, plan_here, told
+from .spec import believed, granted, impossible_epochs, other_folds, other_model, other_spec, plan_here, told
 
 if TYPE_CHECKING:
     from pubench_core.request import Plan
@@ -74,6 +74,7 @@ class Look:
         changed = list(other_code(plan, result, digest))
         yield from changed
         yield from granted(plan, result)
+        yield from other_folds(plan, result)
         yield from told(result)
         yield from believed(plan, result)
         if isfile(folder / SCORES):

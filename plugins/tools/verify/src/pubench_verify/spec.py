@@ -11,7 +11,7 @@ from pubench_report.grouping import by_path
 from pydantic import ValidationError
 
 from pubench_core.errors import RequestError, counted, shortened
-from pubench_core.records.files import MODEL, SPEC, read_small, yaml_text
+from pubench_core.records.files import MODEL, SPEC, fold_model, read_small, yaml_text
 from pubench_core.results import Result
 from pubench_core.specs import RunSpec, is_one_sample, population_prior
 from pubench_core.specs.run import TEST
@@ -56,8 +56,9 @@ def other_model(result: Result, folder: Path) -> Iterator[str]:
         return
     if all(criterion.snapshot != result.model.snapshot for criterion in result.criteria.values()):
         yield f"its model is of {shortened(result.model.snapshot)}, which no criterion chose"
-    if not isfile(folder / MODEL):
-        yield f"{MODEL} is missing"
+    name = fold_model(1) if result.folds else MODEL
+    if not isfile(folder / name):
+        yield f"{name} is missing"
 
 
 def plan_here(result: Result, data_root: Path) -> Plan:
@@ -74,11 +75,10 @@ def plan_here(result: Result, data_root: Path) -> Plan:
 
 
 def granted(plan: Plan, result: Result) -> Iterator[str]:
-    """Who was granted true labels: what plugins declare, against what the record says."""
+    """Who was granted true labels, or the prior of test rows: plugins and spec, against what the record says."""
     oracle = "truth" in plan.method.requires or plan.spec.prior == TEST
     if result.oracle != oracle:
-        word = "is" if oracle else "is not"
-        yield f"its method {word} granted true labels (oracle), and it says otherwise"
+        yield f"its method {'is' if oracle else 'is not'} granted true labels (oracle), and it says otherwise"
     if result.selected not in result.criteria:
         yield f"it is named by criterion {shortened(result.selected)}, which it did not track"
     elif result.selected != result.spec.selection.criterion:
@@ -90,10 +90,19 @@ def granted(plan: Plan, result: Result) -> Iterator[str]:
             yield f"criterion {name} {'reads' if oracle else 'does not read'} true labels, and it says otherwise"
 
 
+def other_folds(plan: Plan, result: Result) -> Iterator[str]:
+    """Folds that are not those of its spec."""
+    wanted = tuple(fold.run_id for fold in plan.folds)
+    if result.folds != wanted:
+        yield f"it joins {counted(len(result.folds), 'fold')}, which are not the {len(wanted)} of its spec"
+
+
 def told(result: Result) -> Iterator[str]:
     """The prior that the method was told, against the one that its spec asks for, or that was estimated."""
     asked, prior, train = result.spec.prior, result.data.prior, result.data.train
     wanted = prior.true if asked == "true" else asked if isinstance(asked, float) else None
+    if asked == TEST and (test := result.data.test) is not None and test.positive is not None:
+        wanted = test.positive / test.rows
     if (estimate := prior.estimate) is not None:
         one_sample = is_one_sample(result.spec.data.scheme)
         wanted = population_prior(estimate.share, train.labeled or 0, train.rows) if one_sample else estimate.share

@@ -69,7 +69,7 @@ def compare_methods(asked: CompareMethodsOptions, given: Given, *, as_json: bool
     Raises RequestError before anything is trained for what cannot be met.
     """
     data = _data(asked.data, given)
-    board = _board(asked)
+    board = _board(asked, data)
     keys = _methods(asked, data, given)
     baseline, seeds = _baseline(asked, keys), seeds_of(asked.seeds)
     _check_measure(asked, data, given)
@@ -232,12 +232,14 @@ def _methods(asked: CompareMethodsOptions, data: Sequence[str], given: Given) ->
     return list(found.values())
 
 
-def _board(asked: CompareMethodsOptions) -> Board | None:
-    """Raises RequestError for what is no board, and for a measure that it does not have."""
+def _board(asked: CompareMethodsOptions, data: Sequence[str]) -> Board | None:
+    """Raises RequestError for what is no board, for a measure that it does not have, and for user tables."""
     if asked.other is None:
         return None
     if not is_board(asked.other):
         raise RequestError(f"--with must be a board (board@NAME) or the folder of one, got {shortened(asked.other)}")
+    if (table := next(filter(is_table_path, data), None)) is not None:
+        raise RequestError(f"--with {shortened(asked.other)}: a board has no runs on a table of a user, got {table}")
     board = read_board(asked.other)
     if asked.measure not in (None, *MEASURES):
         raise unknown(f"measure of {board}", str(asked.measure), MEASURES)

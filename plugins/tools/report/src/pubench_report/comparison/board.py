@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pubench_core.errors import shortened, unknown
+from pubench_core.errors import counted, shortened, unknown
 
 from ..boards import MEASURES, Board, problem_of
 from ..published import Figure, standard_error, verdict_of
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class Standing:
     """One method on one problem of the board. ``rank``: 1 is the best of ``of`` methods, this one included.
 
-    ``best``: of the board's other methods. ``older``: how many of their runs are of another engine revision than the
-    board's.
+    ``best``: of the board's other methods. ``older``: runs of the board's that are of another engine revision than the
+    board, or of an unknown one.
     """
 
     method: str
@@ -37,7 +37,7 @@ class Standing:
     of: int
     best_method: str
     best: Figure
-    older: int
+    older: frozenset[str]
 
     @property
     def difference(self) -> float:
@@ -99,8 +99,8 @@ class BoardStanding:
         for why, number in Counter(one.why for one in self.left_out).items():
             cells = ", ".join(f"{one.method} on {one.data}" for one in self.left_out if one.why == why)
             lines.append(f"left out ({number}), {why}: {shortened(cells, 400)}")
-        if older := sum(cell.older for cell in self.cells):
-            lines.append(f"{older} runs of the board in these cells are of another engine revision than the board's")
+        if older := frozenset().union(*(cell.older for cell in self.cells)):
+            lines.append(f"{counted(len(older), 'run')} of the board: another engine revision than its own, or unknown")
         return [*lines, *(f"note: {note}" for note in self.notes)]
 
     def to_rows(self) -> list[dict[str, Any]]:
@@ -188,7 +188,7 @@ def beside_board(
             figures = {name: _figure(group, measure) for name, group in others.items()}
             best = max(figures, key=lambda name: figures[name].mean)
             better = sum(one.mean > figure.mean for one in figures.values())
-            older = sum(int((g["revision"] != str(board.facts.get("engine_revision"))).sum()) for g in others.values())
+            older = frozenset(there[there["revision"] != str(board.facts.get("engine_revision"))]["run_id"])
             cells.append(
                 Standing(
                     row, column, row in grid.oracles, figure, 1 + better, 1 + len(others), best, figures[best], older

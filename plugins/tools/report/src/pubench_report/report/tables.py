@@ -106,7 +106,7 @@ def upper(text: str) -> str:
 def entry(cell: Cell, measure: Measure, column: Column) -> Entry:
     """``82.15 ± 3.32 (3 of 10)``: the count stands where a planned seed has no value, or others have more seeds."""
     if not cell.seeds:
-        return Entry(NO_CELL, why="not part of the plan")
+        return Entry(NO_CELL, why="not run")
     if not cell.tracked:
         return Entry("not tracked", link=cell.id, why="; ".join(cell.why))
     n, of = len(cell.values), max(cell.seeds, len(column.seeds))

@@ -24,7 +24,7 @@ LEGEND = {
     "latex": r"bold: best, underlined: second of its column; !$n$: $n$ of the runs decide every row alike",
     "html": "bold: best, underlined: second of its column; “alike n”: n of the runs decide every row alike",
 }
-GAPS = "-: no value; ·: not part of the plan"
+GAPS = "-: no value; ·: not run"
 CSV_COLUMNS = (
     "setting", "data", "method", "oracle", "criterion", "criterion_oracle", "measure", "mean", "std", "n",
     "seeds", "mark", "alike", "baseline", "pairs", "difference", "p", "adjusted_p", "decision", "run_ids",

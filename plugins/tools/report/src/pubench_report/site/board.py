@@ -148,7 +148,8 @@ def _setting(board: Board, pages: Mapping[str, str]) -> dict[str, Any]:
     grid, model = board.model.gathered.grid, board.model
     infos = {info.key: info for info in registry().infos(MethodInfo)}
     rows, labels = board.rows, [column.label for column in board.setting.columns]
-    cells, seeds = [], {}
+    cells: list[list[Any]] = []
+    seeds: dict[tuple[int, ...], int] = {}
     for (r, row), (c, label) in product(enumerate(rows), enumerate(labels)):
         of = grid.cell(row, label)
         if of.seeds:

@@ -9,6 +9,7 @@ from pathlib import Path
 from pubench_core.errors import RequestError
 
 from ...grouping import in_short, problem_of, telling
+from ...standing import FEW_DATA_SETS
 from ..model import Column, Measure, Model, Setting
 from ..statistics import ALPHA, Comparison
 from ..tables import upper
@@ -102,7 +103,7 @@ def _per_setting(model: Model, tests: Sequence[Comparison]) -> Iterator[Drawn]:
                 rank_figure(test.ranks),
                 section="ranks",
             )
-        if test.friedman is not None:
+        if test.friedman is not None and len(test.part.data) >= FEW_DATA_SETS:
             yield Drawn(
                 f"difference-{setting.key}",
                 f"Critical-difference diagram{words}",
