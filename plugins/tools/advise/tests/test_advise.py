@@ -121,7 +121,8 @@ class TestCheckedRows:
         assert after.promise.by == "checked rows"
         assert after.prior.source == "given, narrowed by checked rows"
         assert after.prior.interval[0] <= truth.mean() <= after.prior.interval[1]
-        assert after.scar.status in ("rejected", "not rejected")
+        assert after.scar.status in ("rejected", "contradicted", "not rejected")
+        assert after.scar.p_value is not None
         assert after.before is not None
         assert after.before["promise"]["high"] == advice.promise.high
         checked = after.ranked().dropna(subset="checked")
@@ -174,6 +175,11 @@ class TestWhatIsKept:
         after = pubench.advise(file, "labeled", **arguments)
         assert len(made) == 5 * len(CHEAP) - 3
         assert [one.pauc for one in after.compared] == [one.pauc for one in advice.compared]
+
+    def test_finished_fits_count_when_the_time_is_up(self, answered: Any) -> None:
+        advice, file, _ = answered
+        again = pubench.advise(file, "labeled", prior=(0.3, 0.5), goal="review:60", out=advice.folder, time=0.001)
+        assert [one.name for one in again.compared] == [one.name for one in advice.compared]
 
     def test_half_a_file_of_a_fit_is_made_again(self, answered: Any, tmp_path: Path) -> None:
         advice, *_ = answered

@@ -101,21 +101,23 @@ def out_of_fold(
 ) -> Scored | None:
     """Scores of all rows, each by a model that did not see it. Every finished fit is kept in the folder ``kept``.
 
-    ``done(k, seconds)`` is called after fit k; None is returned if it says that there is no time for another one.
+    ``done(k, seconds)`` is called after a new fit k; None is returned if it says that there is no time and another is
+    missing. Kept fits always count.
     Raises PubenchError if a fit fails.
     """
-    scores, total = np.zeros(len(rows.x)), 0.0
+    scores, total, goes_on = np.zeros(len(rows.x)), 0.0, True
     for k, path in enumerate(paths_of(candidate, rows, kept, prior)):
         stored = _stored(path, int((rows.fold == k).sum()))
         if stored is None:
+            if not goes_on:
+                return None
             began = time.perf_counter()
             found = fit_fold(candidate, rows, k, prior, threads)
             stored = found, time.perf_counter() - began
             _keep(path, *stored)
+            goes_on = done(k, stored[1])
         scores[rows.fold == k] = stored[0]
         total += stored[1]
-        if not done(k, stored[1]) and k + 1 < rows.folds:
-            return None
     return Scored(candidate, aligned(scores, rows), total, prior if candidate.prior else None)
 
 

@@ -88,7 +88,7 @@ def fitted(
         say(f"{candidate.name}: fit {k + 1} of {rows.folds}" + (f", about {in_words(left)} left" if left >= 1 else ""))
         return must or clock.left > seconds
 
-    if not must and clock.left < ahead:
+    if missing and not must and clock.left < ahead:
         return NotFitted(candidate, f"would take about {in_words(ahead)}, longer than was left")
     if missing:
         say(f"{candidate.name}: {missing} fits, about {in_words(ahead)}")
@@ -100,6 +100,6 @@ def fitted(
         return NotFitted(
             candidate, f"the time was up after {len(per_fit)} of {rows.folds} fits; the same command goes on"
         )
-    if candidate.classic and found.seconds > 1:  # the first fit of a process compiles
+    if candidate.classic and per_fit and found.seconds > 1:  # the first fit of a process compiles
         clock.slower = max(0.2, median(per_fit) / candidate.expected(*rows.x.shape))
     return found
