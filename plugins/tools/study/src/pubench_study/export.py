@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from pubench_core.data.copies import sha256_of
 from pubench_core.errors import RecordError
 from pubench_core.plugins.registry import Registry
 from pubench_core.records.files import (
@@ -101,7 +102,7 @@ def pack(target: Path, name: str, members: Iterable[tuple[str, bytes]]) -> tuple
                 add_member(archive, f"{name}/{inside}", content)
             add_member(archive, f"{name}/{SUMS}", "".join(sums).encode())
         aside.replace(target)
-        return len(sums), _sha256(target)
+        return len(sums), sha256_of(target)
     except OSError as error:
         raise RecordError(f"{target} could not be written: {error.filename or ''} {error.strerror or error}") from error
     finally:
@@ -159,8 +160,3 @@ def add_member(archive: tarfile.TarFile, name: str, content: bytes) -> None:
     member = tarfile.TarInfo(name)
     member.size, member.mode = len(content), 0o644
     archive.addfile(member, io.BytesIO(content))
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import os
@@ -21,6 +20,7 @@ from pubench_report.boards import BIBTEX, BOARD, COLUMNS, FORMAT, ROWS, SUMS, re
 from pubench_study.export import add_member
 from pubench_verify.folder import compared_sums
 
+from pubench_core.data.copies import sha256_of
 from pubench_core.errors import RecordError, RequestError, shortened
 from pubench_core.records.files import SCORES, read_scores
 from pubench_core.records.store import RecordStore
@@ -67,12 +67,12 @@ def build(name: str, sources: Sequence[Path], out: Path) -> Built:
         scores = _write_scores(aside / archive.name, sources, set(rows["run_id"]))
         facts = _facts(name, rows, notes, sources)
         if scores:
-            facts["scores"] = {"file": archive.name, "sha256": _sha256(aside / archive.name), "runs": scores}
+            facts["scores"] = {"file": archive.name, "sha256": sha256_of(aside / archive.name), "runs": scores}
         (aside / name).mkdir()
         _write_rows(rows, aside / name / ROWS)
         (aside / name / BOARD).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
-        (aside / name / BIBTEX).write_text(_bibtex(name, dated, _sha256(aside / name / ROWS)), encoding="utf-8")
-        lines = [f"{_sha256(aside / name / file)}  {file}\n" for file in (BIBTEX, BOARD, ROWS)]
+        (aside / name / BIBTEX).write_text(_bibtex(name, dated, sha256_of(aside / name / ROWS)), encoding="utf-8")
+        lines = [f"{sha256_of(aside / name / file)}  {file}\n" for file in (BIBTEX, BOARD, ROWS)]
         (aside / name / SUMS).write_text("".join(lines), encoding="utf-8")
         if scores:
             (aside / archive.name).rename(archive)
@@ -111,7 +111,7 @@ def problems_of(folder: Path) -> list[str]:
         found.append(f"{ROWS}: two rows are of the same problem, row, seed and criterion")
     scores = board.facts.get("scores")
     archive = folder.parent / f"{board.name}-scores.tar"
-    if isfile(archive) and _sha256(archive) != (scores or {}).get("sha256"):
+    if isfile(archive) and sha256_of(archive) != (scores or {}).get("sha256"):
         found.append(f"{archive.name}: it is not the archive that {BOARD} names")
     return found
 
@@ -157,7 +157,7 @@ def _facts(name: str, rows: DataFrame, notes: Sequence[str], sources: Sequence[P
         "data": sorted(set(rows["data"])),
         "methods": sorted(set(rows["method"])),
         "criteria": sorted(set(rows["criterion"])),
-        "sources": [{"name": path.name, **({"sha256": _sha256(path)} if isfile(path) else {})} for path in sources],
+        "sources": [{"name": path.name, **({"sha256": sha256_of(path)} if isfile(path) else {})} for path in sources],
         "scores": None,
         "notes": [note for note in notes if "/" not in note],
     }
@@ -185,8 +185,3 @@ def _bibtex(name: str, dated: re.Match[str], rows: str) -> str:
         f"  note         = {{rows.parquet: SHA-256 {rows}}},\n"
         "}\n"
     )
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

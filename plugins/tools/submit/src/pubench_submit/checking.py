@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import tempfile
 from collections.abc import Callable, Sequence
@@ -18,6 +17,7 @@ from pubench_verify.rerun import carried_out_again
 from pubench_verify.result import Again, Problem, Verification
 from pubench_verify.verification import TOLERANCE, verify
 
+from pubench_core.data.copies import sha256_of
 from pubench_core.data.roots import data_root as default_root
 from pubench_core.errors import RecordError, RequestError, counted, shortened
 from pubench_core.records.files import SCORES
@@ -85,7 +85,10 @@ def check(
     ``rerun``: how many of the cheapest runs are carried out again, each of another method or data set if there are
     enough. ``data_root``: folder of data files.
     """
-    digest = _sha256(archive)
+    try:
+        digest = sha256_of(archive)
+    except OSError as error:
+        raise RequestError(f"{shortened(str(archive))} cannot be read: {error.strerror or error}") from error
     if sha256 is not None and sha256 != digest:
         reason = f"the archive has the SHA-256 {digest}, the issue says {shortened(sha256)}"
         return Checked(archive, digest, 0, (reason,))
@@ -171,11 +174,3 @@ def _cheapest(records: Sequence[Record], number: int) -> list[Record]:
 def _said(problem: Problem, scratch: str) -> str:
     """A problem without the folder that the archive was unpacked in."""
     return str(problem).replace(f"{scratch}/", "")
-
-
-def _sha256(path: Path) -> str:
-    try:
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:
-        raise RequestError(f"{shortened(str(path))} cannot be read: {error.strerror or error}") from error
