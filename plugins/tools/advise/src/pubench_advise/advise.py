@@ -80,7 +80,7 @@ def advise(
     Raises InvalidRequest (a ValueError) for what contradicts itself, or too few labeled rows.
     """
     with in_words_of_python():
-        wanted, clock, say = goal_of(goal), Clock(seconds_of(time)), progress or _silent
+        wanted, clock, say = goal_of(goal), Clock(seconds_of(time)), progress or (lambda text: None)
         given = _ends(prior)
         own = (
             table
@@ -91,10 +91,6 @@ def advise(
         _claim(folder, own)
         checked = None if audited is None else read_answers(Path(audited), folder)
         return _Steps(own, folder, wanted, clock, given, checked, thorough, threads, seed, say).answer()
-
-
-def _silent(_: str) -> None:
-    pass
 
 
 def _ends(prior: Any) -> tuple[float, float] | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pubench_core.data.table_reader import table_reader
+from pubench_core.data.table_reader import Say, table_reader
 from pubench_core.errors import RequestError, nearest
 from pubench_core.plugins.registry import registry
 
@@ -23,14 +23,14 @@ def read_sheet(
     *,
     field: str = "answers",
     folders: Sequence[Path] = (),
-    say: Callable[[str], None] | None = None,
+    say: Say = lambda text: None,
 ) -> tuple[AuditSample, dict[int, Any]]:
     """The draw and row -> answer of a sheet that was filled in.
 
     ``design``: its file; by default looked for next to the sheet and in ``folders``. ``field``: what messages call the
     sheet. Raises RequestError for another table, or if the design is not found or of another audit.
     """
-    frame = table_reader(registry()).frame(sheet, texts=("answer",), say=say or _silent)
+    frame = table_reader(registry()).frame(sheet, texts=("answer",), say=say)
     where = f"{field}={sheet}"
     if lacking := [name for name in COLUMNS if name not in frame]:
         known = nearest(lacking[0], frame.columns)
@@ -53,10 +53,6 @@ def read_sheet(
 def answers_of(sheet: Path) -> AuditResult:
     """What a filled sheet says; its design is next to it. Raises RequestError as :func:`read_sheet` does."""
     return audit_answers(*read_sheet(sheet, field="audited"))
-
-
-def _silent(_: str) -> None:
-    pass
 
 
 def _found(sheet: Path, key: str, folders: Sequence[Path], where: str) -> AuditSample:
