@@ -17,7 +17,7 @@ from browser import browser, needs_browser
 from made_studies import made_run, stored
 from pubench_report.report.gather import gather
 from pubench_report.report.model import Model, model_of
-from pubench_report.standing import Standing, counted_in, headline, resampling, shared_seeds, standing_of
+from pubench_report.standing import Standing, compared_seeds, counted_in, headline, resampling, standing_of
 
 import pubench
 
@@ -119,7 +119,7 @@ def test_one_seed_has_no_best_and_no_rank(tmp_path: Path) -> None:
     ],
 )
 def test_seeds_are_those_that_most_methods_share(seeds_of: list[Any], shared: tuple[int, ...]) -> None:
-    assert shared_seeds([set(seeds) for seeds in seeds_of]) == shared
+    assert compared_seeds([set(seeds) for seeds in seeds_of]) == shared
 
 
 def test_a_resample_draws_sources_with_all_their_data_sets_and_then_seeds() -> None:

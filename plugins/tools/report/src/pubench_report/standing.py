@@ -70,14 +70,14 @@ class Standing:
         return min(self.places, key=lambda place: fmean(place.by_column[k] for k in kept)).row
 
 
-def shared_seeds(seeds_of: Collection[Collection[int]]) -> tuple[int, ...]:
+def compared_seeds(seeds_of: Collection[Collection[int]]) -> tuple[int, ...]:
     """The seeds by which the methods on a data set are compared. ``seeds_of``: of each method.
 
     Those that most methods share, but for a method that would leave fewer than three.
 
-    >>> shared_seeds([{2, 25, 42}, {2, 25, 42, 7}, {2, 25, 42, 7}])
+    >>> compared_seeds([{2, 25, 42}, {2, 25, 42, 7}, {2, 25, 42, 7}])
     (2, 25, 42)
-    >>> shared_seeds([{2, 25, 42}, {2, 25, 42}, {2}])
+    >>> compared_seeds([{2, 25, 42}, {2, 25, 42}, {2}])
     (2, 25, 42)
     """
     counts = Counter(seed for seeds in seeds_of for seed in seeds)
@@ -102,7 +102,7 @@ def counted_in(model: Model, setting: Setting, cells: Mapping[tuple[str, str], C
     """Which data sets and seeds of a setting methods are ranked by: the largest part that has no gap."""
     rows = [row for row in model.rows_of(setting) if row not in model.apart]
     labels = [column.label for column in setting.columns]
-    seeds = {c: shared_seeds([cells[row, c].values.keys() for row in rows if cells[row, c].values]) for c in labels}
+    seeds = {c: compared_seeds([cells[row, c].values.keys() for row in rows if cells[row, c].values]) for c in labels}
     values = {
         c: {row: cells[row, c].values for row in rows if cells[row, c].values.keys() >= set(seeds[c])}
         for c in labels
