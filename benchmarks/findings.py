@@ -8,7 +8,6 @@ Every number is computed here. Rows of uncommitted trees are left out. A finding
 
 from __future__ import annotations
 
-import csv
 import math
 import statistics
 import sys
@@ -17,42 +16,30 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from raw_rows import RESULTS
+from readme_report import Rows, mean, newest, read
 from summary import published
 
 PAGE = Path(__file__).parents[1] / "docs" / "pages" / "findings.md"
-PROTOCOL = {
-    "scheme": "case-control", "mechanism": "scar", "c": "0.1", "prior": "true", "settings": "validation.fraction=0.01",
-}  # fmt: skip
 DATA = {"spambase": "Spambase", "20news": "20News", "connect-4": "Connect-4"}
 CLASSICS = ("pu-bagging", "elkan-noto", "two-step", "pu-boost")
 #: Seeds behind a figure that PU-Bench prints.
 PUBLISHED_SEEDS = 10
 
 Row = dict[str, str]
-#: Data set -> method -> criterion -> seed -> row.
-Runs = dict[str, dict[str, dict[str, dict[str, Row]]]]
+#: By data set.
+Runs = dict[str, Rows]
 
 
-def read(name: str) -> list[Row]:
+def clean(name: str) -> list[Row]:
     """The rows of a file that are of a clean commit."""
-    with (RESULTS / f"{name}.csv").open(newline="") as file:
-        return [row for row in csv.DictReader(file) if not row["commit"].endswith("-dirty")]
+    return [row for row in read(RESULTS / f"{name}.csv") if not row["commit"].endswith("-dirty")]
 
 
 def conventional() -> Runs:
-    """Runs of PU-Bench's conventional setting; of several rows, the newest engine's counts."""
-    found: Runs = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))
-    for path in sorted(RESULTS.glob("study-*.csv")):
-        for row in read(path.stem):
-            if PROTOCOL.items() <= row.items() and not row["draw"] and row["data"] in DATA and row["accuracy"]:
-                seeds = found[row["data"]][row["method"]][row["criterion"]]
-                if row["seed"] not in seeds or row["revision"] > seeds[row["seed"]]["revision"]:
-                    seeds[row["seed"]] = row
-    return found
-
-
-def mean(seeds: dict[str, Row], measure: str = "accuracy") -> float:
-    return statistics.fmean(float(row[measure]) for row in seeds.values())
+    """Runs of PU-Bench's conventional setting."""
+    return newest(
+        row for path in sorted(RESULTS.glob("study-*.csv")) for row in clean(path.stem) if not row.get("draw")
+    )
 
 
 def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
@@ -106,7 +93,7 @@ def trees_first(runs: Runs) -> str:
 baseline on tables. Test accuracy, every choice made without true labels (`pa`). {len(won)} of {len(DATA)} data sets go
 to bagged trees.
 
-{table(("data", "best of all", "best but for classics", "`pu-bagging`", "`naive`", "`nnpu`", "PU methods"), rows)}
+{table(("data", "best of all", "best without classics", "`pu-bagging`", "`naive`", "`nnpu`", "PU methods"), rows)}
 
 ![Test accuracy on Spambase with the epoch chosen without and with true labels](images/spambase-choice.png)
 
@@ -117,7 +104,7 @@ to bagged trees.
 
 def decisions(_: Runs) -> str:
     cells: dict[tuple[str, str], list[Row]] = defaultdict(list)
-    for row in read("as-many-positive"):
+    for row in clean("as-many-positive"):
         if row["criterion"] == "f1" and row["data"] in DATA:
             cells[row["method"], row["data"]].append(row)
 
@@ -143,7 +130,7 @@ decided positive as there are:
 
 def released(_: Runs) -> str:
     paper, cells = published(), defaultdict(list)
-    for row in read("released"):
+    for row in clean("released"):
         if row["standardized"] == "False" or row["data"] != "connect-4":
             cells[row["method"], row["data"]].append(100 * float(row["f1"]))
     apart, judged = [], 0
@@ -167,7 +154,7 @@ from the printed ones by more than two standard errors:
 
 
 def sigmoid(_: Runs) -> str:
-    rows = [row for row in read("own-priors") if row["criterion"] in ("pa", "")]
+    rows = [row for row in clean("own-priors") if row["criterion"] in ("pa", "")]
     names = {("nnpu", "{}"): "nnPU, sigmoid loss", ("nnpu", '{"surrogate": "logistic"}'): "nnPU, logistic loss"}
     names["bagged-trees", "{}"] = "bagged trees"
     priors = ("0.05", "0.1", "0.2", "0.5", "0.8")
@@ -196,7 +183,7 @@ rows, by prior, with the epoch chosen by `pa`:
 
 
 def speed(_: Runs) -> str:
-    seconds = {row["what"]: float(row["seconds"]) for row in read("epoch-time") if row["threads"] == "1"}
+    seconds = {row["what"]: float(row["seconds"]) for row in clean("epoch-time") if row["threads"] == "1"}
     methods = [what.split()[1] for what in seconds if what.startswith("published ")]
     rows = [
         (f"`{m}`", f"{seconds[f'pubench {m}']:.1f}", f"{seconds[f'published {m}']:.1f}",

@@ -4,7 +4,7 @@
     python benchmarks/readme_report.py --check    # exit code 1 if the README or its figure show other rows
 
 PU-Bench's conventional setting: case-control data, SCAR labels, c = .1, 1 % validation, true prior. If a method and
-seed have several rows, one of the present engine revision counts. The figure is ordered by what a user can do: the
+seed have several rows, that of the newest engine revision counts. The figure is ordered by what a user can do: the
 accuracy at the epoch that ``pa`` chose.
 """
 
@@ -16,6 +16,7 @@ import statistics
 import sys
 import textwrap
 from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from PIL import Image
@@ -33,10 +34,11 @@ STUDIES = [
 ]
 #: A block of the README, by its name, and where it ends.
 START, END = "<!-- {}: written by benchmarks/readme_report.py -->\n", "<!-- end of what readme_report.py wrote -->\n"
-WANTED = {
-    "data": "spambase", "scheme": "case-control", "mechanism": "scar", "c": "0.1", "prior": "true",
-    "settings": "validation.fraction=0.01",
+#: PU-Bench's conventional setting, as rows of studies have it.
+CONVENTIONAL = {
+    "scheme": "case-control", "mechanism": "scar", "c": "0.1", "prior": "true", "settings": "validation.fraction=0.01",
 }  # fmt: skip
+DATA = "spambase"
 SEEDS = 10
 #: The criterion that reads no true label, and the oracle that publications use.
 PU_ONLY, ORACLE = "pa", "f1"
@@ -51,14 +53,23 @@ Rows = dict[str, dict[str, dict[str, dict[str, str]]]]
 
 def rows() -> Rows:
     """The rows that count."""
-    found: Rows = defaultdict(lambda: defaultdict(dict))
-    for path in STUDIES:
-        with path.open(newline="") as file:
-            for row in csv.DictReader(file):
-                if WANTED.items() <= row.items() and row["accuracy"]:
-                    seeds = found[row["method"]][row["criterion"]]
-                    if row["seed"] not in seeds or current(row) > current(seeds[row["seed"]]):
-                        seeds[row["seed"]] = row
+    return newest(row for path in STUDIES for row in read(path))[DATA]
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    """The rows of a file."""
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def newest(rows: Iterable[dict[str, str]]) -> dict[str, Rows]:
+    """Data set -> rows of the conventional setting; if a run has several, that of the newest engine revision."""
+    found: dict[str, Rows] = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))
+    for row in rows:
+        if CONVENTIONAL.items() <= row.items() and row["accuracy"]:
+            seeds = found[row["data"]][row["method"]][row["criterion"]]
+            if row["seed"] not in seeds or row["revision"] > seeds[row["seed"]]["revision"]:
+                seeds[row["seed"]] = row
     return found
 
 
@@ -67,8 +78,9 @@ def current(row: dict[str, str]) -> bool:
     return row["revision"] == str(ENGINE_REVISION)
 
 
-def mean(found: Rows, method: str, criterion: str, measure: str = "accuracy") -> float:
-    return statistics.fmean(float(row[measure]) for row in found[method][criterion].values())
+def mean(seeds: Mapping[str, dict[str, str]], measure: str = "accuracy") -> float:
+    """Mean of a measure over seeds, in percent."""
+    return statistics.fmean(float(row[measure]) for row in seeds.values())
 
 
 def cell(found: Rows, method: str, criterion: str, measure: str = "accuracy") -> str:
@@ -87,7 +99,7 @@ def label(method: str) -> str:
 
 def ordered(found: Rows) -> list[str]:
     """Methods, best first, by accuracy at the epoch that the PU-only criterion chose."""
-    return sorted(found, key=lambda method: -mean(found, method, PU_ONLY))
+    return sorted(found, key=lambda method: -mean(found[method][PU_ONLY]))
 
 
 def ranked(found: Rows) -> list[str]:
@@ -99,13 +111,13 @@ def ranked(found: Rows) -> list[str]:
 def blocks(found: Rows) -> dict[str, str]:
     """Markdown by the name of its block."""
     best = ranked(found)
-    behind = max((mean(found, m, ORACLE) - mean(found, m, PU_ONLY), m) for m in best)[1]
+    behind = max((mean(found[m][ORACLE]) - mean(found[m][PU_ONLY]), m) for m in best)[1]
     caption = (
         f"**{len(found)} methods on Spambase, 10 % of the positives labeled.** Filled: the epoch is chosen without "
         f"true labels. Hollow: it is chosen with them, as publications do. Without them, `{best[0]}` is first "
-        f"({mean(found, best[0], PU_ONLY):.1f} %), and `naive`, which takes unlabeled rows as negative, has "
-        f"{mean(found, 'naive', PU_ONLY):.1f} %. The choice costs `{behind}` "
-        f"{mean(found, behind, ORACLE) - mean(found, behind, PU_ONLY):.0f} points."
+        f"({mean(found[best[0]][PU_ONLY]):.1f} %), and `naive`, which takes unlabeled rows as negative, has "
+        f"{mean(found['naive'][PU_ONLY]):.1f} %. The choice costs `{behind}` "
+        f"{mean(found[behind][ORACLE]) - mean(found[behind][PU_ONLY]):.0f} points."
     )
     figure = f"![Test accuracy of {len(found)} methods on Spambase, with the epoch chosen without and with true labels]"
     lines = [
@@ -153,7 +165,7 @@ def draw(found: Rows, stamp: str) -> None:
 
     methods = ordered(found)[::-1]
     places = range(len(methods))
-    chosen, oracle = ([mean(found, method, by) for method in methods] for by in (PU_ONLY, ORACLE))
+    chosen, oracle = ([mean(found[method][by]) for method in methods] for by in (PU_ONLY, ORACLE))
     figure, axes = pyplot.subplots(figsize=(7.2, 7.6), layout="constrained")
     axes.hlines(places, chosen, oracle, color="#b8c4d0", linewidth=1.5, zorder=1)
     axes.scatter(
