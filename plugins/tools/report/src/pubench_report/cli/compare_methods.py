@@ -46,8 +46,8 @@ _MEASURE, _PU = "accuracy", ("pa", "pauc")
 @dataclass(frozen=True)
 class CompareMethodsOptions:
     """``data``, ``seeds``: as written (``digits,my.csv``; ``3`` or ``2,25``). ``baseline``: the method that the
-    others are tested against; None means the first. ``measure``: None means accuracy, or PU measures for tables of
-    one's own without true labels. ``out``, ``figures``: a report of the runs, and a folder of its figures. ``other``: a
+    others are tested against; None means the first. ``measure``: None means accuracy, or PU measures for user
+    tables without true labels. ``out``, ``figures``: a report of the runs, and a folder of its figures. ``other``: a
     board; with one, a single method is enough.
     """
 

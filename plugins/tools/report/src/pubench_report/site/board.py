@@ -225,7 +225,7 @@ def _values(board: Board, measure: Measure, criterion: str, setting: Mapping[str
     return found
 
 
-# -------------------------------------------------------------------- the table as it stands without JavaScript
+# -------------------------------------------------------------------- the table without JavaScript
 
 #: Width of the strip of dots, its margins, and the points that it spans.
 STRIP, MARGIN, SPAN = 150, 6, 26.0
