@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from pubench.running import RunResult
 from pubench.tables import PUTable
-from pubench.words import ARGUMENTS, PubenchWarning
+from pubench.words import PubenchWarning
 from pubench_cli.console import err, out
 from pubench_cli.machine import print_json
 from pubench_cli.messages import said
@@ -287,7 +287,7 @@ def _check_report(asked: CompareMethodsOptions, data: Sequence[str], given: Give
 
 def _arguments(sets: Sequence[str], given: Given) -> dict[str, Any]:
     """What :func:`pubench.compare` is given beside methods, data and seeds."""
-    arguments: dict[str, Any] = {ARGUMENTS[one.field]: value for one, value in given.values if one.field in ARGUMENTS}
+    arguments = {one.field.argument: value for one, value in given.values if one.flag not in TABLE_FLAGS}
     config: dict[str, Any] = {}
     settings: dict[str, Any] = {}
     for path in (layer := Layer.of(*sets, prefix="--set ")).origins:
