@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from pubench.waiting import wait_briefly
+from pubench.openmp import wait_briefly
 
 from .installed import HELP, Commands
 from .process import carried_out, complain, go_on_without_readers

@@ -17,7 +17,7 @@ import typer
 from .choices import criteria, keys, presets
 
 if TYPE_CHECKING:
-    from pubench_core.request import Layer
+    from pubench_core.engine.layers import Layer
 
 RUN = "The run"
 LABELS = "Data and labels"
@@ -251,7 +251,7 @@ class Given:
     def layer(self) -> Layer:
         """The values by field, each with its flag as origin."""
         from pubench_core.data.table_files import is_table_path
-        from pubench_core.request import Layer
+        from pubench_core.engine.layers import Layer
 
         layer = Layer()
         for option, value in self.values:

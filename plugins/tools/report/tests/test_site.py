@@ -28,11 +28,11 @@ from pubench_study.plan import write_plan
 from pubench_study.planning import freeze
 
 import pubench
-from pubench_core.data.roots import data_root
+from pubench_core.data.paths import data_root
+from pubench_core.engine.identity import ENGINE_REVISION
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
 from pubench_core.records.store import RecordStore
-from pubench_core.request.identity import ENGINE_REVISION
 from pubench_core.results import CriterionResult, Measure, Result
 from pubench_core.specs import ExecutionSpec, RunSpec
 

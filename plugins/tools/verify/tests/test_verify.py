@@ -22,7 +22,7 @@ from pubench_verify.result import Again
 from pubench_verify.spec import plan_here
 
 import pubench
-from pubench_core.execution.coverage import knowledge_in
+from pubench_core.engine.coverage import knowledge_in
 from pubench_core.metric import Measurer
 from pubench_core.records.files import read_scores
 from pubench_core.records.measures import measures_of

@@ -17,8 +17,8 @@ from pubench_verify.rerun import carried_out_again
 from pubench_verify.result import Again, Problem, Verification
 from pubench_verify.verification import TOLERANCE, verify
 
-from pubench_core.data.copies import sha256_of
-from pubench_core.data.roots import data_root as default_root
+from pubench_core.data.cache import sha256_of
+from pubench_core.data.paths import data_root as default_root
 from pubench_core.errors import RecordError, RequestError, counted, shortened
 from pubench_core.records.files import SCORES
 from pubench_core.records.record import Record, read_record

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from pubench_study.export import SUMS
 from pydantic import ValidationError
 
-from pubench.words import InvalidRequest
+from pubench.field_names import InvalidRequest
 from pubench_core.errors import shortened
 from pubench_core.records.files import ENVIRONMENT, MOST_BYTES, RESULT, SPEC, open_regular, read_small
 from pubench_core.results import Environment, Result

@@ -20,7 +20,7 @@ from .scores import other_measures
 from .spec import believed, granted, impossible_epochs, other_folds, other_model, other_spec, plan_here, told
 
 if TYPE_CHECKING:
-    from pubench_core.request import Plan
+    from pubench_core.engine.plan import Plan
 
 
 @dataclass
@@ -91,7 +91,7 @@ class Look:
 
     def _refuse_replaced(self, plan: Plan) -> None:
         """Raises PluginError if a plugin has replaced a function that a plan calls."""
-        from pubench_core.execution.place import packages_called
+        from pubench_core.engine.source_location import packages_called
         from pubench_core.plugins.replaced import refuse_replaced
 
         packages = packages_called(plan)
