@@ -153,7 +153,7 @@ def blocks(found: Rows) -> dict[str, str]:
 
 
 def headings() -> list[str]:
-    """What the page of findings found, in its order."""
+    """Headings of the page of findings, in its order."""
     return re.findall(r"^## (.+)$", FINDINGS.read_text(encoding="utf-8"), re.MULTILINE)
 
 
