@@ -1,4 +1,4 @@
-"""What a run costs beside training: a cold process, a warm one, and a request that a stored record answers.
+"""Cost of a run apart from training: a cold process, a warm one, and a request that a stored record answers.
 
     PUBENCH_DATA=... python benchmarks/overhead.py --out benchmarks/results/overhead.csv --source ../older .
 
@@ -49,7 +49,7 @@ def environment(source: Path) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Seconds:
-    """On the wall clock, and of processors where that is known."""
+    """Seconds on the wall clock, and of processors if known."""
 
     wall: float
     cpu: float | None
@@ -62,7 +62,7 @@ def processor() -> float:
 
 
 def seconds_of(command: list[str | Path], env: dict[str, str]) -> Seconds:
-    """What a process takes that ends well."""
+    """Seconds of a process that ends well."""
     started, worked = time.perf_counter(), processor()
     subprocess.run(command, env=env, check=True, capture_output=True)
     return Seconds(time.perf_counter() - started, processor() - worked)
@@ -145,7 +145,7 @@ def _repeated(action: Callable[[], Any], repeats: int) -> Seconds:
 
 
 def commit_of(source: Path) -> str:
-    """What a checkout is at, ``-dirty`` where it was changed."""
+    """Commit of a checkout, with ``-dirty`` if it was changed."""
     words = ["git", "-C", str(source), "describe", "--always", "--dirty", "--abbrev=12"]
     return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
 

@@ -1,4 +1,4 @@
-"""What methods do on species with surveys as truth: rows of stored runs, and the tables of ``docs/pages/species.md``.
+"""Results on species with surveys as truth: rows of stored runs, and the tables of ``docs/pages/species.md``.
 
     python benchmarks/species.py rows /work/rows/disdat/results
     python benchmarks/species.py page

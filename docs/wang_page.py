@@ -46,7 +46,7 @@ class Run:
 
     @property
     def row(self) -> str:
-        """As the paper names it, in our key."""
+        """Key of the method that the paper names."""
         return f"{self.method}-c" if self.calibrated else self.method
 
 

@@ -16,8 +16,8 @@ from .installed import HELP, Commands
 from .process import carried_out, complain, go_on_without_readers
 from .visible import guard
 
-#: pydantic and torch look for plugins of their own in the metadata of every distribution: one damaged file would end the
-#: process. No command needs them; a user who does sets these variables.
+#: pydantic and torch look for plugins of their own in the metadata of every distribution, and one damaged file would
+#: end the process. No command needs them; a user who does sets these variables.
 UNREAD = {"PYDANTIC_DISABLE_PLUGINS": "__all__", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
 
 app = typer.Typer(

@@ -245,7 +245,7 @@ class Given:
     values: tuple[tuple[SpecOption, Any], ...] = ()
 
     def get(self, flag: str, default: Any = None) -> Any:
-        """What a flag was given."""
+        """Value of a flag."""
         return next((value for option, value in self.values if option.flag == flag), default)
 
     def layer(self) -> Layer:

@@ -36,7 +36,7 @@ class Done:
 
     @property
     def seed(self) -> int:
-        """Of split, initialization and batches."""
+        """Seed of split, initialization and batches."""
         return self.result.spec.seed
 
 

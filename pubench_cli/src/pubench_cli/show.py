@@ -100,7 +100,7 @@ def heading(spec: RunSpec, data: DatasetInfo, mechanism: MechanismInfo, facts: D
 
 
 def scheme_note(spec: RunSpec, facts: DataFacts) -> str:
-    """What U is under the scheme, and its share of positives."""
+    """Note on U under the scheme, and its share of positives."""
     positive, n = facts.train.unlabeled_positive, facts.train.unlabeled
     assert positive is not None  # labels are simulated, so the truth is known
     assert n is not None

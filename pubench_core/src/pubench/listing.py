@@ -1,4 +1,4 @@
-"""What is installed, as info records. Imports no implementation."""
+"""Installed plugins, as info records. Imports no implementation."""
 
 from __future__ import annotations
 

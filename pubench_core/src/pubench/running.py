@@ -75,10 +75,10 @@ class RunResult:
         return found.sort_values("rank", ignore_index=True)
 
     def decisions(self) -> Decisions:
-        """What a run on a user table decided of its unlabeled rows, beside what the prior told implies, and how
-        that would move if the prior were off by a fifth; what the command line prints below such a result.
+        """Decisions of a run on the unlabeled rows of a user table, next to the number that the prior implies, and
+        how that would move if the prior were off by a fifth; the command line prints it below such a result.
 
-        Raises ValueError for a data set, or where the run kept no scores.
+        Raises ValueError for a data set, or if the run kept no scores.
         """
         from pubench_core.records.decisions import decisions_of
 
@@ -259,7 +259,7 @@ def plan_of(method: str, data: str | PUTable, given: Mapping[str, Any], settings
 
 
 def layer_of(method: str, data: str | PUTable, given: Mapping[str, Any], settings: Mapping[str, Any]) -> Layer:
-    """What arguments say, as :func:`plan_of` takes them. Raises RequestError for data that are none."""
+    """Layer of arguments, as :func:`plan_of` takes them. Raises RequestError for data of an unknown type."""
     from pubench_core.request import Layer
 
     if {"criterion", "select"} <= given.keys():

@@ -44,7 +44,7 @@ class PUTable:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was understood: who is labeled, which columns became features, what is unusual."""
+        """Notes on how the table was read: who is labeled, which columns became features, what is unusual."""
         return tuple(map(in_arguments, self._read().notes))
 
     @property

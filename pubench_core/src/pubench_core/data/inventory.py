@@ -1,4 +1,4 @@
-"""What there is of every data set on this machine: source files, prepared copies, their sizes and contents."""
+"""Inventory of data sets on this machine: source files, prepared copies, their sizes and contents."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Availability:
 
 
 def availability_of(info: DatasetInfo, root: DataRoot) -> Availability:
-    """What there is of one data set; nothing is downloaded, and of files only manifests are read."""
+    """Availability of one data set; nothing is downloaded, and of files only manifests are read."""
     root = replace(root, offline=True)
     if info.tasks and not info.task:
         return _of_parts(info, root)

@@ -98,7 +98,7 @@ def located(source: DataSource, root: DataRoot) -> tuple[Path, ...]:
 
 
 def read(source: DataSource, files: tuple[Path, ...], root: DataRoot) -> ClassData | PUTasks:
-    """What the files of a data set hold, from the files. Raises PluginError if its source fails or returns nonsense."""
+    """Reads a data set from its files. Raises PluginError if its source fails or returns nonsense."""
     with blamed(source.info, "read"):
         return checked(source.info, source.read(files, root))
 

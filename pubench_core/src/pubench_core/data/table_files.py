@@ -114,7 +114,7 @@ def sha256_of(path: Path) -> str:
 
 
 def unreadable(path: Path, error: OSError) -> RequestError:
-    """What is wrong with a file; of a relative path that leads nowhere, where it was looked for."""
+    """Problem of a file; for a relative path that leads nowhere, where it was looked for."""
     text = f"cannot read {path}: {error.strerror or error}"
     if isinstance(error, FileNotFoundError) and not path.is_absolute():
         text += f" ({path.absolute()}; a relative path counts from the current folder)"

@@ -1,1 +1,1 @@
-"""What happens with a plan: the problem is built, the method trained, every epoch evaluated, the best states kept."""
+"""Execution of a plan: the problem is built, the method trained, every epoch evaluated, the best states kept."""

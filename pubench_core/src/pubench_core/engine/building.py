@@ -115,7 +115,7 @@ class Calibration(NamedTuple):
 
 
 def calibration_of(plan: Plan) -> Calibration:
-    """What a plan says of it; neither under data that are not one-sample."""
+    """Calibration of a plan; neither kind under data that are not one-sample."""
     one_sample, how = is_one_sample(plan.spec.data.scheme), plan.spec.method.calibrate
     return Calibration(
         calibrated=one_sample and how == "on",
@@ -132,7 +132,7 @@ class Truths(NamedTuple):
 
 
 class DrawnSplit(NamedTuple):
-    """What a plan's seed draws from its data: rows and labels of every part, and what is fitted on the pool."""
+    """Draw of a plan's seed: rows and labels of every part, and what is fitted on the pool."""
 
     split: Split
     truth: Truths

@@ -51,7 +51,7 @@ SLACK = 4
 
 
 class Facts(BaseModel):
-    """What the metadata of the file say beside its tensors. A file may come from anywhere: types and sizes are checked.
+    """Metadata of a model file. A file may come from anywhere: types and sizes are checked.
 
     ``numbers``: what a method scores with and is neither tensor nor array, by name. ``parts``: how each attribute that
     it scores with is made again (:func:`_recipe`).

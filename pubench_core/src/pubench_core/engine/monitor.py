@@ -1,4 +1,4 @@
-"""What happens at the end of an epoch, on the evaluator's side: scoring, selection, tracing, events.
+"""End of an epoch, on the evaluator's side: scoring, selection, tracing, events.
 
 This is the only place where scores meet true labels while a method trains, and nothing flows back but the news that
 no criterion can improve any more.

@@ -36,7 +36,7 @@ Scorer = Literal["logistic", "bagged-nets"] | NetworkBuilder
 
 @dataclass(frozen=True)
 class Samples:
-    """What an estimator is shown: P and U, (n_P, *shape) and (n_U, *shape) features.
+    """Samples for an estimator: P and U, (n_P, *shape) and (n_U, *shape) features.
 
     ``positive_instance``, ``unlabeled_instance``: (n_P,) and (n_U,), which instance a row is. In case-control a labeled
     positive is also in U: two rows of one instance.

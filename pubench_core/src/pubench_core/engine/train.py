@@ -53,7 +53,7 @@ class State:
 
 @dataclass(frozen=True)
 class Trained:
-    """What training left behind: the method in its chosen state, per criterion its epoch and state, the costs.
+    """Outcome of training: the method in its chosen state, per criterion its epoch and state, the costs.
 
     ``samples``: rows that a generative method drew, (n, *shape) by name; empty where none are kept.
     ``training``: state -> scores of the training part; empty where neither a file nor a threshold needs them.

@@ -115,7 +115,7 @@ def compute(
 
 
 def finished(plan: Plan, problem: Problem, trained: Trained, code: Code, environment: Environment) -> Finished:
-    """What is recorded of a trained method."""
+    """Result of a trained method, to be recorded."""
     spec = plan.spec
     model, why_not = _model(plan, problem, trained) if spec.execution.save_model else (None, "")
     predictions, ids = None, {}
@@ -318,7 +318,7 @@ def device_here(wanted: str) -> torch.device:
 
 
 def captured(plan: Plan, device: torch.device) -> Environment:
-    """What a plan runs on, before or after it runs."""
+    """Environment of a plan, before or after it runs."""
     with computing(plan, device):
         return capture(device)
 

@@ -51,7 +51,7 @@ def coverage(plan: Plan, record: Record, code: Code) -> Coverage:
 
 
 def asked_of(plan: Plan) -> Asked:
-    """What a record must have to answer a plan."""
+    """Requirements that a record must meet to answer a plan."""
     return Asked(
         spec=plan.spec,
         criteria={name: plan.criterion_code(name) for name in plan.spec.selection.criteria},
@@ -126,7 +126,7 @@ def answer(plan: Plan, record: Record) -> Result:
 
 
 def knowledge_in(arrays: Arrays, result: Result) -> dict[str, Knowledge]:
-    """What a record says of the rows behind its scores. Raises KeyError for arrays that are not there."""
+    """Knowledge of the rows behind a record's scores. Raises KeyError for arrays that are not there."""
     data, scheme = result.data, result.spec.data.scheme
     estimate, train = data.prior.estimate, data.train
     interval = estimate.prior_interval(train.labeled or 0, train.rows, scheme) if estimate else None

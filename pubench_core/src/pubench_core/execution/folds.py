@@ -43,7 +43,7 @@ Kept = tuple[int, str]
 
 @dataclass(frozen=True)
 class Fold:
-    """What is joined of one fold: its result, the content of ``scores.npz``, and the rows of its trace.
+    """Parts of one fold that are joined: its result, the content of ``scores.npz``, and the rows of its trace.
 
     ``model``: gives the content of the file of a model by its name, None if there is none.
     """

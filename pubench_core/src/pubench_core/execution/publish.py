@@ -103,7 +103,7 @@ def publish_answer(store: RecordStore, record: Record, result: Result) -> Record
 
 
 def failure_of(plan: Plan, code: Code, error: Exception, environment: Environment) -> Failure:
-    """What is recorded of a run that was refused after its data were opened, or that failed."""
+    """Failure of a run that was refused after its data were opened, or that failed."""
     failed = error if isinstance(error, RunFailed) else RunFailed(_reason(error), cause=_cause(error))
     return Failure(
         failure_version=1,

@@ -155,7 +155,7 @@ def _execute_folds(
 
 @dataclass(frozen=True)
 class Failed:
-    """What is to be recorded of a run without a result, and the error behind it."""
+    """Outcome of a run without a result, and the error behind it."""
 
     failure: Failure
     error: Exception
@@ -170,7 +170,7 @@ def attempt(
     ended: Callable[[], None] = lambda: None,
     say: Say = lambda text: None,
 ) -> Finished | Failed:
-    """What a run computed, or why it did not; nothing is stored. ``ended`` is called when training is over.
+    """Outcome of a run, or why it failed; nothing is stored. ``ended`` is called when training is over.
 
     Raises RequestError where the files are not here, or not as they were: then nothing about this run is known.
     """

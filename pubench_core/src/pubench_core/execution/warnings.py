@@ -1,4 +1,4 @@
-"""What a reader of a result's decisions must know: that they are all alike, or far from the prior that was told."""
+"""Warnings about a result's decisions: they are all alike, or far from the given prior."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def named_metrics(request: Request) -> list[str]:
 
 @dataclass(frozen=True)
 class Goal:
-    """What scores are for: the criterion that chooses the epoch, and the decision that is shown first."""
+    """Use of scores: the criterion that chooses the epoch, and the decision that is shown first."""
 
     criterion: str
     rule: DecisionRule

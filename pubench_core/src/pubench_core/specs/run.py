@@ -1,4 +1,4 @@
-"""What a run is: a validated, complete, hashable description.
+"""Spec of a run: a validated, complete, hashable description.
 
 Flags, YAML files and the Python API all build a :class:`RunSpec` through :mod:`pubench_core.request`. The run id hashes
 what decides the trained scores and nothing else: what only looks at a run (``selection``, ``decision``,
@@ -255,7 +255,7 @@ class DecisionSpec(Strict):
 
 
 class EvaluationSpec(Strict):
-    """What is measured on the scores of a run."""
+    """Measures that are taken on the scores of a run."""
 
     metrics: tuple[str, ...] = Field(description="metrics, measured on every part of which enough is known")
     trace: tuple[Literal["train", "validation", "test"], ...] = Field(

@@ -49,7 +49,7 @@ class Evaluation(CardFacts):
 
     @property
     def headline(self) -> str:
-        """What to expect of the decision, in a sentence or, if nothing can be expected, why and what helps."""
+        """Sentence that says what to expect of the decision or, if nothing can be expected, why and what helps."""
         return headline(self)
 
     def to_dict(self) -> dict[str, Any]:

@@ -36,7 +36,7 @@ class PriorEstimates(PriorFacts):
     """
 
     def __getitem__(self, key: str) -> EstimatedPrior:
-        """What one estimator says. Raises KeyError for one that was not asked."""
+        """Estimate of one estimator. Raises KeyError for one that was not used."""
         return {found.key: found for found in self.estimates}[key]
 
     @property

@@ -42,7 +42,7 @@ class InstalledCode(Stored):
         return Code.of({**found.parts, f"data {run.data}": digest}, found.versions)
 
     def asked(self, run: PlannedRun) -> Asked:
-        """What a record must have to answer for a run."""
+        """Requirements that a record must meet to answer for a run."""
         criteria = {name: self.metrics.get(name, "") for name in run.spec.selection.criteria}
         metrics = {name: self.metrics.get(name, "") for name in run.spec.evaluation.metrics}
         return Asked(run.spec, criteria, metrics, own_table=run.own_table)
@@ -51,7 +51,7 @@ class InstalledCode(Stored):
 def installed_code(
     plan: FrozenPlan, folder: StudyFolder, registry: Registry, say: Callable[[str], None] = lambda text: None
 ) -> InstalledCode:
-    """Of a plan's runs. Where no file of core or a plugin changed since it was last asked, nothing is imported for it.
+    """Code of a plan's runs. Imports nothing if no file of core or a plugin changed since the last call.
 
     Raises RequestError where what is installed now refuses a run of the plan, or understands it as another run.
     """

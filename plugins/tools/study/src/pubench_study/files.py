@@ -38,7 +38,7 @@ class StudyFile:
 
     @property
     def sha256(self) -> str:
-        """Of the text."""
+        """SHA-256 of the text."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
@@ -76,7 +76,7 @@ class StudyFolder:
 
     @property
     def logs(self) -> Path:
-        """What workers printed."""
+        """Folder of the workers' output."""
         return self.path / LOGS
 
 

@@ -1,4 +1,4 @@
-"""From a study to its cells: every combination of its lists, less what is excluded, as a request for a run."""
+"""Cells of a study: every combination of its lists, less the excluded ones, as a request for a run."""
 
 from __future__ import annotations
 

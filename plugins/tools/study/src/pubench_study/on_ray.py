@@ -20,7 +20,7 @@ _PATIENCE = 10.0
 
 
 def remotely(task: Task) -> Any:
-    """What a task computed, or why it did not, as data: a Finished, a Failure, or the text of a refusal."""
+    """Outcome of a task as data: a Finished, a Failure, or the text of a refusal."""
     import torch
 
     from pubench_core.data.roots import data_root
@@ -124,7 +124,7 @@ class RayPool:
         self._ended.append(Ended(task.run_id, status, text, "refused" if status == "refused" else None))
 
     def events(self, timeout: float) -> list[Ended | Progressed]:
-        """What has ended, waiting up to ``timeout`` seconds for the first."""
+        """Events since the last call; waits up to ``timeout`` seconds for the first."""
         ready, _ = self.ray.wait(list(self._tasks), num_returns=1, timeout=timeout) if self._tasks else ([], [])
         for reference in ready:
             task, claim = self._tasks.pop(reference)

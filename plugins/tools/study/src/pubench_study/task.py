@@ -25,7 +25,7 @@ _OFTEN = 0.5
 
 @dataclass(frozen=True)
 class Bar:
-    """What the best value of a criterion so far must reach for a run to go on.
+    """Best value of a criterion so far that a run must reach to go on.
 
     ``at``: of every epoch, from the first; None where any value will do. A run with more epochs than there are is
     measured against the last one.
@@ -69,7 +69,7 @@ class Progressed:
 
 @dataclass(frozen=True)
 class Ended:
-    """What became of a run.
+    """Outcome of a run.
 
     ``text``: why it has no result. ``seconds``, ``measures``: of its result, chosen by the criterion ``selected``.
     ``reached``: (epoch, best value so far) where it was stopped.
@@ -98,7 +98,7 @@ def plan_of(task: Task) -> Plan:
 
 
 def ended_with(result: Result, status: Status) -> Ended:
-    """What is said of a result."""
+    """Message about a result."""
     measures = result.test or {"pa": result.chosen.value if result.selected == "pa" else None}
     return Ended(result.run_id, status, seconds=result.seconds.total, measures=measures, selected=result.selected)
 
@@ -143,7 +143,7 @@ class Reporter:
         self._best: float | None = None
 
     def pubench_epoch_finished(self, event: EpochFinished) -> None:
-        """Of the lifecycle hooks."""
+        """Implements the lifecycle hook."""
         if time.monotonic() - self._last > _OFTEN:
             self._last = time.monotonic()
             self._report(Progressed(self._run_id, event.stage, event.in_stage, event.stage_epochs))

@@ -86,7 +86,7 @@ def build(name: str, sources: Sequence[Path], out: Path) -> Built:
 
 
 def problems_of(folder: Path) -> list[str]:
-    """What is wrong with a board: its checksums, format, names, double rows, scores archive. Empty for a sound one.
+    """Problems of a board: its checksums, format, names, double rows, scores archive. Empty for a sound one.
 
     Raises RequestError for what is no board.
     """

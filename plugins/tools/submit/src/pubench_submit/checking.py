@@ -1,4 +1,4 @@
-"""What a board's workflow does with a submission, and its author before sending it."""
+"""Checks of a submission, for a board's workflow and for its author before sending it."""
 
 from __future__ import annotations
 

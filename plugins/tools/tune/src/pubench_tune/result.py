@@ -1,4 +1,4 @@
-"""What a search found."""
+"""Result of a search."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Trial:
 
     @classmethod
     def of(cls, kept: Kept, results: Path) -> Trial:
-        """From the journal."""
+        """Trial from the journal."""
         facts = kept.facts
         return cls(
             kept.number,

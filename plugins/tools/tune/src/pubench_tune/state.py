@@ -27,7 +27,7 @@ from .space import Dimension
 
 @dataclass(frozen=True)
 class Objective:
-    """What is searched for: the mean over ``seeds`` of a criterion, at the epoch that it chose.
+    """Objective of a search: the mean over ``seeds`` of a criterion, at the epoch that it chose.
 
     ``layers``: the request, without hyper-parameters that are tuned and without a seed. ``pruned``: whether runs are
     given up at the median of earlier ones.
@@ -178,7 +178,7 @@ class Search:
         return None
 
     def bar(self, run: PlannedRun) -> Bar | None:
-        """What earlier runs of the same split ask of it."""
+        """Value that earlier runs of the same split ask of it."""
         aim = self._objective
         if not aim.pruned:
             return None

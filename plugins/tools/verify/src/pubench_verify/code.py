@@ -39,7 +39,7 @@ class Digests:
         self._known: dict[tuple[str, str], str | None] = {}
 
     def of(self, plan: Plan, say: Callable[[str], None], note: Callable[[str], None]) -> str | None:
-        """Of the data of a plan; empty for a user table, None, with a note, for data that are not here."""
+        """Digests of a plan's data; empty for a user table, None, with a note, for data that are not here."""
         from pubench_core.data.roots import data_root
         from pubench_core.data.store import digest_now, located
 

@@ -95,7 +95,7 @@ def _other_file(place: Path, inside: PurePosixPath, listed: str) -> Problem | No
 
 
 def wrong_files(folder: Path, result: Result, sums: Mapping[str, str] | None) -> Iterator[str]:
-    """Of a record: files that every record has, none elsewhere, and none that the list of checksums does not know."""
+    """Wrong files of a record: required ones are missing, others are unknown to it or to the list of checksums."""
     training = (TRAINING_SCORES,) if "training-scores" in result.spec.execution.artifacts else ()
     for name in (SPEC, ENVIRONMENT, SCORES, *training):
         if not isfile(folder / name):

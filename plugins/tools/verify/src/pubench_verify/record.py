@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 @dataclass
 class Look:
-    """What is looked up once for all records. ``data_root``: folder of data files; ``sums``: path -> checksum, where
-    there is a list.
+    """Facts that are looked up once for all records. ``data_root``: folder of data files; ``sums``: path -> checksum,
+    if there is a list.
 
     ``derived``: of how many records the measures were derived again so far; ``notes``: what a reader must know beside
     the problems, each once; ``missing``: run id -> data of it that are not here, so that it is not checked as a whole.
@@ -43,7 +43,7 @@ class Look:
     _own_functions: set[frozenset[str]] = field(default_factory=set)
 
     def at(self, record: Record) -> list[Problem]:
-        """What is wrong with a record."""
+        """Problems of a record."""
         run_id = record.result.run_id
         return [Problem(run_id, text) for text in self._wrong(record)]
 

@@ -205,7 +205,7 @@ def reproduce(
 
 
 def compared(record: Record, again: Record, before: Arrays, after: Arrays) -> Reproduction:
-    """What differs between two records of one run. ``before``, ``after``: their scores; empty where none were kept."""
+    """Differences between two records of one run. ``before``, ``after``: their scores; empty if none were kept."""
     apart = tuple(name for name in dict.fromkeys((*before, *after)) if not _same(before.get(name), after.get(name)))
     old, new = record.result, again.result
     return Reproduction(

@@ -38,7 +38,7 @@ class Drawn(NamedTuple):
 
 
 class Draws:
-    """What specs draw, each once: methods and their settings decide nothing of it."""
+    """Draws of specs, each once: methods and their settings decide nothing of it."""
 
     def __init__(self) -> None:
         self._known: dict[str, Drawn] = {}

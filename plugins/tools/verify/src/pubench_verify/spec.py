@@ -1,4 +1,4 @@
-"""What a record says of its run: its spec, whom true labels were granted, what was told of U, which epochs it names."""
+"""Statements of a record about its run: its spec, access to true labels, the prior of U, the epochs it names."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def other_model(result: Result, folder: Path) -> Iterator[str]:
 
 
 def plan_here(result: Result, data_root: Path) -> Plan:
-    """What its spec means under what is installed, with the data of a folder that the record does not choose.
+    """Plan that its spec means with the installed plugins and the data of a folder that the record does not choose.
 
     Raises RequestError, PluginError where it means nothing.
     """
@@ -115,7 +115,7 @@ def told(result: Result) -> Iterator[str]:
 
 
 def believed(plan: Plan, result: Result) -> Iterator[str]:
-    """What U was, and the share of positives that the method was to believe in it; older records do not say the share.
+    """Kind of U, and the share of positives that the method was given for it; older records lack the share.
 
     Both follow from the spec, the prior told and the counts of the training part.
     """

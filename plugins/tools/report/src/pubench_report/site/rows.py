@@ -71,7 +71,7 @@ class Rows:
 
     @property
     def names(self) -> list[str]:
-        """Of all studies, in order."""
+        """Names of all studies, in order."""
         return sorted({name for names in self.studies.values() for name in names})
 
 

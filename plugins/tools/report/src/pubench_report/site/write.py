@@ -158,5 +158,5 @@ def _copy(path: Path, place: Path, name: str) -> str:
 
 
 def sources_of(given: Sequence[str | Path]) -> tuple[Path, ...]:
-    """As paths, each once."""
+    """Sources as paths, each once."""
     return tuple(dict.fromkeys(Path(one) for one in given))

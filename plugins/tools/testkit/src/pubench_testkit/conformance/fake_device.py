@@ -46,7 +46,7 @@ _META, _CPU = torch.device("meta"), torch.device("cpu")
 
 
 class DeviceError(RuntimeError):
-    """What a GPU refuses, or does by way of the host only. The text names the operation and the place."""
+    """Operation that a GPU refuses, or does by way of the host only. The text names the operation and the place."""
 
 
 class DeviceTensor(torch.Tensor):

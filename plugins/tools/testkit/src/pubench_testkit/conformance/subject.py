@@ -139,7 +139,7 @@ class Subject:
         return self.once(("usual", scheme), trained)
 
     def once(self, name: Hashable, make: Callable[[], T]) -> T:
-        """What ``make`` gives, made at the first call of this name; what it raises is raised again each time."""
+        """Value of ``make``, made at the first call of this name; its exception is raised again each time."""
         if name not in self._kept:
             self._kept[name] = make()
         found: T = self._kept[name]
