@@ -13,8 +13,9 @@ from pubench_report.report.recipe import Known, named_fields
 
 import pubench
 from pubench.fields import ComparedFields, RunFields, SharedFields
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.resolve import resolve
 from pubench_core.plugins.registry import registry
-from pubench_core.request import Layer, resolve
 from pubench_core.specs import RunSpec
 from pubench_core.specs.fields import Field, Strict
 from pubench_core.specs.run_fields import arguments, run_fields

@@ -1,10 +1,9 @@
-"""What a run is: a validated, complete, hashable description.
+"""Spec of a run: a validated, complete, hashable description.
 
-Flags, YAML files and the Python API all build a :class:`RunSpec` through :mod:`pubench_core.request`. The run id hashes
-what decides the trained scores and nothing else: what only looks at a run (``selection``, ``decision``,
-``evaluation``), where and
-how it is carried out (``execution``) and how values came about (``method.preset``, ``data.binarization``) are not in
-it.
+Flags, YAML files and the Python API all build a :class:`RunSpec` through :mod:`pubench_core.engine.resolve`. The run id
+hashes what decides the trained scores and nothing else: what only looks at a run (``selection``, ``decision``,
+``evaluation``), where and how it is carried out (``execution``) and how values came about (``method.preset``,
+``data.binarization``) are not in it.
 
 This is the one file to open to add a field of a run. ``flag`` makes it an option of the command line and ``argument``
 one of :func:`pubench.run`, ``compare`` and ``tune``; help, default, type and the recipe that reproduces a run are read
@@ -362,7 +361,7 @@ class DecisionSpec(Strict):
 
 
 class EvaluationSpec(Strict):
-    """What is measured on the scores of a run."""
+    """Measures that are taken on the scores of a run."""
 
     metrics: tuple[str, ...] = Field(description="metrics, measured on every part of which enough is known")
     trace: tuple[Literal["train", "validation", "test"], ...] = Field(

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from pubench.call import given_of, shows_fields
+from pubench.field_names import PubenchWarning, in_words, said
 from pubench.fields import ComparedFields
 from pubench.running import RunResult, carry_out, plan_of
 from pubench.tables import PUTable
-from pubench.words import PubenchWarning, in_words, said
-from pubench_core.data.roots import data_root
+from pubench_core.data.paths import data_root
 from pubench_core.errors import PubenchError, RecordError, RequestError, unknown
 from pubench_core.randomness import SEEDS
 from pubench_core.records.store import RecordStore
@@ -23,8 +23,7 @@ from .grouping import FailedRun
 from .results import Results
 
 if TYPE_CHECKING:
-    from pubench_core.request import Plan
-    from pubench_core.request.plan import DataChoice
+    from pubench_core.engine.plan import DataChoice, Plan
 
 _MOST_SEEDS = 10_000
 #: What one method of a comparison may have for itself; everything else is the same for all.

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Unpack
 from pubench_report.comparing import sayer, seeds_of
 
 from pubench.call import given_of, shows_fields
+from pubench.field_names import PubenchWarning, in_words, said
 from pubench.fields import SharedFields
+from pubench.openmp import wait_briefly
 from pubench.running import layer_of
 from pubench.tables import PUTable
-from pubench.waiting import wait_briefly
-from pubench.words import PubenchWarning, in_words, said
 from pubench_core.data.table_files import held_at
 from pubench_core.errors import RequestError, shown
 

@@ -41,13 +41,13 @@ class Recipe:
     first: str = ""
 
     def of_seed(self, seed: int) -> Recipe:
-        """With the seed in its place."""
+        """Recipe with the seed in its place."""
         return replace(self, command=self.command.replace(SEED, str(seed)), python=self.python.replace(SEED, str(seed)))
 
 
 @dataclass
 class Known:
-    """What installed plugins take by themselves, looked up once."""
+    """Defaults of installed plugins, looked up once."""
 
     methods: Mapping[str, MethodInfo] = field(
         default_factory=lambda: {info.key: info for info in registry().infos(MethodInfo)}
