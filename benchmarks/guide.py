@@ -47,7 +47,7 @@ Values = dict[str, dict[int, float]]
 
 @dataclass(frozen=True)
 class Answer:
-    """What the cells of a regime say. ``differences``: points to the reference, best first."""
+    """Findings in the cells of a regime. ``differences``: points to the reference, best first."""
 
     reference: str = ""
     differences: Mapping[str, float] = field(default_factory=dict)
@@ -125,7 +125,7 @@ def answer(cells: Mapping[Cell, Values], methods: Callable[[str], bool] = lambda
 
 
 def cells_in(found: Answer) -> tuple[str, str]:
-    """What to use, and the best of the others: difference, interval, share of resamples in which it is first."""
+    """Recommended method and the best of the others: difference, interval, share of resamples in which it is first."""
     if not found.differences:
         return "unknown", ""
     best = next(iter(found.differences))

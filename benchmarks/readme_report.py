@@ -23,9 +23,9 @@ from pathlib import Path
 from PIL import Image
 from summary import OLDER, OLDER_ROWS
 
+from pubench_core.engine.identity import ENGINE_REVISION
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.request.identity import ENGINE_REVISION
 
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs" / "pages"
@@ -153,7 +153,7 @@ def blocks(found: Rows) -> dict[str, str]:
 
 
 def headings() -> list[str]:
-    """What the page of findings found, in its order."""
+    """Headings of the page of findings, in its order."""
     return re.findall(r"^## (.+)$", FINDINGS.read_text(encoding="utf-8"), re.MULTILINE)
 
 

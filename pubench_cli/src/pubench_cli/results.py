@@ -119,7 +119,7 @@ CONTRADICTED = "infeasible"
 
 
 def recovered_line(result: Result, infos: dict[str, MetricInfo]) -> str:
-    """What the held-out labeled and unlabeled rows imply about the true labels; empty where nothing was recovered."""
+    """Line on true labels recovered from held-out labeled and unlabeled rows; empty if nothing was recovered."""
     measured = result.chosen.measures.get("validation", {})
     parts, doubts = [], []
     for key in WITHOUT_TRUTH:
