@@ -235,7 +235,7 @@ def test_views_are_those_of_the_card_and_digits_are_not_mirrored() -> None:
     changes = {"operations": "randaugment", "number": 3, "cutout": (0, 0.5), "fill": 0.5}
     weak = {"padding": "zeros"}
     assert views_of(torch.zeros(2, 1, 8, 8)) == [("weak_view", weak), ("strong_view", {**weak, **changes})]
-    assert preset("pubench", "mnist")["flip"] is False
+    assert trained.preset("pubench", "mnist")["flip"] is False
     still = {**weak, "flip": False}
     assert views_of(torch.zeros(2, 1, 8, 8), flip=False) == [
         ("weak_view", still),
@@ -319,21 +319,16 @@ OPTIONS = (
 # -------------------------------------------------------------------- presets, edges
 
 
-def preset(name: str, data: str = "digits") -> dict[str, Any]:
-    info = trained.info
-    return dict(info.presets[name].resolve(data))
-
-
 def test_pu_benchs_values_are_the_defaults() -> None:
-    c = Config(**preset("pubench"))
+    c = Config(**trained.preset("pubench"))
     assert c == Config()
     assert c.warm_up * c.epochs == 15
 
 
 def test_official_lengths_are_those_of_400_epochs() -> None:
-    c = Config(**preset("official"))
+    c = Config(**trained.preset("official"))
     assert (c.warm_up * c.epochs, c.neighbors_from * c.epochs) == (20, 50)
-    assert preset("official", "cifar10")["clusters"] == 5
+    assert trained.preset("official", "cifar10")["clusters"] == 5
 
 
 @pytest.mark.parametrize("size", [1.0, 800.0])

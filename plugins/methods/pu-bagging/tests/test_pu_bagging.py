@@ -37,7 +37,7 @@ def blobs(n_p: int = 60, n_u: int = 400, seed: int = 0) -> tuple[Array, Array, A
 
 def trained(data: PUData, threads: int = 1, warned: list[str] | None = None, **config: Any) -> PUBagging:
     method = PUBagging(Config(**{"n_estimators": 40, **config}))
-    run = run_on(data, method.config, threads=threads)
+    run = run_on(data, method.config, seed=0, threads=threads)
     method.fit(data, run)
     if warned is not None:
         warned += run.warnings

@@ -365,15 +365,10 @@ OPTIONS = (
 # -------------------------------------------------------------------- presets, edges
 
 
-def preset(name: str, data: str = "digits") -> dict[str, Any]:
-    info = trained.info
-    return dict(info.presets[name].resolve(data))
-
-
 def test_the_revisions_values_are_the_defaults_but_for_a_trust_that_rises() -> None:
-    assert Config(**preset("revision")) == Config(trust=0.5)
+    assert Config(**trained.preset("revision")) == Config(trust=0.5)
     assert PULCPBF.requires(Config()) == {"prior"}
-    assert {name for name, value in preset("pubench").items() if value != getattr(Config(), name)} == {
+    assert {name for name, value in trained.preset("pubench").items() if value != getattr(Config(), name)} == {
         "start",
         "optimizer",
         "schedule",
@@ -385,8 +380,8 @@ def test_the_revisions_values_are_the_defaults_but_for_a_trust_that_rises() -> N
 
 @pytest.mark.parametrize("name", ["pubench", "revision"])
 def test_digits_are_not_mirrored(name: str) -> None:
-    assert all(preset(name, data)["flip"] is False for data in ("mnist", "usps"))
-    assert "flip" not in preset(name, "cifar10")
+    assert all(trained.preset(name, data)["flip"] is False for data in ("mnist", "usps"))
+    assert "flip" not in trained.preset(name, "cifar10")
 
 
 @pytest.mark.parametrize(("shape", "flip"), [((2, 1, 8, 8), True), ((2, 1, 8, 8), False), ((2, 5), True)])

@@ -19,6 +19,7 @@ trained = Trainer("pusb", short=("epochs=2", "mechanism.c=0.3"), sets=())
 
 class TestFacts(MethodFacts):
     trained = trained
+    presets_in = ("epochs=2", "steps_per_epoch=3")
     extremes = (
         *("mechanism.c=0.002 batch_size=64 batching=joint", "mechanism.c=0.002 batch_size=64 batching=paired"),
         *("prior=0.01", "prior=0.99"),

@@ -213,19 +213,14 @@ def test_the_correction_of_the_pre_training_matters_when_its_negative_part_falls
 # -------------------------------------------------------------------- presets
 
 
-def preset(name: str, data: str = "digits") -> dict[str, Any]:
-    info = trained.info
-    return dict(info.presets[name].resolve(data))
-
-
 def test_pu_benchs_values_are_the_defaults_but_for_patience_and_candidates() -> None:
-    assert Config(**preset("pubench")) == Config(patience=None, pre_training_selectable=True)
-    assert preset("official")["patience"] == Config().patience
+    assert Config(**trained.preset("pubench")) == Config(patience=None, pre_training_selectable=True)
+    assert trained.preset("official")["patience"] == Config().patience
     assert RobustPU.requires(Config()) == {"prior"}
 
 
 def test_pu_benchs_thresholds_never_come_near_their_end() -> None:
-    c = Config(**preset("pubench"))
+    c = Config(**trained.preset("pubench"))
     starts = (c.threshold_positive, c.threshold_unlabeled)
     final = [threshold_after(c.epochs - 1, c.pacing, a, c.threshold_end, c.growing_steps) for a in starts]
     np.testing.assert_allclose(final, (0.46, 0.466))
@@ -236,7 +231,7 @@ def test_pu_benchs_thresholds_never_come_near_their_end() -> None:
     [("cifar10", 20_000, 64), ("imagenette", 6_000, 64), ("usps", 4_000, 128), ("letter", 13_000, 128)],
 )
 def test_wang_et_als_passes_over_u_are_episodes_of_100_steps(data: str, rows: int, batch_size: int) -> None:
-    values = preset("wang", data)
+    values = trained.preset("wang", data)
     u = rows * 7 // 10  # r = .3 of the rows are P
     steps = (u - u // 10) // batch_size  # a tenth of U is for validation, an incomplete batch is dropped
     assert values["batch_size"] == values["pre_training_batch_size"] == batch_size
@@ -249,7 +244,7 @@ def test_wang_et_als_passes_over_u_are_episodes_of_100_steps(data: str, rows: in
 
 def test_wang_et_al_have_the_loss_and_the_batches_of_their_nnpu() -> None:
     (nnpu,) = [info for info in registry().infos(MethodInfo) if info.key == "nnpu"]
-    for values in (nnpu.presets["wang"].resolve("letter"), preset("wang", "letter")):
+    for values in (nnpu.presets["wang"].resolve("letter"), trained.preset("wang", "letter")):
         found = (values["surrogate"], values["correction"], values["batching"])
         assert found == ("logistic", "clamp", "paired")
 

@@ -254,18 +254,13 @@ OPTIONS = (
 )
 
 
-def preset(name: str) -> dict[str, Any]:
-    info = trained.info
-    return dict(info.presets[name].resolve("digits"))
-
-
 def test_pu_benchs_values_are_the_defaults() -> None:
-    assert Config(**preset("pubench")) == Config()
+    assert Config(**trained.preset("pubench")) == Config()
     assert SelfPU.requires(Config()) == {"prior"}
 
 
 def test_officially_rows_are_chosen_four_times_and_teachers_start_when_that_is_over() -> None:
-    c = Config(**preset("official"))
+    c = Config(**trained.preset("official"))
     assert [e for e in range(c.paced_from, c.paced_until) if (e - c.paced_from) % c.choose_every == 0] == [
         10,
         20,

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import pytest
@@ -58,6 +58,10 @@ class Trainer:
     @property
     def info(self) -> MethodInfo:
         return registry().find(MethodInfo, self.key)
+
+    def preset(self, name: str, data: str = "digits") -> dict[str, Any]:
+        """Values of a preset for a data set."""
+        return dict(self.info.presets[name].resolve(data))
 
     def plan(self, *sets: str, data: str = "digits") -> Plan:
         """The resolved request."""
