@@ -36,7 +36,7 @@ SHARED: dict[str, Any] = {
     "license-files": ["LICENSE"],
     "authors": [{"name": "The pubench authors"}],
     "keywords": ["positive-unlabeled learning", "PU learning", "weakly supervised learning", "benchmark"],
-    # No license classifier: `license` is an SPDX expression, beside which packaging standards forbid one.
+    # No license classifier: `license` is an SPDX expression, besides which packaging standards forbid one.
     "classifiers": [
         "Development Status :: 3 - Alpha",
         "Intended Audience :: Science/Research",

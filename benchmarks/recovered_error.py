@@ -11,7 +11,7 @@ with all true labels; here it is that of the same scores on the hidden labels, s
 
 A row per repetition: the true AUC on unlabeled rows, that of labeled against unlabeled rows, and the recovered ones,
 with the real α and β and, where the estimator is installed, with those of two-sided AlphaMax. Rows that are there
-already are not measured again. ``--summary`` prints means beside the published ones.
+already are not measured again. ``--summary`` prints means next to the published ones.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def estimate(labeled: Array, unlabeled: Array, rng: np.random.Generator) -> Mixt
 
 
 def summary(path: Path, published: Path | None) -> None:
-    """Mean absolute errors per data set and β, ours beside theirs."""
+    """Mean absolute errors per data set and β, ours next to theirs."""
     errors: dict[tuple[str, float], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for row in csv.DictReader(path.open()):
         truth, cell = float(row["auc"]), errors[row["data"], float(row["beta"])]

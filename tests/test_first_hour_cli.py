@@ -151,7 +151,7 @@ class TestTerminal:
         assert re.search(rf"not shown at this width: [a-z, ]+ \({again.get(words[0], 'pubench info nnpu')}", text)
 
     def test_help_cuts_nothing_at_60_columns(self, on_terminal: Callable[..., Any]) -> None:
-        """But for the name of a variable that is wider than its column."""
+        """Except for the name of a variable that is wider than its column."""
         code, lines = on_terminal(60, "run", "--help")
         assert code == 0
         assert {word for word in " ".join(lines).split() if "…" in word} <= {"MLFLOW_TRACKING_U…"}

@@ -40,7 +40,7 @@ VALUES = {"accuracy": 0.75, "precision": 0.5, "recall": 1.0, "f1": 2 / 3, "macro
 
 
 def criterion(epoch: int, value: float | None, *, oracle: bool = False, **changed: float | None) -> CriterionResult:
-    """A criterion with :data:`VALUES` on the test part, but for what is changed (None: undefined)."""
+    """A criterion with :data:`VALUES` on the test part, except for what is changed (None: undefined)."""
     measures = {
         name: Measure(undefined="it has no value here") if number is None else Measure(value=number)
         for name, number in {**VALUES, **changed}.items()

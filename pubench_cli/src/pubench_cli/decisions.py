@@ -40,7 +40,7 @@ def plain(found: Decisions) -> dict[str, Any]:
 
 
 def print_decisions(plan: Plan, found: Decisions) -> None:
-    """Decisions beside the prior, held-out positives found, and what a prior that is off by a fifth would mean."""
+    """Decisions besides the prior, held-out positives found, and what a prior that is off by a fifth would mean."""
     console, told = out(), found.told
     console.print()
     line = f"unlabeled rows: {_of(found.decided, found.unlabeled)} decided positive"

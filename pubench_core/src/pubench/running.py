@@ -60,7 +60,7 @@ class RunResult:
     def predictions(self) -> DataFrame:
         """Row, score, rank and decision of the unlabeled rows of a user table, highest score first.
 
-        Columns that name the rows (left out of the features as ids, or dropped) stand beside ``row``, as texts.
+        Columns that name the rows (left out of the features as ids, or dropped) are next to ``row``, as texts.
 
         Raises ValueError where the labels were simulated.
         """

@@ -1,4 +1,4 @@
-"""nnPU-GA's rule against the flip of Wang et al., and beside it the rules that it is not."""
+"""nnPU-GA's rule against the flip of Wang et al., and next to it the rules that it is not."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def test_the_teachers_decay_is_that_of_an_even_average() -> None:
 
 @pytest.mark.parametrize("name", CHOICES)
 def test_the_choice_of_clean_rows(name: str) -> None:
-    """Official for k = 0: all of U; the arrays of that case hold it, and beside them what is right."""
+    """Official for k = 0: all of U; the arrays of that case hold it, and next to them what is right."""
     case = GROUPS[name]
     unlabeled = np.flatnonzero(case["pu_label"] != 1)
     scores = tensor(case["score"])[unlabeled]

@@ -81,7 +81,7 @@ class Preprocessing:
         """(n, *shape) from rows after :func:`row_wise`; the same array where nothing is to be done, else float32.
 
         ``in_place``: ``x`` is the caller's own and may be written over, which saves a second array where it is float32.
-        What is needed beside the arrays is a few MiB.
+        What is needed besides the arrays is a few MiB.
         """
         if self.mean is None and not (self.fill is not None and _has_gaps(x)):
             return x

@@ -22,7 +22,7 @@ from ..results import Code, Result
 class Coverage:
     """``record``: answers the request; None where there is none. ``reason``: why a stored one does not answer it.
 
-    ``plan``: what to carry out then. It keeps what the stored record of the same code has beside the request, so
+    ``plan``: what to carry out then. It keeps what the stored record of the same code has besides the request, so
     that no request loses what an earlier one has computed.
     """
 
@@ -61,7 +61,7 @@ def asked_of(plan: Plan) -> Asked:
 
 
 def _widened(plan: Plan, record: Record) -> Plan:
-    """The plan with what the record has beside it: criteria, metrics, artifacts, traced parts, a model."""
+    """The plan with what the record has next to it: criteria, metrics, artifacts, traced parts, a model."""
     spec, stored = plan.spec, record.result.spec
     known = {*plan.metrics, "native", "last"}
     criteria = dict.fromkeys([*spec.selection.criteria, *(name for name in record.result.criteria if name in known)])

@@ -186,7 +186,7 @@ class MechanismInfo(Info):
 
 @dataclass(frozen=True, kw_only=True)
 class MetricInfo(Info):
-    """``needs``: the fields of the view that the metric reads, beside scores and decisions.
+    """``needs``: the fields of the view that the metric reads, besides scores and decisions.
 
     ``assumes``: what must hold for its value to mean what it says: ``prior`` (the prior that was given is right),
     ``SCAR`` (labeled positives are a random draw of all). ``criterion``: it may be used to choose an epoch.

@@ -2,7 +2,7 @@
 
 Two granularities. Whatever trains (methods, mechanisms, backbones, prior estimators) is hashed as a whole package, what
 only describes left out, because what a class reaches at run time cannot be read off its text. A metric is a pure
-function: it is hashed with the definitions that it refers to, so that a new metric beside it changes nothing.
+function: it is hashed with the definitions that it refers to, so that a new metric next to it changes nothing.
 
 What was made of a file is kept for the process. A file that changed is read again, unless Python has loaded it as a
 module and has not loaded that module again: what is in memory computes, so what is in memory is hashed.

@@ -1,6 +1,6 @@
 """Decisions of a result on a user's own rows without known truth, from the scores that its record keeps.
 
-Nothing here is an accuracy. The share decided positive stands beside the share that the prior told implies. Labeled
+Nothing here is an accuracy. The share decided positive is next to the share that the prior told implies. Labeled
 positives that were held out of training say how many positives are found; as they helped to choose the epoch, a little
 of that is luck.
 """

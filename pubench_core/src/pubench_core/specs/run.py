@@ -277,7 +277,7 @@ class ExecutionSpec(Strict):
     data_root: Path | None = Field(None, description="folder of data files")
     encoder: Path | None = Field(None, description="folder of the sentence encoder for text data sets")
     offline: bool = Field(False, description="never touch the network")
-    artifacts: tuple[Artifact, ...] = Field(("scores", "trace"), description="files that are kept beside the result")
+    artifacts: tuple[Artifact, ...] = Field(("scores", "trace"), description="files that are kept next to the result")
     save_model: bool = Field(False, description="keep what scores with: model.safetensors")
     tracking: bool = Field(True, description="send the run to sinks and call listeners of plugins when it is over")
     sinks: dict[str, str | None] = Field(

@@ -330,7 +330,7 @@ class Run(Generic[ConfigT]):
         return self._training_config.batch_size if given is None else given
 
     def _cycle(self, side: Side, rows: Tensor | None, size: int, tail: Tail) -> Cycle:
-        """Endless batches of one side of the table, going on where the epoch before stopped; given rows start anew."""
+        """Endless batches of one side of the table, going on where the epoch before stopped; given rows start again."""
         if rows is not None:
             return Cycle(rows.to(self.device), size, self._shuffles, tail)
         key = (side, size, tail)

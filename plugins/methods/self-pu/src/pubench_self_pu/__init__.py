@@ -29,7 +29,7 @@ def pubench_methods() -> list[MethodInfo]:
             "criterion, there by test accuracy; the distance to the teacher is that of probabilities (the official "
             "softmax over one output makes it 0); the distance to the other student, in evaluation mode, counts in "
             "batches of noisy rows; weights come from the training step's own graph, without a copy of the network; "
-            "rows of U before the present one use up the entropy budget for both students; U starts anew where it is "
+            "rows of U before the present one use up the entropy budget for both students; U starts again where it is "
             "smaller than P. PU-Bench's clean rows, which keep the label of U, and its steps without calibration are "
             "not kept",
             presets={

@@ -95,7 +95,7 @@ def wilcoxon(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
 
 
 def without_rounding(values: Floats) -> Floats:
-    """The numbers in twelve digits of the largest: means that are equal but for the last bits are equal then.
+    """The numbers in twelve digits of the largest: means that are equal except for the last bits are equal then.
 
     Of 3, 4, 5 and of 4, 4, 4 correct decisions of 114, say, which have the same mean.
     """

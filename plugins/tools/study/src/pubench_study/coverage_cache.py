@@ -1,4 +1,4 @@
-"""Which records were found to answer a plan: kept beside it, so that thousands of them are not read each time."""
+"""Which records were found to answer a plan: kept next to it, so that thousands of them are not read each time."""
 
 from __future__ import annotations
 

@@ -23,9 +23,9 @@ from .result import Tuned
 if TYPE_CHECKING:
     from .space import Given
 
-#: Folder of tables that were in memory, beside the searches.
+#: Folder of tables that were in memory, next to the searches.
 TABLES = "tables"
-#: Arguments of :func:`pubench.run` that every run of a search is given as they are: those of a comparison, but for the
+#: Arguments of :func:`pubench.run` that every run of a search is given as they are: those of a comparison, except the
 #: criterion, which is the search's, and tracking, which hears of no trial.
 _SAME = tuple(name for name in SAME if name not in ("criterion", "tracking"))
 
@@ -68,7 +68,7 @@ def tune(
 ) -> Tuned:
     """Searches hyper-parameters by a criterion on validation rows, without negatives unless an oracle one is named.
 
-    The first trial is the configuration as it stands; Optuna's tree-structured Parzen estimator proposes the others.
+    The first trial is the configuration as it is; Optuna's tree-structured Parzen estimator proposes the others.
     Every trial is an ordinary run with a record, so that ``best.run()`` is the stored result. All arguments but these
     are :func:`pubench.run`'s and hold for every trial:
 

@@ -43,7 +43,7 @@ class AuditOptions:
 
 
 def draw(given: str, columns: Columns, asked: AuditOptions, *, target: Path, results: Path, as_json: bool) -> None:
-    """Writes the sheet and, beside it, what its answers are to be read with. Neither replaces a file."""
+    """Writes the sheet and, next to it, what its answers are to be read with. Neither replaces a file."""
     design = target.with_suffix(DESIGN)
     if target.suffix.lower() != ".csv":
         raise RequestError(f"--out {target}: a sheet ends in .csv")

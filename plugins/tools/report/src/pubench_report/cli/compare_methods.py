@@ -286,7 +286,7 @@ def _check_report(asked: CompareMethodsOptions, data: Sequence[str], given: Give
 
 
 def _arguments(sets: Sequence[str], given: Given) -> dict[str, Any]:
-    """What :func:`pubench.compare` is given beside methods, data and seeds."""
+    """What :func:`pubench.compare` is given besides methods, data and seeds."""
     arguments: dict[str, Any] = {ARGUMENTS[one.field]: value for one, value in given.values if one.field in ARGUMENTS}
     config: dict[str, Any] = {}
     settings: dict[str, Any] = {}

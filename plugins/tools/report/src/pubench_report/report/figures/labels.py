@@ -1,4 +1,4 @@
-"""Labels in a column beside a panel, none over another, each joined to its point by a thin line."""
+"""Labels in a column next to a panel, none over another, each joined to its point by a thin line."""
 
 from __future__ import annotations
 
