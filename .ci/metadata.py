@@ -82,7 +82,7 @@ _REQUIREMENT = re.compile(r'"([A-Za-z0-9][\w.-]*)(\[[^\]"]*\])?[^"\[;]*(;[^"]*)?
 class Document:
     """A TOML file as its tables, each a list of lines, the header first; comments and layout are kept.
 
-    Comment lines right above a header belong to its table. The first table is what stands above all headers.
+    Comment lines right above a header belong to its table. The first table is the text above all headers.
     """
 
     def __init__(self, text: str) -> None:

@@ -9,7 +9,7 @@ published benchmark's way is that of most research code: a ``DataLoader`` per pa
 ``__getitem__`` makes a tensor of one image and returns it with its labels, its number and a pseudo-label; a batch at a
 time; measures by scikit-learn. Its epoch of VPU is over joint batches, and of PULDA it is one of the second stage.
 
-Both sides go on in turns of ``--block`` epochs until ``--epochs`` epochs of each are in the file. What stands there of
+Both sides go on in turns of ``--block`` epochs until ``--epochs`` epochs of each are in the file. What is there of
 this commit and number of threads is not measured again, so that a call that was cut off can be made again.
 """
 

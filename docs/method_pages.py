@@ -99,7 +99,7 @@ def page(method: Mapping[str, Any], results: Path = BENCHMARKS / "results") -> s
 # -------------------------------------------------------------------- measured scores and costs
 
 
-#: What a page says where there is no row yet.
+#: What a page says if there is no row yet.
 UNMEASURED = "Nothing yet: no row of this method lies in `benchmarks/results/`."
 
 

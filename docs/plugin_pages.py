@@ -156,7 +156,7 @@ def _doc(thing: object) -> str:
 
 
 def files_wanted(source: DataSource) -> str:
-    """Which files a data set asks for where there is none, and in which folders; empty if it has no files."""
+    """Which files a data set asks for if there is none, and in which folders; empty if it has no files."""
     with tempfile.TemporaryDirectory() as empty:
         root = data_root(ExecutionSpec(data_root=Path(empty), offline=True))
         try:

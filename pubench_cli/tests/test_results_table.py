@@ -180,7 +180,7 @@ def test_a_prior_that_the_rows_contradict_names_what_can_be_wrong(own: bool, tmp
     changed = RESULT.model_copy(update={"spec": spec, "criteria": {**RESULT.criteria, "pauc": chosen}})
     infos = {info.key: info for info in registry().infos(MetricInfo)}
     line = results.recovered_line(changed, infos)
-    assert "contradicts the prior told: recovered AUC: infeasible: above 1" in line
+    assert "contradicts the given prior: recovered AUC: infeasible: above 1" in line
     assert line.index("prefer some positives (not SCAR)") < line.index("a wrong prior")
     assert line.endswith("a column that tells who is labeled (filled in for them alone, say)") is own
 

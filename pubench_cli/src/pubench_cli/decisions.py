@@ -45,7 +45,7 @@ def print_decisions(plan: Plan, found: Decisions) -> None:
     console.print()
     line = f"unlabeled rows: {_of(found.decided, found.unlabeled)} decided positive"
     if told is not None:
-        line += f"; by the prior told ({told.prior:.4g}) {told.rows} are ({100 * told.share:.1f} %)"
+        line += f"; by the given prior ({told.prior:.4g}) {told.rows} are ({100 * told.share:.1f} %)"
     console.print(line, markup=False)
     if found.held_out:
         line = f"held-out labeled positives: {_of(found.recalled, found.held_out)} decided positive"

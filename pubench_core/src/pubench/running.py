@@ -160,7 +160,7 @@ class RunResult:
 
 
 def _saying(progress: Callable[[str], None] | None) -> Callable[[str], None]:
-    """What core says, in a Python caller's words, to whoever wants it."""
+    """Wraps ``progress`` so that messages name arguments instead of spec fields."""
     return lambda text: None if progress is None else progress(said(text))
 
 

@@ -1,7 +1,7 @@
 """Errors by who can mend them: the caller, a plugin, the machine, the method.
 
 Core has neither flags nor sub-commands. A message names fields of the spec by their path (``data.own.truth_col``) and
-gives a value to set as ``path=value``; :class:`Hint` names what else would help. Whoever talks to the user (the command
+gives a value to set as ``path=value``; :class:`Hint` names what else would help. The caller (the command
 line, a notebook) puts both into its own words. Anything else that is raised is a defect of pubench or of a plugin and
 keeps its traceback.
 """

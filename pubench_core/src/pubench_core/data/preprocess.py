@@ -26,7 +26,7 @@ def row_wise_part(kind: str) -> str:
 
 
 def row_wise(x: npt.NDArray[Any], kind: str) -> npt.NDArray[Any]:
-    """(n, *shape) after the part of ``kind`` that needs no other row; the same array where there is none.
+    """(n, *shape) after the part of ``kind`` that needs no other row; the same array if there is none.
 
     ``l2``: float32, every row scaled to Euclidean length 1 (rows of zeros stay).
     """

@@ -20,7 +20,7 @@ from ..results import Code, Result
 
 @dataclass(frozen=True)
 class Coverage:
-    """``record``: answers the request; None where there is none. ``reason``: why a stored one does not answer it.
+    """``record``: answers the request; None if there is none. ``reason``: why a stored one does not answer it.
 
     ``plan``: what to carry out then. It keeps what the stored record of the same code has besides the request, so
     that no request loses what an earlier one has computed.
@@ -32,7 +32,7 @@ class Coverage:
 
 
 def stored_record(plan: Plan, store: RecordStore) -> Record | str | None:
-    """The record of a plan's run id; a reason where it cannot be read by this version; None where there is none."""
+    """The record of a plan's run id; a reason where it cannot be read by this version; None if there is none."""
     try:
         return store.find(plan.run_id)
     except OtherFormat as error:

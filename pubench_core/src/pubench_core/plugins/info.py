@@ -344,7 +344,7 @@ INFO_TYPES: tuple[type[Info], ...] = (
 def check_fields(info: Info) -> None:
     """Raises TypeError naming the first field of a record whose value is not of the type declared for it.
 
-    Whoever lists or runs something else reads it too; a field of another type would be an error there.
+    Commands that list or run something else read it too; a field of another type would be an error there.
     """
     kind: type = next((kind for kind in INFO_TYPES if isinstance(info, kind)), Info)
     for name, test in _tests_of(kind):

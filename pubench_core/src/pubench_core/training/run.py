@@ -350,7 +350,7 @@ class Run(Generic[ConfigT]):
     ) -> Tensor:
         """``fn`` over rows of the training table (or of ``part``): fixed order, evaluation mode, clean views.
 
-        Every module that ``fn`` calls is in evaluation mode, whoever holds it.
+        Every module that ``fn`` calls is in evaluation mode.
         """
         source = self._data if part is None else part
         rows = torch.arange(len(source), device=self.device) if rows is None else rows

@@ -26,7 +26,7 @@ def pubench_methods() -> list[MethodInfo]:
             "to the encoder, the risk, the order of the stages as shares of the epochs (400, 500, 600, 700 of "
             "800), full batches of P and U; adapted: log π enters responsibilities once (responsibilities = "
             "per-dimension: as in the code), log variances are cut to [-10, 10], masses come from the split "
-            "and the prior that is told, copies in U of labeled rows are left out, rows of values beyond 0 "
+            "and the given prior, copies in U of labeled rows are left out, rows of values beyond 0 "
             "and 1, and color images, are generated as they are reconstructed, discriminator and generator "
             "share a draw of virtual rows, batch norm and dropout are active in training (the official code "
             "calls its layers without the flag for it); backbones of PU-Bench, and its networks next to them, "

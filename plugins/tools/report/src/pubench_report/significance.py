@@ -34,7 +34,7 @@ Decision = Literal["better", "worse", "not decided", "too few pairs"]
 
 #: Differences below this share of the largest value count as zero: they are rounding.
 ROUNDING = 1e-12
-#: Pairs up to which Wilcoxon's null distribution is counted out, where there are no ties and no zeros.
+#: Pairs up to which Wilcoxon's null distribution is counted out, if there are no ties and no zeros.
 EXACT = 50
 
 

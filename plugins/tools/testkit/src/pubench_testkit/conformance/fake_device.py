@@ -335,7 +335,7 @@ def _generator_type(mode: _Mode) -> type[torch.Generator]:
 
 @contextmanager
 def pretended_device(report: Report = lambda operation, where: None) -> Iterator[torch.device]:
-    """Inside this block there is a device ``cuda:0``. ``report`` is told for what the host waits.
+    """Inside this block there is a device ``cuda:0``. ``report`` gets what the host waits for.
 
     Raises DeviceError where tensors of the host and of the device are mixed.
     """

@@ -96,7 +96,7 @@ def templates() -> list[Template]:
 
 
 def find(kind: str, template: str | None = None, family: str | None = None) -> Template:
-    """The template of a kind that is meant. Raises RequestError where there is none of this template and family."""
+    """The template of a kind that is meant. Raises RequestError if there is none of this template and family."""
     of_kind = [each for each in templates() if each.kind == kind]
     for each in of_kind:
         if template in (None, each.template) and family in (None, each.family):
