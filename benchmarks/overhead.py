@@ -87,9 +87,11 @@ def measured(source: Path, repeats: int) -> Iterator[tuple[str, Seconds]]:
 
 def probe(repeats: int) -> dict[str, Seconds]:
     """what -> seconds, with the code that the import path finds."""
-    from pubench_core.execution.run import execute
+    from pubench_core.engine.execute import execute
+    from pubench_core.engine.layers import Layer
+    from pubench_core.engine.plan import Plan
+    from pubench_core.engine.resolve import resolve
     from pubench_core.plugins.registry import registry
-    from pubench_core.request import Layer, Plan, resolve
 
     with tempfile.TemporaryDirectory(prefix="pubench-overhead-") as results:
 
@@ -120,9 +122,9 @@ def _measuring(rows: int) -> Callable[[], Any]:
     """All measures of this many scores, many of them equal."""
     import numpy as np
 
+    from pubench_core.engine.resolve_metrics import Installed
     from pubench_core.metric import Measurer, Scored
     from pubench_core.plugins.registry import registry
-    from pubench_core.request.metrics import Installed
 
     metrics = {key: one for key, one in Installed.of(registry()).usable.items() if one.info.needs == {"truth"}}
     rng = np.random.default_rng(0)

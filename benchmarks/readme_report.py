@@ -23,9 +23,9 @@ from pathlib import Path
 from PIL import Image
 from summary import OLDER, OLDER_ROWS
 
+from pubench_core.engine.identity import ENGINE_REVISION
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.request.identity import ENGINE_REVISION
 
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs" / "pages"

@@ -27,7 +27,7 @@ from pubench_study.plan import read_plan
 from pubench_study.state import Digests
 from raw_rows import append
 
-from pubench_core.data.roots import data_root
+from pubench_core.data.paths import data_root
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import RESULT
 from pubench_core.records.store import RecordStore

@@ -28,8 +28,8 @@ import raw_rows
 from sklearn.metrics import roc_auc_score
 
 from pubench_core.data.generator import Part
-from pubench_core.engine.selection import Choice, HeldOut, Track
-from pubench_core.execution.folds import Fold, fold_of
+from pubench_core.engine.folds import Fold, fold_of
+from pubench_core.engine.select import Choice, HeldOut, Track
 from pubench_core.metric import FloatArray, Knowledge, Scored, measure
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import load, registry

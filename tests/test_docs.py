@@ -20,9 +20,9 @@ from typing import Any
 
 import pytest
 
+from pubench_core.engine.resolve import method_class
 from pubench_core.plugins.info import DatasetInfo, MechanismInfo, MethodInfo, MetricInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.request.resolving import method_class
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pubench_core.request.identity import ENGINE_REVISION
+from pubench_core.engine.identity import ENGINE_REVISION
 
 ROOT = Path(__file__).parents[1]
 SCRIPT = ROOT / "benchmarks" / "readme_report.py"

@@ -6,10 +6,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from pubench_core.engine.plan import Plan
 from pubench_core.errors import RecordError
 from pubench_core.records.decisions import Decisions, TopRows, decisions_of
 from pubench_core.records.files import read_scores
-from pubench_core.request import Plan
 from pubench_core.results import Result
 
 from .columns import Column, print_table

@@ -7,7 +7,7 @@ import warnings
 from pubench_core.plugins.info import BackboneInfo, DatasetInfo, MechanismInfo, MethodInfo, MetricInfo, PriorInfo
 from pubench_core.plugins.registry import InfoT, registry
 
-from .words import PubenchWarning
+from .field_names import PubenchWarning
 
 
 def _installed(kind: type[InfoT]) -> tuple[InfoT, ...]:

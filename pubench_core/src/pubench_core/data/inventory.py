@@ -9,8 +9,8 @@ from typing import Literal
 
 from ..errors import Notice, PluginError, PubenchError, RequestError
 from ..plugins.info import DatasetInfo
+from .cache import Manifest, copies_of, manifest_of
 from .contract import class_counts
-from .copies import Manifest, copies_of, manifest_of
 from .dataset import DataRoot
 from .store import folder_of, located, read, source_of
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from ..errors import RequestError
-from . import copies
+from . import cache
 
 #: A task of a data source: ``disdat/nsw14``, ``openml:61/class``.
 _ADDRESS = re.compile(r"[a-z0-9][a-z0-9-]+(/[\w-]+|:[^\\]+)")
@@ -108,7 +108,7 @@ def sha256_of(path: Path) -> str:
     if (held := held_at(path)) is not None:
         return held.sha256
     try:
-        return copies.sha256_of(path)
+        return cache.sha256_of(path)
     except OSError as error:
         raise unreadable(path, error) from error
 

@@ -1,1 +1,1 @@
-"""Execution of a plan: the problem is built, the method trained, every epoch evaluated, the best states kept."""
+"""One run, in modules named after its steps; :mod:`~pubench_core.engine.execute` calls them."""

@@ -32,13 +32,13 @@ from ..isolation import tiny_numbers_as_zero
 from ..method import AnyMethod
 from ..plugins.info import BackboneInfo, MethodInfo
 from ..plugins.registry import Registry, load
-from ..request.plan import Plan
-from ..request.resolving import method_class
 from ..specs import RunSpec
 from ..training.networks import NetworkBuilder
 from ..training.scoring import score_rows
 from ..training.views import Features
+from .plan import Plan
 from .problem import Problem
+from .resolve import method_class
 from .snapshot import Snapshot
 
 #: Raised when the layout of the file changes.

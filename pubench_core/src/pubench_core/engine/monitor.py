@@ -22,8 +22,8 @@ from ..training.epochs import Epoch
 from ..training.memory import remembering_outputs
 from ..training.run import Run
 from ..training.views import PUPart
-from .evaluation import Evaluator
-from .selection import HeldOut, Selection
+from .score import Evaluator
+from .select import HeldOut, Selection
 from .snapshot import Snapshot
 
 

@@ -18,14 +18,14 @@ from ..errors import RequestError
 from ..isolation import isolated
 from ..prior import PriorEstimate
 from ..randomness import stream, torch_seed
-from ..request.plan import EstimatorChoice
 from ..results import Estimate, plain_data
 from ..specs import population_prior
 from ..specs.run import TEST, UNKNOWN, PriorScorer
 from ..training.networks import NetworkBuilder
 from .backbone_scores import held_out_by_backbone
 from .bagged_nets import out_of_bag_scores
-from .kept_estimates import Kept
+from .estimate_cache import Kept
+from .plan import EstimatorChoice
 
 FOLDS = 5
 

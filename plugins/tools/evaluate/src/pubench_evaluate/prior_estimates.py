@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pubench.field_names import in_words
 from pubench.labels import refuse_other_rows
 from pubench.tables import frame_of
-from pubench.words import in_words
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import PriorInfo
 from pubench_core.results import plain_data

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from pubench_core.engine.explain import explain
+from pubench_core.engine.layers import Layer, read_yaml
 from pubench_core.errors import RequestError, nearest, shortened
-from pubench_core.request.explain import explain
-from pubench_core.request.layers import Layer, read_yaml
 
 from .spec import StudySpec
 

@@ -13,8 +13,8 @@ from pubench_core.data.table_files import sha256_of
 from pubench_core.errors import Cause, PluginError, RecordError, RequestError
 from pubench_core.plugins.info import DatasetInfo
 from pubench_core.plugins.registry import Registry
-from pubench_core.records.asked import lacks, lacks_thresholds, unmeasured
 from pubench_core.records.record import read_failure
+from pubench_core.records.requirements import lacks, lacks_thresholds, unmeasured
 from pubench_core.records.store import RecordStore, failures_in
 from pubench_core.results import Failure
 from pubench_core.specs.canonical import short_hash

@@ -13,7 +13,7 @@ from pubench_core.plugins.events import EpochFinished
 from pubench_core.results import Result
 
 if TYPE_CHECKING:
-    from pubench_core.request.plan import Plan
+    from pubench_core.engine.plan import Plan
 
 #: ``finished``: trained and stored. ``found``: a stored record answered it, measured again where that was needed.
 #: ``taken``: another process carries it out. ``unstored``: trained, and its record could not be written.
@@ -87,8 +87,9 @@ class Ended:
 
 def plan_of(task: Task) -> Plan:
     """The plan of a task. Raises RequestError where what is installed understands it as another run."""
+    from pubench_core.engine.layers import Layer
+    from pubench_core.engine.resolve import resolve
     from pubench_core.plugins.registry import registry
-    from pubench_core.request import Layer, resolve
 
     execution = {**task.spec.get("execution", {}), **task.execution}
     plan = resolve([Layer({**task.spec, "execution": execution})], registry())
@@ -105,7 +106,7 @@ def ended_with(result: Result, status: Status) -> Ended:
 
 def carry_out(task: Task, report: Callable[[Progressed], None]) -> Ended:
     """Trains and stores a planned run, or finds its record; ``report`` is called as it goes on."""
-    from pubench_core.execution.run import execute
+    from pubench_core.engine.execute import execute
 
     try:
         plan = plan_of(task)

@@ -14,10 +14,12 @@ from pubench_study.scheduler import Study
 from pubench_study.state import OF_THE_MACHINE
 from pubench_study.task import Bar, Ended, Progressed
 
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.plan import Plan
+from pubench_core.engine.resolve import resolve
 from pubench_core.errors import PubenchError, RecordError, shortened
 from pubench_core.plugins.registry import Registry
 from pubench_core.records.store import RecordStore
-from pubench_core.request import Layer, Plan, resolve
 
 from .curves import Course, bar_of, course_in
 from .result import shown

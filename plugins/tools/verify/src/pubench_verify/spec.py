@@ -20,7 +20,7 @@ from .measures import close
 from .scores import STATE
 
 if TYPE_CHECKING:
-    from pubench_core.request import Plan
+    from pubench_core.engine.plan import Plan
 
 #: Criteria that do not read the scores: two epochs with the same scores are two choices, and one state.
 _UNSCORED = ("last", "native")
@@ -28,7 +28,7 @@ _UNSCORED = ("last", "native")
 
 def other_spec(result: Result, folder: Path) -> Iterator[str]:
     """Where ``spec.yaml`` says something else than the result does."""
-    from pubench_core.request.layers import read_yaml
+    from pubench_core.engine.layers import read_yaml
 
     path = folder / SPEC
     if not isfile(path):
@@ -66,8 +66,9 @@ def plan_here(result: Result, data_root: Path) -> Plan:
 
     Raises RequestError, PluginError where it means nothing.
     """
+    from pubench_core.engine.layers import Layer
+    from pubench_core.engine.resolve import resolve
     from pubench_core.plugins.registry import registry
-    from pubench_core.request import Layer, resolve
 
     spec = result.spec.model_dump(mode="json")
     spec["execution"] |= {"data_root": str(data_root), "encoder": None, "device": "auto"}
@@ -119,7 +120,7 @@ def believed(plan: Plan, result: Result) -> Iterator[str]:
 
     Both follow from the spec, the given prior and the counts of the training part.
     """
-    from pubench_core.engine.building import calibration_of
+    from pubench_core.engine.build import calibration_of
     from pubench_core.engine.problem import share_to_believe
 
     data, calibration = result.data, calibration_of(plan)

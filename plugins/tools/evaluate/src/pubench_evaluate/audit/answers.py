@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pubench.words import in_words
+from pubench.field_names import in_words
 from pubench_core.errors import RequestError, shown
 from pubench_core.randomness import stream
 from pubench_core.results import plain_data

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from rich.console import Console
 
+from pubench.field_names import PubenchWarning
 from pubench.running import RunResult
-from pubench.words import PubenchWarning
 from pubench_cli.columns import Column, print_table
 from pubench_cli.console import as_plain_text, err, out
 from pubench_cli.machine import print_json

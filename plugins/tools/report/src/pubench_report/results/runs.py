@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from pubench.field_names import in_words
 from pubench.running import RunResult
-from pubench.words import in_words
 from pubench_core.errors import counted, unknown
 from pubench_core.plugins.registry import registry
 from pubench_core.specs import RunSpec

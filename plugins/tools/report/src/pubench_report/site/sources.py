@@ -10,8 +10,8 @@ from pathlib import Path
 
 from pubench_study.files import studies_in
 
+from pubench.field_names import PubenchWarning
 from pubench.running import RunResult
-from pubench.words import PubenchWarning
 from pubench_core.errors import RequestError, shortened, unknown
 
 from ..draws import DRAWS, NamedRun, best_of_draws, left_out

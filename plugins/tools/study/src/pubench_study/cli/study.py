@@ -14,7 +14,7 @@ from pubench_cli.console import err, out
 from pubench_cli.machine import print_json
 from pubench_cli.messages import said
 from pubench_cli.out_file import refuse_unwritable
-from pubench_core.data.roots import data_root
+from pubench_core.data.paths import data_root
 from pubench_core.errors import RequestError, counted, shortened
 from pubench_core.plugins.registry import registry
 from pubench_core.records.store import RecordStore

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pubench_core.data.roots import data_root
+from pubench_core.data.paths import data_root
 from pubench_core.engine.problem import Problem
 
 from .carried import SMALLEST, carried, known_rows

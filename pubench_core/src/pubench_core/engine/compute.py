@@ -17,12 +17,6 @@ import numpy.typing as npt
 import torch
 
 from ..data.dataset import DataRoot
-from ..engine.building import build_problem
-from ..engine.model_file import model_bytes
-from ..engine.problem import OpenedData, Problem
-from ..engine.resources import PeakMemoryMeter
-from ..engine.selection import Track
-from ..engine.train import Trained, state_name, train
 from ..errors import PubenchError, RequestError, RunFailed, said_by
 from ..isolation import isolated
 from ..metric import FloatArray, Measurer
@@ -32,11 +26,17 @@ from ..records.files import Arrays, state_model
 from ..records.measures import Measures, measures_of
 from ..records.scores import MEASURED, rows_and_labels, scores_name
 from ..records.thresholds import measures_at, threshold_in
-from ..request.plan import Plan
 from ..results import NEVER, RECORD_VERSION, Code, CriterionResult, Environment, Result, SavedModelFacts
 from ..specs.run import TEST
+from .build import build_problem
+from .decision_warnings import warnings_of
 from .environment import capture
-from .warnings import warnings_of
+from .model_file import model_bytes
+from .peak_memory import PeakMemoryMeter
+from .plan import Plan
+from .problem import OpenedData, Problem
+from .select import Track
+from .train import Trained, state_name, train
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 from ..data.generator import Part
 from ..metric import Knowledge, Measurer
-from ..records.asked import Asked, lacks, lacks_thresholds, unmeasured
 from ..records.files import Arrays
 from ..records.measures import Measures, measures_of
 from ..records.record import OtherFormat, Record
+from ..records.requirements import Asked, lacks, lacks_thresholds, unmeasured
 from ..records.scores import knowledge_of, scores_of
 from ..records.store import RecordStore
 from ..records.thresholds import arrays_of, measures_at, threshold_in
-from ..request.plan import Plan
 from ..results import Code, Result
+from .plan import Plan
 
 
 @dataclass(frozen=True)

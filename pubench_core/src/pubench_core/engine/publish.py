@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from ..engine.train import OUT_OF_MEMORY
 from ..errors import Cause, PubenchError, RecordError, RequestError, RunFailed, said_by
 from ..records.files import (
     ENVIRONMENT,
@@ -33,9 +32,10 @@ from ..records.pictures import write_pictures
 from ..records.record import Record, result_text
 from ..records.scores import scores_name
 from ..records.store import RecordStore
-from ..request.plan import Plan
 from ..results import Code, Environment, Failure, Result
 from .compute import Finished, model_warning
+from .plan import Plan
+from .train import OUT_OF_MEMORY
 
 
 def publish(store: RecordStore, done: Finished) -> Record:

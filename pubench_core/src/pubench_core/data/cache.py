@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import Hint, RequestError
-from ..plugins.kept import PerFile
+from ..plugins.file_cache import PerFile
 from ..specs.canonical import short_hash
 from .dataset import ClassData, PUTasks
 
