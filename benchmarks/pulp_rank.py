@@ -142,7 +142,7 @@ def summary(path: Path, column: str, published: Path | None) -> None:
         beside = theirs.get(scenario, {})
         print(
             f"| {scenario} | "
-            + " | ".join(f"{ours:.3f} ({next to.get(n, '-')})" for n, ours in zip(names, cells, strict=True))
+            + " | ".join(f"{ours:.3f} ({beside.get(n, '-')})" for n, ours in zip(names, cells, strict=True))
             + " |"
         )
 

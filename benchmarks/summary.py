@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from pubench_core.engine.identity import ENGINE_REVISION
+from pubench_core.request.identity import ENGINE_REVISION
 
 #: What ``method_cost.py`` runs besides every method.
 REFERENCE = "nnpu"
@@ -240,7 +240,7 @@ def main() -> None:
         cells = [f"`{method}`"]
         for data in options.data:
             beside = paper.get((method, data))
-            cells.append(cell(found.get((method, data), [])) + (f" / {next to}" if beside else ""))
+            cells.append(cell(found.get((method, data), [])) + (f" / {beside}" if beside else ""))
         print(line(cells))
 
 

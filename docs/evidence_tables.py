@@ -119,7 +119,7 @@ def _of(values: Iterable[float], beside: str) -> str:
     values = list(values)
     if not values:
         return "-"
-    return f"{statistics.mean(values):.3f}{f' ({next to})' if next to else ''}"
+    return f"{statistics.mean(values):.3f}{f' ({beside})' if beside else ''}"
 
 
 TABLES = {"recovered-error": recovered, "prior-error": priors, "pulp-rank": ranks, "tuning": searches}
