@@ -44,7 +44,7 @@ class SpecOption:
 
     @property
     def path(self) -> tuple[str, ...]:
-        """Help text of the field."""
+        """Path of the field in the spec."""
         return self.field.path
 
     @property
