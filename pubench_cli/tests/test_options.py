@@ -14,9 +14,11 @@ from typer.testing import CliRunner
 
 from pubench_cli.main import app
 from pubench_cli.options import FLAGS, OPTIONS, Given, SpecOption, option, takes
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.plan import Plan
+from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
-from pubench_core.request import Layer, Plan, resolve
 from pubench_core.specs import (
     BackboneSpec,
     DataSpec,

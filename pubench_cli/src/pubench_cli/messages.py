@@ -1,4 +1,4 @@
-"""What core says, in the words of the command line: fields become flags, hints become commands."""
+"""Core's messages in the words of the command line: fields become flags, hints become commands."""
 
 from __future__ import annotations
 

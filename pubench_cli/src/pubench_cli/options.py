@@ -17,7 +17,7 @@ import typer
 from .choices import criteria, keys, presets
 
 if TYPE_CHECKING:
-    from pubench_core.request import Layer
+    from pubench_core.engine.layers import Layer
 
 RUN = "The run"
 LABELS = "Data and labels"
@@ -245,13 +245,13 @@ class Given:
     values: tuple[tuple[SpecOption, Any], ...] = ()
 
     def get(self, flag: str, default: Any = None) -> Any:
-        """What a flag was given."""
+        """Value of a flag."""
         return next((value for option, value in self.values if option.flag == flag), default)
 
     def layer(self) -> Layer:
         """The values by field, each with its flag as origin."""
         from pubench_core.data.table_files import is_table_path
-        from pubench_core.request import Layer
+        from pubench_core.engine.layers import Layer
 
         layer = Layer()
         for option, value in self.values:

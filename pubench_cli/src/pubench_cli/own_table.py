@@ -45,7 +45,7 @@ def is_table(key: str, given: Given) -> bool:
 
 
 def print_table_facts(file: str, given: Given, *, as_json: bool) -> None:
-    """What every column is and becomes, who is labeled, and what is unusual.
+    """Prints every column's type and use, who is labeled, and unusual facts.
 
     Raises RequestError for a table that a run would refuse. Without a column of labels, says which could be one.
     """

@@ -15,17 +15,18 @@ from pubench_core.errors import RequestError, shown, visible
 from pubench_core.records.files import PREDICTIONS, SCORES, TRACE, read_scores
 from pubench_core.results import Result
 
+from .field_names import ARGUMENTS, PubenchWarning, in_words, said
+from .openmp import wait_briefly
 from .tables import PUTable
 from .tools import tool
-from .waiting import wait_briefly
-from .words import ARGUMENTS, PubenchWarning, in_words, said
 
 if TYPE_CHECKING:
     from pandas import DataFrame
     from pubench_verify.reproduction import Reproduction
 
+    from pubench_core.engine.layers import Layer
+    from pubench_core.engine.plan import Plan
     from pubench_core.records.decisions import Decisions
-    from pubench_core.request import Layer, Plan
 
 
 @dataclass(frozen=True)
@@ -75,10 +76,10 @@ class RunResult:
         return found.sort_values("rank", ignore_index=True)
 
     def decisions(self) -> Decisions:
-        """What a run on a user table decided of its unlabeled rows, beside what the prior told implies, and how
-        that would move if the prior were off by a fifth; what the command line prints below such a result.
+        """Decisions of a run on the unlabeled rows of a user table, next to the number that the prior implies, and
+        how that would move if the prior were off by a fifth; the command line prints it below such a result.
 
-        Raises ValueError for a data set, or where the run kept no scores.
+        Raises ValueError for a data set, or if the run kept no scores.
         """
         from pubench_core.records.decisions import decisions_of
 
@@ -251,16 +252,16 @@ def plan_of(method: str, data: str | PUTable, given: Mapping[str, Any], settings
     ``given``: values by argument of :func:`run`, hyper-parameters as ``config.lr``. Raises RequestError, PluginError.
     """
     wait_briefly()  # before torch is loaded, which the next lines do
+    from pubench_core.engine.resolve import resolve
     from pubench_core.plugins.registry import registry
-    from pubench_core.request import resolve
 
     layer = layer_of(method, data, given, settings)
     return resolve([layer], registry(), warn=lambda text: warnings.warn(said(text), PubenchWarning, stacklevel=2))
 
 
 def layer_of(method: str, data: str | PUTable, given: Mapping[str, Any], settings: Mapping[str, Any]) -> Layer:
-    """What arguments say, as :func:`plan_of` takes them. Raises RequestError for data that are none."""
-    from pubench_core.request import Layer
+    """Layer of arguments, as :func:`plan_of` takes them. Raises RequestError for data of an unknown type."""
+    from pubench_core.engine.layers import Layer
 
     if {"criterion", "select"} <= given.keys():
         both = f"criterion={shown(given['criterion'])} and select={shown(given['select'])}"
@@ -316,7 +317,7 @@ def carry_out(plan: Plan, *, force: bool = False, progress: Callable[[str], None
 
     What a reader of the result must know is warned of.
     """
-    from pubench_core.execution.run import execute
+    from pubench_core.engine.execute import execute
     from pubench_core.sinks import listeners_of
 
     outcome = execute(plan, listeners=listeners_of(plan.spec.execution), force=force, say=_saying(progress))

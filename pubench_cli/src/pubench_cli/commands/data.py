@@ -27,7 +27,7 @@ def list_(
     data_root: Root = None,
     format: Annotated[ListFormat, typer.Option(help="How to print it.")] = ListFormat.table,
 ) -> None:
-    """What is here of every data set: state, size, rows, classes, prior, license (citations: pubench data info)."""
+    """List data sets on this machine: state, size, rows, classes, prior, license (citations: pubench data info)."""
     from ..data import print_list
 
     print_list(data_root, format.value)

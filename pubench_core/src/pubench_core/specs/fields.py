@@ -117,7 +117,7 @@ def Field(
 
 
 def about(field: FieldInfo, name: str, default: Any = None) -> Any:
-    """What :func:`Field` was given beside bounds and description (``search``, ``neutral``, ``accepts`` ...)."""
+    """Arguments of :func:`Field` besides bounds and description (``search``, ``neutral``, ``accepts`` ...)."""
     extra = field.json_schema_extra
     return extra.get(name, default) if isinstance(extra, dict) else default
 

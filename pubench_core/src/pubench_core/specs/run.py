@@ -1,10 +1,9 @@
-"""What a run is: a validated, complete, hashable description.
+"""Spec of a run: a validated, complete, hashable description.
 
-Flags, YAML files and the Python API all build a :class:`RunSpec` through :mod:`pubench_core.request`. The run id hashes
-what decides the trained scores and nothing else: what only looks at a run (``selection``, ``decision``,
-``evaluation``), where and
-how it is carried out (``execution``) and how values came about (``method.preset``, ``data.binarization``) are not in
-it.
+Flags, YAML files and the Python API all build a :class:`RunSpec` through :mod:`pubench_core.engine.resolve`. The run id
+hashes what decides the trained scores and nothing else: what only looks at a run (``selection``, ``decision``,
+``evaluation``), where and how it is carried out (``execution``) and how values came about (``method.preset``,
+``data.binarization``) are not in it.
 """
 
 from __future__ import annotations
@@ -255,7 +254,7 @@ class DecisionSpec(Strict):
 
 
 class EvaluationSpec(Strict):
-    """What is measured on the scores of a run."""
+    """Measures that are taken on the scores of a run."""
 
     metrics: tuple[str, ...] = Field(description="metrics, measured on every part of which enough is known")
     trace: tuple[Literal["train", "validation", "test"], ...] = Field(

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pubench.field_names import PubenchWarning, in_words, said
 from pubench.running import RunResult, carry_out, plan_of
 from pubench.tables import PUTable
-from pubench.words import PubenchWarning, in_words, said
-from pubench_core.data.roots import data_root
+from pubench_core.data.paths import data_root
 from pubench_core.errors import PubenchError, RecordError, RequestError, unknown
 from pubench_core.randomness import SEEDS
 from pubench_core.records.store import RecordStore
@@ -22,8 +22,7 @@ from .grouping import FailedRun
 from .results import Results
 
 if TYPE_CHECKING:
-    from pubench_core.request import Plan
-    from pubench_core.request.plan import DataChoice
+    from pubench_core.engine.plan import DataChoice, Plan
 
 _MOST_SEEDS = 10_000
 #: What one method of a comparison may have for itself; everything else is the same for all.

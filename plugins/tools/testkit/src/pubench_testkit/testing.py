@@ -1,4 +1,4 @@
-"""What tests of plugins share: conformance checks, reference vectors of the papers' official code, names of layers.
+"""Tools for tests of plugins: conformance checks, reference vectors of the papers' official code, names of layers.
 
 A method's package tests itself with::
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from pubench_report.comparing import SAME, sayer, seeds_of
 
+from pubench.field_names import ARGUMENTS, PubenchWarning, in_words, said
+from pubench.openmp import wait_briefly
 from pubench.running import layer_of, of_config
 from pubench.tables import PUTable
-from pubench.waiting import wait_briefly
-from pubench.words import ARGUMENTS, PubenchWarning, in_words, said
 from pubench_core.data.table_files import held_at
 from pubench_core.errors import RequestError, shown
 

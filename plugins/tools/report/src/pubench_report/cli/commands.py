@@ -49,7 +49,7 @@ def published(incomplete: str) -> list[str]:
 
 
 class By(StrEnum):
-    """What makes a table."""
+    """Choices that make a table."""
 
     protocol = "protocol"
     study = "study"

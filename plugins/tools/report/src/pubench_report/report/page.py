@@ -83,7 +83,7 @@ def _sha256(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """As HTML has it, in text and in quoted attributes."""
+    """Escapes HTML, in text and in quoted attributes."""
     return escape(visible(text))
 
 
@@ -93,7 +93,7 @@ def noted(notes: Sequence[str]) -> list[str]:
 
 
 def wide(label: str, content: str) -> str:
-    """What may be wider than the page scrolls by itself, with the keyboard as well."""
+    """Box that scrolls by itself, with the keyboard as well, for content wider than the page."""
     return f'<div class="wide" role="region" aria-label="{escaped(label)}" tabindex="0">{content}</div>'
 
 

@@ -36,13 +36,13 @@ class Recipe:
     first: str = ""
 
     def of_seed(self, seed: int) -> Recipe:
-        """With the seed in its place."""
+        """Recipe with the seed in its place."""
         return replace(self, command=self.command.replace(SEED, str(seed)), python=self.python.replace(SEED, str(seed)))
 
 
 @dataclass
 class Known:
-    """What installed plugins take by themselves, looked up once."""
+    """Defaults of installed plugins, looked up once."""
 
     methods: Mapping[str, MethodInfo] = field(
         default_factory=lambda: {info.key: info for info in registry().infos(MethodInfo)}
@@ -56,7 +56,7 @@ class Known:
 
 
 def recipe(result: Result, known: Known) -> Recipe:
-    """Of a recorded run. Threads and a CPU are named, as they can decide the last digits."""
+    """Recipe of a recorded run. Threads and a CPU are named, as they can decide the last digits."""
     spec = result.spec
     config, settings = _config(spec, known), _settings(spec, known)
     device = "cpu" if result.device.startswith("cpu") else None

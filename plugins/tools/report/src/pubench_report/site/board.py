@@ -76,7 +76,7 @@ class Board:
 
     @property
     def criteria(self) -> list[str]:
-        """In the order in which they are offered."""
+        """Criteria in the order in which they are offered."""
         return in_order(self.model.criteria)
 
     @property
@@ -95,7 +95,7 @@ class Board:
         return [self.measure, *(one for one in good if one.key != self.measure.key)]
 
     def standing(self, criterion: str) -> Standing:
-        """Of its methods by its measure."""
+        """Standing of its methods by its measure."""
         return standing_of(self.model, self.setting, self.measure, criterion, self.counts)
 
 

@@ -1,4 +1,4 @@
-"""What core says, in the words of a Python caller: fields of the spec become arguments, hints become calls."""
+"""Core's messages in the words of a Python caller: fields of the spec become arguments, hints become calls."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class PubenchWarning(UserWarning):
 
 
 class InvalidRequest(RequestError, ValueError):
-    """What was asked for cannot be done as it stands; the message says what was given and what would be right."""
+    """Request that cannot be carried out; the message gives the value, what is expected, and what to do."""
 
 
 def in_arguments(text: str, arguments: Mapping[str, str] = ARGUMENTS) -> str:

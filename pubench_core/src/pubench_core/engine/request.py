@@ -41,7 +41,7 @@ class Request:
         return cls(sections, {name: value for name, value in values.items() if name not in SECTIONS}, origins)
 
     def where(self, *path: str) -> str:
-        """What the user wrote that set a field, else the field's path."""
+        """Place where the user wrote a field's value, else the field's path."""
         return self.origins.get(path, ".".join(path))
 
     def find(self, registry: Registry, kind: type[InfoT], section: str, key: Any) -> InfoT:
