@@ -168,7 +168,8 @@ OPTIONS: tuple[SpecOption, ...] = (
     SpecOption(
         "--goal",
         ("selection", "goal"),
-        "What scores are for: rank (by pauc), decide (by pa, at the prior) or review:200 (what the top 200 find).",
+        "What scores are for: rank (by pauc), decide (by pa, at the prior; decide:0.2..0.3 by pa at both ends) or "
+        "review:200 (what the top 200 find).",
         RUN,
     ),
     SpecOption(
@@ -181,6 +182,12 @@ OPTIONS: tuple[SpecOption, ...] = (
         "--folds",
         ("validation", "folds"),
         "Cross-fitting: cut P and U into so many parts and score each by a model of the others. (default: none)",
+        RUN,
+    ),
+    SpecOption(
+        "--refit",
+        ("validation", "refit"),
+        "What scores new rows under --folds: mean of the folds' models, or one more model of all rows. (default: mean)",
         RUN,
     ),
     SpecOption("--preset", ("method", "preset"), "Named hyper-parameter values of the method.", RUN, completes=presets),

@@ -27,6 +27,7 @@ ARGUMENTS: Mapping[str, str] = {
     "prior": "prior",
     "validation.fraction": "validation",
     "validation.folds": "folds",
+    "validation.refit": "refit",
     "backbone.key": "backbone",
     "selection.criterion": "criterion",
     "selection.goal": "goal",

@@ -188,6 +188,7 @@ def run(
     backbone: str | None = None,
     validation: float | None = None,
     folds: int | None = None,
+    refit: str | None = None,
     criterion: str | None = None,
     select: str | None = None,
     decision: str | None = None,
@@ -214,7 +215,8 @@ def run(
     ``single-training-set``, whose labels ``c`` counts; or ``one-sample`` or ``two-sample``, which draw ``total`` rows
     class-balanced, a share ``positive_rate`` of them (.3) labeled. ``select``: another name of ``criterion``, that of
     the command line. ``folds``: cut P and U into so many parts, train without each in turn, and join the runs in one
-    record whose scores are out of fold. ``goal``: ``rank``, ``decide`` or ``review:200``
+    record whose scores are out of fold. ``refit``: what scores new rows then, the ``mean`` of their models, or one
+    more model of ``all`` rows. ``goal``: ``rank``, ``decide`` or ``review:200``
     chooses criterion and decision. ``decision``: which is shown first, scores above 0 (``zero``) or as many positives
     as the prior says (``prior``). ``config``: hyper-parameters of the method. ``settings``: any other field of the spec
     by its dotted path. ``force``: run although a result is stored.

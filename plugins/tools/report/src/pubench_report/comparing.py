@@ -62,6 +62,7 @@ def compare(
     backbone: str | None = None,
     validation: float | None = None,
     folds: int | None = None,
+    refit: str | None = None,
     criterion: str | None = None,
     select: str | None = None,
     decision: str | None = None,
@@ -133,8 +134,8 @@ def compare(
 SAME = (
     "mechanism", "c", "scheme", "positive_rate", "total",
     "positive", "negative", "binarization", "prior", "preset", "calibrate", "backbone",
-    "validation", "folds", "criterion", "select", "decision", "goal", "device", "threads", "results", "data_root",
-    "offline", "save_model", "artifacts", "tracking",
+    "validation", "folds", "refit", "criterion", "select", "decision", "goal", "device", "threads", "results",
+    "data_root", "offline", "save_model", "artifacts", "tracking",
 )  # fmt: skip
 
 
