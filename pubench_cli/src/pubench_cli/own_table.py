@@ -39,7 +39,8 @@ def is_table(key: str, given: Given) -> bool:
     for option, _ in given.values:
         if option.flag in TABLE_FLAGS:
             raise RequestError(
-                f"{option.flag}: {key} is a data set; only a table of your own has columns to name", field=option.field
+                f"{option.flag}: {key} is a data set; only a table of your own has columns to name",
+                field=option.field.name,
             )
     return False
 

@@ -227,7 +227,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
             "device": self.device,
             "threads": self.threads,
             "seed": self._seed(),
-            **{f"config.{name}": value for name, value in self.config.items()},
+            "config": self.config,
         }
         settings = {"execution.save_model": True, "execution.artifacts": []}
         plan = plan_of(self.method, table, {k: v for k, v in given.items() if v is not None}, settings)

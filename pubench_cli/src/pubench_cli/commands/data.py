@@ -19,8 +19,8 @@ Keys = Annotated[
     list[str] | None,
     typer.Argument(help="Data set keys. (default: all that are prepared)", autocompletion=keys("dataset")),
 ]
-Encoder = Annotated[Path | None, typer.Option("--encoder", help=option("--encoder").help)]
-Offline = Annotated[bool, typer.Option("--offline", help=option("--offline").help)]
+Encoder = Annotated[Path | None, typer.Option("--encoder", help=option("--encoder").help())]
+Offline = Annotated[bool, typer.Option("--offline", help=option("--offline").help())]
 
 
 def list_(

@@ -93,6 +93,7 @@ def site(
         "--decision",
         "--folds",
         "--refit",
+        "--refit",
         "--device",
         "--threads",
         "--results",
