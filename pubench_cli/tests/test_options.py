@@ -47,6 +47,7 @@ TYPED: dict[str, tuple[str | bool, Any]] = {
     "--goal": ("review:200", "review:200"),
     "--decision": ("prior", "prior"),
     "--folds": ("5", 5),
+    "--refit": ("mean", "mean"),
     "--preset": ("quick", "quick"),
     "--backbone": ("mlp-wang", "mlp-wang"),
     "--device": ("cpu", "cpu"),

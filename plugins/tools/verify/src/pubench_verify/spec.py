@@ -56,7 +56,7 @@ def other_model(result: Result, folder: Path) -> Iterator[str]:
         return
     if all(criterion.snapshot != result.model.snapshot for criterion in result.criteria.values()):
         yield f"its model is of {shortened(result.model.snapshot)}, which no criterion chose"
-    name = fold_model(1) if result.folds else MODEL
+    name = fold_model(1) if result.model_is_mean else MODEL
     if not isfile(folder / name):
         yield f"{name} is missing"
 
@@ -96,6 +96,8 @@ def other_folds(plan: Plan, result: Result) -> Iterator[str]:
     wanted = tuple(fold.run_id for fold in plan.folds)
     if result.folds != wanted:
         yield f"it joins {counted(len(result.folds), 'fold')}, which are not the {len(wanted)} of its spec"
+    if result.refit != (None if plan.refit is None else plan.refit.run_id):
+        yield f"its model of all rows is run {result.refit}, which is not the one of its spec"
 
 
 def told(result: Result) -> Iterator[str]:

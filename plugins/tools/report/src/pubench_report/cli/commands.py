@@ -85,7 +85,19 @@ def site(
 
 @takes(
     *("--mech", "--c", "--scheme", "--positive-rate", "--total", *TABLE_FLAGS),
-    *("--prior", "--preset", "--select", "--goal", "--decision", "--folds", "--device", "--threads", "--results"),
+    *(
+        "--prior",
+        "--preset",
+        "--select",
+        "--goal",
+        "--decision",
+        "--folds",
+        "--refit",
+        "--refit",
+        "--device",
+        "--threads",
+        "--results",
+    ),
     *("--data-root", "--offline", "--no-tracking"),
 )
 def compare_methods(
