@@ -58,7 +58,7 @@ class By(StrEnum):
 def site(
     sources: Annotated[
         list[Path] | None,
-        typer.Argument(help="Folders of records, and files of rows (.csv). (default: results)"),
+        typer.Argument(help="Folders of records, files of rows (.csv), dated boards. (default: results)"),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder of the site. One that is there is replaced.")] = Path("site"),
     study: Annotated[str | None, typer.Option(help="Only the runs of this study.", autocompletion=studies)] = None,
@@ -71,7 +71,6 @@ def site(
     scores: Annotated[
         bool, typer.Option("--scores", help="Copy scores as well, so that others can check them.")
     ] = False,
-    figures: Annotated[bool, typer.Option(help="Draw figures.")] = True,
     title: Annotated[str, typer.Option(help="Heading of the first page.")] = "Leaderboard",
 ) -> None:
     """Write a leaderboard that opens from disk: tables, a page per method and data set, the records behind them."""
@@ -79,7 +78,7 @@ def site(
 
     write(
         sources or [Path("results")], out, study=study, by=by.value, measure=measure, criterion=criterion,
-        baseline=baseline, with_scores=scores, figures=figures, title=title,
+        baseline=baseline, with_scores=scores, title=title,
     )  # fmt: skip
 
 

@@ -16,9 +16,9 @@ from ..tables import upper
 from .diagram import critical_difference, rank_figure
 from .dots import Panel, dots
 from .lines import Cost, Curve, costs, curves
-from .style import Drawn, inline_svg, plain_style, png, svg
+from .style import Drawn, plain_style, png, svg
 
-__all__ = ["Drawn", "all_figures", "inline_svg", "no_costs", "write_figures"]
+__all__ = ["Drawn", "all_figures", "no_costs", "write_figures"]
 
 #: Measures that the radar plots of the published benchmark have.
 RADAR = ("accuracy", "precision", "recall", "f1", "auc")
