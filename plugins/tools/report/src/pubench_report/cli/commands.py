@@ -10,6 +10,7 @@ import typer
 from pubench_study.cli.completion import studies
 
 from pubench_cli.choices import Format, any_key, criteria
+from pubench_cli.choices import runs as run_ids
 from pubench_cli.commands.shared import NamingCriterion, PrintFormat, RecordedRun, Results, TestMeasure
 from pubench_cli.options import TABLE_FLAGS, Given, takes
 from pubench_cli.process import Over
@@ -167,6 +168,27 @@ def scores(
     from pubench_report.cli.scores import print_scores
 
     print_scores(run, results, criterion, out, as_json=format is Format.json)
+
+
+def curves(
+    runs: Annotated[
+        list[str],
+        typer.Argument(metavar="RUN...", help="Run ids, their first digits, or folders.", autocompletion=run_ids),
+    ],
+    results: Results = Path("results"),
+    only: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Only these losses or criteria: pa,loss. (default: all)")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="A page or picture: .html, .png, .svg. (default: on the terminal)", dir_okay=False),
+    ] = None,
+    format: PrintFormat = Format.table,
+) -> None:
+    """Draw how losses and criteria of your runs went over the epochs, with the epochs that were chosen."""
+    from .curves import curves as draw
+
+    draw(runs, results, only, out, as_json=format is Format.json)
 
 
 def report(
