@@ -27,7 +27,7 @@ tests coverage oldest: export OMP_NUM_THREADS ?= 1
 # where byte code is not kept, every command compiles its imports anew, for longer than it works
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test tests style types lint docs metadata coverage fuzz oldest wheels clean
+.PHONY: help setup demo test tests style types lint docs metadata generated coverage fuzz oldest wheels clean
 
 help: ## this list
 	@echo "usage: make TARGET"
@@ -60,6 +60,10 @@ docs: .venv/ready ## build the documentation into docs/site/
 
 metadata: .venv/ready ## write what the distributions share into their pyproject files (after adding a folder)
 	$(BIN)/python .ci/metadata.py
+
+generated: .venv/ready ## write what is made from the fields of a run and a record (after an edit of their models)
+	$(BIN)/python .ci/run_fields.py
+	$(BIN)/python docs/record_pages.py
 
 coverage: .venv/ready ## all tests, measuring what they run; fails where that is less than the floor
 	$(BIN)/coverage erase

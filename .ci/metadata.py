@@ -1,4 +1,4 @@
-"""What the distributions of this repository share, declared once and written into every pyproject.toml.
+"""Metadata that all distributions share, declared once and written into every pyproject.toml.
 
     python .ci/metadata.py            writes
     python .ci/metadata.py --check    writes nothing; one line per difference, exit code 1 if there is any
@@ -185,7 +185,7 @@ def shared_lines() -> list[str]:
 
 
 def bound() -> str:
-    """What a first-party package asks of another: this minor version or newer, the same major version."""
+    """Requirement of one first-party package on another: this minor version or newer, the same major version."""
     major, minor = VERSION.split(".")[:2]
     return f">={major}.{minor},<{int(major) + 1}"
 
@@ -286,7 +286,7 @@ def wanted(root: Path) -> Iterator[tuple[Path, str]]:
 
 
 def missing(root: Path) -> Iterator[str]:
-    """What a distribution lacks, a line each."""
+    """Files and fields that a distribution lacks, a line each."""
     names: dict[str, Path] = {}
     for folder in distributions(root):
         where = folder.relative_to(root)
@@ -322,7 +322,7 @@ def flat(value: Any, path: str = "") -> dict[str, Any]:
 
 
 def differences(path: Path, is_now: str, must_be: str) -> Iterator[str]:
-    """What is other than it must be, a line each."""
+    """Differences from the wanted content, a line each."""
     if is_now == must_be:
         return
     if path.name != "pyproject.toml":

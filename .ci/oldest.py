@@ -24,7 +24,7 @@ TOOLS = ("pytest", "pytest-xdist", "hypothesis")
 
 
 def asked_for() -> Iterator[str]:
-    """What the distributions ask for, extras included, each other apart."""
+    """Requirements of the distributions, extras included, each other apart."""
     for folder in distributions(ROOT):
         project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
         for texts in (project["dependencies"], *project.get("optional-dependencies", {}).values()):

@@ -1,4 +1,4 @@
-"""What the workflow ``submission`` does with an issue: its fields, then the check of the archive.
+"""Steps of the workflow ``submission``: read an issue's fields, then check the archive.
 
     python .ci/submission.py fields EVENT.json               archive=, sha256=, package=, as GITHUB_OUTPUT takes them
     python .ci/submission.py check ARCHIVE --comment OUT.md  [--sha256 HEX] [--with BOARD] [--rerun N] [--data-root DIR]

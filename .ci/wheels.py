@@ -57,7 +57,7 @@ class Steps:
         }
 
     def run(self, *command: str | Path, fails: bool = False) -> str:
-        """What a command prints. ``fails``: it must end with an exit code other than 0."""
+        """Runs a command and returns its output. ``fails``: it must end with an exit code other than 0."""
         words = [str(word) for word in command]
         start = time.perf_counter()
         done = subprocess.run(words, cwd=self.folder, env=self.env, capture_output=True, text=True)
@@ -104,7 +104,7 @@ def check_built(dist: Path) -> None:
 
 
 def check_metadata(name: str, text: bytes) -> None:
-    """What a package index would refuse, and bounds on first-party packages."""
+    """Checks the metadata that a package index reads, and the bounds on first-party packages."""
     metadata = Metadata.from_email(text, validate=True)
     require(metadata.description_content_type == "text/markdown", f"{name}: the README is not markdown")
     require(metadata.license_expression == "MIT", f"{name}: the license is {metadata.license_expression}")
@@ -142,7 +142,7 @@ class Environment(Steps):
         return self.run(self.python.with_name("pubench"), *arguments, fails=fails)
 
     def rows(self) -> Rows:
-        """What every listing shows."""
+        """Rows of every listing, by kind."""
         return {kind: json.loads(self.pubench("list", kind, "--format", "json")) for kind in KINDS}
 
 

@@ -32,7 +32,7 @@ ASKED = ["--label-col", "confirmed", "--drop", "customer_id", "--goal", "review:
 
 
 def asked(folder: Path, *more: str) -> tuple[dict[str, Any], float, float]:
-    """What the command answers, its seconds, and its processor seconds."""
+    """Answer of the command, its seconds, and its processor seconds."""
     command = [
         str(Path(sys.executable).with_name("pubench")),
         "advise",

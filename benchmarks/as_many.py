@@ -1,4 +1,4 @@
-"""What scores would give if as many rows were called positive as there are: is the order right, and not the threshold?
+"""Measures of stored scores if as many rows were called positive as there are: is the order good and the threshold bad?
 
     python benchmarks/as_many.py DIR [DIR ...] --out benchmarks/results/as-many-positive.csv
 

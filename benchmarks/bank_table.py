@@ -29,7 +29,7 @@ import pandas as pd
 import raw_rows
 
 import pubench
-from pubench_core.request.identity import ENGINE_REVISION
+from pubench_core.engine.identity import ENGINE_REVISION
 
 ROWS, POSITIVES, LABELED = 3000, 699, 252
 METHODS = ("nnpu", "count-loss", "nnpu-ga", "vpu", "dist-pu", "pusb", "upu", "self-pu", "robust-pu")

@@ -1,4 +1,4 @@
-"""What the two decisions give: accuracy and F1 on test rows of stored runs, at 0 and at the prior.
+"""Accuracy and F1 on test rows of stored runs, decided at 0 and at the prior.
 
     python benchmarks/decisions.py DIR [DIR ...] --out benchmarks/results/decisions.csv
 

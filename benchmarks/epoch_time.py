@@ -36,12 +36,14 @@ from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset
 from torchvision import transforms
 
-from pubench_core.engine.building import build_problem
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.compute import computing
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.plan import Plan
 from pubench_core.engine.problem import Problem
+from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import train
-from pubench_core.execution.compute import computing
 from pubench_core.plugins.registry import registry
-from pubench_core.request import Layer, Plan, resolve
 
 #: What a run of each method says beside its preset: an epoch of PULDA is one of its second stage.
 METHODS: dict[str, tuple[str, ...]] = {"nnpu": (), "vpu": (), "pusb": (), "pulda": ("warm_up=0",)}

@@ -74,6 +74,12 @@ choose. PA does better than taking the last epoch on {len(better)} of {len(DATA)
 Command: `pubench study run conventional`."""
 
 
+def picture(scheme: str) -> str:
+    """README's figure in a color scheme."""
+    name = "spambase-choice" + {"light": "", "dark": "-dark"}[scheme]
+    return f"![Accuracy on Spambase, epoch chosen without and with true labels](images/{name}.png#only-{scheme})"
+
+
 def trees_first(runs: Runs) -> str:
     rows, won, beaten = [], [], 0
     for data, name in DATA.items():
@@ -95,7 +101,7 @@ to bagged trees.
 
 {table(("data", "best of all", "best without classics", "`pu-bagging`", "`naive`", "`nnpu`", "PU methods"), rows)}
 
-![Test accuracy on Spambase with the epoch chosen without and with true labels](images/spambase-choice.png)
+{picture("light")}{picture("dark")}
 
 *Limit*: three data sets, SCAR labels, the true prior given. The best of many methods is chosen on test rows. Rows:
 `study-classics.csv`, `study-conventional.csv`. Command: `pubench study run classics`. More:

@@ -1,5 +1,5 @@
-"""What a run on a user's table is worth, where a script knows the truth that the run does not: AUC on the unlabeled
-rows, positives among the highest scores, share decided positive. And bagged trees of P against U as a reference.
+"""Quality of runs on a user's table whose truth only this script knows: AUC on the unlabeled rows, positives among the
+highest scores, share decided positive. Bagged trees of P against U are the reference.
 """
 
 from __future__ import annotations

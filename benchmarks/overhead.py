@@ -1,4 +1,4 @@
-"""What a run costs beside training: a cold process, a warm one, and a request that a stored record answers.
+"""Cost of a run apart from training: a cold process, a warm one, and a request that a stored record answers.
 
     PUBENCH_DATA=... python benchmarks/overhead.py --out benchmarks/results/overhead.csv --source ../older .
 
@@ -49,7 +49,7 @@ def environment(source: Path) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Seconds:
-    """On the wall clock, and of processors where that is known."""
+    """Seconds on the wall clock, and of processors if known."""
 
     wall: float
     cpu: float | None
@@ -62,7 +62,7 @@ def processor() -> float:
 
 
 def seconds_of(command: list[str | Path], env: dict[str, str]) -> Seconds:
-    """What a process takes that ends well."""
+    """Seconds of a process that ends well."""
     started, worked = time.perf_counter(), processor()
     subprocess.run(command, env=env, check=True, capture_output=True)
     return Seconds(time.perf_counter() - started, processor() - worked)
@@ -87,9 +87,11 @@ def measured(source: Path, repeats: int) -> Iterator[tuple[str, Seconds]]:
 
 def probe(repeats: int) -> dict[str, Seconds]:
     """what -> seconds, with the code that the import path finds."""
-    from pubench_core.execution.run import execute
+    from pubench_core.engine.execute import execute
+    from pubench_core.engine.layers import Layer
+    from pubench_core.engine.plan import Plan
+    from pubench_core.engine.resolve import resolve
     from pubench_core.plugins.registry import registry
-    from pubench_core.request import Layer, Plan, resolve
 
     with tempfile.TemporaryDirectory(prefix="pubench-overhead-") as results:
 
@@ -120,9 +122,9 @@ def _measuring(rows: int) -> Callable[[], Any]:
     """All measures of this many scores, many of them equal."""
     import numpy as np
 
+    from pubench_core.engine.resolve_metrics import Installed
     from pubench_core.metric import Measurer, Scored
     from pubench_core.plugins.registry import registry
-    from pubench_core.request.metrics import Installed
 
     metrics = {key: one for key, one in Installed.of(registry()).usable.items() if one.info.needs == {"truth"}}
     rng = np.random.default_rng(0)
@@ -145,7 +147,7 @@ def _repeated(action: Callable[[], Any], repeats: int) -> Seconds:
 
 
 def commit_of(source: Path) -> str:
-    """What a checkout is at, ``-dirty`` where it was changed."""
+    """Commit of a checkout, with ``-dirty`` if it was changed."""
     words = ["git", "-C", str(source), "describe", "--always", "--dirty", "--abbrev=12"]
     return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
 

@@ -30,7 +30,7 @@ import pandas as pd
 import raw_rows
 
 import pubench
-from pubench_core.request.identity import ENGINE_REVISION
+from pubench_core.engine.identity import ENGINE_REVISION
 
 ROWS, C, EPOCHS = 3000, 0.1, 40
 #: Of a table at a chosen prior.

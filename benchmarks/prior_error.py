@@ -18,10 +18,11 @@ from pathlib import Path
 import raw_rows
 import torch
 
-from pubench_core.engine.building import build_problem
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
-from pubench_core.request import Layer, resolve
 
 DATA = ("digits", "breast-cancer", "spambase", "wine", "pima", "mushroom", "landsat", "pageblock", "pendigit")
 ESTIMATORS = ("bbe", "alphamax", "alphamax-two-sided", "elkan-noto", "dedpul", "tice")

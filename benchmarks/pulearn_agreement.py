@@ -22,10 +22,11 @@ import torch
 from scipy import stats
 from sklearn.metrics import roc_auc_score
 
-from pubench_core.engine.building import build_problem
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import train
 from pubench_core.plugins.registry import registry
-from pubench_core.request import Layer, resolve
 
 OURS = {
     "bagging": ("method.key=pu-bagging", "n_estimators=100", "base=forest", "threshold=half"),

@@ -1,17 +1,18 @@
-"""Writes the README's figure, its caption and its table of results from the committed rows on Spambase.
+"""Writes the README's findings, its figure and its table of results from committed rows.
 
-    python benchmarks/readme_report.py            # writes all three
+    python benchmarks/readme_report.py            # writes them
     python benchmarks/readme_report.py --check    # exit code 1 if the README or its figure show other rows
 
 PU-Bench's conventional setting: case-control data, SCAR labels, c = .1, 1 % validation, true prior. If a method and
 seed have several rows, that of the newest engine revision counts. The figure is ordered by what a user can do: the
-accuracy at the epoch that ``pa`` chose.
+accuracy at the epoch that ``pa`` chose. The findings are the first headings of the page that ``findings.py`` wrote.
 """
 
 from __future__ import annotations
 
 import csv
 import hashlib
+import re
 import statistics
 import sys
 import textwrap
@@ -22,12 +23,21 @@ from pathlib import Path
 from PIL import Image
 from summary import OLDER, OLDER_ROWS
 
+from pubench_core.engine.identity import ENGINE_REVISION
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.request.identity import ENGINE_REVISION
 
 ROOT = Path(__file__).parents[1]
-README, FIGURE = ROOT / "README.md", ROOT / "docs" / "pages" / "images" / "spambase-choice.png"
+PAGES = ROOT / "docs" / "pages"
+README, FINDINGS = ROOT / "README.md", PAGES / "findings.md"
+#: Picture -> colors of background, text, grid, line, PU-only choice, oracle choice.
+FIGURES = {
+    PAGES / "images" / "spambase-choice.png": ("white", "#1f2328", "#e6e6e6", "#b8c4d0", "#1f5fa8", "#c2571a"),
+    PAGES / "images" / "spambase-choice-dark.png": ("#0d1117", "#e6edf3", "#30363d", "#57606a", "#79b8ff", "#f0883e"),
+}
+PU = "PU learning trains a binary classifier from labeled positives and unlabeled rows."
+#: How many findings the README names.
+NAMED = 4
 STUDIES = [
     ROOT / "benchmarks" / "results" / f"study-{name}.csv"
     for name in ("conventional", "classics", "conventional-13", "methods-2", "methods-3", "methods-4")
@@ -112,14 +122,20 @@ def blocks(found: Rows) -> dict[str, str]:
     """Markdown by the name of its block."""
     best = ranked(found)
     behind = max((mean(found[m][ORACLE]) - mean(found[m][PU_ONLY]), m) for m in best)[1]
-    caption = (
-        f"**{len(found)} methods on Spambase, 10 % of the positives labeled.** Filled: the epoch is chosen without "
-        f"true labels. Hollow: it is chosen with them, as publications do. Without them, `{best[0]}` is first "
-        f"({mean(found[best[0]][PU_ONLY]):.1f} %), and `naive`, which takes unlabeled rows as negative, has "
-        f"{mean(found['naive'][PU_ONLY]):.1f} %. The choice costs `{behind}` "
-        f"{mean(found[behind][ORACLE]) - mean(found[behind][PU_ONLY]):.0f} points."
+    accuracy, paid = mean(found[best[0]][PU_ONLY]), mean(found[behind][ORACLE]) - mean(found[behind][PU_ONLY])
+    sentences = [
+        f"**{len(found)} methods on Spambase, 10 % of the positives labeled.**",
+        "Filled: the epoch is chosen without true labels. Hollow: it is chosen with them, as publications do.",
+        f"Without them, `{best[0]}` is first ({accuracy:.1f} %).",
+        f"`naive`, which takes unlabeled rows as negative, has {mean(found['naive'][PU_ONLY]):.1f} %.",
+        f"The choice costs `{behind}` {paid:.0f} points.",
+    ]
+    findings = f"{PU} **Measured here:** {'. '.join(headings()[:NAMED])}. [All findings](docs/pages/findings.md)."
+    light, dark = (path.relative_to(ROOT).as_posix() for path in FIGURES)
+    picture = (
+        f'<picture><source media="(prefers-color-scheme: dark)" srcset="{dark}">\n<img src="{light}" width="620"\n'
+        f'alt="Accuracy of {len(found)} methods on Spambase, epoch chosen without and with true labels"></picture>'
     )
-    figure = f"![Test accuracy of {len(found)} methods on Spambase, with the epoch chosen without and with true labels]"
     lines = [
         "| method | accuracy, epoch by `pa` | AUC, epoch by `pa` | accuracy, epoch by F1 (oracle) |",
         "| --- | ---: | ---: | ---: |",
@@ -130,11 +146,19 @@ def blocks(found: Rows) -> dict[str, str]:
         lines.append(f"| {label(method)}{f' {OLDER}' if older else ''} | " + " | ".join(cells) + " |")
     if any(OLDER in line for line in lines):
         lines += ["", f"{OLDER}: runs of an {OLDER_ROWS}."]
-    wrapped = "\n".join(textwrap.wrap(caption, 118, break_long_words=False))
     return {
-        "figure": f"{figure}({FIGURE.relative_to(ROOT).as_posix()})\n\n{wrapped}",
+        "opening": f"{wrapped(findings)}\n\n{picture}\n\n{wrapped(' '.join(sentences))}",
         "table": "\n".join(lines),
     }
+
+
+def headings() -> list[str]:
+    """Headings of the page of findings, in its order."""
+    return re.findall(r"^## (.+)$", FINDINGS.read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def wrapped(text: str) -> str:
+    return "\n".join(textwrap.wrap(text, 118, break_long_words=False))
 
 
 def block_of(text: str, name: str) -> str:
@@ -145,7 +169,7 @@ def block_of(text: str, name: str) -> str:
 def with_block(text: str, name: str, content: str) -> str:
     """The README with another content of a block."""
     before, _, rest = text.partition(START.format(name))
-    return f"{before}{START.format(name)}\n{content}\n\n{END}{rest.partition(END)[2]}"
+    return f"{before}{START.format(name)}\n{content}\n{END}{rest.partition(END)[2]}"
 
 
 def stamp_of(found: Rows) -> str:
@@ -156,8 +180,14 @@ def stamp_of(found: Rows) -> str:
     return hashlib.sha256(repr(sorted(shown)).encode()).hexdigest()
 
 
+def stamp_in(path: Path) -> str:
+    """The digest in a picture."""
+    with Image.open(path) as picture:
+        return str(picture.info.get(STAMP))
+
+
 def draw(found: Rows, stamp: str) -> None:
-    """One line per method: filled at the PU-only choice, hollow at the oracle's."""
+    """One line per method: filled at the PU-only choice, hollow at the oracle's. Once for each color scheme."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -166,22 +196,25 @@ def draw(found: Rows, stamp: str) -> None:
     methods = ordered(found)[::-1]
     places = range(len(methods))
     chosen, oracle = ([mean(found[method][by]) for method in methods] for by in (PU_ONLY, ORACLE))
-    figure, axes = pyplot.subplots(figsize=(7.2, 7.6), layout="constrained")
-    axes.hlines(places, chosen, oracle, color="#b8c4d0", linewidth=1.5, zorder=1)
-    axes.scatter(
-        oracle, places, s=34, facecolors="white", edgecolors="#c2571a", zorder=2, label="with true labels (F1)"
-    )
-    axes.scatter(chosen, places, s=34, color="#1f5fa8", zorder=3, label="without true labels (PA)")
     marks = [f" {OLDER}" if not all(map(current, found[m][PU_ONLY].values())) else "" for m in methods]
-    axes.set_yticks(places, [label(m) + mark for m, mark in zip(methods, marks, strict=True)], fontsize=8)
-    axes.set_xlabel("test accuracy, %, mean over seeds")
-    axes.grid(axis="x", color="#e6e6e6", zorder=0)
-    axes.set_ylim(-0.8, len(methods) - 0.2)
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.tick_params(axis="y", length=0)
-    axes.legend(title="epoch chosen", loc="upper left", frameon=True, edgecolor="none", reverse=True)
-    figure.savefig(FIGURE, format="png", dpi=144, metadata={"Software": None, STAMP: stamp})
-    pyplot.close(figure)
+    for path, (back, ink, grid, line, filled, hollow) in FIGURES.items():
+        text = dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), ink)
+        with pyplot.rc_context({**text, "figure.facecolor": back, "axes.facecolor": back, "legend.facecolor": back}):
+            figure, axes = pyplot.subplots(figsize=(7.2, 7.6), layout="constrained")
+            axes.hlines(places, chosen, oracle, color=line, linewidth=1.5, zorder=1)
+            axes.scatter(
+                oracle, places, s=34, facecolors=back, edgecolors=hollow, zorder=2, label="with true labels (F1)"
+            )
+            axes.scatter(chosen, places, s=34, color=filled, zorder=3, label="without true labels (PA)")
+            axes.set_yticks(places, [label(m) + mark for m, mark in zip(methods, marks, strict=True)], fontsize=8)
+            axes.set_xlabel("test accuracy, %, mean over seeds")
+            axes.grid(axis="x", color=grid, zorder=0)
+            axes.set_ylim(-0.8, len(methods) - 0.2)
+            axes.spines[["top", "right", "left"]].set_visible(False)
+            axes.tick_params(axis="y", length=0)
+            axes.legend(title="epoch chosen", loc="upper left", frameon=True, edgecolor="none", reverse=True)
+            figure.savefig(path, format="png", dpi=144, metadata={"Software": None, STAMP: stamp})
+            pyplot.close(figure)
 
 
 def main() -> None:
@@ -189,9 +222,8 @@ def main() -> None:
     made, stamp = blocks(found), stamp_of(found)
     text = README.read_text(encoding="utf-8")
     if sys.argv[1:] == ["--check"]:
-        with Image.open(FIGURE) as picture:
-            same = picture.info.get(STAMP) == stamp
-        same = same and all(block_of(text, name) == content for name, content in made.items())
+        same = all(block_of(text, name) == content for name, content in made.items())
+        same = same and all(stamp_in(path) == stamp for path in FIGURES)
         sys.exit(not same and "README.md: run python benchmarks/readme_report.py")
     draw(found, stamp)
     for name, content in made.items():

@@ -30,12 +30,13 @@ import torch
 from pubench_metrics_evaluation.recovered import Mixture, auc, direct_auc, indirect_curve, pu_points
 from torch.nn import functional
 
-from pubench_core.data.roots import data_root
+from pubench_core.data.paths import data_root
 from pubench_core.data.store import open_dataset
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.resolve import resolve
 from pubench_core.errors import PubenchError
 from pubench_core.plugins.info import PriorInfo
 from pubench_core.plugins.registry import load, registry
-from pubench_core.request import Layer, resolve
 
 SETS: tuple[str, ...] = ("bank", "concrete", "gas", "housing", "landsat", "mushroom", "pageblock", "pendigit", "pima")
 SETS += ("shuttle", "spambase", "wine")

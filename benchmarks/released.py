@@ -42,7 +42,7 @@ class Part(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """What is trained on, and what it is measured on."""
+    """Training and test data of one cell."""
 
     train: recipes.Table
     validation: Part

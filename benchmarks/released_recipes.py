@@ -77,7 +77,7 @@ def pn(data: Table) -> Iterator[nn.Module]:
 
 
 def nnpu_loss(z: Tensor, labeled: Tensor, prior: float, loss: Callable[[Tensor], Tensor] = torch.sigmoid) -> Tensor:
-    """What nnPU minimizes on (B,) logits: minus the negative part of the risk where that is below 0, else the risk."""
+    """Risk that nnPU minimizes on (B,) logits: minus the negative part if that is below 0, else the whole."""
     n_p, n_u = labeled.sum().clamp(min=1), (~labeled).sum().clamp(min=1)
     positive = prior * loss(-z[labeled]).sum() / n_p
     negative = loss(z[~labeled]).sum() / n_u - prior * loss(z[labeled]).sum() / n_p

@@ -1,4 +1,4 @@
-"""What methods do on species with surveys as truth: rows of stored runs, and the tables of ``docs/pages/species.md``.
+"""Results on species with surveys as truth: rows of stored runs, and the tables of ``docs/pages/species.md``.
 
     python benchmarks/species.py rows /work/rows/disdat/results
     python benchmarks/species.py page
@@ -25,7 +25,7 @@ from pubench_report.over_tasks import OverTasks, over_tasks
 from scipy import stats
 
 from pubench_core.data.dataset import DataRoot
-from pubench_core.data.roots import data_root
+from pubench_core.data.paths import data_root
 from pubench_core.data.store import source_of
 from pubench_core.metric import MetricPlugin, Scored, measure
 from pubench_core.plugins.info import DatasetInfo, MetricInfo

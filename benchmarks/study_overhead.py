@@ -1,4 +1,4 @@
-"""What a study costs beside its runs: per run and worker, and to find a finished plan finished.
+"""Cost of a study apart from its runs: per run and worker, and to find a finished plan finished.
 
     python benchmarks/study_overhead.py PART benchmarks/results/overhead-study-PART.csv
 
@@ -27,7 +27,7 @@ from pubench_study.plan import read_plan
 from pubench_study.state import Digests
 from raw_rows import append
 
-from pubench_core.data.roots import data_root
+from pubench_core.data.paths import data_root
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import RESULT
 from pubench_core.records.store import RecordStore
@@ -74,7 +74,7 @@ def main(part: str, out: Path) -> None:
 def command(
     folder: Path, study: dict[str, Any], *more: str, env: dict[str, str] | None = None
 ) -> tuple[dict[str, Any], float]:
-    """What ``study run`` said, and how many seconds it took."""
+    """Output of ``study run``, and how many seconds it took."""
     (folder / "study.yaml").write_text(yaml.safe_dump(study))
     words = [SCRIPT, "study", "run", "study.yaml", "--results", "results", "--format", "json", "--device", "cpu", *more]
     env = {**os.environ, **(env or {})}
@@ -88,7 +88,7 @@ def command(
 def overhead(
     folder: Path, study: dict[str, Any], runs: int, workers: int, env: dict[str, str] | None = None
 ) -> dict[str, Any]:
-    """Of so many runs, beside a study of one run per worker, which has start-up and prepared copies in it."""
+    """Overhead of so many runs, next to a study of one run per worker, which includes start-up and prepared copies."""
     warm, few = ([first + k for k in range(workers)] for first in (20_000, 10_000))
     command(folder, {**study, "name": "warm", "seeds": warm}, "-j", str(workers), env=env)
     _, start = command(folder, {**study, "name": "few", "seeds": few}, "-j", str(workers), env=env)

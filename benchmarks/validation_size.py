@@ -28,8 +28,8 @@ import raw_rows
 from sklearn.metrics import roc_auc_score
 
 from pubench_core.data.generator import Part
-from pubench_core.engine.selection import Choice, HeldOut, Track
-from pubench_core.execution.folds import Fold, fold_of
+from pubench_core.engine.folds import Fold, fold_of
+from pubench_core.engine.select import Choice, HeldOut, Track
 from pubench_core.metric import FloatArray, Knowledge, Scored, measure
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import load, registry
@@ -96,7 +96,7 @@ def _known(fold: Fold) -> Knowledge:
 
 
 def drawn(cell: Cell, number: int, rng: np.random.Generator) -> list[Knowledge]:
-    """Of every fold: what a validation part with ``number`` labeled positives in all would know."""
+    """Knowledge of a validation part with ``number`` labeled positives in all, for every fold."""
     known = [_known(fold) for fold in cell.folds]
     of_fold = np.repeat(np.arange(len(known)), [len(one.labeled) for one in known])
     taken = np.bincount(rng.permutation(of_fold)[:number], minlength=len(known))
@@ -133,7 +133,7 @@ def chosen(cell: Cell, criterion: str, known: Sequence[Knowledge], factor: float
 
 
 def of_epochs(cell: Cell) -> Iterator[dict[str, Any]]:
-    """What choosing the epoch loses, by criterion and by number of held-out labeled positives; and by a wrong prior."""
+    """Points lost by choosing the epoch, by criterion and number of held-out positives; and by a wrong prior."""
     best = {name: values.max() for name, values in cell.test.items()}
     common = {
         "of_last": round(best["lost"] - cell.test["lost"][-1], 4),
@@ -152,7 +152,7 @@ def of_epochs(cell: Cell) -> Iterator[dict[str, Any]]:
 
 
 def of_methods(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
-    """What choosing among methods loses: every draw of rows is the same for all of them."""
+    """Points lost by choosing among methods: every draw of rows is the same for all of them."""
     first = cells[0]
     for criterion in CRITERIA:
         for number in sizes(first.held_out):

@@ -40,7 +40,7 @@ class Runs:
         return f"{statistics.mean(values):.1f} ± {statistics.stdev(values):.1f}"
 
     def warned(self, criterion: str) -> str:
-        """In how many runs the state that a criterion chose carries a warning."""
+        """Number of runs in which the state that a criterion chose carries a warning."""
         return f"{sum(bool(result.criteria[criterion].warnings) for result in self.results)} of {len(self.results)}"
 
     def labeled(self, part: str) -> int:

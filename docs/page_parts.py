@@ -1,4 +1,4 @@
-"""What the mkdocs hooks share: Markdown tables, raw rows, and pages that are made when the site is built."""
+"""Helpers of the mkdocs hooks: Markdown tables, raw rows, and pages that are made when the site is built."""
 
 from __future__ import annotations
 

@@ -36,10 +36,8 @@ ROOMS = (
     Room("isolation, backbone", ("isolation", "backbone"), "random streams of a block; what a network is", torch=True),
     Room("training", ("training",), "what a method is given: PUData, Run, batches, steps", torch=True),
     Room("contracts", ("metric", "mechanism", "prior", "method"), "what plugins implement", torch=True),
-    Room("request", ("request",), "layers, one resolution, Plan", torch=True),
-    Room("engine", ("engine",), "problem, training, evaluation, selection, snapshots", torch=True),
     Room("records, sinks", ("records", "sinks"), "run folders, scores, measures; where copies go"),
-    Room("execution", ("execution",), "coverage, compute, publish", torch=True),
+    Room("engine", ("engine",), "one run: resolve, open, build, train, score, select, publish", torch=True),
 )
 
 
@@ -137,8 +135,8 @@ def _offset(name: str, step: int) -> float:
 
 #: room, number, what happens there
 WALK = (
-    ("request", 1, "layers become a Plan: looked up, loaded, validated once"),
-    ("execution", 2, "coverage: does a stored record answer it?"),
+    ("engine", 1, "layers become a Plan: looked up, loaded, validated once"),
+    ("records", 2, "coverage: does a stored record answer it?"),
     ("data", 3, "the data are opened"),
     ("engine", 4, "the problem is built: split, labels, prior"),
     ("training", 5, "the method's fit: epochs, batches, steps"),

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from page_parts import BENCHMARKS, listed, summary_script, table
 from pubench_report.published import Figure, PublishedCell, Source, Verdict, source, standard_error, verdict_of
 
+from pubench_core.engine.identity import ENGINE_REVISION
 from pubench_core.plugins.info import DatasetInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.request.identity import ENGINE_REVISION
 
 if TYPE_CHECKING:
     from mkdocs.structure.pages import Page
@@ -46,7 +46,7 @@ class Run:
 
     @property
     def row(self) -> str:
-        """As the paper names it, in our key."""
+        """Key of the method that the paper names."""
         return f"{self.method}-c" if self.calibrated else self.method
 
 

@@ -20,7 +20,7 @@ from pubench import PUClassifier
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 
-pytestmark = pytest.mark.filterwarnings("ignore::pubench.words.PubenchWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::pubench.field_names.PubenchWarning")
 CLASSICS = ("elkan-noto", "naive", "pu-bagging", "pu-boost", "two-step")
 QUICK = {"base_config": {"n_estimators": 10}}
 

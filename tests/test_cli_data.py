@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pubench_core.engine.building import build_problem
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.resolve import resolve
 from pubench_core.plugins.registry import GROUP, Registry
-from pubench_core.request import Layer, resolve
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Make = Callable[..., Path]

@@ -12,14 +12,16 @@ import pytest
 import torch
 from safetensors import safe_open
 
-from pubench_core.engine.building import build_problem
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.compute import choose_device
+from pubench_core.engine.execute import Outcome, execute
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.plan import Plan
+from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError
-from pubench_core.execution.compute import choose_device
-from pubench_core.execution.run import Outcome, execute
 from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.records.files import read_scores
-from pubench_core.request import Layer, Plan, resolve
 
 CPU = torch.device("cpu")
 

@@ -28,13 +28,14 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 import pubench_core.training.run as training
-from pubench_core.data import drawn, generator
-from pubench_core.engine.selection import Track
-from pubench_core.execution import run
+from pubench_core.data import generator, sampling
+from pubench_core.engine import execute, identity
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.resolve import resolve
+from pubench_core.engine.select import Track
 from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.randomness import torch_seed
 from pubench_core.records.files import read_scores
-from pubench_core.request import Layer, identity, resolve
 from pubench_core.training import batches, optimizers
 from pubench_core.training.run import Run
 
@@ -68,7 +69,7 @@ def carried_out(name: str, results: Path) -> dict[str, Any]:
     plugins = Registry([*entry_points(group=GROUP), EntryPoint("exact", "pubench_exact", GROUP)])
     layer = Layer.of(*COMMON, *RUNS[name], f"execution.results={results}", "execution.tracking=false")
     plan = resolve([layer], plugins)
-    outcome = run.execute(plan)
+    outcome = execute.execute(plan)
     criteria = {f"metric {key}": plan.metrics[key].code for key in plan.spec.selection.criteria if key in plan.metrics}
     arrays = read_scores(outcome.folder)
     exact = "method.key=exact" in RUNS[name]
@@ -100,7 +101,7 @@ def fault(name: str, stored: dict[str, Any], found: dict[str, Any]) -> str:
     if not other and (numbers := changed(stored, found)):
         return (
             f"run {name} has other numbers than recorded under engine {found['code']['engine']}: {', '.join(numbers)}. "
-            "Raise ENGINE_REVISION in pubench_core/request/identity.py if that is meant"
+            "Raise ENGINE_REVISION in pubench_core/engine/identity.py if that is meant"
         )
     again = "record the runs again: python tests/test_engine_revision.py"
     return f"run {name} was recorded by other code of {', '.join(other)}; {again}" if other else ""
@@ -142,7 +143,7 @@ CHANGES: dict[str, tuple[str, Any, str, Any]] = {
         *("single-training-set", generator, "label_count"),
         lambda c, n_positive: 1 + label_count(c, n_positive),
     ),
-    "who is drawn": ("two-sample", drawn, "balanced", lambda data, pool, n: pool[:n]),
+    "who is drawn": ("two-sample", sampling, "balanced", lambda data, pool, n: pool[:n]),
     "which epoch is chosen": ("one-sample", Track, "_worth", lambda track, choice: -choice.value),
     "the stream of views": ("case-control", Run, "augment", by_method_draws),
     "initialization": ("adam", training, "torch_seed", lambda seed, *purpose: torch_seed(seed + 1, *purpose)),
@@ -157,7 +158,7 @@ def test_a_change_of_the_engine_under_the_same_revision_is_a_fault(
 ) -> None:
     name, owner, attribute, other = CHANGES[change]
     monkeypatch.setattr(owner, attribute, other)
-    monkeypatch.setattr(run, "refuse_replaced", lambda packages: None)
+    monkeypatch.setattr(execute, "refuse_replaced", lambda packages: None)
     found = carried_out(name, tmp_path)
     assert "Raise ENGINE_REVISION" in fault(name, recorded[name], found)
     monkeypatch.setattr(identity, "ENGINE_REVISION", identity.ENGINE_REVISION + 1)

@@ -31,9 +31,10 @@ import pubench
 from pubench_cli.main import app
 from pubench_cli.process import Over
 from pubench_core.data.dataset import DataRoot
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.resolve import resolve
 from pubench_core.errors import PubenchError
 from pubench_core.plugins.registry import registry
-from pubench_core.request import Layer, resolve
 from pubench_core.specs import RunSpec
 
 #: Seconds for each of the kinds below.

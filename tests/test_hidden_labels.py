@@ -15,15 +15,17 @@ from torch import Tensor
 
 from pubench_core.data.dataset import PNDataset
 from pubench_core.data.generator import Split
-from pubench_core.engine.building import build_problem
-from pubench_core.engine.evaluation import Evaluator
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.execute import execute
+from pubench_core.engine.layers import Layer
 from pubench_core.engine.monitor import Monitor
+from pubench_core.engine.plan import Plan
 from pubench_core.engine.problem import Problem
+from pubench_core.engine.resolve import resolve
+from pubench_core.engine.score import Evaluator
 from pubench_core.engine.train import train
-from pubench_core.execution.run import execute
 from pubench_core.plugins.events import EpochFinished, RunStarted
 from pubench_core.plugins.registry import GROUP, Registry
-from pubench_core.request import Layer, Plan, resolve
 
 
 class Noisy:

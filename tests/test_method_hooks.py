@@ -21,10 +21,10 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from pubench.method import Backbone
-from pubench_core.engine.building import build_problem
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.execute import execute
 from pubench_core.engine.train import train
 from pubench_core.errors import RunFailed
-from pubench_core.execution.run import execute
 from pubench_core.records import files
 from pubench_core.specs.config import TrainingConfig
 from pubench_core.training.run import Run

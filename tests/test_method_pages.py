@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from pubench_cli.describe import describe
+from pubench_core.engine.identity import ENGINE_REVISION
 from pubench_core.plugins.registry import Entry, registry
-from pubench_core.request.identity import ENGINE_REVISION
 
 ROOT = Path(__file__).parents[1]
 HOOK = ROOT / "docs" / "method_pages.py"

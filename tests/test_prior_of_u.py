@@ -9,7 +9,7 @@ import pytest
 from pubench_testkit.conformance import Subject
 
 from pubench.method import PUData
-from pubench_core.engine.building import build_problem
+from pubench_core.engine.build import build_problem
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry

@@ -19,9 +19,9 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import pubench
 from pubench.estimator import EXPECTED_FAILED_CHECKS
+from pubench_core.engine.resolve import method_class
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.request.resolving import method_class
 
 PRIOR = 0.37
 #: Enough to rank tumors.

@@ -10,9 +10,8 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from PIL import Image
 
-from pubench_core.request.identity import ENGINE_REVISION
+from pubench_core.engine.identity import ENGINE_REVISION
 
 ROOT = Path(__file__).parents[1]
 SCRIPT = ROOT / "benchmarks" / "readme_report.py"
@@ -34,9 +33,9 @@ def test_the_readme_shows_the_figure_and_table_that_the_rows_give(script: Module
     text = script.README.read_text(encoding="utf-8")
     for name, content in script.blocks(found).items():
         assert script.block_of(text, name) == content, "run python benchmarks/readme_report.py"
-    with Image.open(script.FIGURE) as picture:
-        assert picture.info[script.STAMP] == script.stamp_of(found), "run python benchmarks/readme_report.py"
-    assert f"]({script.FIGURE.relative_to(ROOT)})" in text.partition("\n## ")[0]  # it opens with the figure
+    for path in script.FIGURES:
+        assert script.stamp_in(path) == script.stamp_of(found), "run python benchmarks/readme_report.py"
+        assert f'="{path.relative_to(ROOT)}"' in text.partition("\n## ")[0]  # it opens with the figure
 
 
 @pytest.mark.parametrize(("method", "criterion"), [("nnpu", "pa"), ("nnpu", "f1"), ("pu-bagging", "pa")])
@@ -57,6 +56,13 @@ def test_a_cell_is_the_mean_of_the_newest_row_of_every_seed(
     (line,) = (line for line in script.blocks(found)["table"].splitlines() if line.startswith(f"| {method} "))
     assert line.startswith(f"| {method} † |") == older
     assert cell in line
+
+
+def test_the_readme_is_read_in_one_sitting(script: ModuleType) -> None:
+    text = script.README.read_text(encoding="utf-8")
+    assert 60 <= len(text.splitlines()) <= 90
+    opening = text.partition("\n## ")[0]
+    assert all(finding in " ".join(opening.split()) for finding in script.headings()[: script.NAMED])
 
 
 def test_neither_an_oracle_nor_the_baseline_is_called_first(script: ModuleType, found: Any) -> None:

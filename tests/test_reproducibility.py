@@ -21,12 +21,14 @@ import pytest
 import torch
 from scipy.stats import rankdata
 
-from pubench_core.engine.building import build_problem
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.execute import execute
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.plan import Plan
 from pubench_core.engine.problem import Problem
+from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import Trained, train
-from pubench_core.execution.run import execute
 from pubench_core.plugins.registry import registry
-from pubench_core.request import Layer, Plan, resolve
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Truth = npt.NDArray[np.int8]

@@ -19,7 +19,7 @@ CODES = """
 import json
 from pubench_core.plugins.info import BackboneInfo, MethodInfo, PriorInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.request.identity import code_of
+from pubench_core.engine.identity import code_of
 
 infos = [info for kind in (MethodInfo, PriorInfo, BackboneInfo) for info in registry().infos(kind)]
 print(json.dumps(code_of(infos, registry()).parts))

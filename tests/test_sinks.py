@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 import pubench
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
 from pubench_core.records.record import read_record
-from pubench_core.request import Layer, resolve
 from pubench_core.sinks import chosen_sinks, listeners_of
 from pubench_core.specs import ExecutionSpec
 

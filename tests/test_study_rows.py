@@ -17,12 +17,13 @@ from pubench_study.plan import write_plan
 from pubench_study.planning import freeze
 
 from pubench_core.data.dataset import DataRoot
-from pubench_core.data.roots import data_root
-from pubench_core.execution.run import execute
+from pubench_core.data.paths import data_root
+from pubench_core.engine.execute import execute
+from pubench_core.engine.identity import ENGINE_REVISION
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.resolve import resolve
 from pubench_core.plugins.registry import registry
 from pubench_core.records.store import RecordStore
-from pubench_core.request import Layer, resolve
-from pubench_core.request.identity import ENGINE_REVISION
 from pubench_core.specs import ExecutionSpec
 
 ROOT = Path(__file__).parents[1]

@@ -22,12 +22,13 @@ import yaml
 from pubench_metrics_evaluation import pubench_metrics
 from sklearn.datasets import load_breast_cancer
 
-from pubench_core.execution.run import Outcome, execute
+from pubench_core.engine.execute import Outcome, execute
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.plan import Plan
+from pubench_core.engine.resolve import method_class, resolve
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.records.store import RecordStore
-from pubench_core.request import Layer, Plan, resolve
-from pubench_core.request.resolving import method_class
 from pubench_core.results import DataFacts, Failure, PartFacts, Result
 from pubench_core.specs import RunSpec
 from pubench_core.specs.run import run_id

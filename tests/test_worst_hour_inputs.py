@@ -29,20 +29,21 @@ from safetensors.torch import load as tensors_of
 from safetensors.torch import save as file_of
 from torch import Tensor
 
-from pubench_core.data import checked_files
+from pubench_core.data import checksum_cache
 from pubench_core.data.archives import members, opened
-from pubench_core.data.copies import sha256_of
+from pubench_core.data.cache import sha256_of
 from pubench_core.data.dataset import DataRoot
 from pubench_core.data.posterior import auxiliary_logit
 from pubench_core.data.store import located, open_dataset, read, source_of
-from pubench_core.engine.building import build_problem
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.layers import Layer, read_yaml
 from pubench_core.engine.model_file import model_bytes, model_of
+from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import train
 from pubench_core.errors import PubenchError, RecordError, RequestError
 from pubench_core.plugins.info import DatasetInfo
 from pubench_core.plugins.registry import GROUP, Registry, registry
 from pubench_core.records.store import RecordStore
-from pubench_core.request import Layer, read_yaml, resolve
 from pubench_core.specs import UserTableSpec
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -658,7 +659,7 @@ class TestKeptPosterior:
         if how == "folder":
             path.mkdir()
         elif how == "of another shape":
-            checked_files.keep(path, np.ones(7).tobytes())
+            checksum_cache.keep(path, np.ones(7).tobytes())
         else:
             altered = bytearray(content)
             altered[40] ^= 1

@@ -23,16 +23,18 @@ import pytest
 import torch
 from made_results import RUN, made_result
 
+from pubench_core.engine import environment, interrupts
+from pubench_core.engine import publish as publishing
+from pubench_core.engine.execute import Outcome, execute
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.plan import Plan
+from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RecordError, RequestError, RunFailed
-from pubench_core.execution import environment, interrupts
-from pubench_core.execution import publish as publishing
-from pubench_core.execution.run import Outcome, execute
 from pubench_core.plugins.events import RunFinished, RunStarted
 from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.records.files import ENVIRONMENT, MODEL, RESULT, SCORES, SPEC
 from pubench_core.records.record import read_record, result_text
 from pubench_core.records.store import RecordStore
-from pubench_core.request import Layer, Plan, resolve
 from pubench_core.results import Failure
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -467,7 +469,7 @@ def test_a_claim_of_a_killed_process_holds_nobody_up(results: Path) -> None:
 
 
 def test_a_store_whose_lock_is_held_for_long_is_said(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pubench_core.records.incoming._PATIENCE", 0.1)
+    monkeypatch.setattr("pubench_core.records.staging._PATIENCE", 0.1)
     (results / ".incoming").mkdir(parents=True)
     with filelock.FileLock(results / ".incoming" / ".lock"), pytest.raises(RequestError, match="could not be acquired"):
         RecordStore(results).check_writable()

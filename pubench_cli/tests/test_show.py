@@ -27,7 +27,7 @@ from pubench_cli.show_gaussian import class_density, compositions, unlabeled_den
 from pubench_core.data.dataset import ClassData, DataRoot, PNDataset
 from pubench_core.data.generator import generate
 from pubench_core.data.source import DataSource
-from pubench_core.engine.building import build_problem
+from pubench_core.engine.build import build_problem
 from pubench_core.engine.problem import Problem
 from pubench_core.errors import RequestError
 from pubench_core.plugins.hooks import hookimpl

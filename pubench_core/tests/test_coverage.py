@@ -13,10 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pubench_core.engine import execute as execution
+from pubench_core.engine.coverage import answer, coverage, stored_record
+from pubench_core.engine.execute import Outcome, execute
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.plan import Plan
+from pubench_core.engine.resolve import resolve
 from pubench_core.errors import Hint, Notice, RecordError, RequestError
-from pubench_core.execution import run as execution
-from pubench_core.execution.coverage import answer, coverage, stored_record
-from pubench_core.execution.run import Outcome, execute
 from pubench_core.metric import MetricPlugin, MetricValue, MetricView
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import GROUP, Registry
@@ -25,7 +28,6 @@ from pubench_core.records.files import MODEL, PREDICTIONS, RESULT, SCORES, TRACE
 from pubench_core.records.record import Record, read_record
 from pubench_core.records.scores import scores_name
 from pubench_core.records.store import RecordStore
-from pubench_core.request import Layer, Plan, resolve
 from pubench_core.results import Code
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -607,7 +609,7 @@ def read_only(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
             raise PermissionError(13, "Permission denied")
 
         monkeypatch.setattr(records, "replace_text", refuse)
-        monkeypatch.setattr("pubench_core.execution.publish.replace_text", refuse)
+        monkeypatch.setattr("pubench_core.engine.publish.replace_text", refuse)
         monkeypatch.setattr(RecordStore, "check_writable", refuse)
         monkeypatch.setattr(RecordStore, "write", refuse)
 

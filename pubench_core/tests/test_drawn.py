@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pubench_core.data.dataset import PNDataset
-from pubench_core.data.drawn import balanced, draw
 from pubench_core.data.generator import Split
+from pubench_core.data.sampling import balanced, draw
 from pubench_core.errors import RequestError
 
 SCHEMES = ("one-sample", "two-sample")

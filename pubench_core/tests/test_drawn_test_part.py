@@ -7,8 +7,8 @@ import pytest
 from pydantic import ValidationError
 
 from pubench_core.data.dataset import ClassData, PNDataset, binarize
-from pubench_core.data.drawn import draw
 from pubench_core.data.generator import generate
+from pubench_core.data.sampling import draw
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import DatasetInfo
 from pubench_core.specs import DataSpec, UserTableSpec

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from pubench_core.engine.resources import PeakMemoryMeter
-from pubench_core.execution.environment import NOTED, capture
+from pubench_core.engine.environment import NOTED, capture
+from pubench_core.engine.peak_memory import PeakMemoryMeter
 
 CPU = torch.device("cpu")
 

@@ -19,15 +19,18 @@ import torch
 from torch import Tensor
 
 from pubench_core import MethodInfo, hookimpl
-from pubench_core.data.roots import data_root
-from pubench_core.engine.building import build_problem, open_data
+from pubench_core.data.paths import data_root
+from pubench_core.engine import execute as execution
+from pubench_core.engine.build import build_problem, open_data
+from pubench_core.engine.compute import Audience, Finished, choose_device, compute
+from pubench_core.engine.environment import capture
+from pubench_core.engine.execute import execute
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.plan import Plan
+from pubench_core.engine.publish import publish
+from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import train
 from pubench_core.errors import Cause, RecordError, RequestError, RunFailed
-from pubench_core.execution import run as execution
-from pubench_core.execution.compute import Audience, Finished, choose_device, compute
-from pubench_core.execution.environment import capture
-from pubench_core.execution.publish import publish
-from pubench_core.execution.run import execute
 from pubench_core.method import Method
 from pubench_core.plugins import registry as plugin_registry
 from pubench_core.plugins.events import EpochFinished, RunFinished, RunStarted
@@ -35,7 +38,6 @@ from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.records.files import ENVIRONMENT, MODEL, RESULT, SCORES, SPEC, TRACE, read_scores
 from pubench_core.records.record import read_record
 from pubench_core.records.store import RecordStore
-from pubench_core.request import Layer, Plan, resolve
 from pubench_core.results import Environment, Failure
 from pubench_core.specs.config import TrainingConfig
 from pubench_core.specs.fields import Field

@@ -15,15 +15,17 @@ import pytest
 
 import pubench
 from pubench_core.data.generator import Part, Split, cut
+from pubench_core.engine import execute as execution
+from pubench_core.engine.execute import execute
+from pubench_core.engine.folds import models_in
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.plan import Plan
+from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RequestError, RunFailed
-from pubench_core.execution import run as execution
-from pubench_core.execution.folds import models_in
-from pubench_core.execution.run import execute
 from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.records.files import MODEL, PREDICTIONS, RESULT, fold_model, read_scores
 from pubench_core.records.scores import scores_name
 from pubench_core.records.store import RecordStore
-from pubench_core.request import Layer, Plan, resolve
 from pubench_core.results import Result
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -112,7 +114,7 @@ def test_no_row_is_scored_by_a_model_that_saw_it(ask: Ask, scheme: str) -> None:
 
 def test_nothing_of_a_held_out_fold_reaches_its_model(ask: Ask) -> None:
     """The training rows and the validation rows of a fold are those of the cut, preprocessing included."""
-    from pubench_core.engine.building import build_problem
+    from pubench_core.engine.build import build_problem
 
     whole = build_problem(ask())
     folds = [build_problem(one) for one in ask().folds]

@@ -9,14 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pubench_core.engine.execute import execute
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.plan import Plan
+from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RequestError
-from pubench_core.execution.run import execute
 from pubench_core.metric import Knowledge, MetricView, Scored
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import GROUP, Registry, load
 from pubench_core.records.files import read_scores
 from pubench_core.records.scores import scores_name
-from pubench_core.request import Layer, Plan, resolve
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -16,11 +16,12 @@ import pytest
 import torch
 
 from pubench_core import MechanismInfo, hookimpl
-from pubench_core.engine.building import build_problem
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.layers import Layer
 from pubench_core.engine.problem import Problem
+from pubench_core.engine.resolve import resolve
 from pubench_core.mechanism import Mechanism
 from pubench_core.plugins.registry import GROUP, Registry
-from pubench_core.request import Layer, resolve
 
 pytestmark = pytest.mark.usefixtures("one_thread", "seeded_by_the_caller")
 

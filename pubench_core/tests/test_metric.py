@@ -16,16 +16,17 @@ import pubench_metrics_evaluation
 import pytest
 
 from pubench_core import MetricInfo, hookimpl
+from pubench_core.engine.execute import Outcome, execute
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.resolve import resolve
+from pubench_core.engine.resolve_metrics import Installed
 from pubench_core.errors import PluginError, RunFailed, Undefined
-from pubench_core.execution.run import Outcome, execute
 from pubench_core.metric import Knowledge, Measurer, MetricPlugin, MetricValue, MetricView, Scored, measure
 from pubench_core.plugins.events import EpochFinished
 from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.records.files import RESULT, read_scores
 from pubench_core.records.record import read_record
 from pubench_core.records.scores import knowledge_of, scores_name
-from pubench_core.request import Layer, resolve
-from pubench_core.request.metrics import Installed
 from pubench_core.results import Estimate, Measure
 
 pytestmark = pytest.mark.usefixtures("one_thread")

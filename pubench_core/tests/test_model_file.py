@@ -22,14 +22,16 @@ from torch import Tensor, nn
 
 from pubench_core import MethodInfo, hookimpl
 from pubench_core.data.columns import Column
-from pubench_core.engine.building import build_problem
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.layers import Layer
 from pubench_core.engine.model_file import VERSION, SavedModel, load_model, model_bytes
+from pubench_core.engine.plan import Plan
 from pubench_core.engine.problem import Problem
+from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import PluginError, PubenchError, RecordError, RequestError
 from pubench_core.method import Method
 from pubench_core.plugins.registry import GROUP, Registry
-from pubench_core.request import Layer, Plan, resolve
 from pubench_core.specs.config import MethodConfig
 from pubench_core.specs.fields import Field
 from pubench_core.training.run import Run

@@ -9,7 +9,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from pubench_core.data import posterior
-from pubench_core.data.checked_files import keep
+from pubench_core.data.checksum_cache import keep
 from pubench_core.data.posterior import SOLVER, auxiliary_logit
 
 

@@ -16,13 +16,14 @@ from sklearn.metrics import roc_auc_score
 from pubench_core import PriorInfo
 from pubench_core.engine import bagged_nets, priors
 from pubench_core.engine.backbone_scores import held_out_by_backbone
-from pubench_core.engine.building import build_problem
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.plan import EstimatorChoice
 from pubench_core.engine.priors import FOLDS, Samples, folds_of_instances, given_prior, held_out_scores
+from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
 from pubench_core.prior import PriorEstimate, PriorEstimator
-from pubench_core.request import Layer, resolve
-from pubench_core.request.plan import EstimatorChoice
 from pubench_core.training.networks import NetworkBuilder
 from pubench_formulas.bbe import best_bin
 

@@ -18,14 +18,15 @@ import pytest
 
 from pubench_core import PriorInfo, hookimpl
 from pubench_core.engine import bagged_nets
+from pubench_core.engine.execute import Outcome, execute
+from pubench_core.engine.identity import code_of
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.resolve import resolve
 from pubench_core.errors import PluginError, RequestError, RunFailed
-from pubench_core.execution.run import Outcome, execute
 from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.prior import PriorEstimate, PriorEstimator
 from pubench_core.records.files import RESULT
 from pubench_core.records.record import read_record
-from pubench_core.request import Layer, resolve
-from pubench_core.request.identity import code_of
 from pubench_core.results import Failure
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -19,14 +19,16 @@ from pydantic import ValidationError
 
 from pubench_core import DatasetInfo, MechanismInfo, MethodInfo, MetricInfo, Preset, PriorInfo, hookimpl
 from pubench_core.data.source import DataSource
+from pubench_core.engine.layers import Layer, parse_assignment, read_yaml
+from pubench_core.engine.plan import Plan
+from pubench_core.engine.resolve import resolve
+from pubench_core.engine.resolve_metrics import DEFAULT_CRITERIA
 from pubench_core.errors import Hint, PluginError, RequestError
 from pubench_core.mechanism import Mechanism
 from pubench_core.method import Method
 from pubench_core.metric import MetricView
 from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.prior import PriorEstimate, PriorEstimator
-from pubench_core.request import Layer, Plan, parse_assignment, read_yaml, resolve
-from pubench_core.request.metrics import DEFAULT_CRITERIA
 from pubench_core.specs import ExecutionSpec, SelectionSpec
 from pubench_core.specs.config import TrainingConfig
 from pubench_core.specs.fields import Field

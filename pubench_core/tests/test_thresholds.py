@@ -13,12 +13,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pubench_core.execution.run import Outcome, execute
+from pubench_core.engine.execute import Outcome, execute
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.plan import Plan
+from pubench_core.engine.resolve import resolve
 from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.records.files import PREDICTIONS, RESULT, TRAINING_SCORES, read_scores
 from pubench_core.records.scores import scores_name
 from pubench_core.records.thresholds import arrays_of, scores_of_u, share_of_u, threshold_in
-from pubench_core.request import Layer, Plan, resolve
 from pubench_core.results import Result, metric_and_rule, shown_first
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -84,7 +86,7 @@ def test_measures_by_both_decisions_are_recorded(ask: Ask) -> None:
 
 def test_thresholds_do_not_see_the_truth(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the truth of the unlabeled rows permuted, every score and threshold is the same."""
-    from pubench_core.execution import compute
+    from pubench_core.engine import compute
 
     first = execute(ask("prior=0.4")).result
     build = compute.build_problem

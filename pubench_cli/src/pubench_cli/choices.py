@@ -1,4 +1,4 @@
-"""What options can be: the closed lists that typer checks, and completion of keys."""
+"""Choices of options: the closed lists that typer checks, and completion of keys."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 
 class Kind(StrEnum):
-    """What can be listed."""
+    """Kinds of things to list."""
 
     methods = "methods"
     datasets = "datasets"

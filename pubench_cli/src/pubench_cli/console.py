@@ -43,7 +43,7 @@ def err() -> Console:
 
 
 def as_plain_text(print_to: Callable[[Console], None]) -> str:
-    """What is printed, as a terminal has it, without colors: the content of a text file."""
+    """Output of a terminal without colors: the content of a text file."""
     stream = io.StringIO()
     print_to(Console(file=stream, width=PIPED_WIDTH, highlight=False, no_color=True))
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pubench_core.data.copies import folders_of_copies, verify_copy
+from pubench_core.data.cache import folders_of_copies, verify_copy
 from pubench_core.data.dataset import DataRoot
 from pubench_core.data.inventory import Availability, availability_of
-from pubench_core.data.roots import data_root
+from pubench_core.data.paths import data_root
 from pubench_core.data.store import blamed, located, open_dataset, remove_copies, source_of
 from pubench_core.errors import Hint, PluginError, RequestError
 from pubench_core.plugins.info import DatasetInfo

@@ -1,4 +1,4 @@
-"""What a result on a user's own table says of the unlabeled rows, printed below its measures."""
+"""Decisions of a result on the unlabeled rows of a user's table, printed below its measures."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from pubench_core.engine.plan import Plan
 from pubench_core.errors import RecordError
 from pubench_core.records.decisions import Decisions, TopRows, decisions_of
 from pubench_core.records.files import read_scores
-from pubench_core.request import Plan
 from pubench_core.results import Result
 
 from .columns import Column, print_table
@@ -25,7 +25,7 @@ _COLUMNS = (
 
 
 def decisions_in(plan: Plan, result: Result, folder: Path | None) -> Decisions | None:
-    """From the stored scores of a run on a user's table; None where there are none."""
+    """Decisions from the stored scores of a run on a user's table; None if there are none."""
     if folder is None or plan.data.table is None:
         return None
     try:
@@ -35,7 +35,7 @@ def decisions_in(plan: Plan, result: Result, folder: Path | None) -> Decisions |
 
 
 def plain(found: Decisions) -> dict[str, Any]:
-    """As JSON holds it."""
+    """Converts a value to plain JSON data."""
     return asdict(found)
 
 

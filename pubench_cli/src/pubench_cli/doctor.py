@@ -21,7 +21,7 @@ from .visible import show
 
 def check_all(*, as_json: bool) -> None:
     """Prints the environment and every plugin that does not load; exit code 0 whatever it finds."""
-    from pubench_core.data.roots import data_root
+    from pubench_core.data.paths import data_root
     from pubench_core.specs import ExecutionSpec
 
     facts, lines = _machine() if find_spec("torch") else _machine_without_torch()
@@ -47,7 +47,7 @@ def _machine() -> tuple[dict[str, Any], list[str]]:
     """The environment of a run as plain data, and in lines."""
     import torch
 
-    from pubench_core.execution.environment import capture
+    from pubench_core.engine.environment import capture
 
     facts = capture(torch.device("cpu"))
     gpus = (
@@ -107,7 +107,7 @@ def problem(entry: Entry) -> str:
         return entry.traceback or entry.reason
     try:
         if isinstance(entry.info, MethodInfo):
-            from pubench_core.request.resolving import method_class
+            from pubench_core.engine.resolve import method_class
 
             method_class(entry.info)
         elif entry.info.load:  # a group of commands has none

@@ -1,4 +1,4 @@
-"""What programs read: with ``--format json``, stdout is one JSON value, and an error is one, too."""
+"""Output for programs: with ``--format json``, stdout is one JSON value, and an error is one, too."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def wants_json(arguments: Sequence[str]) -> bool:
 
 
 def print_error(text: str, exit_code: int, field: str = "") -> None:
-    """What went wrong as ``{"error": ..., "field": ..., "exit_code": ...}`` on stdout, unless a value is there already
+    """Prints an error as ``{"error": ..., "field": ..., "exit_code": ...}`` on stdout, unless a value is there already
     (a report of checks of which one fails).
 
     ``field``: the field of the spec that is wrong (``data.own.label_col``), where it is one.

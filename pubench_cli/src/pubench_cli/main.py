@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import errno
+import os
 import signal
 import sys
 from typing import Annotated
 
 import typer
 
-from pubench.waiting import wait_briefly
+from pubench.openmp import wait_briefly
 
 from .installed import HELP, Commands
 from .process import carried_out, complain, go_on_without_readers
 from .visible import guard
+
+#: pydantic and torch look for plugins of their own in the metadata of every distribution, and one damaged file would
+#: end the process. No command needs them; a user who does sets these variables.
+UNREAD = {"PYDANTIC_DISABLE_PLUGINS": "__all__", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
 
 app = typer.Typer(
     name="pubench",
@@ -46,6 +51,8 @@ def _pubench(
 
 def main() -> None:
     """Console script. Exit codes: 0 done, 1 a run or a plugin failed, 2 a wrong request, 130 interrupted."""
+    for name, value in UNREAD.items():
+        os.environ.setdefault(name, value)
     lost = go_on_without_readers()
     guard()
     wait_briefly()

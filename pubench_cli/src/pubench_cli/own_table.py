@@ -39,13 +39,14 @@ def is_table(key: str, given: Given) -> bool:
     for option, _ in given.values:
         if option.flag in TABLE_FLAGS:
             raise RequestError(
-                f"{option.flag}: {key} is a data set; only a table of your own has columns to name", field=option.field
+                f"{option.flag}: {key} is a data set; only a table of your own has columns to name",
+                field=option.field.name,
             )
     return False
 
 
 def print_table_facts(file: str, given: Given, *, as_json: bool) -> None:
-    """What every column is and becomes, who is labeled, and what is unusual.
+    """Prints every column's type and use, who is labeled, and unusual facts.
 
     Raises RequestError for a table that a run would refuse. Without a column of labels, says which could be one.
     """

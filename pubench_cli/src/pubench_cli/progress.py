@@ -103,7 +103,7 @@ def data_progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
 
 @contextmanager
 def stage_progress() -> Iterator[Callable[[str], None]]:
-    """What runs now: one line on a terminal, redrawn in place and gone at the end; elsewhere a line per stage."""
+    """Progress of a stage: one line on a terminal, redrawn in place and gone at the end; elsewhere a line per stage."""
     if not sys.stderr.isatty():
         yield lambda line: err().print(line, markup=False)
         return

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
+from pubench_core.engine.plan import Plan
 from pubench_core.errors import PubenchError, RecordError, RequestError
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.records.decisions import Agreement, Decisions, agreement_of
 from pubench_core.records.files import read_scores
 from pubench_core.records.scores import scores_of
-from pubench_core.request import Plan
 from pubench_core.results import Result
 
 from .columns import Column, print_table
@@ -36,7 +36,7 @@ class Done:
 
     @property
     def seed(self) -> int:
-        """Of split, initialization and batches."""
+        """Seed of split, initialization and batches."""
         return self.result.spec.seed
 
 

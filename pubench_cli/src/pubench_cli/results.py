@@ -36,8 +36,8 @@ def print_result(
     _print_criteria(result, infos)
     seconds, memory = result.seconds, result.peak_memory
     test = "test measures in percent" if result.test else "no true labels, so nothing is measured on them"
-    if result.chosen.threshold is not None and result.test:
-        test += ", decided at 0 and at the prior: above the score that leaves as many rows of U as it says are positive"
+    if (threshold := result.chosen.threshold) is not None and result.test:
+        test += f"; at the prior: the share of U above the threshold is the prior's (selected state: {threshold:.4g})"
     console.print(
         f"{test}. {result.epochs} epochs, {seconds.total:.1f} s in all, "
         f"{seconds.per_epoch:.2f} s per epoch ({seconds.per_epoch_training:.2f} s training)\n"
@@ -80,7 +80,7 @@ def _print_criteria(result: Result, infos: dict[str, MetricInfo]) -> None:
     columns += [Column(infos[key].name if key in infos else key, right=True) for key in keys]
     twice = any(criterion.at_prior.get("test") for criterion in result.criteria.values())
     if twice:
-        columns.insert(3, Column("positive above", right=True))
+        columns.insert(3, Column("decided"))
     rows, styles = [], []
     for name, criterion in result.criteria.items():
         chosen = name == result.selected
@@ -99,14 +99,14 @@ def _print_criteria(result: Result, infos: dict[str, MetricInfo]) -> None:
 
 
 def _decided(criterion: CriterionResult, keys: list[str], first: DecisionRule) -> list[list[str]]:
-    """Threshold and test measures by each decision, that of ``first`` first; what needs no decision only there."""
+    """Test measures by each decision, that of ``first`` first; what needs no decision only there."""
     if criterion.undefined:
         return [["", *("" for _ in keys)]]
     measured = criterion.measured("test")
-    by_rule = {"zero": ["0", *(_percent(measured.get(key)) for key in keys)]}
+    by_rule = {"zero": ["at 0", *(_percent(measured.get(key)) for key in keys)]}
     if criterion.threshold is not None and criterion.at_prior.get("test"):
         at_prior = [measured.get(at_prior_name(key)) for key in keys]
-        by_rule["prior"] = [f"{criterion.threshold:.4g}", *("" if one is None else _percent(one) for one in at_prior)]
+        by_rule["prior"] = ["at the prior", *("" if one is None else _percent(one) for one in at_prior)]
     rows = sorted(by_rule.items(), key=lambda row: row[0] != first)
     if rows[0][0] == "prior":
         rows[0] = ("prior", [own or zero for own, zero in zip(rows[0][1], by_rule["zero"], strict=True)])
@@ -119,7 +119,7 @@ CONTRADICTED = "infeasible"
 
 
 def recovered_line(result: Result, infos: dict[str, MetricInfo]) -> str:
-    """What the held-out labeled and unlabeled rows imply about the true labels; empty where nothing was recovered."""
+    """Line on true labels recovered from held-out labeled and unlabeled rows; empty if nothing was recovered."""
     measured = result.chosen.measures.get("validation", {})
     parts, doubts = [], []
     for key in WITHOUT_TRUTH:

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import yaml
 
+from pubench_core.engine.execute import Outcome, execute
+from pubench_core.engine.layers import Layer, read_yaml
+from pubench_core.engine.plan import Plan
+from pubench_core.engine.resolve import resolve
 from pubench_core.errors import PubenchError, RecordError, RequestError, visible
-from pubench_core.execution.run import Outcome, execute
 from pubench_core.plugins.registry import registry
-from pubench_core.request import Layer, Plan, read_yaml, resolve
 from pubench_core.results import Result
 from pubench_core.sinks import listeners_of
 

@@ -1,4 +1,4 @@
-"""What a user's table says of the rows of a run: for a person who checks them."""
+"""Columns of a user's table that name the rows of a run, for a person who checks them."""
 
 from __future__ import annotations
 

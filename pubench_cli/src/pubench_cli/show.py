@@ -10,12 +10,12 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pubench_core.data.roots import data_root
+from pubench_core.data.paths import data_root
+from pubench_core.engine.plan import Plan
+from pubench_core.engine.resolve import method_class, resolve
 from pubench_core.errors import PluginError, RequestError
 from pubench_core.plugins.info import DatasetInfo, MechanismInfo, MethodInfo
 from pubench_core.plugins.registry import Registry, registry
-from pubench_core.request import Plan, resolve
-from pubench_core.request.resolving import method_class
 from pubench_core.results import DataFacts
 from pubench_core.specs import RunSpec
 
@@ -100,7 +100,7 @@ def heading(spec: RunSpec, data: DatasetInfo, mechanism: MechanismInfo, facts: D
 
 
 def scheme_note(spec: RunSpec, facts: DataFacts) -> str:
-    """What U is under the scheme, and its share of positives."""
+    """Note on U under the scheme, and its share of positives."""
     positive, n = facts.train.unlabeled_positive, facts.train.unlabeled
     assert positive is not None  # labels are simulated, so the truth is known
     assert n is not None
@@ -115,7 +115,7 @@ def scheme_note(spec: RunSpec, facts: DataFacts) -> str:
 
 
 def _figure(plan: Plan, root: DataRoot) -> Any:
-    from pubench_core.engine.building import build_problem
+    from pubench_core.engine.build import build_problem
 
     from .show_figures import class_figure, image_figure
 

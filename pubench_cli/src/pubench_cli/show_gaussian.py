@@ -13,9 +13,9 @@ import numpy.typing as npt
 from pydantic import ValidationError
 
 from pubench_core.data.generator import label_count
+from pubench_core.engine.explain import accepted
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import MechanismInfo
-from pubench_core.request.explain import accepted
 from pubench_core.specs import MechanismSpec
 
 if TYPE_CHECKING:

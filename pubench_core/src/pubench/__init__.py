@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 #: Public name -> module of this package.
 _HOMES = {
-    "InvalidRequest": "words",
+    "InvalidRequest": "field_names",
     "PUClassifier": "estimator",
     "PUKFold": "model_selection",
     "PUTable": "tables",
-    "PubenchWarning": "words",
+    "PubenchWarning": "field_names",
     "RunResult": "running",
     "data": "tables",
     "list_backbones": "listing",
@@ -52,11 +52,11 @@ if TYPE_CHECKING:
     from pubench_verify.verification import Verification, verify
 
     from .estimator import PUClassifier
+    from .field_names import InvalidRequest, PubenchWarning
     from .listing import list_backbones, list_datasets, list_mechanisms, list_methods, list_metrics, list_priors
     from .model_selection import PUKFold, pa_scorer, pauc_scorer, pulp_scorer, recovered_auc_scorer
     from .running import RunResult, run
     from .tables import PUTable, data
-    from .words import InvalidRequest, PubenchWarning
 
 __all__ = [
     "Advice",

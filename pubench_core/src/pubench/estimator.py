@@ -19,9 +19,9 @@ from pubench_core.errors import PluginError
 from pubench_core.plugins.registry import registry
 from pubench_core.results import Result
 
+from .field_names import InvalidRequest, PubenchWarning, in_arguments, in_words, said
 from .labels import positive_label, refuse_other_rows
 from .tables import PUTable, data, frame_of
-from .words import InvalidRequest, PubenchWarning, in_arguments, in_words, said
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -203,10 +203,10 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         """The result of a run that leaves no record, how the table was read, the saved model or those of all folds, and
         under cross-fitting the scores out of fold.
         """
-        from pubench_core.data.roots import data_root
-        from pubench_core.engine.building import open_data
-        from pubench_core.execution.compute import Audience, captured, choose_device, compute
-        from pubench_core.execution.folds import computed_folds
+        from pubench_core.data.paths import data_root
+        from pubench_core.engine.build import open_data
+        from pubench_core.engine.compute import Audience, captured, choose_device, compute
+        from pubench_core.engine.folds import computed_folds
         from pubench_core.isolation import left_as_found
 
         from .running import plan_of
@@ -222,7 +222,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
             "device": self.device,
             "threads": self.threads,
             "seed": self._seed(),
-            **{f"config.{name}": value for name, value in self.config.items()},
+            "config": self.config,
         }
         settings = {"execution.save_model": True, "execution.artifacts": []}
         plan = plan_of(self.method, table, {k: v for k, v in given.items() if v is not None}, settings)

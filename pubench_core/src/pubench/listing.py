@@ -1,4 +1,4 @@
-"""What is installed, as info records. Imports no implementation."""
+"""Installed plugins, as info records. Imports no implementation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import warnings
 from pubench_core.plugins.info import BackboneInfo, DatasetInfo, MechanismInfo, MethodInfo, MetricInfo, PriorInfo
 from pubench_core.plugins.registry import InfoT, registry
 
-from .words import PubenchWarning
+from .field_names import PubenchWarning
 
 
 def _installed(kind: type[InfoT]) -> tuple[InfoT, ...]:

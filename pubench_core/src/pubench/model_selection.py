@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from pubench_core.specs import Scheme
 
+from .field_names import in_words
 from .labels import labeled_rows
 from .tables import frame_of
-from .words import in_words
 
 
 @dataclass(frozen=True)

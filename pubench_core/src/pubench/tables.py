@@ -16,8 +16,8 @@ from pubench_core.errors import RequestError, visible
 from pubench_core.plugins.registry import registry
 from pubench_core.specs import UserTableSpec
 
+from .field_names import in_arguments, in_words
 from .labels import refuse_other_rows
-from .words import in_arguments, in_words
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -44,7 +44,7 @@ class PUTable:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was understood: who is labeled, which columns became features, what is unusual."""
+        """Notes on how the table was read: who is labeled, which columns became features, what is unusual."""
         return tuple(map(in_arguments, self._read().notes))
 
     @property

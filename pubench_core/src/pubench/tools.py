@@ -40,7 +40,7 @@ PACKAGES: Mapping[str, str] = {
 
 
 def tool(name: str) -> Any:
-    """What an installed tool provides under a name (``tune``, ``RunResult.reproduce``).
+    """Object that an installed tool provides under a name (``tune``, ``RunResult.reproduce``).
 
     Raises ModuleNotFoundError if its package is not installed, PluginError if that is broken, AttributeError if no
     package is known to provide it.

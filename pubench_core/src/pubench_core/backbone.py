@@ -1,4 +1,4 @@
-"""What a backbone is: ordered stages that end in features, and a linear head."""
+"""Contract of a backbone: ordered stages that end in features, and a linear head."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can go wrong, by who can mend it: the caller, a plugin, the machine, the method.
+"""Errors by who can mend them: the caller, a plugin, the machine, the method.
 
 Core has neither flags nor sub-commands. A message names fields of the spec by their path (``data.own.truth_col``) and
 gives a value to set as ``path=value``; :class:`Hint` names what else would help. Whoever talks to the user (the command

@@ -49,12 +49,12 @@ class Method(ABC, Generic[ConfigT]):
 
     @classmethod
     def requires(cls, config: ConfigT) -> frozenset[str]:
-        """What ``fit`` reads beside features and labels: a subset of {"prior", "truth"}."""
+        """Inputs that ``fit`` needs besides features and labels: a subset of {"prior", "truth"}."""
         return frozenset()
 
     @classmethod
     def uses(cls, config: ConfigT) -> frozenset[str]:
-        """What else ``fit`` reads if it is known, and does without otherwise: {"prior"} or nothing."""
+        """Inputs that ``fit`` reads if they are known, and does without otherwise: {"prior"} or nothing."""
         return frozenset()
 
     @classmethod

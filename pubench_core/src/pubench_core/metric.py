@@ -30,7 +30,7 @@ def _read_only(array: Array) -> Array:
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What is known of the rows of one part, beside their scores. Absent knowledge is None.
+    """Knowledge of the rows of one part, besides their scores. Absent knowledge is None.
 
     ``truth``: (n,) 0/1 true labels. ``labeled``/``unlabeled``: positions of P' and U' among the n rows; in case-control
     U' contains P'. ``prior``: π as the method was given it; ``prior_interval``: where it lies, if it was estimated.
@@ -58,7 +58,7 @@ class Knowledge:
 
     @property
     def known(self) -> frozenset[str]:
-        """What a metric may need that is known here."""
+        """Needs of metrics that are known here."""
         return frozenset(name for name in ("truth", "labeled", "prior", "scheme") if getattr(self, name) is not None)
 
 
@@ -72,7 +72,7 @@ class Counts(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """What lies at or above each distinct score, from the highest down: equal scores are never torn apart.
+    """Counts at or above each distinct score, from the highest down: equal scores are never torn apart.
 
     ``taken``: (k,) rows there, ``found``: (k,) positives among them; the last pair counts every row. Read-only.
     """
@@ -125,7 +125,7 @@ class Scored:
 
 
 class MetricView:
-    """What a metric declared that it needs, and nothing else: reading another field is a PluginError."""
+    """Inputs that a metric declared, and nothing else: reading another field is a PluginError."""
 
     def __init__(self, scored: Scored, info: MetricInfo) -> None:
         self._scored, self._info = scored, info
@@ -226,7 +226,7 @@ class MetricView:
 
     @property
     def unlabeled_prior_interval(self) -> tuple[float, float] | None:
-        """What :attr:`prior_interval` means for the share of positives in U'; ends outside [0, 1] are moved there."""
+        """Interval of the share of positives in U' that :attr:`prior_interval` implies; ends are moved into [0, 1]."""
         if self.prior_interval is None:
             return None
         low, high = (min(max(self._in_unlabeled(end), 0.0), 1.0) for end in self.prior_interval)

@@ -53,7 +53,7 @@ class Sink(ABC):
 
 @dataclass(frozen=True)
 class Sent:
-    """What :func:`send_missing` did with the records of a folder. ``left_out``: why the others were left out."""
+    """Summary of :func:`send_missing` for a folder's records. ``left_out``: why the others were left out."""
 
     sent: int
     already_there: int

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pubench_core.data.copies import Prepared
+from pubench_core.data.cache import Prepared
 from pubench_core.data.dataset import DataRoot
 from pubench_core.data.store import open_dataset, source_of
 from pubench_core.errors import RequestError

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pubench_core.data.copies import Prepared
+from pubench_core.data.cache import Prepared
 from pubench_core.data.dataset import ClassData
 from pubench_core.data.store import source_of
 from pubench_core.errors import PluginError, RequestError

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from pubench_core.data import store
-from pubench_core.data.copies import MANIFEST, Prepared, copies_of, verify_copy
+from pubench_core.data.cache import MANIFEST, Prepared, copies_of, verify_copy
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.source import DataSource
 from pubench_core.data.store import digest_now, located, open_dataset, remove_copies, source_of

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from pubench_core.data import store
-from pubench_core.data.copies import MANIFEST, Prepared, copies_of, folders_of_copies
+from pubench_core.data.cache import MANIFEST, Prepared, copies_of, folders_of_copies
 from pubench_core.data.dataset import DataRoot
 
 Open = Callable[..., Prepared]

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pubench_core.data import copies, store
-from pubench_core.data.copies import Prepared, copies_of, folders_of_copies, verify_copy
+from pubench_core.data import cache, store
+from pubench_core.data.cache import Prepared, copies_of, folders_of_copies, verify_copy
 from pubench_core.data.dataset import DataRoot
 from pubench_core.data.store import open_dataset, remove_copies, source_of
 from pubench_core.errors import Hint, RequestError
@@ -41,7 +41,7 @@ class TestCheckedOnEveryOpen:
             names.append(path.name)
             return sha256(path)
 
-        monkeypatch.setattr(copies, "sha256_of", noting)
+        monkeypatch.setattr(cache, "sha256_of", noting)
         return names
 
     def test_nothing_is_read_where_sizes_and_times_are_as_they_were(self, opened: Open, hashed: list[str]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pubench_core.data.copies import MANIFEST, Prepared
+from pubench_core.data.cache import MANIFEST, Prepared
 from pubench_core.data.dataset import DataRoot
 from pubench_core.data.inventory import availability_of
 from pubench_core.errors import Hint, RequestError

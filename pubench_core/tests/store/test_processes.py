@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pubench_core.data.copies import Prepared, copies_of, verify_copy
+from pubench_core.data.cache import Prepared, copies_of, verify_copy
 from pubench_core.data.dataset import DataRoot
 from pubench_core.data.store import remove_copies
 

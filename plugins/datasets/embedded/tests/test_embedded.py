@@ -12,10 +12,11 @@ from pubench_datasets_embedded.loaders import BreastCancer, Digits
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.source import DataSource
 from pubench_core.data.store import source_of
-from pubench_core.engine.building import build_problem
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.layers import Layer
 from pubench_core.engine.problem import Problem
+from pubench_core.engine.resolve import resolve
 from pubench_core.plugins.registry import load, registry
-from pubench_core.request import Layer, resolve
 
 NOWHERE = DataRoot(Path("/nowhere"), "a test")
 INFOS = {info.key: info for info in pubench_datasets()}

@@ -11,8 +11,10 @@ from pubench_datasets_tables import reader
 from pubench_datasets_tables.user_table import read_user_table
 
 from pubench_core.data.labeled import LabeledData
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.plan import Plan
+from pubench_core.engine.resolve import resolve
 from pubench_core.plugins.registry import registry
-from pubench_core.request import Layer, Plan, resolve
 from pubench_core.specs import UserTableSpec
 
 

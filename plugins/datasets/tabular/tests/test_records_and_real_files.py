@@ -14,9 +14,10 @@ from pubench_testkit.testing import reference_folder
 
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.store import open_dataset, source_of
-from pubench_core.engine.building import build_problem
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.layers import Layer, parse_assignment
+from pubench_core.engine.resolve import resolve
 from pubench_core.plugins.registry import registry
-from pubench_core.request import Layer, parse_assignment, resolve
 
 INFOS = {info.key: info for info in pubench_datasets() if not info.tasks}
 #: Rows of each class, training and test part: as counted in the files' own documentation.

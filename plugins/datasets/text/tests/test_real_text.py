@@ -21,10 +21,11 @@ from pubench_testkit.testing import reference_folder
 
 from pubench_core.data.dataset import ClassData, DataRoot, user_cache
 from pubench_core.data.store import open_dataset, source_of
-from pubench_core.engine.building import build_problem
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.layers import Layer, parse_assignment
+from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
-from pubench_core.request import Layer, parse_assignment, resolve
 
 INFOS = {info.key: info for info in pubench_datasets()}
 #: What was said while the real sets were read.

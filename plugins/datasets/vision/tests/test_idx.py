@@ -20,10 +20,11 @@ from pubench_testkit.testing import reference_folder
 
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.store import open_dataset, source_of
-from pubench_core.engine.building import build_problem
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.layers import Layer, parse_assignment
+from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
-from pubench_core.request import Layer, parse_assignment, resolve
 
 Bytes = npt.NDArray[np.uint8]
 NAMES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")

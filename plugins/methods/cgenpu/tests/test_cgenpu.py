@@ -25,14 +25,16 @@ from pubench_testkit.conformance import Subject
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
-from pubench_core.engine.building import build_problem
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.execute import execute
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.plan import Plan
+from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import PluginError
-from pubench_core.execution.run import execute
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.records import files
-from pubench_core.request import Layer, Plan, resolve
 from pubench_core.training.run import Run
 
 pytestmark = pytest.mark.usefixtures("one_thread")

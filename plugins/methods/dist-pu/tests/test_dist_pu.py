@@ -7,11 +7,12 @@ import pytest
 import torch
 from pubench_dist_pu.method import DistPU, clipped, distribution_risk, mixup_loss, stored_targets
 
-from pubench_core.engine.building import build_problem
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import Trained, train
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.request import Layer, resolve
 from pubench_formulas.entropy import binary_entropy
 from pubench_formulas.losses import masked_mean
 

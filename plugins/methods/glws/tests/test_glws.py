@@ -11,11 +11,12 @@ from pubench_glws.method import GLWS, Posterior, glws_loss, parameter_groups, po
 from torch.optim import Optimizer
 
 from pubench.method import Run
-from pubench_core.engine.building import build_problem
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import Trained, train
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.request import Layer, resolve
 from pubench_formulas.counts import count_log_probabilities, posterior_given_count
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -24,12 +24,13 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from pubench.method import Run
-from pubench_core.engine.building import build_problem
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.request import Layer, resolve
 from pubench_formulas.losses import sigmoid_loss
 from pubench_formulas.risks import pu_risk
 

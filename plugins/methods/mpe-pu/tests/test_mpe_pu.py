@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pubench_mpe_pu.method import LARGEST_SHARE, MPEPU, cvir_loss, discriminator_threshold, provisional_negatives
 
-from pubench_core.engine.building import build_problem
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.request import Layer, resolve
 from pubench_core.training.run import Run
 from pubench_core.training.views import Features, PUData, PUPart
 from pubench_formulas.bbe import best_bin

@@ -7,10 +7,11 @@ import pytest
 import torch
 from pubench_nnpu_ga.method import NNPUGA
 
-from pubench_core.engine.building import build_problem
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import Trained, train
 from pubench_core.plugins.registry import registry
-from pubench_core.request import Layer, resolve
 from pubench_formulas.losses import SURROGATES, Surrogate
 from pubench_formulas.risks import pu_risk
 

@@ -8,12 +8,13 @@ import torch
 from pubench_backbones.networks import lenet, mlp
 from pubench_p3mix_c.method import P3MixC
 
-from pubench_core.engine.building import build_problem
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.request import Layer, resolve
 from pubench_formulas.mixing import forward_mixed
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -13,12 +13,13 @@ from pubench_p3mix_e.method import Config, P3MixE, mixup_losses
 from torch import Tensor, nn
 
 from pubench.method import Backbone, PUData, PUPart, Run
-from pubench_core.engine.building import build_problem
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.request import Layer, resolve
 from pubench_core.training.views import Features
 from pubench_formulas import averaging
 

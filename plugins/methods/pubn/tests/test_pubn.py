@@ -18,10 +18,11 @@ from pubench_pubn.method import (
     weighted_risk,
 )
 
-from pubench_core.engine.building import build_problem
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import Trained, train
 from pubench_core.plugins.registry import registry
-from pubench_core.request import Layer, resolve
 from pubench_core.training.run import Run
 
 pytestmark = pytest.mark.usefixtures("one_thread")

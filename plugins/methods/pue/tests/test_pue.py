@@ -12,11 +12,12 @@ import torch
 from pubench_pue.method import Correction, PUe, inverse_weights, propensity_loss, pue_risk, rows_without_copies
 
 from pubench.method import Batch, Run
-from pubench_core.engine.building import build_problem
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import Trained, train
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.request import Layer, resolve
 from pubench_formulas.risks import pu_risk
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -18,10 +18,11 @@ from pubench_puet.trees import NODE, Limits, Risk, grow, is_pure, node_label, no
 from safetensors.torch import load_file
 from scipy import stats
 
-from pubench_core.execution.run import execute
+from pubench_core.engine.execute import execute
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.resolve import resolve
 from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.records.scores import scores_name
-from pubench_core.request import Layer, resolve
 from pubench_core.training.run import Run
 from pubench_core.training.views import Features, PUData, PUPart
 

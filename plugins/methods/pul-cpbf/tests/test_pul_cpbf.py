@@ -25,11 +25,12 @@ from pubench_testkit.testing import ViewsAsked
 from torch import Tensor, nn
 
 from pubench.method import Backbone, Run
-from pubench_core.engine.building import build_problem
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import Trained, train
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.request import Layer, resolve
 from pubench_core.training.views import Features, PUData, PUPart
 from pubench_formulas.losses import logistic_loss
 

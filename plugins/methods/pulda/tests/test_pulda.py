@@ -9,11 +9,12 @@ import pytest
 import torch
 from pubench_pulda.method import PULDA, Averages, alignment_loss, distance, two_way_loss
 
-from pubench_core.engine.building import build_problem
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import Trained, train
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.request import Layer, resolve
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pubench_pusb.method import PUSB, pusb_risk, quantile_rank, quantile_threshold
 
-from pubench_core.engine.building import build_problem
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import Trained, train
 from pubench_core.plugins.registry import registry
-from pubench_core.request import Layer, resolve
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

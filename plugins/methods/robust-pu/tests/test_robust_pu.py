@@ -23,11 +23,12 @@ from pubench_robust_pu.method import (
 )
 
 from pubench.method import Run
-from pubench_core.engine.building import build_problem
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import Trained, train
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.request import Layer, resolve
 from pubench_formulas import averaging
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -17,11 +17,12 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from pubench.method import Run
-from pubench_core.engine.building import build_problem
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import Trained, train
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.request import Layer, resolve
 from pubench_formulas import averaging
 from pubench_formulas.entropy import binary_entropy
 from pubench_formulas.losses import Surrogate

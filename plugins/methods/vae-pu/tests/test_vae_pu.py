@@ -19,14 +19,16 @@ from sklearn.mixture import GaussianMixture
 from torch import nn
 from torch.nn.modules.module import register_module_forward_pre_hook
 
-from pubench_core.engine.building import build_problem
-from pubench_core.engine.evaluation import Evaluator
-from pubench_core.engine.selection import HeldOut
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.execute import execute
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.plan import Plan
+from pubench_core.engine.resolve import resolve
+from pubench_core.engine.score import Evaluator
+from pubench_core.engine.select import HeldOut
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError, RunFailed
-from pubench_core.execution.run import execute
 from pubench_core.plugins.registry import registry
-from pubench_core.request import Layer, Plan, resolve
 from pubench_core.training.run import Run
 
 pytestmark = pytest.mark.usefixtures("one_thread")

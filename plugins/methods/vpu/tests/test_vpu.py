@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from pubench_vpu.method import VPU, decision_logit, mixup_regularizer, variational_loss
 from torch.nn import functional as F
 
-from pubench_core.engine.building import build_problem
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
-from pubench_core.request import Layer, resolve
 from pubench_core.training.run import Run
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -37,7 +37,7 @@ def test_a_record_without_them_is_measured_and_not_trained_again(
 ) -> None:
     assert not KEYS & set(older.result.metrics)
     fresh = run(tmp_path)
-    import pubench_core.execution.run as carried_out
+    import pubench_core.engine.execute as carried_out
 
     def nobody_trains(*arguments: Any, **named: Any) -> Any:
         raise AssertionError("a stored record was to answer")

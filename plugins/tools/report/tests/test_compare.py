@@ -18,13 +18,14 @@ from pubench_report.comparison import beside_published, beside_results, compare_
 from pubench_report.published import source
 from pubench_report.results import Results
 
+from pubench.field_names import InvalidRequest
 from pubench.running import RunResult
-from pubench.words import InvalidRequest
 from pubench_cli import console, machine
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.request import Layer, resolve
 from pubench_core.results import CriterionResult, Measure
 
 PROTOCOL: dict[str, Any] = {

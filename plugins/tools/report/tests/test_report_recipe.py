@@ -15,8 +15,10 @@ from made_results import made_result
 from pubench_report.pages.recipe import Known, Recipe, recipe
 
 import pubench
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.plan import Plan
+from pubench_core.engine.resolve import resolve
 from pubench_core.plugins.registry import registry
-from pubench_core.request import Layer, Plan, resolve
 from pubench_core.specs import RunSpec
 
 RUNS: dict[str, dict[str, Any]] = {

@@ -7,8 +7,9 @@ from pubench_study.cli import run
 from pubench_study.plan import PlannedRun
 from pubench_study.task import Ended, Progressed
 
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.resolve import resolve
 from pubench_core.plugins.registry import registry
-from pubench_core.request import Layer, resolve
 
 
 def planned(method: str) -> PlannedRun:

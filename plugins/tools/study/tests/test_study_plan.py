@@ -80,7 +80,8 @@ def test_the_smallest_study_is_every_combination_of_its_lists(frozen: Freeze) ->
 
 
 def test_a_planned_run_is_the_run_that_the_same_request_makes(frozen: Freeze) -> None:
-    from pubench_core.request import Layer, resolve
+    from pubench_core.engine.layers import Layer
+    from pubench_core.engine.resolve import resolve
 
     run = frozen(seeds=[7]).runs[0]
     same = resolve([Layer.of("data.key=digits", "method.key=nnpu", "mechanism.c=0.1", "seed=7")], registry())
@@ -357,7 +358,7 @@ def test_bad_input_is_one_line_before_anything_runs(frozen: Freeze, changes: dic
 
 
 def _declares_ranges(key: str) -> bool:
-    from pubench_core.request.resolving import method_class
+    from pubench_core.engine.resolve import method_class
     from pubench_core.specs.fields import about
 
     fields = method_class(registry().find(MethodInfo, key)).Config.model_fields
@@ -479,7 +480,7 @@ def test_states_are_read_without_torch(planned: Planned) -> None:
     program = f"""
 import sys
 from pathlib import Path
-from pubench_core.data.roots import data_root
+from pubench_core.data.paths import data_root
 from pubench_core.plugins.registry import registry
 from pubench_core.records.store import RecordStore
 from pubench_core.specs import ExecutionSpec

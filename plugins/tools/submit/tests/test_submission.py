@@ -263,10 +263,7 @@ RECORDS: dict[str, tuple[Change, str]] = {
     "a format of the future": (edited(lambda content: content.update(record_version=999)), "a record of format 999"),
     "a trillion rows": (_huge_header, "scores.npz cannot be read (it is damaged)"),
     "a record that is not listed": (_second_record, f"{'0' * 16} is not listed in submission.json"),
-    "no scores": (
-        lambda folder: (record_in(folder) / "scores.npz").unlink(),
-        "has no scores.npz to check its measures by",
-    ),
+    "no scores": (lambda folder: (record_in(folder) / "scores.npz").unlink(), "scores.npz is missing"),
 }
 
 

@@ -266,7 +266,7 @@ def test_a_run_whose_worker_died_is_tried_once_more(monkeypatch: pytest.MonkeyPa
 def test_another_criterion_code_or_other_data_are_another_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """Values of one search must compare: a criterion that counts otherwise now, or rows that changed, begin another."""
     first = tuned(1).folder
-    monkeypatch.setattr("pubench_core.request.plan.Plan.criterion_code", lambda plan, name: "0" * 16)
+    monkeypatch.setattr("pubench_core.engine.plan.Plan.criterion_code", lambda plan, name: "0" * 16)
     second = tuned(1).folder
     monkeypatch.setattr(driver.Digests, "of", lambda digests, run, stored: "1" * 16)
     assert len({first, second, tuned(1).folder}) == 3

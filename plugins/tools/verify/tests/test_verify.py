@@ -9,6 +9,7 @@ import shutil
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from pubench_verify.result import Again
 from pubench_verify.spec import plan_here
 
 import pubench
-from pubench_core.execution.coverage import knowledge_in
+from pubench_core.engine.coverage import knowledge_in
 from pubench_core.metric import Measurer
 from pubench_core.records.files import read_scores
 from pubench_core.records.measures import measures_of
@@ -41,7 +42,15 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pubench.PubenchWarning)  # so short a run may decide one-sidedly
         return {
-            method: pubench.run(method, "digits", config=config, results=results, threads=1, tracking=False).folder
+            method: pubench.run(
+                method,
+                "digits",
+                config=config,
+                results=results,
+                threads=1,
+                tracking=False,
+                settings={"execution.artifacts": ["scores", "training-scores", "trace"]},
+            ).folder
             for method in (UPU, PN)
         }
 
@@ -603,10 +612,20 @@ def test_no_record_chooses_the_data_that_it_is_checked_with(tmp_path: Path, monk
 # -------------------------------------------------------------------- files
 
 
-def _linked(folder: Path) -> None:
-    elsewhere = folder.parent.parent / "environment.json"
-    (folder / "environment.json").rename(elsewhere)
-    (folder / "environment.json").symlink_to(elsewhere)
+def _emptied(name: str, folder: Path) -> None:
+    (folder / name).write_bytes(b"")
+
+
+def _linked(name: str, folder: Path) -> None:
+    elsewhere = folder.parent.parent / name
+    (folder / name).rename(elsewhere)
+    (folder / name).symlink_to(elsewhere)
+
+
+def _linked_folder(folder: Path) -> None:
+    elsewhere = folder.parent.parent / folder.name
+    folder.rename(elsewhere)
+    folder.symlink_to(elsewhere)
 
 
 FILES: Mapping[str, tuple[Callable[[Path], Any], str]] = {
@@ -614,13 +633,21 @@ FILES: Mapping[str, tuple[Callable[[Path], Any], str]] = {
     "spec.yaml": (lambda f: (f / "spec.yaml").unlink(), "spec.yaml is missing"),
     "environment.json": (lambda f: (f / "environment.json").unlink(), "environment.json is missing"),
     "scores.npz": (lambda f: (f / "scores.npz").unlink(), "scores.npz is missing"),
+    "training-scores.npz": (lambda f: (f / "training-scores.npz").unlink(), "training-scores.npz is missing"),
     "half of result.json": (lambda f: _cut(f / "result.json"), "result.json cannot be read"),
     "half of spec.yaml": (lambda f: _cut(f / "spec.yaml"), "spec.yaml cannot be read"),
     "half of scores.npz": (lambda f: _cut(f / "scores.npz"), "scores.npz cannot be read"),
     "half of environment.json": (lambda f: _cut(f / "environment.json"), "environment.json cannot be read"),
-    "no scores at all": (lambda f: (f / "scores.npz").write_bytes(b""), "scores.npz cannot be read"),
     "a spec too deep to read": (lambda f: (f / "spec.yaml").write_text("[" * 20_000), "spec.yaml cannot be read"),
-    "a link": (_linked, "environment.json is a link to a file elsewhere"),
+    **{
+        f"{name} without content": (partial(_emptied, name), f"{name} cannot be read")
+        for name in ("result.json", "spec.yaml", "environment.json", "scores.npz", "training-scores.npz")
+    },
+    **{
+        f"{name} as a link": (partial(_linked, name), f"{name} is a link to a file elsewhere")
+        for name in ("result.json", "spec.yaml", "environment.json", "scores.npz", "training-scores.npz")
+    },
+    "a link to a folder": (_linked_folder, "it is a link to a folder elsewhere"),
     "threads that nothing ran with": (
         lambda f: edit(f / "environment.json", _put("threads", value=64)),
         "environment.json is not that of its result: threads is 64 there and 1 here",
@@ -643,10 +670,21 @@ def test_a_file_that_is_gone_or_damaged_is_found(copied: Callable[[str], Path], 
     assert any(expected in text for text in problems), problems
 
 
-def test_the_spec_of_another_run_is_found(copied: Callable[[str], Path], recorded: dict[str, Path]) -> None:
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("result.json", "its folder is called"),
+        ("spec.yaml", "spec.yaml is not the spec of its result: "),
+        ("scores.npz", "its scores give"),
+        ("training-scores.npz", "the threshold at the prior, selected by pa, is"),
+    ],
+)
+def test_a_file_of_another_run_is_found(
+    copied: Callable[[str], Path], recorded: dict[str, Path], name: str, words: str
+) -> None:
     folder = copied(UPU)
-    shutil.copy(recorded[PN] / "spec.yaml", folder)
-    assert [text.partition(":")[0] for text in said(folder)] == ["spec.yaml is not the spec of its result"]
+    shutil.copy(recorded[PN] / name, folder)
+    assert any(words in text for text in said(folder)), said(folder)
 
 
 # -------------------------------------------------------------------- lists of checksums
@@ -667,7 +705,7 @@ def test_files_are_compared_with_the_list(copied: Callable[[str], Path]) -> None
     folder = copied(UPU)
     _listed(folder.parent)
     found = pubench.verify(folder.parent, rerun=0)
-    assert (found.ok, found.checksums) == (True, 5)
+    assert (found.ok, found.checksums) == (True, 6)
     (folder / "trace.csv").write_text("epoch\n")
     (folder / "notes.txt").write_text("x")
     assert sorted(said(folder)) == [
@@ -683,15 +721,18 @@ def test_a_list_names_nothing_outside_of_its_folder(copied: Callable[[str], Path
     folder = copied(UPU)
     sums = _listed(folder.parent)
     sums.write_text(f"{sums.read_text()}{'0' * 64}  ../secret\n{'0' * 64}  /etc/passwd\nnothing\n")
-    assert [text.partition(" is ")[0] for text in said(folder)] == ["line 6", "line 7", "line 8"]
+    assert [text.partition(" is ")[0] for text in said(folder)] == ["line 7", "line 8", "line 9"]
 
 
-def test_records_that_were_published_without_scores_are_counted(copied: Callable[[str], Path]) -> None:
+def test_a_list_of_checksums_makes_no_record_whole(copied: Callable[[str], Path]) -> None:
+    """Whoever leaves scores out can change every measure."""
     folder = copied(UPU)
     (folder / "scores.npz").unlink()
+    edit(folder / "result.json", RESULTS["a measure"][0])
     _listed(folder.parent)
     found = pubench.verify(folder.parent, rerun=1)
-    assert (found.ok, found.without_scores, found.again[0].identical) == (True, 1, True)
+    assert [problem.what for problem in found.problems] == ["scores.npz is missing"]
+    assert (found.without_scores, found.carried_out) == (1, 0)
 
 
 # -------------------------------------------------------------------- the command

@@ -51,7 +51,7 @@ COMMANDS = [
     CommandInfo(
         path="data list",
         load="pubench_cli.commands.data:list_",
-        help="What is here of every data set: state, size, rows, classes, prior, license (citations: pubench data "
+        help="List data sets on this machine: state, size, rows, classes, prior, license (citations: pubench data "
         "info).",
         example="pubench data list",
     ),

@@ -19,15 +19,15 @@ Keys = Annotated[
     list[str] | None,
     typer.Argument(help="Data set keys. (default: all that are prepared)", autocompletion=keys("dataset")),
 ]
-Encoder = Annotated[Path | None, typer.Option("--encoder", help=option("--encoder").help)]
-Offline = Annotated[bool, typer.Option("--offline", help=option("--offline").help)]
+Encoder = Annotated[Path | None, typer.Option("--encoder", help=option("--encoder").help())]
+Offline = Annotated[bool, typer.Option("--offline", help=option("--offline").help())]
 
 
 def list_(
     data_root: Root = None,
     format: Annotated[ListFormat, typer.Option(help="How to print it.")] = ListFormat.table,
 ) -> None:
-    """What is here of every data set: state, size, rows, classes, prior, license (citations: pubench data info)."""
+    """List data sets on this machine: state, size, rows, classes, prior, license (citations: pubench data info)."""
     from ..data import print_list
 
     print_list(data_root, format.value)

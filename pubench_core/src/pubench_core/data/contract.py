@@ -1,4 +1,4 @@
-"""What a data source returned, compared with its info record before anything is made of it."""
+"""Checks of a data source's arrays against its info record before anything is made of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What there is of every data set on this machine: source files, prepared copies, their sizes and contents."""
+"""Inventory of data sets on this machine: source files, prepared copies, their sizes and contents."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Literal
 
 from ..errors import Notice, PluginError, PubenchError, RequestError
 from ..plugins.info import DatasetInfo
+from .cache import Manifest, copies_of, manifest_of
 from .contract import class_counts
-from .copies import Manifest, copies_of, manifest_of
 from .dataset import DataRoot
 from .store import folder_of, located, read, source_of
 
@@ -61,7 +61,7 @@ class Availability:
 
 
 def availability_of(info: DatasetInfo, root: DataRoot) -> Availability:
-    """What there is of one data set; nothing is downloaded, and of files only manifests are read."""
+    """Availability of one data set; nothing is downloaded, and of files only manifests are read."""
     root = replace(root, offline=True)
     if info.tasks and not info.task:
         return _of_parts(info, root)

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..specs.canonical import short_hash
+from .cache import fingerprint
 from .columns import Column, as_plain
-from .copies import fingerprint
 from .dataset import PNDataset
 
 BoolArray = npt.NDArray[np.bool_]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .checked_files import keep, kept
+from .checksum_cache import keep, kept
 from .dataset import IntArray
 
 #: Solver setting of PU-Bench: L2 with C = 1, L-BFGS, at most 100 iterations, no feature scaling. It seldom converges on

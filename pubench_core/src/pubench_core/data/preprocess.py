@@ -21,7 +21,7 @@ _BLOCK = 4 * 2**20
 
 
 def row_wise_part(kind: str) -> str:
-    """What :func:`row_wise` does of a kind, as a kind: ``none`` where it leaves rows as they are."""
+    """Row-wise part of a kind, as a kind: ``none`` if it leaves rows as they are."""
     return kind if kind in _ROW_WISE else "none"
 
 
@@ -109,7 +109,7 @@ class Preprocessing:
 
     @classmethod
     def of(cls, kind: str, arrays: Mapping[str, FloatArray]) -> Preprocessing:
-        """What ``kind`` and :meth:`arrays` described."""
+        """Preprocessing that ``kind`` and :meth:`arrays` described."""
         return cls(kind, arrays.get("fill"), arrays.get("mean"), arrays.get("deviation"))
 
     def check(self, shape: tuple[int, ...]) -> None:

@@ -44,7 +44,7 @@ class DataSource(ABC):
         return type(self).fetch is not DataSource.fetch
 
     def variant(self, root: DataRoot, files: tuple[Path, ...]) -> str:
-        """What decides the content beside the files (the text encoder, say); empty if nothing does."""
+        """Part of the content's identity that is not in the files (the text encoder, say); empty if there is none."""
         return ""
 
     @abstractmethod

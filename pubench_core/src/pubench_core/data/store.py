@@ -27,8 +27,7 @@ from ..plugins.info import DatasetInfo
 from ..plugins.registry import load
 from ..plugins.source_code import hash_package
 from ..specs.canonical import short_hash
-from .contract import checked, class_counts
-from .copies import (
+from .cache import (
     INCOMING,
     MANIFEST,
     ArrayEntry,
@@ -44,6 +43,7 @@ from .copies import (
     source_entry,
     write_manifest,
 )
+from .contract import checked, class_counts
 from .dataset import ClassData, DataRoot, PUTasks
 from .preprocess import row_wise, row_wise_part
 from .source import DataSource
@@ -98,7 +98,7 @@ def located(source: DataSource, root: DataRoot) -> tuple[Path, ...]:
 
 
 def read(source: DataSource, files: tuple[Path, ...], root: DataRoot) -> ClassData | PUTasks:
-    """What the files of a data set hold, from the files. Raises PluginError if its source fails or returns nonsense."""
+    """Reads a data set from its files. Raises PluginError if its source fails or returns nonsense."""
     with blamed(source.info, "read"):
         return checked(source.info, source.read(files, root))
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from ..errors import RequestError
-from . import copies
+from . import cache
 
 #: A task of a data source: ``disdat/nsw14``, ``openml:61/class``.
 _ADDRESS = re.compile(r"[a-z0-9][a-z0-9-]+(/[\w-]+|:[^\\]+)")
@@ -108,13 +108,13 @@ def sha256_of(path: Path) -> str:
     if (held := held_at(path)) is not None:
         return held.sha256
     try:
-        return copies.sha256_of(path)
+        return cache.sha256_of(path)
     except OSError as error:
         raise unreadable(path, error) from error
 
 
 def unreadable(path: Path, error: OSError) -> RequestError:
-    """What is wrong with a file; of a relative path that leads nowhere, where it was looked for."""
+    """Problem of a file; for a relative path that leads nowhere, where it was looked for."""
     text = f"cannot read {path}: {error.strerror or error}"
     if isinstance(error, FileNotFoundError) and not path.is_absolute():
         text += f" ({path.absolute()}; a relative path counts from the current folder)"

@@ -93,7 +93,7 @@ class TableReader(ABC):
     def uses(
         self, frame: DataFrame, own: UserTableSpec | None = None, table: LabeledData | None = None
     ) -> list[ColumnUse]:
-        """What becomes of every column; without a spec, if each of them were a feature."""
+        """Use of every column; without a spec, if each of them were a feature."""
 
     @abstractmethod
     def label_candidates(self, frame: DataFrame) -> list[str]:

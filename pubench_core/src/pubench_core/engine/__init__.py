@@ -1,1 +1,1 @@
-"""What happens with a plan: the problem is built, the method trained, every epoch evaluated, the best states kept."""
+"""One run, in modules named after its steps; :mod:`~pubench_core.engine.execute` calls them."""

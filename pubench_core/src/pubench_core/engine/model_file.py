@@ -32,13 +32,13 @@ from ..isolation import tiny_numbers_as_zero
 from ..method import AnyMethod
 from ..plugins.info import BackboneInfo, MethodInfo
 from ..plugins.registry import Registry, load
-from ..request.plan import Plan
-from ..request.resolving import method_class
 from ..specs import RunSpec
 from ..training.networks import NetworkBuilder
 from ..training.scoring import score_rows
 from ..training.views import Features
+from .plan import Plan
 from .problem import Problem
+from .resolve import method_class
 from .snapshot import Snapshot
 
 #: Raised when the layout of the file changes.
@@ -51,7 +51,7 @@ SLACK = 4
 
 
 class Facts(BaseModel):
-    """What the metadata of the file say beside its tensors. A file may come from anywhere: types and sizes are checked.
+    """Metadata of a model file. A file may come from anywhere: types and sizes are checked.
 
     ``numbers``: what a method scores with and is neither tensor nor array, by name. ``parts``: how each attribute that
     it scores with is made again (:func:`_recipe`).

@@ -1,4 +1,4 @@
-"""What happens at the end of an epoch, on the evaluator's side: scoring, selection, tracing, events.
+"""End of an epoch, on the evaluator's side: scoring, selection, tracing, events.
 
 This is the only place where scores meet true labels while a method trains, and nothing flows back but the news that
 no criterion can improve any more.
@@ -22,8 +22,8 @@ from ..training.epochs import Epoch
 from ..training.memory import remembering_outputs
 from ..training.run import Run
 from ..training.views import PUPart
-from .evaluation import Evaluator
-from .selection import HeldOut, Selection
+from .score import Evaluator
+from .select import HeldOut, Selection
 from .snapshot import Snapshot
 
 

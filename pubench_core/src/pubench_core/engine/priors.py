@@ -18,14 +18,14 @@ from ..errors import RequestError
 from ..isolation import isolated
 from ..prior import PriorEstimate
 from ..randomness import stream, torch_seed
-from ..request.plan import EstimatorChoice
 from ..results import Estimate, plain_data
 from ..specs import population_prior
 from ..specs.run import TEST, UNKNOWN, PriorScorer
 from ..training.networks import NetworkBuilder
 from .backbone_scores import held_out_by_backbone
 from .bagged_nets import out_of_bag_scores
-from .kept_estimates import Kept
+from .estimate_cache import Kept
+from .plan import EstimatorChoice
 
 FOLDS = 5
 
@@ -36,7 +36,7 @@ Scorer = Literal["logistic", "bagged-nets"] | NetworkBuilder
 
 @dataclass(frozen=True)
 class Samples:
-    """What an estimator is shown: P and U, (n_P, *shape) and (n_U, *shape) features.
+    """Samples for an estimator: P and U, (n_P, *shape) and (n_U, *shape) features.
 
     ``positive_instance``, ``unlabeled_instance``: (n_P,) and (n_U,), which instance a row is. In case-control a labeled
     positive is also in U: two rows of one instance.

@@ -103,7 +103,7 @@ class Problem:
         return Features(torch.from_numpy(x).to(self.device)), torch.arange(len(x), device=self.device)
 
     def knowledge(self, name: str) -> Knowledge:
-        """What is known of the rows of a part, for metrics."""
+        """Knowledge of the rows of a part, for metrics."""
         truth = self.part(name)[2]
         if name == "test":
             return Knowledge(truth=truth)
@@ -133,7 +133,7 @@ class Problem:
         return None if self.opened.columns is None or self.data.labeled is None else np.flatnonzero(~self.data.labeled)
 
     def view(self, granted: frozenset[str]) -> PUData:
-        """What a method may see; its table is LP ‖ U."""
+        """View of a method; its table is LP ‖ U."""
         instance, labeled, truth = self._table(self.split.train, 0, self.truth_train)
         v_instance, v_labeled, _ = self._table(self.split.validation, len(self.split.train.rows), None)
         return PUData(

@@ -17,18 +17,18 @@ from ..method import AnyMethod
 from ..metric import FloatArray
 from ..plugins.events import EpochFinished
 from ..randomness import torch_seed
-from ..request.plan import Plan
 from ..results import PeakMemory, Seconds
 from ..training.epochs import ending_epochs_with
 from ..training.networks import NetworkBuilder
 from ..training.run import Run
 from ..training.scoring import evaluation_mode
 from ..training.views import PUData
-from .evaluation import Evaluator
 from .monitor import Monitor
+from .peak_memory import PeakMemoryMeter
+from .plan import Plan
 from .problem import Problem
-from .resources import PeakMemoryMeter
-from .selection import Selection, Track, refuse_undefined
+from .score import Evaluator
+from .select import Selection, Track, refuse_undefined
 from .snapshot import Snapshot
 
 #: Rows that are kept of each of a method's generators.
@@ -53,7 +53,7 @@ class State:
 
 @dataclass(frozen=True)
 class Trained:
-    """What training left behind: the method in its chosen state, per criterion its epoch and state, the costs.
+    """Outcome of training: the method in its chosen state, per criterion its epoch and state, the costs.
 
     ``samples``: rows that a generative method drew, (n, *shape) by name; empty where none are kept.
     ``training``: state -> scores of the training part; empty where neither a file nor a threshold needs them.

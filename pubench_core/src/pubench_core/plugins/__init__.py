@@ -1,1 +1,1 @@
-"""What plugins say of themselves and how they are found; the events of a run and who listens to them. No torch."""
+"""Info records of plugins and how they are found; the events of a run and who listens to them. No torch."""

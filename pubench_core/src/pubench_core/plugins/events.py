@@ -1,4 +1,4 @@
-"""What listeners of a run receive.
+"""Events that listeners of a run receive.
 
 While a run trains, a listener gets nothing that needs true labels: a method's own package may carry listeners. What
 was left out comes with :class:`RunFinished`.

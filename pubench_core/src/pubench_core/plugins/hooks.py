@@ -35,7 +35,7 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 
 
 class Registration:
-    """What a plugin offers."""
+    """Hooks by which a plugin registers what it offers."""
 
     @hookspec
     def pubench_methods(self) -> list[MethodInfo]:
@@ -93,7 +93,7 @@ class Registration:
 
 
 class Lifecycle:
-    """What happens in a run. Events are frozen; a listener cannot change a run.
+    """Events of a run. They are frozen; a listener cannot change a run.
 
     While it trains, nothing that needs true labels is in them; when it is over, everything is.
     """

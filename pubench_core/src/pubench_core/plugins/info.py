@@ -52,7 +52,7 @@ class Preset:
 
 @dataclass(frozen=True, kw_only=True)
 class Info:
-    """What every plugin says of itself.
+    """Fields of every plugin's info record.
 
     Raises TypeError on a field of another type than declared, ValueError on a key that is not lower-case words joined
     by hyphens, or a ``load`` that is not ``package.module:attribute``.
@@ -89,7 +89,7 @@ class Info:
 
     @property
     def decisions(self) -> dict[str, Any]:
-        """What it decides beside its implementation, as plain data."""
+        """Fields that decide numbers besides the implementation, as plain data."""
         values = {name: getattr(self, name) for name in self.deciding}
         return {name: sorted(value) if isinstance(value, frozenset) else value for name, value in values.items()}
 
@@ -154,7 +154,7 @@ class DatasetInfo(Info):
 
     @property
     def address(self) -> str:
-        """What ``data.key`` says: the key, and the task if there is one (``disdat/nsw14``)."""
+        """Value of ``data.key``: the key, and the task if there is one (``disdat/nsw14``)."""
         return f"{self.key}{self.tasks[len(self.key)]}{self.task}" if self.task else self.key
 
     def __post_init__(self) -> None:

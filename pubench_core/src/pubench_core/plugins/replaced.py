@@ -12,13 +12,13 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from ..errors import PluginError
-from .kept import PerFile
+from .file_cache import PerFile
 from .tokens import source_text
 
 #: Attributes that lead from what a decorator made to the function that was decorated.
 _DECORATED = ("__func__", "fget", "func", "py_func", "wrapped")
 #: Modules of core through which every measure goes.
-_MEASURING = ("metric", "engine.evaluation", "records.measures", "execution.compute", "execution.coverage")
+_MEASURING = ("metric", "engine.score", "records.measures", "engine.compute", "engine.coverage")
 
 
 def refuse_replaced(packages: Iterable[str]) -> None:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from ..errors import PluginError
-from .kept import PerFile
+from .file_cache import PerFile
 from .tokens import source_text, statements, token_hash
 
 #: Files of a package that compute nothing.

@@ -1,4 +1,4 @@
-"""What a result says of a user's own rows where nobody knows the truth, from the scores that its record keeps.
+"""Decisions of a result on a user's own rows without known truth, from the scores that its record keeps.
 
 Nothing here is an accuracy. The share decided positive stands beside the share that the prior told implies. Labeled
 positives that were held out of training say how many positives are found; as they helped to choose the epoch, a little
@@ -25,7 +25,7 @@ FACTORS = (0.8, 1.0, 1.2)
 
 @dataclass(frozen=True)
 class TopRows:
-    """As many of the highest scores among the unlabeled rows as a prior says are positive.
+    """Highest scores among the unlabeled rows, as many as a prior says are positive.
 
     ``factor``: of the prior told. ``share``: of the unlabeled rows that ``prior`` says are positive. ``rows``: how many
     these are; ``threshold``: the lowest score among them, None where there are none. ``reached``: held-out labeled
@@ -74,7 +74,7 @@ class Agreement:
 
 
 def decisions_of(result: Result, arrays: Arrays, labeled: int) -> Decisions | None:
-    """What a run on a user's table decided, in the state that names the result; None where it is no user's table.
+    """Decisions of a run on a user's table, in the selected state; None for another data set.
 
     ``arrays``: its stored scores. ``labeled``: labeled rows of the whole table.
     """

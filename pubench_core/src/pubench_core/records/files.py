@@ -124,7 +124,7 @@ def write_predictions(
 
 
 def ids_in(folder: Path) -> dict[str, list[str]]:
-    """What names the rows in a record's predictions, by the names of the table's columns; empty where nothing does.
+    """Columns that name the rows in a record's predictions, by the table's names; empty if none does.
 
     Raises OSError if the file cannot be read.
     """

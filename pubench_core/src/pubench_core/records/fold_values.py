@@ -25,7 +25,7 @@ class FoldPart:
 
 
 def parts_of_folds(known: Knowledge, fold: IntArray) -> list[FoldPart]:
-    """What is known of each fold. ``fold``: (n,) number of the fold of each row."""
+    """Knowledge of each fold. ``fold``: (n,) number of the fold of each row."""
     found = []
     for number in np.unique(fold):
         positions = np.flatnonzero(fold == number)

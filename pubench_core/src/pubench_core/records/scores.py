@@ -30,7 +30,7 @@ def rows_and_labels(
     truth_validation: npt.NDArray[np.int8] | None,
     unlabeled_rows: IntArray | None,
 ) -> Arrays:
-    """What is known of the rows that are scored, in the order of their scores."""
+    """Rows and labels of the scored rows, in the order of their scores."""
     known = {
         "test_rows": split.test_rows if truth_test is not None else None,
         "test_labels": truth_test,
@@ -61,7 +61,7 @@ def knowledge_of(
     unlabeled_total: int | None = None,
     prior_interval: tuple[float, float] | None = None,
 ) -> dict[str, Knowledge]:
-    """What is known of the rows of the test and of the validation part.
+    """Knowledge of the rows of the test and of the validation part.
 
     ``unlabeled_total``: rows of U in training and validation part. ``prior_interval``: of an estimated prior.
     """

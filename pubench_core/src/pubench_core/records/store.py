@@ -22,8 +22,8 @@ from pathlib import Path
 from ..errors import Hint, RecordError, RequestError, RunTaken, shortened
 from ..results import Failure, Result
 from .files import FAILED, FAILURE, RESULT, replace_text, sync, write_json
-from .incoming import Incoming, abandoned, of_this_host, ours, owner, run_of
 from .record import Record, Records, read_failure, read_record, result_text
+from .staging import Incoming, abandoned, of_this_host, ours, owner, run_of
 
 #: Seconds between two looks at a run that another process carries out.
 _POLL = 0.25

@@ -1,4 +1,4 @@
-"""What a run leaves behind, as typed objects: results, failures, the environment. No torch, no files."""
+"""Results of a run, as typed objects: results, failures, the environment. No torch, no files."""
 
 from .failure import Failure
 from .plain import plain_data

@@ -1,4 +1,4 @@
-"""What JSON holds, from what plugins say."""
+"""Plain JSON data from the values that plugins return."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 
 def plain_data(value: Any) -> Any:
-    """What JSON holds: lists instead of arrays, numbers instead of numpy's scalars, None for what is not finite."""
+    """Plain JSON data: lists instead of arrays, numbers instead of numpy's scalars, None for what is not finite."""
     if isinstance(value, (np.ndarray, np.generic)):
         return plain_data(value.tolist())
     if isinstance(value, Mapping):

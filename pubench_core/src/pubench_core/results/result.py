@@ -94,7 +94,7 @@ _ALIKE = re.compile(r"all (\d+ )?(test|unlabeled) rows are decided (positive|neg
 
 
 class CriterionResult(_Compact):
-    """What one selection criterion chose, and what was measured there; nothing if the criterion is undefined."""
+    """State that one selection criterion chose, and its measures; nothing if the criterion is undefined."""
 
     oracle: bool = Field(description="whether the criterion reads true labels")
     undefined: str = Field("", description="why the criterion has no value on this split")
@@ -172,7 +172,7 @@ class PartFacts(_Compact):
 
 
 class Estimate(_Compact):
-    """What a class-prior estimator said."""
+    """Estimate of a class-prior estimator."""
 
     estimator: str = Field(description="its key")
     share: float = Field(description="estimated share of positives in U")
@@ -182,7 +182,7 @@ class Estimate(_Compact):
     seconds: float = Field(description="time it took")
 
     def prior_interval(self, n_labeled: int, n: int, scheme: Scheme) -> tuple[float, float] | None:
-        """What the interval means for π, if there is one. ``n``: rows of the training pool, ``n_labeled`` labeled."""
+        """Interval of π, if there is one. ``n``: rows of the training pool, ``n_labeled`` labeled."""
         if self.interval is None or not is_one_sample(scheme):
             return self.interval
         low, high = (population_prior(share, n_labeled, n) for share in self.interval)
@@ -242,7 +242,7 @@ class SavedModelFacts(Stored):
 
 
 class Environment(_Compact):
-    """What a run ran on; the content of ``environment.json``."""
+    """Environment of a run; the content of ``environment.json``."""
 
     python: str = Field(description="version of Python")
     platform: str = Field(description="operating system, as Python names it")
@@ -292,7 +292,7 @@ class Result(_Compact):
 
     @property
     def chosen(self) -> CriterionResult:
-        """What the criterion that names the result chose."""
+        """State that the selected criterion chose."""
         return self.criteria[self.selected]
 
     @property

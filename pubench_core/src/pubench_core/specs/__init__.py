@@ -1,4 +1,4 @@
-"""What a request says, as validated models: run specs, hyper-parameters, sampling schemes."""
+"""Requests as validated models: run specs, hyper-parameters, sampling schemes."""
 
 from .run import (
     GIVEN,

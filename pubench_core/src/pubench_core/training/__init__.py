@@ -1,1 +1,1 @@
-"""What a method is given to train with: the view of its data, epochs, batches, networks, steps, scores, randomness."""
+"""Training tools of a method: the view of its data, epochs, batches, networks, steps, scores, randomness."""

@@ -19,7 +19,7 @@ class Epoch:
 
 
 class EpochEnd(Protocol):
-    """What the engine does when a turn of a training loop has ended."""
+    """End of a turn of a training loop, on the engine's side."""
 
     @property
     def exhausted(self) -> bool:

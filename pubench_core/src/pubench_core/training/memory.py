@@ -30,7 +30,7 @@ class _Outputs:
 
 
 class OutputMemory:
-    """What networks gave for rows of one table, as long as their parameters and buffers stay what they were."""
+    """Outputs of networks for rows of one table, as long as their parameters and buffers stay the same."""
 
     def __init__(self) -> None:
         self._outputs: dict[tuple[nn.Module, Features], _Outputs] = {}

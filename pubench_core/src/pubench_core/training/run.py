@@ -1,4 +1,4 @@
-"""What a method's ``fit`` is given: epochs, batches, networks, optimizers, steps, scores, views, randomness."""
+"""Argument ``run`` of a method's ``fit``: epochs, batches, networks, optimizers, steps, scores, views, randomness."""
 
 from __future__ import annotations
 

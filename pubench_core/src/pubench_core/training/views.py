@@ -1,4 +1,4 @@
-"""What a method may see of a problem: features, who is labeled, the prior it is given. Never a hidden label."""
+"""View of a problem for a method: features, who is labeled, the prior it is given. Never a hidden label."""
 
 from __future__ import annotations
 

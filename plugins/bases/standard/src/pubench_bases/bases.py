@@ -79,7 +79,7 @@ class Base(ABC):
 
 
 class TreeConfig(MethodConfig):
-    """What decision trees take."""
+    """Hyper-parameters of decision trees."""
 
     n_estimators: int = Field(100, ge=1, description="trees; a member of an ensemble that draws its own rows is one")
     max_features: Literal["sqrt", "all"] = Field("sqrt", description="features looked at per split")
@@ -136,7 +136,7 @@ class ForestBase(TreesBase):
 
 
 class BoostingConfig(MethodConfig):
-    """What gradient boosting takes."""
+    """Hyper-parameters of gradient boosting."""
 
     n_estimators: int = Field(50, ge=1, description="trees, one per round")
     learning_rate: float = Field(0.1, gt=0, description="factor of every tree")
@@ -170,7 +170,7 @@ class BoostingBase(Base):
 
 
 class LogisticConfig(MethodConfig):
-    """What logistic regression takes."""
+    """Hyper-parameters of logistic regression."""
 
     inverse_penalty: float = Field(0.01, gt=0, description="inverse of the L2 penalty (scikit-learn's C)")
 
@@ -224,7 +224,7 @@ class LightGBMBase(Base):
 
 
 class XGBoostConfig(MethodConfig):
-    """What XGBoost takes."""
+    """Hyper-parameters of XGBoost."""
 
     n_estimators: int = Field(50, ge=1, description="trees, one per round")
     learning_rate: float = Field(0.1, gt=0, description="factor of every tree")
@@ -256,7 +256,7 @@ class XGBoostBase(Base):
 
 
 class AnyConfig(MethodConfig):
-    """What somebody's own base takes: whatever its callable takes."""
+    """Hyper-parameters of your own base: any that its callable takes."""
 
     model_config = ConfigDict(extra="allow")
 

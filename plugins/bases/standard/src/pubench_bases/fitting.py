@@ -1,4 +1,4 @@
-"""What methods around a base share: configuration, honest scores of the rows they train on, thresholds."""
+"""Tools of methods around a base: configuration, honest scores of the rows they train on, thresholds."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def balanced(y: Array) -> Array:
 
 
 def in_parallel(work: Callable[[Item], Found], items: Sequence[Item], threads: int) -> Iterator[Found]:
-    """What ``work`` makes of each item, in their order; few results wait at a time."""
+    """Results of ``work`` for each item, in their order; few results wait at a time."""
     with ThreadPoolExecutor(threads) as pool:
         for start in range(0, len(items), 4 * threads):
             yield from pool.map(work, items[start : start + 4 * threads])
@@ -173,7 +173,7 @@ def first_above(values: Array, above: Array) -> float:
 
 
 def on_classes(base: Base, x: Array, classes: Array, data: PUData) -> Fit:
-    """What fits a base on the rows whose class is known, both weighing the same; ``classes``: (n,) 1 or 0, else -1."""
+    """Function that fits a base on rows of known class, both weighing the same; ``classes``: (n,) 1 or 0, else -1."""
 
     def fit(rows: Array, seed: int) -> Model:
         rows = rows[classes[rows] >= 0]
@@ -183,7 +183,7 @@ def on_classes(base: Base, x: Array, classes: Array, data: PUData) -> Fit:
 
 
 def in_part(base: Base, x: Array, weight: Array, data: PUData) -> Fit:
-    """What fits a base on every row of U as positive with its weight and as negative with the rest of 1.
+    """Function that fits a base on every row of U as positive with its weight and as negative with the rest of 1.
 
     ``weight``: (n,) in [0, 1]. Labeled rows are positive with weight 1.
     """

@@ -1,4 +1,4 @@
-"""What a base has learned, as plain arrays and texts: scored, saved and loaded without pickle.
+"""Learned bases as plain arrays and texts: scored, saved and loaded without pickle.
 
 Every model has ``probability(x)``: for (n, d) float32 rows, (n,) float64 in [0, 1], how much a row looks like class 1.
 """

@@ -1,4 +1,4 @@
-"""What formats of tables have in common: names of columns, numbers written as texts, lists in cells."""
+"""Parts that formats of tables have in common: names of columns, numbers written as texts, lists in cells."""
 
 from __future__ import annotations
 

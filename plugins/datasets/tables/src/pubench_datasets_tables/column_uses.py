@@ -1,4 +1,4 @@
-"""What becomes of every column of a user's table, before anything is trained."""
+"""Use of every column of a user's table, before anything is trained."""
 
 from __future__ import annotations
 

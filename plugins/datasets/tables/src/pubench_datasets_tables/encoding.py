@@ -113,7 +113,7 @@ class Encoding:
 
 
 def encoding_of(spec: UserTableSpec, frame: DataFrame) -> Encoding:
-    """What becomes of each column that may be a feature. Raises RequestError if none is left."""
+    """Encoding of each column that may be a feature. Raises RequestError if none is left."""
     names = _feature_columns(spec, frame)
     plain = _plain_numbers(frame[names])
     decisions = {
@@ -218,7 +218,7 @@ def _decide(name: str, values: Series[Any], *, by_name: bool) -> _Decision:
 
 
 def decided(name: str, values: Series[Any]) -> tuple[Column | None, str]:
-    """What would become of a column that nobody named: its encoding, or None and why it is no feature."""
+    """Encoding of a column that nobody named, or None and why it is no feature."""
     decision = _decide(name, values, by_name=False)
     return decision.column, decision.left_out
 

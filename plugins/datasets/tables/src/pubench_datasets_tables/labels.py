@@ -28,7 +28,7 @@ _DOUBTFUL = frozenset(
 
 @dataclass(frozen=True)
 class Role:
-    """What a column of two values says. ``field``: names the column in the spec; the two values' meanings in words."""
+    """Meaning of a column of two values. ``field``: names the column in the spec; the two values' meanings in words."""
 
     field: str
     positive: str

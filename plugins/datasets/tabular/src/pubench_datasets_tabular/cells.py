@@ -14,7 +14,7 @@ Column = Sequence[object]
 
 @dataclass(frozen=True)
 class Remedy:
-    """What to do about a damaged file, in words and, where pubench can do it, as a hint."""
+    """Advice about a damaged file, in words and, if pubench can carry it out, as a hint."""
 
     text: str
     hint: Hint | None = None

@@ -31,7 +31,7 @@ Attribute = tuple[str, str | list[str]]
 
 @dataclass(frozen=True)
 class Description:
-    """What OpenML says of a table. ``left_out``: columns that are no features; ``target``: empty if none is named."""
+    """OpenML's description of a table. ``left_out``: columns that are no features; ``target``: may be empty."""
 
     name: str
     version: str
@@ -170,7 +170,7 @@ def features(
 
 
 def read_description(path: Path, remedy: Remedy) -> Description:
-    """What ``description.xml`` says. Raises RequestError if it is absent or damaged."""
+    """Reads ``description.xml``. Raises RequestError if it is absent or damaged."""
     try:
         root = ElementTree.fromstring(path.read_bytes())
     except OSError as error:

@@ -24,7 +24,7 @@ class Corpus:
     where: Path
 
     def lacking(self) -> str:
-        """What it cannot do without and has none of, in words; empty if nothing."""
+        """Missing part of a corpus, in words; empty if it is complete."""
         if not self.texts:
             return "document"
         if self.test is None or len(np.unique(self.test)) == 2:

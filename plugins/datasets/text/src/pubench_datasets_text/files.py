@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pubench_core.data.archives import DAMAGE, damaged, one_line, too_large, unreadable
-from pubench_core.data.copies import sha256_of
+from pubench_core.data.cache import sha256_of
 from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import RequestError
 

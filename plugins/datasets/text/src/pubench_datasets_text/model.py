@@ -162,7 +162,7 @@ def hub() -> Iterator[ModuleType]:
 
 
 def network_errors() -> tuple[type[BaseException], ...]:
-    """What a download can raise: errors of disk and sockets, and those of the HTTP library that the hub uses."""
+    """Errors that a download can raise: of disk and sockets, and of the HTTP library that the hub uses."""
     from huggingface_hub.errors import HfHubHTTPError
 
     return (OSError, *HfHubHTTPError.__bases__)

@@ -1,4 +1,4 @@
-"""What the text data sets share: documents are found, read, and become one sentence embedding each."""
+"""Base of the text data sets: documents are found, read, and become one sentence embedding each."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from pubench_core.errors import RequestError
 
 
 def names_in(folder: Path) -> list[str]:
-    """What is in a folder, sorted; hidden files (``.DS_Store``, ``._photo.jpg``) are left out.
+    """Names in a folder, sorted; hidden files (``.DS_Store``, ``._photo.jpg``) are left out.
 
     Raises RequestError if it cannot be listed.
     """

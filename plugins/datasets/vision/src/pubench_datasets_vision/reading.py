@@ -1,4 +1,4 @@
-"""What every loader of this package does with a file: open it, name it when it is damaged, compare sizes at the end."""
+"""Steps of every loader of this package: open a file, name it if it is damaged, compare sizes at the end."""
 
 from __future__ import annotations
 

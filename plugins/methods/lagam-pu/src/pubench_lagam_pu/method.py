@@ -117,7 +117,7 @@ def contrast(q: Tensor, k: Tensor, temperature: float, group: Tensor | None = No
 
 
 def learning_rate(epoch: int, epochs: int, lr: float, schedule: Schedule) -> float:
-    """Of an epoch from 0: a tenth each after 5/8, 6/8 and 7/8 of them; or a cosine down to a thousandth."""
+    """Learning rate of an epoch from 0: a tenth each after 5/8, 6/8 and 7/8; or a cosine down to a thousandth."""
     if schedule == "cosine":
         return ramps.cosine(epoch, epochs, lr, lr * 1e-3)
     return lr * 0.1 ** sum(epoch > share * epochs for share in (0.625, 0.75, 0.875)) if schedule == "steps" else lr

@@ -80,7 +80,7 @@ def smallest(losses: Tensor, share: float) -> Tensor:
 
 
 class Task(NamedTuple):
-    """What a network learns in a step: the mean of weight * cross-entropy towards the targets over (m,) rows."""
+    """Loss of a network in a step: the mean of weight * cross-entropy towards the targets over (m,) rows."""
 
     row: Tensor
     weight: Tensor

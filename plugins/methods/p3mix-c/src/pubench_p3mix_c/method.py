@@ -44,7 +44,7 @@ class Config(TrainingConfig):
 
 
 class Partners(NamedTuple):
-    """What each row is mixed with: (B, *shape) inputs and (B,) positive targets."""
+    """Partners that each row is mixed with: (B, *shape) inputs and (B,) positive targets."""
 
     x: Tensor
     target: Tensor

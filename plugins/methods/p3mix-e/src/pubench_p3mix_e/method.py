@@ -50,7 +50,7 @@ class Config(TrainingConfig):
 
 
 class Partners(NamedTuple):
-    """What each row is mixed with: (B, *shape) inputs, (B,) positive targets, (B,) the teacher's targets."""
+    """Partners that each row is mixed with: (B, *shape) inputs, (B,) positive targets, (B,) the teacher's targets."""
 
     x: Tensor
     target: Tensor

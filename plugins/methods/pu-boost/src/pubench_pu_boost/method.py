@@ -64,7 +64,7 @@ class Slopes(NamedTuple):
 
 
 def logistic_risk(score: Array, n_p: int, prior: float, *, non_negative: bool) -> Slopes:
-    """Of R = π E_P[l(f)] + [E_U[l(-f)] - π E_P[l(-f)]] by each score.
+    """Derivatives of R = π E_P[l(f)] + [E_U[l(-f)] - π E_P[l(-f)]] by each score.
 
     If ``non_negative`` and the bracket is below 0, it is cut off: R = π E_P[l(f)].
     """

@@ -28,7 +28,7 @@ def kernel(function: Function) -> Function:
 
 
 class Risk(NamedTuple):
-    """What a tree minimizes. ``non_negative``: nnPU rather than uPU; ``logistic``: rather than quadratic loss."""
+    """Risk that a tree minimizes. ``non_negative``: nnPU rather than uPU; ``logistic``: rather than quadratic loss."""
 
     n_p: int
     n_u: int

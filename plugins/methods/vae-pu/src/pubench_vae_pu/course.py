@@ -1,4 +1,4 @@
-"""What VAE-PU trains when, and the masses that its risk is weighted by."""
+"""Order in which VAE-PU trains its parts, and the masses that its risk is weighted by."""
 
 from __future__ import annotations
 

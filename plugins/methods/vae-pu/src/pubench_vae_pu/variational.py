@@ -1,4 +1,4 @@
-"""What the generator of VAE-PU is made of besides its networks: codes, the mixture, the bound, virtual rows."""
+"""Parts of VAE-PU's generator besides its networks: codes, the mixture, the bound, virtual rows."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def auc_of(points: Points) -> float:
 
 
 def pulp_interval(value: float, scores: FloatArray, other: FloatArray) -> tuple[float, float]:
-    """Of PULP, from how it moves under resampling at some 500 operating points, within [0, 1]."""
+    """Interval of PULP, from its values under resampling at some 500 operating points, within [0, 1]."""
     sample, n, t = Sample.of(scores, other), len(scores) + len(other), len(scores)
     approximate = _approximate_pulp(n, t)
     counts = [

@@ -1,4 +1,4 @@
-"""What the measures read of a view: the two groups of scores, and the shares of positives in them."""
+"""Inputs of the measures: the two groups of scores of a view, and the shares of positives in them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Scores:
 
     @property
     def warnings(self) -> list[str]:
-        """What is odd about the scores."""
+        """Oddities of the scores."""
         found = []
         if len(self.labeled) < FEW:
             found.append(f"{len(self.labeled)} labeled positives: a rough value")

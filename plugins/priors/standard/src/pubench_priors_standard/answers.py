@@ -1,4 +1,4 @@
-"""What the estimators share: refusals of rows that say nothing, bootstrap intervals, answers with their warnings."""
+"""Tools of the estimators: refusals of rows that say nothing, bootstrap intervals, answers with their warnings."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ class TwoSidedAlphaMax(PriorEstimator):
     def estimate(
         self, positive: npt.NDArray[Any], unlabeled: npt.NDArray[Any], rng: np.random.Generator
     ) -> PriorEstimate:
-        """As :meth:`AlphaMax.estimate`. Raises Unidentifiable where the samples are alike."""
+        """Estimates like :meth:`AlphaMax.estimate`. Raises Unidentifiable if the samples are alike."""
         p, u = _at_most(*as_scores(self.key, positive, unlabeled), MOST_LABELED, MOST_UNLABELED, rng)
         forward, backward = alphamax.alphamax(p, u), alphamax.alphamax(u, p)
         if forward.flat or backward.flat:

@@ -17,8 +17,8 @@ from pubench_evaluate.audit.statistics import Side, clopper_pearson
 from pubench_evaluate.evaluation import Evaluation, evaluate
 
 from pubench import PUTable, run
+from pubench.field_names import in_words as in_words_of_python
 from pubench.tables import data
-from pubench.words import in_words as in_words_of_python
 from pubench_core.data.table_reader import table_reader
 from pubench_core.errors import PubenchError, RequestError, shown
 from pubench_core.plugins.registry import registry

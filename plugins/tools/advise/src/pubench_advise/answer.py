@@ -11,7 +11,7 @@ from .page import page_of
 
 @dataclass(frozen=True, repr=False)
 class Advice(AdviceFacts):
-    """What :func:`pubench.advise` found, with its page; a notebook shows the page."""
+    """Answer of :func:`pubench.advise`, with its page; a notebook shows the page."""
 
     def html(self) -> str:
         """The page: one file without scripts."""

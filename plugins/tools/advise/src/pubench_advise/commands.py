@@ -120,7 +120,7 @@ def _flags_for_arguments() -> Iterator[None]:
 
 
 def lines_of(advice: Advice) -> list[str]:
-    """What the terminal shows: the answer, what to know first, the methods, and where everything is."""
+    """Lines for the terminal: the answer, what to know first, the methods, and where everything is."""
     from .goals import in_words
 
     lines = [advice.headline, *(f"warning: {line}" for line in advice.warnings), ""]

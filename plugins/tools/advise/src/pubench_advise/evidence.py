@@ -1,4 +1,4 @@
-"""What speaks for a method: held-out labeled positives, agreement with bagged trees, and checked rows."""
+"""Evidence for a method: held-out labeled positives, agreement with bagged trees, and checked rows."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Agreement:
 
 
 def agreement(scores: FloatArray, reference: FloatArray, labeled: BoolArray, budget: int) -> Agreement:
-    """Of the (n,) scores of two methods."""
+    """Rank correlation of the (n,) scores of two methods."""
     from scipy.stats import spearmanr
 
     one, other = scores[~labeled], reference[~labeled]

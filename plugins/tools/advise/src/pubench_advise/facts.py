@@ -1,4 +1,4 @@
-"""What advice says: the answer, what it promises, and everything that it rests on."""
+"""Content of an answer: the method, what it promises, and everything that it rests on."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Promise:
 
 @dataclass(frozen=True)
 class AdviceFacts:
-    """What :func:`pubench.advise` found. ``folder`` holds the page, ranked rows, the sheet to check and the model.
+    """Facts of an answer. ``folder`` holds the page, ranked rows, the sheet to check and the model.
 
     ``headline``: the answer in sentences. ``promise``: positives among the highest rows. ``choice``: the method and
     those that cannot be told apart from it. ``compared``: every fitted method; ``not_fitted``: the others, and why.

@@ -1,4 +1,4 @@
-"""What the answer is for: a ranking, decisions, or a review of so many rows; and how long it may take."""
+"""Purpose of an answer: a ranking, decisions, or a review of so many rows; and how long it may take."""
 
 from __future__ import annotations
 

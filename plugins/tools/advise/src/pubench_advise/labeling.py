@@ -40,7 +40,7 @@ class Scar:
 
     @property
     def sentence(self) -> str:
-        """What is known, in words."""
+        """Finding about SCAR, in words."""
         noticed = ", ".join(
             f"{100 * share:.0f} % if they score {shift:g} deviations too high" for shift, share in self.power
         )

@@ -26,7 +26,7 @@ TELLS = 0.99
 
 @dataclass(frozen=True)
 class Look:
-    """What is known of the table before anything is trained.
+    """Facts of the table before anything is trained.
 
     ``features``: number of columns after encoding. ``leaks``: columns that nearly say who is labeled. ``copies``:
     labeled rows that are in the table a second time, unlabeled. ``notes``: how the file was read.
@@ -47,7 +47,7 @@ class Look:
 
     @property
     def warnings(self) -> Iterator[str]:
-        """What a reader must know first."""
+        """Warnings that come first."""
         for column in self.leaks:
             yield (
                 f"'{column}' alone tells labeled rows from unlabeled ones. If it was filled in because a row was "

@@ -25,7 +25,7 @@ MOST_ROWS = 10_000
 
 @dataclass(frozen=True)
 class Estimated:
-    """What the estimators say. ``interval``: of those that count; ``summary``: in a sentence; ``each``: one row per
+    """Answers of the estimators. ``interval``: of those that count; ``summary``: in a sentence; ``each``: one row per
     estimator: key, prior, low, high, why it is left out.
     """
 
@@ -49,12 +49,12 @@ class Prior:
 
     @property
     def middle(self) -> float | None:
-        """What methods are given that cannot do without one."""
+        """Prior for methods that cannot do without one."""
         return None if self.interval is None else sum(self.interval) / 2
 
 
 def prior_of(given: tuple[float, float] | None, audited: Audited | None, estimated: Estimated | None) -> Prior:
-    """What was checked outweighs what was given, and both outweigh estimators, which assume SCAR."""
+    """Prior: checked rows outweigh a given value, and both outweigh estimators, which assume SCAR."""
     found = estimated.interval if estimated is not None else None
     if audited is not None and audited.result.prior.low is not None and audited.result.prior.high is not None:
         checked = (audited.result.prior.low, audited.result.prior.high)

@@ -1,4 +1,4 @@
-"""What a model's scores say without one known negative: report cards, class priors, sheets of rows to check.
+"""Evaluation of scores without one known negative: report cards, class priors, sheets of rows to check.
 
 ``rows`` reads scores and labels; ``prior_input`` parses an assumed prior and purity; ``thresholds``, ``resampling``,
 ``measuring`` and ``paired`` compute; ``evaluation``, ``prior_estimates`` and ``audit`` are the functions that users

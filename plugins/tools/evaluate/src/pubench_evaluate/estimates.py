@@ -177,10 +177,10 @@ def disagreement(estimates: Sequence[EstimatedPrior]) -> str:
 
 
 def plain(found: EstimatedPrior) -> dict[str, Any]:
-    """As JSON holds it."""
+    """Converts a value to plain JSON data."""
     return dict(plain_data(asdict(found)))
 
 
 def named(positive: npt.NDArray[Any]) -> str:
-    """What an estimator would read of an array: ``scores`` of shape (n,), ``features`` of shape (n, d)."""
+    """Name of the estimator's input: ``scores`` for shape (n,), ``features`` for shape (n, d)."""
     return "scores" if np.ndim(positive) == 1 else "features"

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from pubench.field_names import in_words
 from pubench.labels import refuse_other_rows
-from pubench.words import in_words
 from pubench_core.errors import RequestError, shown
 from pubench_core.plugins.info import PriorInfo
 from pubench_core.results import plain_data
@@ -49,7 +49,7 @@ class Evaluation(CardFacts):
 
     @property
     def headline(self) -> str:
-        """What to expect of the decision, in a sentence or, if nothing can be expected, why and what helps."""
+        """Sentence that says what to expect of the decision or, if nothing can be expected, why and what helps."""
         return headline(self)
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a report card and a page of class priors show; who computes them adds how they are asked and printed."""
+"""Content of a report card and of a page of class priors; the callers add how they are requested and printed."""
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pubench.field_names import in_words
 from pubench.labels import refuse_other_rows
 from pubench.tables import frame_of
-from pubench.words import in_words
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import PriorInfo
 from pubench_core.results import plain_data
@@ -36,7 +36,7 @@ class PriorEstimates(PriorFacts):
     """
 
     def __getitem__(self, key: str) -> EstimatedPrior:
-        """What one estimator says. Raises KeyError for one that was not asked."""
+        """Estimate of one estimator. Raises KeyError for one that was not used."""
         return {found.key: found for found in self.estimates}[key]
 
     @property

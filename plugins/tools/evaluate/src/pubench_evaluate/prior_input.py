@@ -1,4 +1,4 @@
-"""What is believed of the class prior, and what that means for a table of labeled and unlabeled rows."""
+"""Assumed class prior, and its meaning for a table of labeled and unlabeled rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RANGE = re.compile(r"(?P<low>[^.]*(?:\.\d*)?)\.\.(?P<high>.+)")
 
 @dataclass(frozen=True)
 class Belief:
-    """What is believed of the class prior.
+    """Assumed class prior.
 
     ``prior``: π of the population, ``interval``: where it lies; ``share``, ``share_interval``: what that means for α,
     the share of positives in U. ``source``: where it comes from, in words; ``estimated``: by an estimator of the share
@@ -44,14 +44,14 @@ def wanted_estimator(prior: Any) -> str:
 
 
 def shares_of(belief: Belief, rows: ScoredRows) -> Shares:
-    """What a belief means for U, with what is uncertain about it."""
+    """Shares of positives in U under a belief, with their uncertainty."""
     follows = belief.prior is not None and not belief.estimated and is_one_sample(rows.scheme)
     ends = (belief.interval or (belief.prior, belief.prior)) if follows else None
     return Shares(belief.share, belief.share_interval, rows.purity, ends)  # type: ignore[arg-type]
 
 
 def belief_in(prior: Any, rows: ScoredRows, estimates: Sequence[EstimatedPrior]) -> Belief:
-    """What an argument ``prior`` means for these rows.
+    """Belief that an argument ``prior`` means for these rows.
 
     Raises RequestError for a prior outside (0, 1), one that leaves less than no positive among the unlabeled rows, or
     an estimator that has no estimate.
@@ -84,7 +84,7 @@ def belief_in(prior: Any, rows: ScoredRows, estimates: Sequence[EstimatedPrior])
 
 
 def narrowed(prior: Any, audited: AuditResult | None) -> Any:
-    """What is believed if rows were checked: both where they agree, the checked rows where they do not.
+    """Belief after rows were checked: both where they agree, the checked rows where they do not.
 
     An estimator's prior is replaced, because estimators assume SCAR and checked rows do not.
     """

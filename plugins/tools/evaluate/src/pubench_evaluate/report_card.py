@@ -125,7 +125,7 @@ def _sections(card: CardFacts) -> Iterator[str]:
 
 
 def belief_line(card: CardFacts) -> str:
-    """What is believed of the prior."""
+    """Line about the assumed prior."""
     belief = card.belief
     if belief.prior is None:
         return "no prior given"
@@ -134,7 +134,7 @@ def belief_line(card: CardFacts) -> str:
 
 
 def headline(card: CardFacts) -> str:
-    """What somebody who reviews the rows above the threshold will find, or why nobody can say and what helps."""
+    """Sentence about the rows above the threshold: how many are positive, or why nobody can say and what helps."""
     return " ".join(part for part in (_expected(card), card.checked) if part)
 
 
@@ -209,7 +209,7 @@ def between(interval: tuple[float, float] | None, *, percent: bool = False) -> s
 
 
 def assumed(measured: Measured) -> str:
-    """What a measure assumes, in words."""
+    """Assumptions of a measure, in words."""
     if measured.oracle:
         return "true labels"
     return ", ".join("the prior" if name == "prior" else name for name in measured.assumes) or "neither prior nor SCAR"

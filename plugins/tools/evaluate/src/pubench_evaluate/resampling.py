@@ -44,7 +44,7 @@ def picks(rows: ScoredRows, drawn: Resampling) -> Iterator[IntArray]:
 
 
 def knowledge_of_pick(rows: ScoredRows, knowledge: Knowledge, pick: IntArray, prior: float | None) -> Knowledge:
-    """What is known of the rows of a pick, which has the labeled rows first."""
+    """Knowledge of the rows of a pick, which has the labeled rows first."""
     n_labeled = rows.n_labeled
     everything = np.arange(len(pick))
     return replace(

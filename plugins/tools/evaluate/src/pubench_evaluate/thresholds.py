@@ -46,7 +46,7 @@ class Shares:
 
 @dataclass(frozen=True)
 class Cut:
-    """What lies above one threshold.
+    """Counts and shares above one threshold.
 
     ``rows``: rows of U there, ``share``: of U; ``all_rows``: unlabeled rows there, of all that the card is about (equal
     to ``rows`` unless the scores are those of a part). ``labeled``: labeled rows there, ``recall``: the share of
@@ -126,7 +126,7 @@ def cut_at(
     all_rows: int | None = None,
     n_all: int | None = None,
 ) -> Cut:
-    """What lies above a threshold.
+    """Counts and shares above a threshold.
 
     Intervals are percentiles of :data:`DRAWS` draws: the share of labeled rows above from its Jeffreys posterior, the
     prior uniform on its interval, the share of labeled rows from its Jeffreys posterior, too, where α follows from it
@@ -241,14 +241,14 @@ class Cuts:
         return self._at(found, target=target)
 
     def budgets(self, asked_for: int | None) -> tuple[Cut, ...]:
-        """What lies above the usual budgets, and the one that was asked for."""
+        """Cuts at the usual budgets, and at the requested one."""
         wanted = sorted({*BUDGETS, *([asked_for] if asked_for else [])})
         n = self.n_all or len(self.rows.unlabeled)
         cuts = [self._budget(budget) for budget in wanted if budget <= n and self._of_part(budget)]
         return tuple(cut for cut in cuts if cut.rows)
 
     def recalls(self, asked_for: float | None) -> tuple[Cut, ...]:
-        """What lies above the thresholds for the usual recalls, and the one that was asked for."""
+        """Cuts at the thresholds for the usual recalls, and for the requested one."""
         found = []
         for target in sorted({*RECALLS, *([asked_for] if asked_for else [])}):
             threshold = threshold_of_recall(self.rows, target, self.shares)

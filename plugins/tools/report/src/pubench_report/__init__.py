@@ -19,7 +19,7 @@ COMMANDS = [
     CommandInfo(
         path="curves",
         load="pubench_report.cli.commands:curves",
-        help="Draw how losses and criteria of runs went over their epochs, with the epochs that were chosen.",
+        help="Draw losses and criteria of your runs over their epochs, with the epochs that were chosen.",
         example="pubench curves 783e61fad537fd47 --out curves.html",
     ),
     CommandInfo(

@@ -20,7 +20,7 @@ DRAWS = "hyper-parameters: the best of"
 
 
 def best_of_draws(named: Iterable[NamedRun], criterion: str) -> tuple[list[NamedRun], str]:
-    """Of the runs under one name that differ in hyper-parameters alone, the one whose criterion is best; and a note.
+    """Best run, by its criterion, among those that differ in hyper-parameters alone; and a note.
 
     The first of equal ones. Where no run of a group has a value - every one failed, or the criterion has none, as
     ``last`` - the group's first run stands for it.

@@ -31,7 +31,7 @@ class Measured:
 
     @property
     def mean(self) -> float | None:
-        """Of the values; None where there are none."""
+        """Mean of the values; None if there are none."""
         return statistics.fmean(self.values.values()) if self.values else None
 
     @property

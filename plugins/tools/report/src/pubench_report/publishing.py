@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Literal
 
-from pubench.words import InvalidRequest, in_words, said
+from pubench.field_names import InvalidRequest, in_words, said
 
 from .site.write import SiteOptions, sources_of, write_site
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
+from pubench.field_names import in_words
 from pubench.running import RunResult
-from pubench.words import in_words
 
 from .grouping import FailedRun
 from .report.gathered import gathered_of

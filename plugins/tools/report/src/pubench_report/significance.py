@@ -246,7 +246,7 @@ def _t_quantile(alpha: float, n: int) -> float:
 
 @dataclass(frozen=True)
 class Significance:
-    """What tests say of a comparison. Prints as text; in a notebook as tables.
+    """Tests of a comparison. Prints as text; in a notebook as tables.
 
     ``pairs``: per data set and method, against ``reference``. ``ranks``: over data sets; None where ``no_ranks`` says
     why there are none. ``notes``: what was left out.
@@ -270,7 +270,7 @@ class Significance:
 
     @property
     def advice(self) -> str:
-        """What to do if no pair is decided; empty if one is, and without pairs."""
+        """Advice if no pair is decided; empty if one is, and without pairs."""
         if not self.pairs or any(pair.decision in ("better", "worse") for pair in self.pairs):
             return ""
         most = max(pair.n for pair in self.pairs)

@@ -252,7 +252,7 @@ def headline(standing: Standing, names: Mapping[str, str]) -> list[str]:
 def changes(
     standing: Standing, names: Mapping[str, str], sources: Mapping[str, str], oracle: tuple[str, Standing] | None
 ) -> list[str]:
-    """What limits the answer: a baseline, few data sets, one left out, an oracle's epochs (its name and standing)."""
+    """Limits of the answer: a baseline, few data sets, one left out, an oracle's epochs (its name and standing)."""
     if not standing.places:
         return []
     first, found = standing.places[0].row, []

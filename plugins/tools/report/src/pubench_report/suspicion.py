@@ -29,7 +29,7 @@ class Scored(NamedTuple):
 
     @classmethod
     def of(cls, result: Result) -> Scored | None:
-        """Of a run; None without true labels."""
+        """Scores of a run; None without true labels."""
         accuracy = result.test.get("accuracy") if result.selected in result.criteria else None
         test, spec = getattr(result.data, "test", None), result.spec  # a file of rows does not say how many rows
         if accuracy is None or test is None:

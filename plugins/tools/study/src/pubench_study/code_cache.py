@@ -12,8 +12,8 @@ from pydantic import Field, ValidationError
 
 from pubench_core.errors import Hint, RequestError
 from pubench_core.plugins.registry import Registry
-from pubench_core.records.asked import Asked
 from pubench_core.records.files import replace_text
+from pubench_core.records.requirements import Asked
 from pubench_core.results import Code
 from pubench_core.results.result import Stored
 from pubench_core.specs.canonical import short_hash
@@ -22,7 +22,7 @@ from .files import StudyFolder
 from .plan import FrozenPlan, PlannedRun
 
 if TYPE_CHECKING:
-    from pubench_core.request.plan import Plan
+    from pubench_core.engine.plan import Plan
 
 
 class InstalledCode(Stored):
@@ -42,7 +42,7 @@ class InstalledCode(Stored):
         return Code.of({**found.parts, f"data {run.data}": digest}, found.versions)
 
     def asked(self, run: PlannedRun) -> Asked:
-        """What a record must have to answer for a run."""
+        """Requirements that a record must meet to answer for a run."""
         criteria = {name: self.metrics.get(name, "") for name in run.spec.selection.criteria}
         metrics = {name: self.metrics.get(name, "") for name in run.spec.evaluation.metrics}
         return Asked(run.spec, criteria, metrics, own_table=run.own_table)
@@ -51,7 +51,7 @@ class InstalledCode(Stored):
 def installed_code(
     plan: FrozenPlan, folder: StudyFolder, registry: Registry, say: Callable[[str], None] = lambda text: None
 ) -> InstalledCode:
-    """Of a plan's runs. Where no file of core or a plugin changed since it was last asked, nothing is imported for it.
+    """Code of a plan's runs. Imports nothing if no file of core or a plugin changed since the last call.
 
     Raises RequestError where what is installed now refuses a run of the plan, or understands it as another run.
     """
@@ -73,7 +73,8 @@ def write_code(folder: StudyFolder, code: InstalledCode, say: Callable[[str], No
 
 
 def _resolved(plan: FrozenPlan, registry: Registry, fingerprint: str) -> InstalledCode:
-    from pubench_core.request import Layer, resolve  # torch, which nothing else here needs
+    from pubench_core.engine.layers import Layer
+    from pubench_core.engine.resolve import resolve  # torch, which nothing else here needs
 
     plans = []
     for run in plan.runs:

@@ -20,7 +20,7 @@ class Answering(Stored):
 
     @classmethod
     def read(cls, path: Path | None, of: str) -> Answering:
-        """What is known for this plan, code and data; nothing where that is of others."""
+        """Stored answers for this plan, code and data; empty if the file is of others."""
         if path is not None:
             with suppress(OSError, ValidationError):
                 found = cls.model_validate_json(path.read_bytes())

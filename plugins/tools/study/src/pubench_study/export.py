@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from pubench_core.data.copies import sha256_of
+from pubench_core.data.cache import sha256_of
 from pubench_core.errors import RecordError
 from pubench_core.plugins.registry import Registry
 from pubench_core.records.files import (

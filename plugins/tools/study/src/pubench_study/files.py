@@ -15,9 +15,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from pubench_core.engine.explain import explain
+from pubench_core.engine.layers import Layer, read_yaml
 from pubench_core.errors import RequestError, nearest, shortened
-from pubench_core.request.explain import explain
-from pubench_core.request.layers import Layer, read_yaml
 
 from .spec import StudySpec
 
@@ -38,7 +38,7 @@ class StudyFile:
 
     @property
     def sha256(self) -> str:
-        """Of the text."""
+        """SHA-256 of the text."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
@@ -76,7 +76,7 @@ class StudyFolder:
 
     @property
     def logs(self) -> Path:
-        """What workers printed."""
+        """Folder of the workers' output."""
         return self.path / LOGS
 
 

@@ -1,4 +1,4 @@
-"""From a study to its cells: every combination of its lists, less what is excluded, as a request for a run."""
+"""Cells of a study: every combination of its lists, less the excluded ones, as a request for a run."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any, get_args
 from pydantic.fields import FieldInfo
 
 from pubench_core.data.dataset import DataRoot
-from pubench_core.data.roots import data_root
+from pubench_core.data.paths import data_root
+from pubench_core.engine.resolve import method_class
+from pubench_core.engine.resolve_data import USUAL_POSITIVE_RATE
 from pubench_core.errors import RequestError, shown, unknown
 from pubench_core.plugins.info import MethodInfo, PriorInfo
 from pubench_core.plugins.registry import Registry
 from pubench_core.randomness import stream
-from pubench_core.request.data import USUAL_POSITIVE_RATE
-from pubench_core.request.resolving import method_class
 from pubench_core.specs import DRAWN_SCHEMES, ExecutionSpec
 from pubench_core.specs.fields import Choice, LogUniform, Search, about
 from pubench_core.specs.run import GIVEN

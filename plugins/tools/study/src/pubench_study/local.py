@@ -120,7 +120,7 @@ class LocalPool:
         self._workers.append(_Worker(self._started, device, process, ours, alive, log))
 
     def events(self, timeout: float) -> list[Ended | Progressed]:
-        """What was heard of workers, waiting up to ``timeout`` seconds for the first of it.
+        """Events of workers since the last call; waits up to ``timeout`` seconds for the first.
 
         Raises RecordError if no worker can be started.
         """

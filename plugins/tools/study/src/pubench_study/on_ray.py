@@ -20,12 +20,12 @@ _PATIENCE = 10.0
 
 
 def remotely(task: Task) -> Any:
-    """What a task computed, or why it did not, as data: a Finished, a Failure, or the text of a refusal."""
+    """Outcome of a task as data: a Finished, a Failure, or the text of a refusal."""
     import torch
 
-    from pubench_core.data.roots import data_root
-    from pubench_core.execution.compute import Audience, captured, choose_device
-    from pubench_core.execution.run import Failed, attempt
+    from pubench_core.data.paths import data_root
+    from pubench_core.engine.compute import Audience, captured, choose_device
+    from pubench_core.engine.execute import Failed, attempt
 
     if task.execution["threads"] is not None:
         torch.set_num_threads(task.execution["threads"])
@@ -70,7 +70,7 @@ class RayPool:
         import ray
         import torch
 
-        from pubench_core.execution.environment import capture
+        from pubench_core.engine.environment import capture
 
         joined = ray.is_initialized()
         options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "include_dashboard": False}
@@ -98,8 +98,8 @@ class RayPool:
 
     def submit(self, task: Task) -> None:
         """Claims a run and sends it to the cluster, unless a record answers it by now."""
-        from pubench_core.data.roots import data_root
-        from pubench_core.execution.run import Outcome, covered
+        from pubench_core.data.paths import data_root
+        from pubench_core.engine.execute import Outcome, covered
 
         device = "cuda" if self.gpus else "cpu"
         task = replace(task, execution=self.orders.execution(device))
@@ -124,7 +124,7 @@ class RayPool:
         self._ended.append(Ended(task.run_id, status, text, "refused" if status == "refused" else None))
 
     def events(self, timeout: float) -> list[Ended | Progressed]:
-        """What has ended, waiting up to ``timeout`` seconds for the first."""
+        """Events since the last call; waits up to ``timeout`` seconds for the first."""
         ready, _ = self.ray.wait(list(self._tasks), num_returns=1, timeout=timeout) if self._tasks else ([], [])
         for reference in ready:
             task, claim = self._tasks.pop(reference)
@@ -135,7 +135,7 @@ class RayPool:
 
     def _stored(self, task: Task, reference: Any) -> Ended:
         """Stores what came back."""
-        from pubench_core.execution.publish import publish
+        from pubench_core.engine.publish import publish
 
         try:
             done = self.ray.get(reference)

@@ -62,7 +62,7 @@ class PlannedRun(Stored):
 
     @property
     def preprocess(self) -> str:
-        """What is done to features."""
+        """Preprocessing of the features."""
         return str(self.resolved["data"]["preprocess"])
 
     @property

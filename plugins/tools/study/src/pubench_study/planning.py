@@ -11,11 +11,12 @@ import numpy as np
 
 from pubench_core.data.dataset import ClassData, DataRoot, binarize
 from pubench_core.data.store import open_dataset
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.plan import Plan
+from pubench_core.engine.resolve import resolve
 from pubench_core.errors import PluginError, RequestError, shortened
 from pubench_core.plugins.info import PriorInfo
 from pubench_core.plugins.registry import Registry
-from pubench_core.request import Layer, resolve
-from pubench_core.request.plan import Plan
 from pubench_core.specs import ExecutionSpec, RunSpec
 
 from .code_cache import InstalledCode, code_of_plans, fingerprint_of

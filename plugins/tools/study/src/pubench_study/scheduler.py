@@ -45,7 +45,7 @@ class Pool(Protocol):
         """Takes a task."""
 
     def events(self, timeout: float) -> list[Ended | Progressed]:
-        """What was heard of runs, waiting up to ``timeout`` seconds for the first of it."""
+        """Events of runs since the last call; waits up to ``timeout`` seconds for the first."""
 
     def fewer(self, run_id: str) -> bool:
         """Has fewer runs share the device on which one was out of memory; whether that could be done."""
@@ -88,7 +88,7 @@ class Stop:
 
 @dataclass
 class Summary:
-    """What became of the runs that a call was to carry out. ``left``: not started, or given up."""
+    """Outcome of the runs that a call had to carry out. ``left``: not started, or given up."""
 
     finished: list[Ended] = field(default_factory=list)
     found: list[Ended] = field(default_factory=list)
@@ -131,7 +131,7 @@ class Source(Protocol):
 
 @dataclass
 class Study:
-    """What :func:`conduct` works on. ``max_seconds``: no run is started after them.
+    """Study that :func:`conduct` carries out. ``max_seconds``: no run is started after them.
 
     ``source``: where runs come from when those that are known have been started.
     """

@@ -1,4 +1,4 @@
-"""What a study is: lists of methods, data sets, mechanisms and so on, whose combinations are its runs."""
+"""Spec of a study: lists of methods, data sets, mechanisms and so on, whose combinations are its runs."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class MethodEntry(Strict):
 
     @property
     def row(self) -> str:
-        """What its row is called."""
+        """Name of its row."""
         return self.name or self.key
 
 

@@ -1,4 +1,4 @@
-"""What became of every run of a plan: read from the records, whoever made them."""
+"""Status of each planned run, read from stored results."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pubench_core.data.table_files import sha256_of
 from pubench_core.errors import Cause, PluginError, RecordError, RequestError
 from pubench_core.plugins.info import DatasetInfo
 from pubench_core.plugins.registry import Registry
-from pubench_core.records.asked import lacks, lacks_thresholds, unmeasured
 from pubench_core.records.record import read_failure
+from pubench_core.records.requirements import lacks, lacks_thresholds, unmeasured
 from pubench_core.records.store import RecordStore, failures_in
 from pubench_core.results import Failure
 from pubench_core.specs.canonical import short_hash
@@ -59,7 +59,7 @@ class Digests:
     _known: dict[tuple[str, str], str | None] = field(default_factory=dict)
 
     def of(self, run: PlannedRun, stored: Mapping[str, str]) -> str:
-        """Of the arrays that a run reads; where they are not here, as in ``stored``, the parts of a record's code."""
+        """Digests of the arrays that a run reads; if they are absent, the parts of a record's code (``stored``)."""
         if run.own_table:
             return ""
         key = (run.data, run.preprocess)
@@ -190,7 +190,7 @@ class Expected:
 
     @classmethod
     def of(cls, states: Sequence[RunState]) -> Expected:
-        """From what is done."""
+        """Expected time, from finished runs."""
         found = cls()
         for state in states:
             if state.seconds is not None:

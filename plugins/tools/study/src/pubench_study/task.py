@@ -13,7 +13,7 @@ from pubench_core.plugins.events import EpochFinished
 from pubench_core.results import Result
 
 if TYPE_CHECKING:
-    from pubench_core.request.plan import Plan
+    from pubench_core.engine.plan import Plan
 
 #: ``finished``: trained and stored. ``found``: a stored record answered it, measured again where that was needed.
 #: ``taken``: another process carries it out. ``unstored``: trained, and its record could not be written.
@@ -25,7 +25,7 @@ _OFTEN = 0.5
 
 @dataclass(frozen=True)
 class Bar:
-    """What the best value of a criterion so far must reach for a run to go on.
+    """Best value of a criterion so far that a run must reach to go on.
 
     ``at``: of every epoch, from the first; None where any value will do. A run with more epochs than there are is
     measured against the last one.
@@ -69,7 +69,7 @@ class Progressed:
 
 @dataclass(frozen=True)
 class Ended:
-    """What became of a run.
+    """Outcome of a run.
 
     ``text``: why it has no result. ``seconds``, ``measures``: of its result, chosen by the criterion ``selected``.
     ``reached``: (epoch, best value so far) where it was stopped.
@@ -87,8 +87,9 @@ class Ended:
 
 def plan_of(task: Task) -> Plan:
     """The plan of a task. Raises RequestError where what is installed understands it as another run."""
+    from pubench_core.engine.layers import Layer
+    from pubench_core.engine.resolve import resolve
     from pubench_core.plugins.registry import registry
-    from pubench_core.request import Layer, resolve
 
     execution = {**task.spec.get("execution", {}), **task.execution}
     plan = resolve([Layer({**task.spec, "execution": execution})], registry())
@@ -98,14 +99,14 @@ def plan_of(task: Task) -> Plan:
 
 
 def ended_with(result: Result, status: Status) -> Ended:
-    """What is said of a result."""
+    """Message about a result."""
     measures = result.test or {"pa": result.chosen.value if result.selected == "pa" else None}
     return Ended(result.run_id, status, seconds=result.seconds.total, measures=measures, selected=result.selected)
 
 
 def carry_out(task: Task, report: Callable[[Progressed], None]) -> Ended:
     """Trains and stores a planned run, or finds its record; ``report`` is called as it goes on."""
-    from pubench_core.execution.run import execute
+    from pubench_core.engine.execute import execute
 
     try:
         plan = plan_of(task)
@@ -143,7 +144,7 @@ class Reporter:
         self._best: float | None = None
 
     def pubench_epoch_finished(self, event: EpochFinished) -> None:
-        """Of the lifecycle hooks."""
+        """Implements the lifecycle hook."""
         if time.monotonic() - self._last > _OFTEN:
             self._last = time.monotonic()
             self._report(Progressed(self._run_id, event.stage, event.in_stage, event.stage_epochs))

@@ -50,7 +50,7 @@ def _prepared() -> Environment:
     """Imports what every run needs, and takes one step, so that no run pays for what torch loads then."""
     import torch
 
-    from pubench_core.execution.environment import capture
+    from pubench_core.engine.environment import capture
     from pubench_core.plugins.registry import registry
     from pubench_core.training.optimizers import Adam
 
@@ -60,7 +60,7 @@ def _prepared() -> Environment:
     (torch.ones(1, 2) @ weight).sum().backward()
     optimizer.step()
     registry()
-    import pubench_core.execution.run  # noqa: F401
+    import pubench_core.engine.execute  # noqa: F401
 
     return capture(torch.device("cpu"))
 

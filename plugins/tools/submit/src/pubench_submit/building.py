@@ -20,11 +20,11 @@ from pubench_report.boards import BIBTEX, BOARD, COLUMNS, FORMAT, ROWS, SUMS, re
 from pubench_study.export import add_member
 from pubench_verify.folder import compared_sums
 
-from pubench_core.data.copies import sha256_of
+from pubench_core.data.cache import sha256_of
+from pubench_core.engine.identity import ENGINE_REVISION
 from pubench_core.errors import RecordError, RequestError, shortened
 from pubench_core.records.files import SCORES, read_scores
 from pubench_core.records.store import RecordStore
-from pubench_core.request.identity import ENGINE_REVISION
 
 from .rows import CELL, rows_of
 
@@ -86,7 +86,7 @@ def build(name: str, sources: Sequence[Path], out: Path) -> Built:
 
 
 def problems_of(folder: Path) -> list[str]:
-    """What is wrong with a board: its checksums, format, names, double rows, scores archive. Empty for a sound one.
+    """Problems of a board: its checksums, format, names, double rows, scores archive. Empty for a sound one.
 
     Raises RequestError for what is no board.
     """

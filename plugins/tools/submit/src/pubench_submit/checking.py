@@ -1,4 +1,4 @@
-"""What a board's workflow does with a submission, and its author before sending it."""
+"""Checks of a submission, for a board's workflow and for its author before sending it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from os.path import isfile
 from pathlib import Path
 
 from pubench_report.boards import Board
@@ -17,10 +16,9 @@ from pubench_verify.rerun import carried_out_again
 from pubench_verify.result import Again, Problem, Verification
 from pubench_verify.verification import TOLERANCE, verify
 
-from pubench_core.data.copies import sha256_of
-from pubench_core.data.roots import data_root as default_root
+from pubench_core.data.cache import sha256_of
+from pubench_core.data.paths import data_root as default_root
 from pubench_core.errors import RecordError, RequestError, counted, shortened
-from pubench_core.records.files import SCORES
 from pubench_core.records.record import Record, read_record
 from pubench_core.specs import ExecutionSpec
 
@@ -102,8 +100,6 @@ def check(
         reasons = [_said(problem, scratch) for problem in found.problems]
         records = _readable(folder, runs)
         reasons += _other_runs(runs, found, folder)
-        bare = [record.result.run_id for record in records if not isfile(record.folder / SCORES)]
-        reasons += [f"{run_id} has no {SCORES} to check its measures by" for run_id in bare]
         own = {record.result.run_id for record in records if record.result.spec.data.own is not None}
         reasons += [f"{run_id} is of a user table, which nobody else can check" for run_id in sorted(own)]
         unchecked = [(run_id, what) for run_id, what in found.unchecked.items() if run_id not in own]

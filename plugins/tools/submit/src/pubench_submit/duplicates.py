@@ -135,5 +135,5 @@ def _says_something(scores: Column) -> bool:
 
 
 def problem_and_seed(spec: RunSpec) -> tuple[str, int]:
-    """What two runs on the same rows with the same labels share."""
+    """Key that two runs on the same rows with the same labels share."""
     return problem_of(spec), spec.seed

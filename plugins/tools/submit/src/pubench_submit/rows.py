@@ -17,13 +17,14 @@ from pubench_report.site.rows import read_rows
 from pubench_study.files import studies_in
 from pubench_study.plan import read_plan
 
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RequestError, counted, shortened
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import ENVIRONMENT, SCORES, read_scores
 from pubench_core.records.record import Record
 from pubench_core.records.scores import scores_name
 from pubench_core.records.store import RecordStore
-from pubench_core.request import Layer, resolve
 from pubench_core.results import CriterionResult, Environment, Result
 from pubench_core.specs import RunSpec
 

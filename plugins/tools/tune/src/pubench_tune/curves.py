@@ -20,7 +20,7 @@ WARM_UP = 0.5
 
 
 def course_in(folder: Path, criterion: str, *, higher_is_better: bool, stopped_at: int | None = None) -> Course:
-    """Of a record, by its trace; empty where it kept none.
+    """Course of a record, by its trace; empty if it kept none.
 
     ``stopped_at``: epoch at which the patience of the criterion ran out. What it traced later could not be chosen.
     """

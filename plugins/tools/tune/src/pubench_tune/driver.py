@@ -21,12 +21,14 @@ from pubench_study.scheduler import Stop, Study, conduct
 from pubench_study.state import Digests, Expected
 from pubench_study.task import Orders
 
-from pubench_core.data.roots import data_root
+from pubench_core.data.paths import data_root
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.plan import Plan
+from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RequestError, shown
 from pubench_core.plugins.registry import Registry
 from pubench_core.records.files import replace_text
 from pubench_core.records.store import RecordStore
-from pubench_core.request import Layer, Plan, resolve
 from pubench_core.specs.canonical import short_hash
 
 from .result import Trial, Tuned

@@ -1,4 +1,4 @@
-"""What a search found."""
+"""Result of a search."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from pubench_report.text import aligned
 
+from pubench.field_names import in_words
 from pubench.running import RunResult, carry_out
-from pubench.words import in_words
 from pubench_core.errors import RecordError, RequestError
 from pubench_core.records.files import replace_text
 from pubench_core.records.store import RecordStore
@@ -46,7 +46,7 @@ class Trial:
 
     @classmethod
     def of(cls, kept: Kept, results: Path) -> Trial:
-        """From the journal."""
+        """Trial from the journal."""
         facts = kept.facts
         return cls(
             kept.number,
@@ -72,8 +72,9 @@ class Trial:
         ``seed``: None means the first of the search. ``execution``: fields of that section of a run (``threads``).
         Raises InvalidRequest for a trial whose values were refused, RunFailed if training fails.
         """
+        from pubench_core.engine.layers import Layer
+        from pubench_core.engine.resolve import resolve
         from pubench_core.plugins.registry import registry
-        from pubench_core.request import Layer, resolve
 
         with in_words():
             if not self._spec:

@@ -15,9 +15,9 @@ from annotated_types import Ge, Gt, Le, Lt
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
+from pubench_core.engine.explain import accepted, explain
+from pubench_core.engine.layers import parse_assignment
 from pubench_core.errors import Hint, RequestError, shortened, shown, unknown
-from pubench_core.request.explain import accepted, explain
-from pubench_core.request.layers import parse_assignment
 from pubench_core.specs.config import MethodConfig, TrainingConfig
 from pubench_core.specs.fields import Choice, LogUniform, PowerOfTwo, Search, Uniform, about
 
@@ -50,7 +50,7 @@ class Range:
         return number and self.low <= float(value) <= self.high  # type: ignore[arg-type]
 
     def distribution(self) -> BaseDistribution:
-        """As Optuna has it."""
+        """Distribution as Optuna has it."""
         from optuna.distributions import FloatDistribution, IntDistribution
 
         if self.whole:
@@ -72,7 +72,7 @@ class Options:
         return any(value == one and isinstance(value, bool) == isinstance(one, bool) for one in self.values)
 
     def distribution(self) -> BaseDistribution:
-        """As Optuna has it."""
+        """Distribution as Optuna has it."""
         from optuna.distributions import CategoricalDistribution
 
         return CategoricalDistribution(self.values)
@@ -85,8 +85,8 @@ Given = Iterable[str] | Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Subject:
-    """What a space is for. ``fixed``: hyper-parameters that the user has set; ``of_files``: those that a file sets,
-    which are tuned where the user names them. ``word``: put before what was written.
+    """Method that a space is for. ``fixed``: hyper-parameters that the user has set; ``of_files``: those that a file
+    sets, which are tuned if the user names them. ``word``: put before what was written.
     """
 
     method: str
@@ -236,7 +236,7 @@ def _checked(name: str, value: Any, said: str, subject: Subject) -> Any:
 
 
 def default_space(subject: Subject) -> dict[str, Dimension]:
-    """What is tuned unless something else is named, without what the user has set.
+    """Default search space, without hyper-parameters that the user has set.
 
     The ranges that the configuration declares, the weight decay, and the method's own numbers that have two bounds.
     Declared ranges are widened to hold the value as it stands.

@@ -14,10 +14,12 @@ from pubench_study.scheduler import Study
 from pubench_study.state import OF_THE_MACHINE
 from pubench_study.task import Bar, Ended, Progressed
 
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.plan import Plan
+from pubench_core.engine.resolve import resolve
 from pubench_core.errors import PubenchError, RecordError, shortened
 from pubench_core.plugins.registry import Registry
 from pubench_core.records.store import RecordStore
-from pubench_core.request import Layer, Plan, resolve
 
 from .curves import Course, bar_of, course_in
 from .result import shown
@@ -27,7 +29,7 @@ from .space import Dimension
 
 @dataclass(frozen=True)
 class Objective:
-    """What is searched for: the mean over ``seeds`` of a criterion, at the epoch that it chose.
+    """Objective of a search: the mean over ``seeds`` of a criterion, at the epoch that it chose.
 
     ``layers``: the request, without hyper-parameters that are tuned and without a seed. ``pruned``: whether runs are
     given up at the median of earlier ones.
@@ -178,7 +180,7 @@ class Search:
         return None
 
     def bar(self, run: PlannedRun) -> Bar | None:
-        """What earlier runs of the same split ask of it."""
+        """Value that earlier runs of the same split ask of it."""
         aim = self._objective
         if not aim.pruned:
             return None

@@ -9,7 +9,7 @@ from pubench_core.errors import RequestError
 from pubench_core.results import Code, Result
 
 if TYPE_CHECKING:
-    from pubench_core.request import Plan
+    from pubench_core.engine.plan import Plan
 
 
 def other_code(plan: Plan, result: Result, digest: str | None) -> Iterator[str]:
@@ -39,8 +39,8 @@ class Digests:
         self._known: dict[tuple[str, str], str | None] = {}
 
     def of(self, plan: Plan, say: Callable[[str], None], note: Callable[[str], None]) -> str | None:
-        """Of the data of a plan; empty for a user table, None, with a note, for data that are not here."""
-        from pubench_core.data.roots import data_root
+        """Digests of a plan's data; empty for a user table, None, with a note, for data that are not here."""
+        from pubench_core.data.paths import data_root
         from pubench_core.data.store import digest_now, located
 
         source = plan.data.source

@@ -12,9 +12,18 @@ from pathlib import Path, PurePosixPath
 from pubench_study.export import SUMS
 from pydantic import ValidationError
 
-from pubench.words import InvalidRequest
+from pubench.field_names import InvalidRequest
 from pubench_core.errors import shortened
-from pubench_core.records.files import ENVIRONMENT, MOST_BYTES, RESULT, SPEC, open_regular, read_small
+from pubench_core.records.files import (
+    ENVIRONMENT,
+    MOST_BYTES,
+    RESULT,
+    SCORES,
+    SPEC,
+    TRAINING_SCORES,
+    open_regular,
+    read_small,
+)
 from pubench_core.results import Environment, Result
 
 from .result import Problem
@@ -86,10 +95,13 @@ def _other_file(place: Path, inside: PurePosixPath, listed: str) -> Problem | No
 
 
 def wrong_files(folder: Path, result: Result, sums: Mapping[str, str] | None) -> Iterator[str]:
-    """Of a record: files that every record has, none elsewhere, and none that the list of checksums does not know."""
-    for name in (SPEC, ENVIRONMENT):
+    """Wrong files of a record: required ones are missing, others are unknown to it or to the list of checksums."""
+    training = (TRAINING_SCORES,) if "training-scores" in result.spec.execution.artifacts else ()
+    for name in (SPEC, ENVIRONMENT, SCORES, *training):
         if not isfile(folder / name):
             yield f"{name} is missing"
+    if folder.is_symlink():
+        yield "it is a link to a folder elsewhere"
     if isfile(folder / ENVIRONMENT):
         try:
             environment = Environment.model_validate_json(read_small(folder / ENVIRONMENT))

@@ -74,8 +74,9 @@ def _other_classes(spec: RunSpec, draws: random.Random) -> tuple[tuple[int, ...]
 
 def _accuracy(result: Result, place: Path, root: Path, changed: dict[str, object], *, oracle: bool = False) -> float:
     """Test accuracy of the record's method, or of the oracle, on its problem with some fields changed."""
-    from pubench_core.execution.run import execute
-    from pubench_core.request import Layer, resolve
+    from pubench_core.engine.execute import execute
+    from pubench_core.engine.layers import Layer
+    from pubench_core.engine.resolve import resolve
 
     spec = result.spec.model_dump(mode="json")
     spec["execution"] |= {"results": str(place), "data_root": str(root), "device": "auto", "tracking": False}

@@ -20,13 +20,13 @@ from .scores import other_measures
 from .spec import believed, granted, impossible_epochs, other_folds, other_model, other_spec, plan_here, told
 
 if TYPE_CHECKING:
-    from pubench_core.request import Plan
+    from pubench_core.engine.plan import Plan
 
 
 @dataclass
 class Look:
-    """What is looked up once for all records. ``data_root``: folder of data files; ``sums``: path -> checksum, where
-    there is a list.
+    """Facts that are looked up once for all records. ``data_root``: folder of data files; ``sums``: path -> checksum,
+    if there is a list.
 
     ``derived``: of how many records the measures were derived again so far; ``notes``: what a reader must know beside
     the problems, each once; ``missing``: run id -> data of it that are not here, so that it is not checked as a whole.
@@ -43,7 +43,7 @@ class Look:
     _own_functions: set[frozenset[str]] = field(default_factory=set)
 
     def at(self, record: Record) -> list[Problem]:
-        """What is wrong with a record."""
+        """Problems of a record."""
         run_id = record.result.run_id
         return [Problem(run_id, text) for text in self._wrong(record)]
 
@@ -53,7 +53,6 @@ class Look:
             yield f"its folder is called {shortened(folder.resolve().name)}"
         yield from wrong_files(folder, result, self.sums)
         yield from other_model(result, folder)
-        yield from self._missing_scores(record)
         yield from other_spec(result, folder)
         yield from impossible_epochs(result)
         try:
@@ -91,20 +90,13 @@ class Look:
 
     def _refuse_replaced(self, plan: Plan) -> None:
         """Raises PluginError if a plugin has replaced a function that a plan calls."""
-        from pubench_core.execution.place import packages_called
+        from pubench_core.engine.source_location import packages_called
         from pubench_core.plugins.replaced import refuse_replaced
 
         packages = packages_called(plan)
         if packages not in self._own_functions:
             refuse_replaced(packages)
             self._own_functions.add(packages)
-
-    def _missing_scores(self, record: Record) -> Iterator[str]:
-        """Scores that are not there, where nothing says that they were left out."""
-        if isfile(record.folder / SCORES):
-            return
-        if self.sums is None:  # whatever its spec says: whoever changes measures can change that too
-            yield f"{SCORES} is missing, so its measures cannot be derived again"
 
     def _note(self, text: str) -> None:
         self.notes[text] = None

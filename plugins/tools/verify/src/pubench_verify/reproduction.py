@@ -21,7 +21,7 @@ from pubench_core.records.scores import scores_of
 from pubench_core.results import Environment, Result
 
 if TYPE_CHECKING:
-    from pubench_core.request import Plan
+    from pubench_core.engine.plan import Plan
 
 #: What stands for something that is not there.
 ABSENT = "none"
@@ -192,7 +192,7 @@ def reproduce(
     Raises FileNotFoundError if ``folder`` holds no record, RecordError if it is damaged, RequestError if the run cannot
     be carried out here, RunFailed if it fails.
     """
-    from pubench_core.execution.run import execute
+    from pubench_core.engine.execute import execute
 
     record = read_record(folder)
     before = read_scores(folder) if (folder / SCORES).exists() else {}
@@ -205,7 +205,7 @@ def reproduce(
 
 
 def compared(record: Record, again: Record, before: Arrays, after: Arrays) -> Reproduction:
-    """What differs between two records of one run. ``before``, ``after``: their scores; empty where none were kept."""
+    """Differences between two records of one run. ``before``, ``after``: their scores; empty if none were kept."""
     apart = tuple(name for name in dict.fromkeys((*before, *after)) if not _same(before.get(name), after.get(name)))
     old, new = record.result, again.result
     return Reproduction(
@@ -229,8 +229,9 @@ def _plan(
     threads: int | None,
     say: Callable[[str], None],
 ) -> Plan:
+    from pubench_core.engine.layers import Layer
+    from pubench_core.engine.resolve import resolve
     from pubench_core.plugins.registry import registry
-    from pubench_core.request import Layer, resolve
 
     spec = result.spec.model_dump(mode="json")
     _put_tables(spec["data"], *moved)

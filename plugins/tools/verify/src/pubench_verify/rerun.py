@@ -37,7 +37,7 @@ SIGNIFICANT = 0.001
 
 
 def carried_out_again(record: Record, tolerance: float, root: Path, say: Callable[[str], None]) -> Again | Problem:
-    """What the run of a record gives now; the problem, if it is another result than the record has.
+    """Result of the run of a record now; the problem, if it is another result than the record has.
 
     ``tolerance``: how much a measure may differ where processor, versions or threads are others. ``root``: folder
     of data files.

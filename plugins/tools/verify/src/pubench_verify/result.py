@@ -1,4 +1,4 @@
-"""What checking a folder of records gives."""
+"""Result of checking a folder of records."""
 
 from __future__ import annotations
 

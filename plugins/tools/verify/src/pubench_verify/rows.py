@@ -18,8 +18,8 @@ from pubench_core.results import Result
 from .measures import alike, close
 
 if TYPE_CHECKING:
+    from pubench_core.engine.plan import Plan
     from pubench_core.engine.problem import Parts
-    from pubench_core.request import Plan
 
 #: What a labeling mechanism does not decide.
 _TEST = ("test_rows", "test_labels")
@@ -38,15 +38,15 @@ class Drawn(NamedTuple):
 
 
 class Draws:
-    """What specs draw, each once: methods and their settings decide nothing of it."""
+    """Draws of specs, each once: methods and their settings decide nothing of it."""
 
     def __init__(self) -> None:
         self._known: dict[str, Drawn] = {}
 
     def of(self, plan: Plan, say: Callable[[str], None]) -> Drawn:
         """Rows and labels of a plan's parts. Raises PubenchError where the data cannot be drawn from."""
-        from pubench_core.data.roots import data_root
-        from pubench_core.engine.building import draw_split, open_data, true_prior
+        from pubench_core.data.paths import data_root
+        from pubench_core.engine.build import draw_split, open_data, true_prior
         from pubench_core.engine.problem import parts_of
 
         spec = plan.spec

@@ -20,7 +20,7 @@ from pubench_core.results import NEVER, CriterionResult, Measure, Result, said_a
 from .measures import close, same
 
 if TYPE_CHECKING:
-    from pubench_core.request import Plan
+    from pubench_core.engine.plan import Plan
 
 #: A state that a criterion chose: its epoch, and the network's name. ``last`` is apart.
 STATE = re.compile(r"epoch-(\d+)(-|$)")
@@ -92,7 +92,7 @@ class _Derived:
     @classmethod
     def of(cls, plan: Plan, result: Result, arrays: Arrays, training: Arrays) -> _Derived:
         """Measures every state that a criterion names."""
-        from pubench_core.execution.coverage import knowledge_in
+        from pubench_core.engine.coverage import knowledge_in
 
         knowledge, measurer = knowledge_in(arrays, result), Measurer(plan.metrics)
         names = tuple(name for name in result.metrics if name in plan.metrics)
@@ -178,7 +178,7 @@ class _Derived:
 
     def _ranks_best(self, state: str) -> bool:
         """Whether no stored state that could be chosen ranks the validation rows better than this one."""
-        from pubench_core.engine.selection import HeldOut
+        from pubench_core.engine.select import HeldOut
 
         validation = self.knowledge["validation"]
         ranking = {
@@ -196,8 +196,8 @@ class _Derived:
 
     def _other_warnings(self, name: str, scores: Mapping[str, Any], warnings: Sequence[str]) -> Iterator[str]:
         """Warnings of a criterion's decisions that are not those of its scores; words of another version may differ."""
+        from pubench_core.engine.decision_warnings import warnings_of
         from pubench_core.engine.train import State
-        from pubench_core.execution.warnings import warnings_of
 
         table = self.plan.data.table
         labeled = None if table is None else table.labeled

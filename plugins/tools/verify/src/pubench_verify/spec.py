@@ -1,4 +1,4 @@
-"""What a record says of its run: its spec, whom true labels were granted, what was told of U, which epochs it names."""
+"""Statements of a record about its run: its spec, access to true labels, the prior of U, the epochs it names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .measures import close
 from .scores import STATE
 
 if TYPE_CHECKING:
-    from pubench_core.request import Plan
+    from pubench_core.engine.plan import Plan
 
 #: Criteria that do not read the scores: two epochs with the same scores are two choices, and one state.
 _UNSCORED = ("last", "native")
@@ -28,7 +28,7 @@ _UNSCORED = ("last", "native")
 
 def other_spec(result: Result, folder: Path) -> Iterator[str]:
     """Where ``spec.yaml`` says something else than the result does."""
-    from pubench_core.request.layers import read_yaml
+    from pubench_core.engine.layers import read_yaml
 
     path = folder / SPEC
     if not isfile(path):
@@ -62,12 +62,13 @@ def other_model(result: Result, folder: Path) -> Iterator[str]:
 
 
 def plan_here(result: Result, data_root: Path) -> Plan:
-    """What its spec means under what is installed, with the data of a folder that the record does not choose.
+    """Plan that its spec means with the installed plugins and the data of a folder that the record does not choose.
 
     Raises RequestError, PluginError where it means nothing.
     """
+    from pubench_core.engine.layers import Layer
+    from pubench_core.engine.resolve import resolve
     from pubench_core.plugins.registry import registry
-    from pubench_core.request import Layer, resolve
 
     spec = result.spec.model_dump(mode="json")
     spec["execution"] |= {"data_root": str(data_root), "encoder": None, "device": "auto"}
@@ -115,11 +116,11 @@ def told(result: Result) -> Iterator[str]:
 
 
 def believed(plan: Plan, result: Result) -> Iterator[str]:
-    """What U was, and the share of positives that the method was to believe in it; older records do not say the share.
+    """Kind of U, and the share of positives that the method was given for it; older records lack the share.
 
     Both follow from the spec, the prior told and the counts of the training part.
     """
-    from pubench_core.engine.building import calibration_of
+    from pubench_core.engine.build import calibration_of
     from pubench_core.engine.problem import share_to_believe
 
     data, calibration = result.data, calibration_of(plan)

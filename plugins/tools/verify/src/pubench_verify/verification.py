@@ -9,8 +9,8 @@ from pathlib import Path
 
 from pubench_report.suspicion import Scored, too_good
 
-from pubench.words import InvalidRequest, said
-from pubench_core.data.roots import data_root as default_root
+from pubench.field_names import InvalidRequest, said
+from pubench_core.data.paths import data_root as default_root
 from pubench_core.errors import RecordError
 from pubench_core.records.record import read_record
 from pubench_core.specs import ExecutionSpec

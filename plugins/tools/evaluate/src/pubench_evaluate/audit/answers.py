@@ -1,4 +1,4 @@
-"""What the answers of a person say of prior, precision, recall and SCAR."""
+"""Estimates of prior, precision, recall and SCAR from the answers of a person."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pubench.words import in_words
+from pubench.field_names import in_words
 from pubench_core.errors import RequestError, shown
 from pubench_core.randomness import stream
 from pubench_core.results import plain_data
@@ -44,7 +44,7 @@ class Band:
 
 @dataclass(frozen=True)
 class AuditResult:
-    """What the answers say, with 95 % intervals. All but ``prior`` are of the unlabeled rows.
+    """Estimates with 95 % intervals. All except ``prior`` are of the unlabeled rows.
 
     ``prior``: π of the population; ``share``: of positives among the unlabeled rows; ``precision``, ``recall``: at
     ``threshold``; ``decided_per_positive``: rows above it for each positive (1 is calibrated). ``mean_score_error``:
@@ -94,7 +94,7 @@ def _said(found: Estimate) -> str:
 
 
 def audit_answers(sample: AuditSample, answers: Any, *, level: float = 0.95) -> AuditResult:
-    """What the answers to an audit say.
+    """Estimates from the answers to an audit.
 
     ``answers``: (n,) in the order of ``sample.to_check``, or row -> answer: 1, 0, true, false, yes, no; empty where the
     person could not tell. Raises InvalidRequest (a ValueError) for other answers, or where a side has none at all.

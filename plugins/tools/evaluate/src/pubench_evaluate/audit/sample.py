@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pubench.words import in_words
+from pubench.field_names import in_words
 from pubench_core.errors import RequestError, shown
 from pubench_core.randomness import stream
 from pubench_core.records.files import OF_THE_TABLE

@@ -51,7 +51,7 @@ def read_sheet(
 
 
 def answers_of(sheet: Path) -> AuditResult:
-    """What a filled sheet says; its design is next to it. Raises RequestError as :func:`read_sheet` does."""
+    """Answers in a filled sheet; its design is next to it. Raises RequestError as :func:`read_sheet` does."""
     return audit_answers(*read_sheet(sheet, field="audited"))
 
 

@@ -43,7 +43,7 @@ class Side:
 
     @property
     def share(self) -> float:
-        """Of positives among the checked rows; 0 where there is no row at all."""
+        """Share of positives among the checked rows; 0 if there is no row."""
         return self.positive / self.checked if self.checked else 0.0
 
     @property
@@ -86,7 +86,7 @@ class Melded:
         return Estimate(float(value), min(float(low), float(value)), max(float(high), float(value)))
 
     def share(self) -> Estimate:
-        """Of positives among all rows of both sides."""
+        """Share of positives among all rows of both sides."""
         return self.quantity(self._share, (True, True))
 
     def _share(self, above: FloatArray, below: FloatArray) -> FloatArray:

@@ -30,7 +30,7 @@ from .score_table import (
 
 @dataclass(frozen=True)
 class AuditOptions:
-    """What the options say of the draw."""
+    """Options of a draw."""
 
     n: int = 60
     threshold: float | None = None

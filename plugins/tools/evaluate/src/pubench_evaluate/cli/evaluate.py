@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EvaluateOptions:
-    """What the options say beside which rows are evaluated."""
+    """Options of an evaluation, except those that name the rows."""
 
     prior: str | None = None
     beta: float = 1.0

@@ -76,7 +76,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class Subject:
-    """What is evaluated. ``name``: as reports call it; ``rows``: (n,) numbers of the rows, counted from 0.
+    """Rows to evaluate. ``name``: as reports call it; ``rows``: (n,) numbers of the rows, counted from 0.
 
     ``ids``: name of a column -> (n,) texts that a reader sees of the rows. ``prior``, ``scheme``: those of a run; None
     for a table. ``n_unlabeled``, ``n_labeled``: how many such rows the table of a run has, if only some have a score.

@@ -50,7 +50,7 @@ def published(incomplete: str) -> list[str]:
 
 
 class By(StrEnum):
-    """What makes a table."""
+    """Choices that make a table."""
 
     protocol = "protocol"
     study = "study"
@@ -185,7 +185,7 @@ def curves(
     ] = None,
     format: PrintFormat = Format.table,
 ) -> None:
-    """Draw how losses and criteria of your runs went over the epochs, with the epochs that were chosen."""
+    """Draw losses and criteria of your runs over their epochs, with the epochs that were chosen."""
     from .curves import curves as draw
 
     draw(runs, results, only, out, as_json=format is Format.json)

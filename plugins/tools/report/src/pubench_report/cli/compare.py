@@ -14,8 +14,8 @@ from pathlib import Path
 
 from rich.console import Console
 
+from pubench.field_names import PubenchWarning
 from pubench.running import RunResult
-from pubench.words import PubenchWarning
 from pubench_cli.columns import Column, print_table
 from pubench_cli.console import as_plain_text, err, out
 from pubench_cli.machine import print_json
@@ -39,7 +39,7 @@ BY_SUFFIX = {".md": "md", ".csv": "csv", ".json": "json", ".txt": "table"}
 
 @dataclass(frozen=True)
 class CompareOptions:
-    """What the command was given. ``sources``: folders of records, files of rows, studies of ``results``; none means
+    """Arguments of the command. ``sources``: folders of records, files of rows, studies of ``results``; none means
     ``results``. ``other``: a publication, a board, a folder or a file of rows; ``form``: table, md, csv, json, or None,
     which means what ``out`` ends in, or table.
     """

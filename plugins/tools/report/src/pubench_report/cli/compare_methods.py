@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from pubench.field_names import PubenchWarning
 from pubench.running import RunResult
 from pubench.tables import PUTable
-from pubench.words import ARGUMENTS, PubenchWarning
 from pubench_cli.console import err, out
 from pubench_cli.machine import print_json
 from pubench_cli.messages import said
@@ -21,10 +21,11 @@ from pubench_cli.out_file import form_of, refuse_unwritable
 from pubench_cli.own_table import is_table
 from pubench_cli.repeat import seeds_of
 from pubench_core.data.table_files import is_table_path
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.resolve import resolve
 from pubench_core.errors import Hint, RequestError, RunFailed, shortened, unknown
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
-from pubench_core.request import Layer, resolve
 from pubench_core.results import metric_and_rule, shown_first
 
 from ..boards import MEASURES, Board, is_board, read_board
@@ -287,7 +288,7 @@ def _check_report(asked: CompareMethodsOptions, data: Sequence[str], given: Give
 
 def _arguments(sets: Sequence[str], given: Given) -> dict[str, Any]:
     """What :func:`pubench.compare` is given beside methods, data and seeds."""
-    arguments: dict[str, Any] = {ARGUMENTS[one.field]: value for one, value in given.values if one.field in ARGUMENTS}
+    arguments = {one.field.argument: value for one, value in given.values if one.flag not in TABLE_FLAGS}
     config: dict[str, Any] = {}
     settings: dict[str, Any] = {}
     for path in (layer := Layer.of(*sets, prefix="--set ")).origins:

@@ -20,7 +20,7 @@ from ..report.write import BY_SUFFIX, compared, report_text, title_lines, write_
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """What the command was given. ``form``: table, md, csv, latex or html; None means what ``out`` ends in, or table.
+    """Options of a report. ``form``: table, md, csv, latex or html; None: by the suffix of ``out``, or table.
 
     ``figures``: folder for them. ``only``: conditions on runs. ``full``: every table on the terminal, not the summary.
     """

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pubench.words import InvalidRequest, in_words
+from pubench.field_names import InvalidRequest, in_words
 
 from ..boards import is_board, read_board
 from ..published import Figure, names

@@ -75,7 +75,7 @@ class BoardStanding:
     notes: tuple[str, ...] = ()
 
     def title(self) -> str:
-        """What the table shows."""
+        """Title of the table."""
         return f"{self.measure} (test, percent) next to {self.board}: mean ± sample standard deviation (runs)"
 
     def heading(self) -> list[str]:
@@ -94,7 +94,7 @@ class BoardStanding:
         ]
 
     def remarks(self) -> list[str]:
-        """What is left out, and notes."""
+        """Left-out methods and notes."""
         lines = [] if self.cells else ["nothing to compare"]
         for why, number in Counter(one.why for one in self.left_out).items():
             cells = ", ".join(f"{one.method} on {one.data}" for one in self.left_out if one.why == why)

@@ -46,7 +46,7 @@ class ComparedCell:
 
     @property
     def standard_error(self) -> float | None:
-        """Of the difference; None if a side has one run, and if neither side varies."""
+        """Standard error of the difference; None if a side has one run, and if neither side varies."""
         return standard_error(self.ours, self.theirs)
 
     @property
@@ -133,7 +133,7 @@ class SideBySide:
         return pandas.DataFrame(self.to_rows(), columns=list(FIELDS))
 
     def title(self) -> str:
-        """What the table shows."""
+        """Title of the table."""
         unit = ", percent" if self.percent else ""
         return f"{self.measure} (test{unit}) beside {self.theirs}: mean ± sample standard deviation (runs)"
 

@@ -1,4 +1,4 @@
-"""What plugins say of themselves, for the pages of methods and data sets. Implementations are not imported."""
+"""Cards of plugins, for the pages of methods and data sets. Implementations are not imported."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class PresetCard:
 
 
 def method_card(key: str) -> tuple[MethodInfo | None, Facts, list[PresetCard]]:
-    """What is installed under a key, what it says in words, its presets."""
+    """Card of a method: its info record in words, its presets."""
     entry = _entry("method", key)
     info = entry.info if entry is not None else None
     if not isinstance(info, MethodInfo):
@@ -46,7 +46,7 @@ def _preset(name: str, preset: Preset) -> PresetCard:
 
 
 def data_card(key: str) -> tuple[DatasetInfo | None, Facts]:
-    """What is installed under a key, and what it says in words."""
+    """Card of a data set: its info record in words."""
     entry = _entry("dataset", key)
     info = entry.info if entry is not None else None
     if not isinstance(info, DatasetInfo):

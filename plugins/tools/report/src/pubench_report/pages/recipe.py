@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+from pydantic import BaseModel
 
 from pubench_core.data.table_files import in_memory
 from pubench_core.plugins.info import DatasetInfo, MechanismInfo, MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.results import Result
-from pubench_core.specs import DataSpec, RunSpec, SelectionSpec, UserTableSpec
+from pubench_core.specs import DataSpec, ExecutionSpec, RunSpec, UserTableSpec
+from pubench_core.specs.run_fields import RunField, run_fields
 
 #: One encoder for all: json.dumps makes one for every call.
 _as_json = json.JSONEncoder(separators=(",", ":")).encode
+#: Marks a field that no request sets.
+LEFT_OUT = object()
 #: Stands for the seed in what the runs of a cell have in common.
 SEED = "\N{SYMBOL FOR SUBSTITUTE}"
 
@@ -36,13 +41,13 @@ class Recipe:
     first: str = ""
 
     def of_seed(self, seed: int) -> Recipe:
-        """With the seed in its place."""
+        """Recipe with the seed in its place."""
         return replace(self, command=self.command.replace(SEED, str(seed)), python=self.python.replace(SEED, str(seed)))
 
 
 @dataclass
 class Known:
-    """What installed plugins take by themselves, looked up once."""
+    """Defaults of installed plugins, looked up once."""
 
     methods: Mapping[str, MethodInfo] = field(
         default_factory=lambda: {info.key: info for info in registry().infos(MethodInfo)}
@@ -55,16 +60,35 @@ class Known:
     )
 
 
+#: Fields outside of the run id that a recipe names all the same.
+_NAMED = frozenset(
+    {"method.preset", "data.binarization", "data.own.path", "data.own.test"}
+    | {"selection.criterion", "selection.non_finite", "execution.threads", "execution.device"}
+)
+
+
 def recipe(result: Result, known: Known) -> Recipe:
     """Of a recorded run. Threads and a CPU are named, as they can decide the last digits."""
-    spec = result.spec
-    config, settings = _config(spec, known), _settings(spec, known)
-    device = "cpu" if result.device.startswith("cpu") else None
-    return Recipe(
-        _command(spec, config, settings, result.threads, device),
-        _python(spec, config, settings, result.threads, device),
-        _first(spec),
-    )
+    execution = {"threads": result.threads, "device": "cpu" if result.device.startswith("cpu") else "auto"}
+    spec = result.spec.model_copy(update={"execution": ExecutionSpec.model_validate(execution)})
+    named, config = list(named_fields(spec, known)), _config(spec, known)
+    return Recipe(_command(spec, named, config), _python(spec, named, config), _first(spec))
+
+
+def named_fields(spec: BaseModel, known: Known) -> Iterator[tuple[RunField, Any]]:
+    """The fields that a request for this run must set, in the order of their declaration, with their values.
+
+    Those with a flag or an argument are named unless they are neutral, the others if they are not as by default.
+    """
+    taken = _taken(spec, known) if isinstance(spec, RunSpec) else {}
+    for one in run_fields(type(spec)):
+        value: Any = spec
+        for name in one.path:
+            value = getattr(value, name, None)
+        if value in (None, (), {}, one.neutral) or (one.name in taken and taken[one.name] in (value, LEFT_OUT)):
+            continue
+        if (one.identifies or one.name in _NAMED) and (one.flag or one.argument or value != one.default):
+            yield one, value
 
 
 def _first(spec: RunSpec) -> str:
@@ -95,28 +119,24 @@ def _config(spec: RunSpec, known: Known) -> dict[str, Any]:
     return {name: v for name, v in spec.method.config.items() if name not in given or given[name] != v}
 
 
-def _settings(spec: RunSpec, known: Known) -> dict[str, Any]:
-    """Fields that have no flag of their own and are not as the data set or mechanism has them."""
-    info = known.data.get(spec.data.key)
-    found: dict[str, Any] = {}
-    if spec.data.own is None:
-        if spec.data.binarization is None and (info is None or not _same_classes(spec.data, info)):
-            found["data.positive"], found["data.negative"] = list(spec.data.positive), list(spec.data.negative)
-        if info is None or info.preprocess != spec.data.preprocess:
-            found["data.preprocess"] = spec.data.preprocess
-    if spec.data.test != DataSpec.model_fields["test"].default:
-        found["data.test"] = spec.data.test
-    if spec.data.test_fraction != DataSpec.model_fields["test_fraction"].default:
-        found["data.test_fraction"] = spec.data.test_fraction
-    mechanism = known.mechanisms.get(spec.mechanism.key)
-    if spec.mechanism.amount is not None and (mechanism is None or mechanism.variants[0] != spec.mechanism.variant):
-        found["mechanism.variant"] = spec.mechanism.variant
-    if spec.method.calibrate != "auto":
-        found["method.calibrate"] = spec.method.calibrate
-    if spec.prior_scorer != RunSpec.model_fields["prior_scorer"].default:
-        found["prior_scorer"] = spec.prior_scorer
-    if spec.selection.non_finite != SelectionSpec.model_fields["non_finite"].default:
-        found["selection.non_finite"] = spec.selection.non_finite
+def _taken(spec: RunSpec, known: Known) -> dict[str, Any]:
+    """Field -> the value that installed plugins take by themselves, or :data:`LEFT_OUT`."""
+    found: dict[str, Any] = dict.fromkeys(
+        ("method.key", "method.config", "data.key", "data.own.path", "seed"), LEFT_OUT
+    )
+    found |= dict.fromkeys(("data.own.sha256", "data.own.test_sha256"), LEFT_OUT)
+    found["execution.device"] = "auto"
+    info, mechanism = known.data.get(spec.data.key), known.mechanisms.get(spec.mechanism.key)
+    if spec.data.own is not None:
+        found["data.preprocess"] = LEFT_OUT
+    elif info is not None:
+        found["data.preprocess"] = info.preprocess
+    if spec.data.own is not None or spec.data.binarization or (info is not None and _same_classes(spec.data, info)):
+        found["data.positive"] = found["data.negative"] = LEFT_OUT
+    if spec.mechanism.amount is None:  # labels are given
+        found["mechanism.key"] = found["mechanism.variant"] = LEFT_OUT
+    elif mechanism is not None:
+        found["mechanism.variant"] = mechanism.variants[0]
     return found
 
 
@@ -124,86 +144,48 @@ def _same_classes(data: DataSpec, info: DatasetInfo) -> bool:
     return (tuple(sorted(info.positive)), tuple(sorted(info.negative))) == (data.positive, data.negative)
 
 
-def _command(
-    spec: RunSpec, config: Mapping[str, Any], settings: Mapping[str, Any], threads: int, device: str | None
-) -> str:
-    words: list[str] = ["pubench", "run", "--method", spec.method.key]
-    if spec.method.preset:
-        words += ["--preset", spec.method.preset]
+def _command(spec: RunSpec, named: Sequence[tuple[RunField, Any]], config: Mapping[str, Any]) -> str:
     own = spec.data.own
+    words = ["pubench", "run", "--method", spec.method.key]
     words += ["--data", spec.data.key if own is None else str(_saved(own.path))]
-    if own is not None:
-        words += ["--label-col", own.label_col]
-        flags = {"--truth-col": own.truth_col, "--test": _saved_test(own)}
-        words += [word for flag, value in flags.items() if value for word in (flag, str(value))]
-        for name in ("drop", "features", "positive_value"):
-            words += _listed(name, getattr(own, name))
-    if spec.data.binarization is not None:
-        words += ["--binarization", spec.data.binarization]
-    if (amount := spec.mechanism.amount) is not None:
-        words += ["--mech", spec.mechanism.key, f"--{amount[0].replace('_', '-')}", f"{amount[1]!r}"]
-    if spec.data.total is not None:
-        words += ["--total", str(spec.data.total)]
-    words += ["--scheme", spec.data.scheme]
-    if spec.prior != "true":
-        words += ["--prior", str(spec.prior)]
-    words += ["--backbone", spec.backbone.key, "--select", spec.selection.criterion]
-    for name, value in {"validation.fraction": spec.validation.fraction, **settings, **config}.items():
+    for one, value in named:
+        if own is not None and one.name == "data.own.test":
+            value = _saved_test(own)
+        words += _typed(one, value)
+    for name, value in config.items():
         words += ["--set", f"{name}={_yaml(value)}"]
-    words += ["--threads", str(threads), *(["--device", device] if device else [])]
     return f"{shlex.join(words)} --seed {SEED}"
 
 
-def _listed(name: str, texts: Sequence[str]) -> list[str]:
-    """A flag with texts between commas; where a text has one itself, the field as a list."""
-    if not texts:
-        return []
-    if any("," in text or text != text.strip() for text in texts):
-        return ["--set", f"data.own.{name}={_as_json(list(texts))}"]
-    return [f"--{name.replace('_', '-')}", ",".join(texts)]
+def _typed(field: RunField, value: Any) -> list[str]:
+    """A field as it is typed; a list whose texts have commas themselves is written as YAML."""
+    plain = list(value) if isinstance(value, tuple) else value
+    commas = isinstance(plain, list) and any("," in str(one) or str(one) != str(one).strip() for one in plain)
+    if not field.flag or commas:
+        return ["--set", f"{field.name}={_yaml(plain)}"]
+    return [field.flag, ",".join(map(str, plain)) if isinstance(plain, list) else str(plain)]
 
 
 def _yaml(value: Any) -> str:
     return value if isinstance(value, str) else _as_json(value)
 
 
-def _python(
-    spec: RunSpec, config: Mapping[str, Any], settings: Mapping[str, Any], threads: int, device: str | None
-) -> str:
+def _python(spec: RunSpec, named: Sequence[tuple[RunField, Any]], config: Mapping[str, Any]) -> str:
     own = spec.data.own
-    data = repr(spec.data.key) if own is None else _table(spec)
-    given: dict[str, Any] = {
-        "preset": spec.method.preset,
-        "binarization": spec.data.binarization,
-        "mechanism": spec.mechanism.key if spec.mechanism.amount is not None else None,
-        "c": spec.mechanism.c,
-        "positive_rate": spec.mechanism.positive_rate,
-        "total": spec.data.total,
-        "scheme": spec.data.scheme if own is None else None,
-        "prior": spec.prior if spec.prior != "true" else None,
-        "backbone": spec.backbone.key,
-        "validation": spec.validation.fraction,
-        "criterion": spec.selection.criterion,
-        "config": dict(config) or None,
-        "settings": dict(settings) or None,
-        "threads": threads,
-        "device": device,
-    }
-    named = [f"{name}={value!r}" for name, value in given.items() if value is not None]
-    return f"pubench.run({', '.join([repr(spec.method.key), data, *named])}, seed={SEED})"
+    of_table: dict[str, Any] = {}
+    of_run: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
+    for one, value in named:
+        plain = list(value) if isinstance(value, tuple) else value
+        if own is not None and one.name == "data.own.test":
+            plain = str(_saved_test(own))
+        (of_table if one.of_table else of_run if one.argument else settings)[one.argument or one.name] = plain
+    data = repr(spec.data.key) if own is None else f"pubench.data({_call(repr(str(_saved(own.path))), of_table)})"
+    of_run |= {name: dict(given) for name, given in (("config", config), ("settings", settings)) if given}
+    return f"pubench.run({_call(repr(spec.method.key), data, of_run)}, seed={SEED})"
 
 
-def _table(spec: RunSpec) -> str:
-    own = spec.data.own
-    assert own is not None
-    given = {
-        "labeled": own.label_col,
-        "truth": own.truth_col,
-        "test": None if own.test is None else str(_saved_test(own)),
-        "positive_value": list(own.positive_value) or None,
-        "drop": list(own.drop) or None,
-        "features": list(own.features) or None,
-        "scheme": spec.data.scheme,
-    }
-    named = [f"{name}={value!r}" for name, value in given.items() if value is not None]
-    return f"pubench.data({', '.join([repr(str(_saved(own.path))), *named])})"
+def _call(*parts: str | Mapping[str, Any]) -> str:
+    """Arguments of a call: texts as they are, mappings by name."""
+    found = [[one] if isinstance(one, str) else [f"{name}={value!r}" for name, value in one.items()] for one in parts]
+    return ", ".join(word for words in found for word in words if word)

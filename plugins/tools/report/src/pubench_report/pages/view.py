@@ -70,7 +70,7 @@ class View:
 
     @property
     def criteria(self) -> list[str]:
-        """In the order in which they are offered."""
+        """Criteria in the order in which they are offered."""
         return in_order(self.model.criteria)
 
     @property
@@ -89,7 +89,7 @@ class View:
         return {}
 
     def standing(self, criterion: str) -> Standing:
-        """Of its methods by its measure."""
+        """Standing of its methods by its measure."""
         if criterion not in self._standings:
             found = standing_of(self.model, self.setting, self.measure, criterion, self.counts)
             self._standings[criterion] = found

@@ -44,7 +44,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Protocol:
-    """What a run must have had to be compared. Everything else is what method, preset and data set give by themselves.
+    """Fields that runs must have to be compared. Method, preset and data set give everything else.
 
     ``amount``: name and value of what says how many rows are labeled, ``c`` or ``positive_rate``. ``prior``: told to
     every method; None means the true one. ``data``: data set -> field -> value, where the publication has another than

@@ -13,8 +13,8 @@ from pathlib import Path
 from pubench_study.files import STUDIES, StudyFolder, folder_of, studies_in
 from pubench_study.plan import FrozenPlan, read_plan
 
+from pubench.field_names import PubenchWarning
 from pubench.running import RunResult
-from pubench.words import PubenchWarning
 from pubench_core.errors import RequestError, counted, shortened
 from pubench_core.records.files import FAILED, FAILURE
 

@@ -1,4 +1,4 @@
-"""What a report is made of: runs, in order and under the names of their rows."""
+"""Content of a report: runs, in order and under the names of their rows."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Measure:
 
     @classmethod
     def of(cls, key: str) -> Measure:
-        """What the installed metric says of itself."""
+        """Measure of an installed metric."""
         metric, rule = metric_and_rule(key)
         info = next((one for one in registry().infos(MetricInfo) if metric in (one.key, *one.aliases)), None)
         if info is None:
@@ -50,7 +50,7 @@ class Measure:
 
     @property
     def scale(self) -> float:
-        """What a value is multiplied by to be shown."""
+        """Factor by which a value is shown."""
         return 100.0 if self.percent else 1.0
 
     @property
@@ -81,7 +81,7 @@ class Cell:
 
     @cached_property
     def mean(self) -> float | None:
-        """Of the values; None where there are none."""
+        """Mean of the values; None if there are none."""
         return statistics.fmean(self.values.values()) if self.values else None
 
     @cached_property
@@ -163,11 +163,11 @@ class Model:
         return self.gathered.grid.apart
 
     def row_name(self, row: str) -> str:
-        """With the mark of an oracle or a baseline."""
+        """Name, with a mark if it is an oracle or a baseline."""
         return marked(row, self.oracles, self.gathered.grid.baselines)
 
     def criterion_name(self, criterion: str) -> str:
-        """With the mark of an oracle."""
+        """Name, with a mark if it is an oracle."""
         return f"{criterion} (oracle)" if criterion in self.oracle_criteria else criterion
 
     def ids(self) -> Mapping[tuple[str, str], str]:
@@ -317,7 +317,7 @@ def _mechanism(spec: MechanismSpec) -> str:
 
 
 def setting_of(spec: RunSpec) -> tuple[tuple[str, str], ...]:
-    """What a table's runs have in common beside their data sets, as (name, value)."""
+    """Settings that a table's runs have in common except their data sets, as (name, value)."""
     mechanism = spec.mechanism
     facts = [("scheme", spec.data.scheme), ("mechanism", mechanism.key)]
     if mechanism.variant != "paper":

@@ -19,7 +19,7 @@ _NO_VALUE = "no method has a value here"
 
 @dataclass(frozen=True)
 class Comparison:
-    """What tests say of one setting, oracle methods and baselines apart.
+    """Tests of one setting, oracle methods and baselines apart.
 
     ``pairs``: every method against the baseline, per data set, by (data, method). ``no_pairs``: why there are none.
     ``part``: the methods and data sets that ranks are of. ``friedman``: None where ``no_friedman`` says why.

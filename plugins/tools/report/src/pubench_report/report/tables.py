@@ -1,4 +1,4 @@
-"""What a report says as tables: results, criteria, measures, tests, ranks. How they are written is for others."""
+"""Tables of a report: results, criteria, measures, tests, ranks. Other modules write them."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def sections(model: Model, tests: Sequence[Comparison]) -> list[Section]:
 
 
 def upper(text: str) -> str:
-    """With a capital at its beginning."""
+    """Text with a capital at its beginning."""
     return text[:1].upper() + text[1:]
 
 

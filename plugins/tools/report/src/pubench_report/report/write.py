@@ -92,7 +92,7 @@ def _plain(title: Sequence[str], parts: Sequence[Section]) -> str:
 
 
 def title_lines(gathered: Gathered) -> list[str]:
-    """What the report is of, and how much of it is there."""
+    """Lines that name the report's runs and how many are there."""
     done, grid = len(gathered.done), gathered.grid
     what = f"study {gathered.study}" if gathered.study else f"records in {gathered.title}"
     counts = [counted(done, "run")]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from pubench.field_names import InvalidRequest
 from pubench.running import RunResult
-from pubench.words import InvalidRequest
 from pubench_core.errors import counted, unknown
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry

@@ -1,4 +1,4 @@
-"""What is known of one run: the columns of every frame, and what runs are chosen by."""
+"""Facts of one run: the columns of every frame, and the fields that runs are chosen by."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def metrics_of(runs: Iterable[RunResult], part: str) -> tuple[str, ...]:
 
 
 def known_of(name: str, run: RunResult | FailedRun) -> dict[str, Any]:
-    """What is known of a run, hyper-parameters included."""
+    """Facts of a run, hyper-parameters included."""
     facts = _facts_before(name, run.spec) if isinstance(run, FailedRun) else facts_of(name, run)
     return {**facts, **config_of(spec_of(run))}
 
@@ -85,7 +85,7 @@ def config_of(spec: RunSpec) -> dict[str, Any]:
 
 
 def warnings_of(run: RunResult, criterion: str) -> str:
-    """Of a run as a whole and of one of its criteria, on one line; empty where there are none."""
+    """Warnings of a run and of one of its criteria, on one line; empty if there are none."""
     return "; ".join((*run.result.warnings, *run.result.criteria[criterion].warnings))
 
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from os.path import isdir, isfile
 from pathlib import Path
 
+from pubench.field_names import InvalidRequest, PubenchWarning, in_words
 from pubench.running import RunResult
-from pubench.words import InvalidRequest, PubenchWarning, in_words
 from pubench_core.errors import RecordError, counted, shortened
 from pubench_core.records.files import FAILED, RESULT
 from pubench_core.records.record import read_failure

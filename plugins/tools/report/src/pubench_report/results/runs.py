@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from pubench.field_names import in_words
 from pubench.running import RunResult
-from pubench.words import in_words
 from pubench_core.errors import counted, unknown
 from pubench_core.plugins.registry import registry
 from pubench_core.specs import RunSpec
@@ -147,7 +147,7 @@ class Results(Sequence[RunResult]):
         return Results._of((name, run) for name, run in self._all if fits(known_of(name, run), wanted))
 
     def best_of_draws(self, criterion: str) -> Results:
-        """Of the runs that differ in hyper-parameters alone, on each split the one that ``criterion`` prefers.
+        """Best runs by ``criterion`` on each split, of those that differ in hyper-parameters alone.
 
         In tables, what is left of a method is one row, whatever its hyper-parameters; how it was chosen is noted.
 
@@ -163,7 +163,7 @@ class Results(Sequence[RunResult]):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of these results must know beside their figures."""
+        """Notes that a reader of these results needs besides their figures."""
         return (self._draws,) if self._draws else ()
 
     # ---------------------------------------------------------------- as a frame

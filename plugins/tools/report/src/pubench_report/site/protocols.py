@@ -90,7 +90,7 @@ def _places(model: Model, criterion: str, column: Column) -> dict[str, Place]:
 
 
 def slug(text: str) -> str:
-    """What is safe in the name of a file and in an address.
+    """Text that is safe in the name of a file and in an address.
 
     >>> slug("../<b>SCAR</b>, c 0.1")
     'b-scar-b-c-0-1'
@@ -208,7 +208,7 @@ def _protocol(
 
 
 def default_criterion(gathered: Gathered) -> str:
-    """What a user can choose epochs by: ``pa``, or what else reads no true labels."""
+    """Criterion that a user can choose epochs by: ``pa``, or another that reads no true labels."""
     tracked = {name: found.oracle for run in gathered.done for name, found in run.result.criteria.items()}
     offered = in_order(tracked)
     return next((name for name in offered if not tracked[name]), offered[0])

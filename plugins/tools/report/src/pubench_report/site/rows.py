@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from pubench.running import RunResult
+from pubench_core.engine.identity import ENGINE_REVISION
 from pubench_core.errors import PluginError, RequestError, shortened
 from pubench_core.plugins.registry import registry
-from pubench_core.request.identity import ENGINE_REVISION
 from pubench_core.results import (
     Code,
     CriterionResult,
@@ -73,7 +73,7 @@ class Rows:
 
     @property
     def names(self) -> list[str]:
-        """Of all studies, in order."""
+        """Names of all studies, in order."""
         return sorted({name for names in self.studies.values() for name in names})
 
 
@@ -187,7 +187,8 @@ class _Specs:
 
     def _resolved(self, row: Row) -> tuple[RunSpec, bool]:
         """The spec, and whether it is that of another run than the row names."""
-        from pubench_core.request import Layer, resolve  # torch, which records do not need
+        from pubench_core.engine.layers import Layer
+        from pubench_core.engine.resolve import resolve  # torch, which records do not need
 
         plain = {
             "method.key": row["method"],
@@ -260,8 +261,8 @@ def _partial(kind: type[Stored], **known: Any) -> Any:
 
 
 def _is_oracle(spec: RunSpec) -> bool:
+    from pubench_core.engine.resolve import method_class
     from pubench_core.plugins.info import MethodInfo
-    from pubench_core.request.resolving import method_class
 
     implementation = method_class(registry().find(MethodInfo, spec.method.key))
     return "truth" in implementation.requires(implementation.Config.model_validate(spec.method.config))

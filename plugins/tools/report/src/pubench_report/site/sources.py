@@ -1,4 +1,4 @@
-"""What a site is made of: folders of records, their studies, and files of rows."""
+"""Sources of a site: folders of records, their studies, and files of rows."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Literal
 
 from pubench_study.files import studies_in
 
+from pubench.field_names import PubenchWarning
 from pubench.running import RunResult
-from pubench.words import PubenchWarning
 from pubench_core.errors import RequestError, shortened, unknown
 
 from ..boards import BOARD
@@ -114,7 +114,7 @@ def collect(given: Sequence[Path], study: str | None = None, criterion: str | No
 
 
 def files_of_rows(given: Sequence[Path]) -> str:
-    """What to say of folders in which files of rows lie."""
+    """Notes on folders that hold files of rows."""
     found = [file for path in given if isdir(path) for file in sorted(path.glob("*.csv")) if has_rows(file)]
     more = f" and {len(found) - 1} more" if len(found) > 1 else ""
     return f"; files of rows must be named themselves: {shortened(str(found[0]))}{more}" if found else ""

@@ -12,7 +12,7 @@ from pathlib import Path
 from pubench_study.export import SUMS
 
 from pubench_core.errors import RequestError
-from pubench_core.records.files import ENVIRONMENT, RESULT, SCORES, SPEC
+from pubench_core.records.files import ENVIRONMENT, RESULT, SCORES, SPEC, TRAINING_SCORES
 
 from ..boards import ROWS as BOARD_ROWS
 from ..report.text import csv_text
@@ -124,7 +124,7 @@ def _copied(
 
     What a link points to is not published, but for results, which were read as such.
     """
-    wanted = (RESULT, SPEC, ENVIRONMENT, *((SCORES,) if with_scores else ()))
+    wanted = (RESULT, SPEC, ENVIRONMENT, *((SCORES, TRAINING_SCORES) if with_scores else ()))
     found: dict[str, tuple[tuple[str, str], ...]] = {}
     sums: dict[str, list[str]] = {RECORDS: [], ROWS: []}
     sources = [source for source in collected.sources if source.rows]
@@ -162,5 +162,5 @@ def _copy(path: Path, place: Path, name: str) -> str:
 
 
 def sources_of(given: Sequence[str | Path]) -> tuple[Path, ...]:
-    """As paths, each once."""
+    """Sources as paths, each once."""
     return tuple(dict.fromkeys(Path(one) for one in given))

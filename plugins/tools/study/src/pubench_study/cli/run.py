@@ -172,7 +172,7 @@ def _devices(how: RunOptions) -> list[str]:
 
 def _refuse_absent_devices(devices: Sequence[str], how: RunOptions) -> None:
     """RequestError where this machine lacks a GPU that runs are to compute on: every one of them would be refused."""
-    from pubench_core.execution.compute import device_here
+    from pubench_core.engine.compute import device_here
 
     for device in dict.fromkeys(name for name in devices if name.startswith("cuda")):
         try:
@@ -183,7 +183,7 @@ def _refuse_absent_devices(devices: Sequence[str], how: RunOptions) -> None:
 
 
 def seconds_in(text: str | None) -> float | None:
-    """What ``--max-time`` says. Raises RequestError for what it cannot say.
+    """Seconds that ``--max-time`` names. Raises RequestError for a text that is no time.
 
     >>> seconds_in("90s"), seconds_in("1h30m"), seconds_in("1.5h"), seconds_in(None)
     (90.0, 5400.0, 5400.0, None)

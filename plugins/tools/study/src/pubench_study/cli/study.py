@@ -1,4 +1,4 @@
-"""What is planned of a study and what became of it, said. Imports no torch, but where a plan is frozen."""
+"""Prints a study's plan and status. Imports torch only to create a plan."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pubench_cli.console import err, out
 from pubench_cli.machine import print_json
 from pubench_cli.messages import said
 from pubench_cli.out_file import refuse_unwritable
-from pubench_core.data.roots import data_root
+from pubench_core.data.paths import data_root
 from pubench_core.errors import RequestError, counted, shortened
 from pubench_core.plugins.registry import registry
 from pubench_core.records.store import RecordStore
@@ -31,7 +31,7 @@ from ..state import Digests, Expected, RunState, states_of
 
 @dataclass(frozen=True)
 class Request:
-    """What a command was given. ``study``: a file, a protocol, a planned study's name, a folder, or nothing."""
+    """Arguments of a command. ``study``: a file, a protocol, a planned study's name, a folder, or nothing."""
 
     study: str | None
     results: Path
@@ -100,7 +100,7 @@ def prepared(request: Request, *, replan: bool) -> tuple[StudyFolder, FrozenPlan
 
 
 def looked(request: Request, folder: StudyFolder, plan: FrozenPlan) -> Looked:
-    """What became of the runs that were asked for."""
+    """Status of the requested runs."""
     chosen = plan.model_copy(update={"runs": tuple(chosen_runs(plan, request.only))})
     code = installed_code(plan, folder, registry(), say)
     digests = Digests(registry(), data_root(_execution(request)))
@@ -154,7 +154,7 @@ def _is(fact: Any, text: str) -> bool:
 
 
 def print_protocols(*, as_json: bool) -> None:
-    """What comes with pubench."""
+    """Prints the protocols that come with pubench."""
     files = {name: read_study(path).spec for name, path in protocols().items()}
     if as_json:
         facts = {
@@ -189,7 +189,7 @@ def print_plan(request: Request, *, replan: bool, jobs: int, as_json: bool) -> N
 
 
 def plan_facts(found: Looked, jobs: int) -> dict[str, Any]:
-    """What ``--format json`` prints of a plan."""
+    """Content of ``--format json`` for a plan."""
     seconds, known = expected_seconds(found)
     return {
         "name": found.plan.name,
@@ -290,7 +290,7 @@ def _preset_lines(states: Sequence[RunState]) -> list[str]:
 
 
 def print_status(request: Request, *, as_json: bool) -> None:
-    """What is done, by method and data set; then brings the frame of the records up to date."""
+    """Prints the status by method and data set; then brings the frame of the records up to date."""
     folder, plan = planned(request)
     found = looked(request, folder, plan)
     frame = folder.results / FRAME

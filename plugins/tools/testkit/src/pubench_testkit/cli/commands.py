@@ -13,7 +13,7 @@ from pubench_cli.commands.shared import PrintFormat
 
 
 class Family(StrEnum):
-    """What a new method does about rows without a label."""
+    """Use of rows without a label by a new method."""
 
     risk = "risk"
     disambiguation = "disambiguation"

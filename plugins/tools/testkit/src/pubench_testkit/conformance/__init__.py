@@ -1,4 +1,4 @@
-"""What every method must do, as named checks. The command line runs them; so does a test class of four lines
+"""Checks that every method must pass, by name. The command line runs them; so does a test class of four lines
 (:class:`pubench_testkit.testing.MethodConformance`).
 
 A method whose nature forbids something says so in ``MethodInfo.declared_failures``: check name -> reason. What may not

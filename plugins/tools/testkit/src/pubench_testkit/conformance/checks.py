@@ -14,10 +14,10 @@ import torch
 from pydantic import ValidationError
 
 from pubench_core.engine.model_file import load_model, model_bytes
+from pubench_core.engine.resolve import method_class
 from pubench_core.errors import PubenchError
 from pubench_core.method import AnyMethod
 from pubench_core.metric import FloatArray
-from pubench_core.request.resolving import method_class
 from pubench_core.specs import Scheme
 
 from .register import PATIENCE, TOLERANCE, NotApplicable, check

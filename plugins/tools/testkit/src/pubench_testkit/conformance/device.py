@@ -1,4 +1,4 @@
-"""What a method does to a GPU: whether it mixes devices, and for what the host waits within a training step.
+"""Effects of a method on a GPU: whether it mixes devices, and for what the host waits within a training step.
 
 A training step is what lies between the ends of two calls of ``run.step`` in the same turn of ``run.epochs``: the batch
 is fetched, the objective computed, the gradient taken, the step made. What comes before the first step of a turn, and
@@ -16,8 +16,8 @@ from typing import Any
 
 import torch
 
+from pubench_core.engine.resolve import method_class
 from pubench_core.engine.train import Trained
-from pubench_core.request.resolving import method_class
 from pubench_core.training.epochs import Epoch
 from pubench_core.training.run import Run
 
@@ -42,7 +42,7 @@ class Wait:
 
 @dataclass
 class Watch:
-    """What was seen on ``device``. ``steps``: per epoch (by number, from 0), how many steps it had."""
+    """Observations on ``device``. ``steps``: per epoch (by number, from 0), how many steps it had."""
 
     device: torch.device
     waits: list[Wait] = field(default_factory=list)
@@ -122,7 +122,7 @@ def _real_device(watch: Watch) -> Iterator[None]:
 
 
 def three_steps(subject: Subject) -> tuple[str, ...]:
-    """What gives a subject epochs of three steps on the sample problems."""
+    """Function that gives a subject epochs of three steps on the sample problems."""
     known = method_class(subject.info).Config.model_fields
     return tuple(f"{name}={value}" for name, value in (("batch_size", 32), ("steps_per_epoch", 3)) if name in known)
 

@@ -20,7 +20,7 @@ from torch import Tensor
 from torch._prims_common import suggest_memory_format
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from pubench_core.engine import evaluation
+from pubench_core.engine import score
 
 from .source_location import Place, place
 
@@ -46,7 +46,7 @@ _META, _CPU = torch.device("meta"), torch.device("cpu")
 
 
 class DeviceError(RuntimeError):
-    """What a GPU refuses, or does by way of the host only. The text names the operation and the place."""
+    """Operation that a GPU refuses, or does by way of the host only. The text names the operation and the place."""
 
 
 class DeviceTensor(torch.Tensor):
@@ -363,8 +363,8 @@ def pretended_device(report: Report = lambda operation, where: None) -> Iterator
         before = torch._C._only_lift_cpu_tensors()
         stack.callback(torch._C._set_only_lift_cpu_tensors, before)
         torch._C._set_only_lift_cpu_tensors(True)
-        evaluation.KINDS.add(DeviceTensor)
-        stack.callback(evaluation.KINDS.discard, DeviceTensor)
+        score.KINDS.add(DeviceTensor)
+        stack.callback(score.KINDS.discard, DeviceTensor)
         stack.enter_context(mode)
         yield DEVICE
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pubench_core.data.roots import data_root
+from pubench_core.data.paths import data_root
 from pubench_core.engine.problem import Problem
 
 from .carried import SMALLEST, carried, known_rows
@@ -79,7 +79,7 @@ def _file_reordered(problem: Problem) -> Problem:
 
 @check("earlier-runs")
 def earlier_runs(subject: Subject) -> None:
-    """What the process has trained before changes no bit: another split's run shows rows that are hidden now."""
+    """Earlier runs of the process change no bit: another split's run shows rows that are hidden now."""
     usual = subject.usual()
     subject.scores(subject.plan(seed=3))
     assert_same(usual.scores, subject.scores(usual.plan, usual.problem), "a run of another seed in between")

@@ -1,4 +1,4 @@
-"""What a method's source reaches for beside what it is given.
+"""Names outside its inputs that a method's source uses.
 
 One process has no walls: frames of callers, the garbage collector's lists, and files in the cache hold true labels,
 and no design of ours hides them from code that looks there. So a method's source is read instead.

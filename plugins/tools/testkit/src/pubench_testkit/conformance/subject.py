@@ -15,15 +15,16 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from pubench_core.engine.building import build_problem
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.plan import Plan
 from pubench_core.engine.problem import Problem
+from pubench_core.engine.resolve import method_class, resolve
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.listeners import Listeners
 from pubench_core.plugins.registry import GROUP, Registry, installed
-from pubench_core.request import Layer, Plan, resolve
-from pubench_core.request.resolving import method_class
 from pubench_core.specs import DRAWN_SCHEMES
 
 FloatArray = npt.NDArray[np.float64]
@@ -139,7 +140,7 @@ class Subject:
         return self.once(("usual", scheme), trained)
 
     def once(self, name: Hashable, make: Callable[[], T]) -> T:
-        """What ``make`` gives, made at the first call of this name; what it raises is raised again each time."""
+        """Value of ``make``, made at the first call of this name; its exception is raised again each time."""
         if name not in self._kept:
             self._kept[name] = make()
         found: T = self._kept[name]

@@ -1,4 +1,4 @@
-"""What the commands do: everything is checked and rendered, then written, then the next commands are named."""
+"""Steps of the commands: everything is checked and rendered, then written, then the next commands are named."""
 
 from __future__ import annotations
 

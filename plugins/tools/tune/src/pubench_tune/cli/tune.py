@@ -15,9 +15,9 @@ from pubench_cli.messages import said
 from pubench_cli.options import Given
 from pubench_cli.out_file import refuse_unwritable
 from pubench_cli.repeat import seeds_of
+from pubench_core.engine.layers import Layer, read_yaml
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
-from pubench_core.request import Layer, read_yaml
 
 from ..driver import BEST, SearchRequest, search
 from ..result import Trial, Tuned

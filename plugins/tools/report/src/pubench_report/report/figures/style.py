@@ -51,12 +51,12 @@ class Look:
 
     @property
     def face(self) -> str:
-        """What the marker is filled with."""
+        """Fill of the marker."""
         return "white" if self.hollow else self.color
 
 
 def looks(n: int) -> list[Look]:
-    """Of n series: no two share color and marker, and none is told by its color alone."""
+    """Looks of n series: no two share color and marker, and none differs by its color alone."""
     return [
         Look(
             COLORS[k % len(COLORS)],

@@ -26,7 +26,7 @@ def keep(path: Path, content: bytes) -> None:
 
 
 def kept(path: Path) -> bytes | None:
-    """What :func:`keep` wrote; None where there is no file, or another content than it wrote."""
+    """Content that :func:`keep` wrote; None if the file is absent or was changed."""
     try:
         digest, _, content = path.read_bytes().partition(_MARK)
     except OSError:

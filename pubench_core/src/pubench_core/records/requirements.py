@@ -1,4 +1,4 @@
-"""What a stored record must have to answer a request, said without the plan behind it."""
+"""Requirements that a stored record must meet to answer a request, without the plan behind it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Asked:
 
 
 def lacks(asked: Asked, record: Record) -> Iterator[str]:
-    """What the request needs and the record of the same code has not, in words that follow 'the stored record has'."""
+    """Needs of the request that the record of the same code lacks, in words that follow 'the stored record has'."""
     spec, result = asked.spec, record.result
     for name in spec.selection.criteria:
         if name not in result.criteria:

@@ -1,4 +1,4 @@
-"""What data a request means: classes by index or name, named binarizations, a user's own table, who gets a label."""
+"""Data of a request: classes by index or name, named binarizations, a user's own table, who gets a label."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from ..plugins.registry import Registry, load
 from ..specs import DRAWN_SCHEMES, GIVEN, UserTableSpec
 from .explain import explain
 from .layers import FieldPath
-from .merged import Request
 from .plan import DataChoice, MechanismChoice
+from .request import Request
 
 #: How rows of a user's table can have come about (Wang et al.); the first is the default.
 TABLE_SCHEMES = DRAWN_SCHEMES
@@ -221,7 +221,7 @@ def _table_spec(
 
 
 def table_info(own: UserTableSpec, reader: TableReader) -> DatasetInfo:
-    """What a user's table is, in the words of a data set plugin."""
+    """Info record of a user's table, like that of a data set plugin."""
     return DatasetInfo(
         key="own",
         name=own.path.name,

@@ -11,13 +11,12 @@ from ..data.table_files import is_table_path
 from ..errors import Hint, RequestError, shown
 from ..plugins.info import Info
 from ..plugins.registry import InfoT, Registry
+from ..specs.run_fields import sections
 from .layers import FieldPath, Layer
 
 #: Sections that may be written as a bare key: ``data: mnist`` means ``data: {key: mnist}``.
 _KEYED = ("data", "mechanism", "method", "backbone")
-SECTIONS = (
-    *("data", "mechanism", "validation", "method", "backbone", "selection", "decision", "evaluation", "execution"),
-)
+SECTIONS = sections()
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Request:
         return cls(sections, {name: value for name, value in values.items() if name not in SECTIONS}, origins)
 
     def where(self, *path: str) -> str:
-        """What the user wrote that set a field, else the field's path."""
+        """Place where the user wrote a field's value, else the field's path."""
         return self.origins.get(path, ".".join(path))
 
     def find(self, registry: Registry, kind: type[InfoT], section: str, key: Any) -> InfoT:

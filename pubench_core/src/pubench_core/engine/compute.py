@@ -17,12 +17,6 @@ import numpy.typing as npt
 import torch
 
 from ..data.dataset import DataRoot
-from ..engine.building import build_problem
-from ..engine.model_file import model_bytes
-from ..engine.problem import OpenedData, Problem
-from ..engine.resources import PeakMemoryMeter
-from ..engine.selection import Track
-from ..engine.train import Trained, state_name, train
 from ..errors import PubenchError, RequestError, RunFailed, said_by
 from ..isolation import isolated
 from ..metric import FloatArray, Measurer
@@ -32,11 +26,17 @@ from ..records.files import Arrays, state_model
 from ..records.measures import Measures, measures_of
 from ..records.scores import MEASURED, rows_and_labels, scores_name
 from ..records.thresholds import measures_at, threshold_in
-from ..request.plan import Plan
 from ..results import NEVER, RECORD_VERSION, Code, CriterionResult, Environment, Result, SavedModelFacts
 from ..specs.run import TEST
+from .build import build_problem
+from .decision_warnings import warnings_of
 from .environment import capture
-from .warnings import warnings_of
+from .model_file import model_bytes
+from .peak_memory import PeakMemoryMeter
+from .plan import Plan
+from .problem import OpenedData, Problem
+from .select import Track
+from .train import Trained, state_name, train
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def compute(
 
 
 def finished(plan: Plan, problem: Problem, trained: Trained, code: Code, environment: Environment) -> Finished:
-    """What is recorded of a trained method."""
+    """Result of a trained method, to be recorded."""
     spec = plan.spec
     model, why_not = _model(plan, problem, trained) if spec.execution.save_model else (None, "")
     predictions, ids = None, {}
@@ -318,7 +318,7 @@ def device_here(wanted: str) -> torch.device:
 
 
 def captured(plan: Plan, device: torch.device) -> Environment:
-    """What a plan runs on, before or after it runs."""
+    """Environment of a plan, before or after it runs."""
     with computing(plan, device):
         return capture(device)
 

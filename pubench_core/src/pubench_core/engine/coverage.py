@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 from ..data.generator import Part
 from ..metric import Knowledge, Measurer
-from ..records.asked import Asked, lacks, lacks_thresholds, unmeasured
 from ..records.files import Arrays
 from ..records.measures import Measures, measures_of
 from ..records.record import OtherFormat, Record
+from ..records.requirements import Asked, lacks, lacks_thresholds, unmeasured
 from ..records.scores import knowledge_of, scores_of
 from ..records.store import RecordStore
 from ..records.thresholds import arrays_of, measures_at, threshold_in
-from ..request.plan import Plan
 from ..results import Code, Result
+from .plan import Plan
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def coverage(plan: Plan, record: Record, code: Code) -> Coverage:
 
 
 def asked_of(plan: Plan) -> Asked:
-    """What a record must have to answer a plan."""
+    """Requirements that a record must meet to answer a plan."""
     return Asked(
         spec=plan.spec,
         criteria={name: plan.criterion_code(name) for name in plan.spec.selection.criteria},
@@ -126,7 +126,7 @@ def answer(plan: Plan, record: Record) -> Result:
 
 
 def knowledge_in(arrays: Arrays, result: Result) -> dict[str, Knowledge]:
-    """What a record says of the rows behind its scores. Raises KeyError for arrays that are not there."""
+    """Knowledge of the rows behind a record's scores. Raises KeyError for arrays that are not there."""
     data, scheme = result.data, result.spec.data.scheme
     estimate, train = data.prior.estimate, data.train
     interval = estimate.prior_interval(train.labeled or 0, train.rows, scheme) if estimate else None

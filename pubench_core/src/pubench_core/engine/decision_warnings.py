@@ -1,4 +1,4 @@
-"""What a reader of a result's decisions must know: that they are all alike, or far from the prior that was told."""
+"""Warnings about a result's decisions: they are all alike, or far from the given prior."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from ..engine.train import State
 from ..metric import FloatArray
-from ..request.plan import Plan
 from ..results import said_alike
 from ..specs import Scheme, is_one_sample, unlabeled_prior
+from .plan import Plan
+from .train import State
 
 #: Decisions are far from the prior where a class is decided this many times as often as the prior says, or as seldom.
 #: At 3 / 2 a third of the decisions for that class are wrong, or a third of its rows are missed, whoever is decided.

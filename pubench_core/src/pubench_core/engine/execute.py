@@ -11,9 +11,8 @@ from typing import Any, Literal
 import torch
 
 from ..data.dataset import DataRoot, Progress, silent
-from ..data.roots import data_root
+from ..data.paths import data_root
 from ..data.store import digest_now, located
-from ..engine.building import build_problem, open_data
 from ..errors import Hint, Notice, RecordError, RequestError, RunFailed
 from ..isolation import left_as_found
 from ..plugins.events import RunFinished
@@ -22,14 +21,15 @@ from ..plugins.replaced import refuse_replaced
 from ..records.files import FAILURE
 from ..records.record import Record
 from ..records.store import RecordStore
-from ..request.plan import Plan
 from ..results import Code, Environment, Failure, Result
+from .build import build_problem, open_data
 from .compute import Audience, Finished, captured, choose_device, compute, staying
 from .coverage import answer, coverage, stored_record
 from .folds import fold_of, joined
 from .interrupts import Deferred
-from .place import packages_called, packages_of, raised_at
+from .plan import Plan
 from .publish import failure_of, publish, publish_answer
+from .source_location import packages_called, packages_of, raised_at
 
 Say = Callable[[str], None]
 
@@ -155,7 +155,7 @@ def _execute_folds(
 
 @dataclass(frozen=True)
 class Failed:
-    """What is to be recorded of a run without a result, and the error behind it."""
+    """Outcome of a run without a result, and the error behind it."""
 
     failure: Failure
     error: Exception
@@ -170,7 +170,7 @@ def attempt(
     ended: Callable[[], None] = lambda: None,
     say: Say = lambda text: None,
 ) -> Finished | Failed:
-    """What a run computed, or why it did not; nothing is stored. ``ended`` is called when training is over.
+    """Outcome of a run, or why it failed; nothing is stored. ``ended`` is called when training is over.
 
     Raises RequestError where the files are not here, or not as they were: then nothing about this run is known.
     """

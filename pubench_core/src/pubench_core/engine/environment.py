@@ -1,4 +1,4 @@
-"""What a run ran on: versions, source revision, processor, threads."""
+"""Environment of a run: versions, source revision, processor, threads."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _OURS = ("pubench", "pubench-core", "pubench-cli")
 
 
 def capture(device: torch.device) -> Environment:
-    """What the present process runs on."""
+    """Environment of the present process."""
     commit, dirty = _git()
     return Environment(
         python=platform.python_version(),

@@ -1,4 +1,4 @@
-"""What was made of files, kept for the process: made again of a file that is another than it was."""
+"""Cache of values made from files, for the process: made again if a file changes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def settled_state(file: str | os.PathLike[str]) -> State | None:
 
 
 class PerFile(Generic[T]):
-    """What ``make(file, ...)`` gives, for as long as the file is the same. What it gives must not be edited in place.
+    """Values of ``make(file, ...)``, as long as the file is the same. They must not be edited in place.
 
     ``most``: how many are kept; the oldest goes first.
     """

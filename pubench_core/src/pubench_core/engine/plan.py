@@ -38,7 +38,7 @@ class MethodChoice:
 
     @property
     def granted(self) -> frozenset[str]:
-        """What the method is given, if it is known."""
+        """Knowledge that the method is given, if it is there."""
         return self.requires | self.uses
 
     @property

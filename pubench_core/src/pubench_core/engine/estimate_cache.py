@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from ..data.checked_files import keep, kept
+from ..data.checksum_cache import keep, kept
 from ..results import Estimate
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import CodeType, TracebackType
 
 from ..errors import PubenchError
-from ..request.plan import Plan
+from .plan import Plan
 
 _SOURCES = ("src", "site-packages")
 

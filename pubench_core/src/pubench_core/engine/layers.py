@@ -1,4 +1,4 @@
-"""What a user said, before it is understood: nested values, and where each was written."""
+"""Layers of user input before it is understood: nested values, and where each was written."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Layer:
 
     @classmethod
     def of(cls, *assignments: str, prefix: str = "") -> Layer:
-        """What texts like ``lr=1e-3`` say, later ones winning (see :func:`parse_assignment`).
+        """Layer of texts like ``lr=1e-3``, later ones winning (see :func:`parse_assignment`).
 
         ``prefix``: put before each text where an error says what was written.
         """

@@ -16,8 +16,8 @@ from ..plugins.registry import Registry, load
 from ..plugins.source_code import hash_function
 from ..results import DecisionRule
 from ..specs.canonical import short_hash
-from .merged import Request
 from .plan import DataChoice, MethodChoice
+from .request import Request
 
 #: Tracked unless other criteria are given, as far as they are installed: PU-only ones, oracle ones, the last epoch.
 DEFAULT_CRITERIA = ("pa", "pauc", "native", "oa", "f1", "macro-f1", "last")
@@ -74,7 +74,7 @@ def named_metrics(request: Request) -> list[str]:
 
 @dataclass(frozen=True)
 class Goal:
-    """What scores are for: the criterion that chooses the epoch, and the decision that is shown first."""
+    """Use of scores: the criterion that chooses the epoch, and the decision that is shown first."""
 
     criterion: str
     rule: DecisionRule

@@ -11,22 +11,22 @@ import numpy.typing as npt
 import torch
 
 from ..data.dataset import DataRoot, IntArray, PNDataset, PUTasks, binarize, task_of
-from ..data.drawn import draw
 from ..data.generator import Split, cut, generate, given_split
+from ..data.paths import data_root
 from ..data.posterior import auxiliary_logit
 from ..data.preprocess import Preprocessing
-from ..data.roots import data_root
+from ..data.sampling import draw
 from ..data.store import open_dataset
 from ..errors import RequestError
 from ..isolation import isolated
 from ..randomness import torch_seed
-from ..request.plan import EstimatorChoice, MechanismChoice, Plan
 from ..results import Estimate
 from ..specs import DataSpec, RunSpec, is_one_sample, unlabeled_prior
 from ..specs.canonical import short_hash
 from ..specs.run import TEST
 from ..training.views import Features
-from .kept_estimates import Kept
+from .estimate_cache import Kept
+from .plan import EstimatorChoice, MechanismChoice, Plan
 from .priors import Samples, Scorer, given_prior
 from .problem import OpenedData, Problem, Truth
 
@@ -115,7 +115,7 @@ class Calibration(NamedTuple):
 
 
 def calibration_of(plan: Plan) -> Calibration:
-    """What a plan says of it; neither under data that are not one-sample."""
+    """Calibration of a plan; neither kind under data that are not one-sample."""
     one_sample, how = is_one_sample(plan.spec.data.scheme), plan.spec.method.calibrate
     return Calibration(
         calibrated=one_sample and how == "on",
@@ -132,7 +132,7 @@ class Truths(NamedTuple):
 
 
 class DrawnSplit(NamedTuple):
-    """What a plan's seed draws from its data: rows and labels of every part, and what is fitted on the pool."""
+    """Draw of a plan's seed: rows and labels of every part, and what is fitted on the pool."""
 
     split: Split
     truth: Truths

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from ..engine.train import OUT_OF_MEMORY
 from ..errors import Cause, PubenchError, RecordError, RequestError, RunFailed, said_by
 from ..records.files import (
     ENVIRONMENT,
@@ -33,9 +32,10 @@ from ..records.pictures import write_pictures
 from ..records.record import Record, result_text
 from ..records.scores import scores_name
 from ..records.store import RecordStore
-from ..request.plan import Plan
 from ..results import Code, Environment, Failure, Result
 from .compute import Finished, model_warning
+from .plan import Plan
+from .train import OUT_OF_MEMORY
 
 
 def publish(store: RecordStore, done: Finished) -> Record:
@@ -103,7 +103,7 @@ def publish_answer(store: RecordStore, record: Record, result: Result) -> Record
 
 
 def failure_of(plan: Plan, code: Code, error: Exception, environment: Environment) -> Failure:
-    """What is recorded of a run that was refused after its data were opened, or that failed."""
+    """Failure of a run that was refused after its data were opened, or that failed."""
     failed = error if isinstance(error, RunFailed) else RunFailed(_reason(error), cause=_cause(error))
     return Failure(
         failure_version=1,

@@ -1,4 +1,4 @@
-"""From what a user said to a :class:`~pubench_core.request.plan.Plan`, in one place.
+"""From what a user said to a :class:`~pubench_core.engine.plan.Plan`, in one place.
 
 Hyper-parameters resolve in this order: Config defaults < preset < layers in the order given (a run file, then flags).
 On a user's table, patience is off by default, and a method's preset ``table`` is used if no preset is named.
@@ -22,13 +22,13 @@ from ..prior import PriorEstimator
 from ..specs import RunSpec, is_one_sample
 from ..specs.config import TrainingConfig
 from ..specs.run import TEST, UNKNOWN, run_id
-from .data import DataSections, choose_data
 from .explain import explain
 from .identity import code_of
 from .layers import Layer
-from .merged import Request
-from .metrics import Installed, choose_evaluation, choose_selection, goal_of, named_metrics
 from .plan import BackboneChoice, DataChoice, EstimatorChoice, MethodChoice, Plan
+from .request import Request
+from .resolve_data import DataSections, choose_data
+from .resolve_metrics import Installed, choose_evaluation, choose_selection, goal_of, named_metrics
 
 #: Preset for a user's own table: it must work for any prior, without a negative to choose by.
 OWN_TABLE = "table"

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import Hint, RequestError
-from ..plugins.kept import PerFile
+from ..plugins.file_cache import PerFile
 from ..specs.canonical import short_hash
 from .dataset import ClassData, PUTasks
 
@@ -81,7 +81,7 @@ class ArrayEntry(FileEntry):
 
 
 class Manifest(TypedDict):
-    """What a copy says of itself; written last, so that a folder without one is no copy.
+    """Manifest of a copy; written last: a folder without one is no copy.
 
     ``classes``: rows of each class by array of labels (``y``, ``y_test``), or those of tasks in all. ``seconds``: what
     making it took.
@@ -101,7 +101,7 @@ class Manifest(TypedDict):
 
 
 def manifest_of(folder: Path) -> Manifest | None:
-    """What a complete copy says of itself; None if there is none. Raises RequestError if it is damaged.
+    """Manifest of a complete copy; None if there is none. Raises RequestError if it is damaged.
 
     It is kept for the process as long as its file is the same; nobody edits it in place.
     """
@@ -227,7 +227,7 @@ def _as_noted(folder: Path, manifest: Manifest) -> bool:
 
 
 def verify_copy(folder: Path) -> list[RequestError]:
-    """What is wrong with a copy and its sources, with what to do, every byte read; empty if nothing is."""
+    """Problem of a copy and its sources, with what to do, every byte read; empty if there is none."""
     try:
         manifest = manifest_of(folder)
     except RequestError as error:

@@ -19,11 +19,6 @@ import numpy as np
 import torch
 
 from ..data.dataset import DataRoot
-from ..engine.building import build_problem
-from ..engine.model_file import SavedModel, load_model
-from ..engine.problem import OpenedData, Problem
-from ..engine.selection import Choice, HeldOut, Track
-from ..engine.train import State, state_name
 from ..errors import RecordError
 from ..metric import FloatArray, Measurer
 from ..plugins.registry import Registry
@@ -32,10 +27,15 @@ from ..records.fold_values import parts_of_folds, value_over_folds
 from ..records.measures import measures_of
 from ..records.scores import MEASURED, rows_and_labels, scores_name, scores_of
 from ..records.thresholds import measures_at, threshold_in
-from ..request.plan import Plan
 from ..results import NEVER, RECORD_VERSION, CriterionResult, Environment, Result, SavedModelFacts, Seconds
+from .build import build_problem
 from .compute import Audience, Finished, compute
-from .warnings import warnings_of
+from .decision_warnings import warnings_of
+from .model_file import SavedModel, load_model
+from .plan import Plan
+from .problem import OpenedData, Problem
+from .select import Choice, HeldOut, Track
+from .train import State, state_name
 
 #: (epoch, candidate): a state that every fold keeps.
 Kept = tuple[int, str]
@@ -43,7 +43,7 @@ Kept = tuple[int, str]
 
 @dataclass(frozen=True)
 class Fold:
-    """What is joined of one fold: its result, the content of ``scores.npz``, and the rows of its trace.
+    """Parts of one fold that are joined: its result, the content of ``scores.npz``, and the rows of its trace.
 
     ``model``: gives the content of the file of a model by its name, None if there is none.
     """

@@ -1,1 +1,0 @@
-"""Carrying out a plan: coverage by a stored record, computing, publishing."""
