@@ -93,7 +93,6 @@ def site(
         "--decision",
         "--folds",
         "--refit",
-        "--refit",
         "--device",
         "--threads",
         "--results",
