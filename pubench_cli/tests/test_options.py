@@ -23,7 +23,7 @@ from pubench_core.specs import RunSpec
 from pubench_core.specs.fields import Field
 from pubench_core.specs.run_fields import run_fields
 
-#: Flag -> (what is typed, what the resolved spec holds). A table's options are given beside one.
+#: Flag -> (what is typed, what the resolved spec holds). A table's options are given next to one.
 TYPED: dict[str, tuple[str | bool, Any]] = {
     "--method": ("upu", "upu"),
     "--data": ("breast-cancer", "breast-cancer"),

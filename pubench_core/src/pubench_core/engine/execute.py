@@ -263,7 +263,7 @@ def _finished(audience: Audience, event: RunFinished) -> None:
 def _recorded(plan: Plan, failed: Failed, store: RecordStore, audience: Audience) -> RunFailed:
     """Records a failure or refusal, calls the listeners, and gives the error that names the record.
 
-    One that cannot be recorded is told all the same, with both reasons.
+    One that cannot be recorded is raised all the same, with both reasons.
     """
     failure = failed.failure
     status: Literal["refused", "failed"] = "refused" if failure.cause == "refused" else "failed"

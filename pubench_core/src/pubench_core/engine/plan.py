@@ -27,7 +27,7 @@ BackboneFactory = Callable[[tuple[int, ...], int], Backbone]
 
 @dataclass(frozen=True)
 class MethodChoice:
-    """``config``: validated; ``requires``: what the method, so configured, cannot do without beside features and
+    """``config``: validated; ``requires``: what the method, so configured, cannot do without besides features and
     labels; ``uses``: what else it reads if it is known.
     """
 
@@ -104,7 +104,7 @@ class Plan:
     """A run that can be carried out without asking any registry.
 
     ``metrics``: every installed metric that loads, whether the spec names it or not. ``mechanism``: None where the
-    labels are given. ``estimator``: None where the prior is not estimated. ``code``: what computes, but for the data,
+    labels are given. ``estimator``: None where the prior is not estimated. ``code``: what computes, except the data,
     whose digest is known when they have been opened.
     """
 

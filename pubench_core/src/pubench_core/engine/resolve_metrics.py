@@ -167,7 +167,7 @@ def choose_selection(
 ) -> dict[str, Any]:
     """The section ``selection``: the criterion that names the result, and all that are tracked.
 
-    What needs true labels or a prior is left out by default where there are none, and refused where it is named.
+    What needs true labels or a prior is left out by default if there are none, and refused where it is named.
     """
     section, parts = request.sections["selection"], _Parts.known(data, prior=prior_known)
     known = _criteria(method, installed)

@@ -160,7 +160,7 @@ class Code(Stored):
 
 
 class PartFacts(_Compact):
-    """Counts of one part of the split. What needs true labels is absent where there are none."""
+    """Counts of one part of the split. What needs true labels is absent if there are none."""
 
     rows: int = Field(description="instances")
     labeled: int | None = Field(None, description="labeled positives; none in the test part")

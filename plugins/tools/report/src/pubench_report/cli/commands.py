@@ -282,7 +282,7 @@ def compare(
     ] = None,
     out: Annotated[Path | None, typer.Option(help="File to write. (default: stdout)", dir_okay=False)] = None,
 ) -> None:
-    """Set results beside published figures or other records: difference, whether within two standard deviations, why.
+    """Set results next to published figures or other records: difference, whether within two standard deviations, why.
 
     Only cells of the same protocol are compared; what is left out, and what is missing, is said. Trains nothing.
     """

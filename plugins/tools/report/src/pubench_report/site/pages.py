@@ -356,7 +356,7 @@ def _contribute(site: Site) -> str:
          "carried out again must give the same scores."),
         ("Look at them", "pubench site my-results --out my-site", "The page opens from disk."),
         ("Send them", "git add my-results/*/spec.yaml my-results/*/result.json my-results/*/environment.json "
-         "my-results/*/scores.npz", "One folder per contributor, by pull request. Whoever merges it runs pubench "
+         "my-results/*/scores.npz", "One folder per contributor, by pull request. A maintainer runs pubench "
          "verify on the folder, and again with a larger --rerun."),
     )  # fmt: skip
     items = "".join(
