@@ -36,7 +36,7 @@ SHARED: dict[str, Any] = {
     "license-files": ["LICENSE"],
     "authors": [{"name": "The pubench authors"}],
     "keywords": ["positive-unlabeled learning", "PU learning", "weakly supervised learning", "benchmark"],
-    # No license classifier: `license` is an SPDX expression, beside which packaging standards forbid one.
+    # No license classifier: `license` is an SPDX expression, besides which packaging standards forbid one.
     "classifiers": [
         "Development Status :: 3 - Alpha",
         "Intended Audience :: Science/Research",
@@ -84,7 +84,7 @@ _REQUIREMENT = re.compile(r'"([A-Za-z0-9][\w.-]*)(\[[^\]"]*\])?[^"\[;]*(;[^"]*)?
 class Document:
     """A TOML file as its tables, each a list of lines, the header first; comments and layout are kept.
 
-    Comment lines right above a header belong to its table. The first table is what stands above all headers.
+    Comment lines right above a header belong to its table. The first table is the text above all headers.
     """
 
     def __init__(self, text: str) -> None:

@@ -101,7 +101,7 @@ def page(method: Mapping[str, Any], results: Path = BENCHMARKS / "results") -> s
 # -------------------------------------------------------------------- measured scores and costs
 
 
-#: What a page says where there is no row yet.
+#: What a page says if there is no row yet.
 UNMEASURED = "Nothing yet: no row of this method lies in `benchmarks/results/`."
 
 
@@ -178,7 +178,7 @@ def _cost(where: str, rows: list[Any]) -> str:
     )
     ratios = [row.ratio for row in rows if row.ratio is not None]
     if ratios:
-        said += f", {statistics.mean(ratios):.2f} times that of `{summary.REFERENCE}` beside it"
+        said += f", {statistics.mean(ratios):.2f} times that of `{summary.REFERENCE}` next to it"
     return f"{said}. An epoch is what the method calls one. {origin(rows)}"
 
 

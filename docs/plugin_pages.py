@@ -157,7 +157,7 @@ def _doc(thing: object) -> str:
 
 
 def files_wanted(source: DataSource) -> str:
-    """Which files a data set asks for where there is none, and in which folders; empty if it has no files."""
+    """Which files a data set asks for if there is none, and in which folders; empty if it has no files."""
     with tempfile.TemporaryDirectory() as empty:
         root = data_root(ExecutionSpec(data_root=Path(empty), offline=True))
         try:
@@ -197,7 +197,7 @@ one for most methods; the last layer has no activation.
 PRIORS = """# Prior estimators
 
 `--prior estimated:KEY` gives the method an estimate of π in place of the true one. The record keeps the estimate, its
-interval and its diagnostics beside the true prior. [Estimating the class prior](prior-estimation.md) says what each
+interval and its diagnostics next to the true prior. [Estimating the class prior](prior-estimation.md) says what each
 assumes, how it fails, and what the scores are that most of them read.
 
 """

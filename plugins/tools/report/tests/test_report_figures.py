@@ -1,4 +1,4 @@
-"""Figures of a report with many methods: nothing overlaps, and no series is told from another by its color alone."""
+"""Figures of a report with many methods: nothing overlaps, and no series differs from another by its color alone."""
 
 from __future__ import annotations
 

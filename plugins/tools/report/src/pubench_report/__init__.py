@@ -44,7 +44,7 @@ COMMANDS = [
     CommandInfo(
         path="study compare",
         load="pubench_report.cli.commands:compare",
-        help="Set results beside published figures or other records: difference, whether within two standard "
+        help="Set results next to published figures or other records: difference, whether within two standard "
         "deviations, why.",
         example="pubench study compare results --with pubench2026",
     ),

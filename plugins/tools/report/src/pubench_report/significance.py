@@ -35,7 +35,7 @@ Decision = Literal["better", "worse", "not decided", "too few pairs"]
 
 #: Differences below this share of the largest value count as zero: they are rounding.
 ROUNDING = 1e-12
-#: Pairs up to which Wilcoxon's null distribution is counted out, where there are no ties and no zeros.
+#: Pairs up to which Wilcoxon's null distribution is counted out, if there are no ties and no zeros.
 EXACT = 50
 
 
@@ -96,7 +96,7 @@ def wilcoxon(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
 
 
 def without_rounding(values: Floats) -> Floats:
-    """The numbers in twelve digits of the largest: means that are equal but for the last bits are equal then.
+    """The numbers in twelve digits of the largest: means that are equal except for the last bits are equal then.
 
     Of 3, 4, 5 and of 4, 4, 4 correct decisions of 114, say, which have the same mean.
     """

@@ -75,7 +75,7 @@ class Standing:
 def compared_seeds(seeds_of: Collection[Collection[int]]) -> tuple[int, ...]:
     """The seeds by which the methods on a data set are compared. ``seeds_of``: of each method.
 
-    Those that most methods share, but for a method that would leave fewer than three.
+    Those that most methods share, except for a method that would leave fewer than three.
 
     >>> compared_seeds([{2, 25, 42}, {2, 25, 42, 7}, {2, 25, 42, 7}])
     (2, 25, 42)

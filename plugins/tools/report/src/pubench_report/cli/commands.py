@@ -85,7 +85,18 @@ def site(
 
 @takes(
     *("--mech", "--c", "--scheme", "--positive-rate", "--total", *TABLE_FLAGS),
-    *("--prior", "--preset", "--select", "--goal", "--decision", "--folds", "--device", "--threads", "--results"),
+    *(
+        "--prior",
+        "--preset",
+        "--select",
+        "--goal",
+        "--decision",
+        "--folds",
+        "--refit",
+        "--device",
+        "--threads",
+        "--results",
+    ),
     *("--data-root", "--offline", "--no-tracking"),
 )
 def compare_methods(
@@ -292,7 +303,7 @@ def compare(
     ] = None,
     out: Annotated[Path | None, typer.Option(help="File to write. (default: stdout)", dir_okay=False)] = None,
 ) -> None:
-    """Set results beside published figures or other records: difference, whether within two standard deviations, why.
+    """Set results next to published figures or other records: difference, whether within two standard deviations, why.
 
     Only cells of the same protocol are compared; what is left out, and what is missing, is said. Trains nothing.
     """

@@ -210,7 +210,7 @@ def _pairs(model: Model, test: Comparison) -> Table:
 
 
 def _signed(number: float, digits: int) -> str:
-    """With its sign, but for what is printed as nothing."""
+    """With its sign, except for what is printed as nothing."""
     text = f"{number:+.{digits}f}"
     return text if float(text) else text[1:]
 

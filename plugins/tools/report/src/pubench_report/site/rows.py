@@ -40,7 +40,7 @@ _NEEDED = (
     "criterion_oracle", "selected", "epoch", "epochs", *MEASURES, "seconds", "peak_mib", "at_once", "threads",
     "run_id", "code", "study",
 )  # fmt: skip
-#: Columns that say which spec a run had, but for its seed; files from before there were positive rates lack those.
+#: Columns that say which spec a run had, except for its seed; files from before there were positive rates lack those.
 _OF_A_SPEC = ("method", "data", "mechanism", "c", "positive_rate", "scheme", "prior", "preset", "settings")
 #: Column -> largest number that it may have; and those that may have none.
 _BOUNDS = {

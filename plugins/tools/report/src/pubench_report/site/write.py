@@ -122,7 +122,7 @@ def _copied(
 ) -> dict[str, tuple[tuple[str, str], ...]]:
     """Copies records and files of rows, each folder with its checksums; run id -> (name, address), the result first.
 
-    What a link points to is not published, but for results, which were read as such.
+    What a link points to is not published, except for results, which were read as such.
     """
     wanted = (RESULT, SPEC, ENVIRONMENT, *((SCORES, TRAINING_SCORES) if with_scores else ()))
     found: dict[str, tuple[tuple[str, str], ...]] = {}

@@ -266,7 +266,7 @@ def _titles(columns: Sequence[Column], varied: Container[str]) -> dict[str, str]
 
 
 def _curves(model: Model, columns: Sequence[Column], amount: str, key: str, name: str, against: str) -> Iterator[Drawn]:
-    """Where a method has ``CURVE`` values on the same problem but for how many are labeled."""
+    """Where a method has ``CURVE`` values on the same problem except for how many are labeled."""
     measure, cells = model.measure, model.cells(model.measure, model.criterion)
     at = {column.label: column.amount[1] for column in columns if column.amount and column.amount[0] == amount}
     groups: dict[str, list[tuple[float, str]]] = {}
