@@ -162,7 +162,7 @@ RESULTS: Mapping[str, tuple[Callable[[dict[str, Any]], None], str]] = {
         "criteria.pa.code is 0000000000000000; the installed plugins give",
     ),
     "the data": (_put("code", "parts", "data digits", value="0" * 16), "(changed: data digits)"),
-    "the prior told": (_put("data", "prior", "given", value=0.9), "data.prior.given is 0.9; its spec gives 0.49"),
+    "the given prior": (_put("data", "prior", "given", value=0.9), "data.prior.given is 0.9; its spec gives 0.49"),
     "the criterion that names it": (
         _put("selected", value="none"),
         "selected is 'none', a criterion that it did",
@@ -560,7 +560,7 @@ def test_nothing_is_carried_out_again_where_every_record_has_a_problem_and_that_
 
 
 def one_sample(results: Path, method: str, calibrate: str) -> Path:
-    """A record of one-sample data whose prior is told."""
+    """A record of one-sample data whose prior is given."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pubench.PubenchWarning)
         return pubench.run(

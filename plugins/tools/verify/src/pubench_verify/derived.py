@@ -83,6 +83,7 @@ def _by_spec(plan: Plan, result: Result) -> dict[str, Any]:
         "selected": result.spec.selection.criterion,
         "decision": None if result.spec.decision.rule == "zero" else result.spec.decision.rule,
         "folds": [fold.run_id for fold in plan.folds] or None,
+        "refit": None if plan.refit is None else plan.refit.run_id,
         "data.calibrated": calibration_of(plan).calibrated,
     }
     asked, prior, test = result.spec.prior, result.data.prior, result.data.test

@@ -63,7 +63,7 @@ def records_in(place: Path) -> tuple[list[Path], list[Problem]]:
 
 
 def compared_sums(place: Path) -> tuple[dict[str, str] | None, list[Problem]]:
-    """Path -> SHA-256, as the folder's list has it, and what differs from it; None where there is no list."""
+    """Path -> SHA-256, as the folder's list has it, and what differs from it; None if there is no list."""
     path = place / SUMS
     if not isfile(path):
         return None, []
@@ -103,7 +103,7 @@ def _other_file(place: Path, inside: PurePosixPath, listed: str) -> Problem | No
 def wrong_files(folder: Path, result: Result, sums: Mapping[str, str] | None) -> Iterator[str]:
     """Files of a record that are missing, links, of another run, or unknown to the list of checksums."""
     training = (TRAINING_SCORES,) if "training-scores" in result.spec.execution.artifacts else ()
-    model = () if result.model is None else (fold_model(1) if result.folds else MODEL,)
+    model = () if result.model is None else (fold_model(1) if result.model_is_mean else MODEL,)
     for name in (SPEC, ENVIRONMENT, SCORES, *training, *model):
         if not isfile(folder / name):
             yield f"{name} is missing"
