@@ -19,9 +19,9 @@ from pubench_elkan_noto.method import (
     population_posterior,
     unlabeled_posterior,
 )
+from pubench_testkit.testing import run_on
 
 from pubench_core.specs import Scheme
-from pubench_core.training.run import Run
 from pubench_core.training.views import Features, PUData, PUPart
 
 Array = np.ndarray
@@ -100,13 +100,10 @@ def gaussians(
 
 def trained(data: PUData, warned: list[str] | None = None, **config: Any) -> ElkanNoto:
     method = ElkanNoto(Config(**{"base": "logistic", **config}))
-    run = SimpleNamespace(
-        numpy_rng=np.random.default_rng(0),
-        threads=1,
-        epochs=lambda n, *, patience: range(n),
-        warn=([] if warned is None else warned).append,
-    )
-    method.fit(data, cast(Run[Config], run))
+    run = run_on(data, method.config)
+    method.fit(data, run)
+    if warned is not None:
+        warned += run.warnings
     return method
 
 
@@ -119,7 +116,7 @@ def cut(method: ElkanNoto) -> float:
 @pytest.mark.parametrize("form", ["scaling", "weighting"])
 def test_its_posterior_of_one_half_is_near_the_best_cut_without_a_prior(scheme: Scheme, form: str) -> None:
     data, _ = gaussians(scheme, prior=None)
-    near = 0.5 if form == "scaling" else 0.8  # labeled rows beside U make positives more frequent than they are
+    near = 0.5 if form == "scaling" else 0.8  # labeled rows next to U make positives more frequent than they are
     assert cut(trained(data, form=form, base_config={"inverse_penalty": 1.0})) == pytest.approx(1.0, abs=near)
     assert cut(trained(data, threshold="half", base_config={"inverse_penalty": 1.0})) > 1.5
 

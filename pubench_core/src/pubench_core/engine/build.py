@@ -241,6 +241,8 @@ def _split(plan: Plan, data: PNDataset, cache: Path) -> tuple[Split, Preprocessi
         fitted = Preprocessing.fit(data.x, split.train.rows, spec.data.preprocess)
     if folds is None:
         return split, fitted
+    if fold == 0:
+        return split, fitted
     if fold is None:  # every row is trained on, and held out in turn
         return Split(split.train, split.train, split.test_rows), fitted
     split = cut(split, folds, fold, spec.seed)
