@@ -16,6 +16,7 @@ from markupsafe import Markup
 
 from pubench_core.errors import visible
 
+from ..rendering import Table
 from ..standing import percent, points
 
 #: Width of the strip of dots, its margins, and the points that it spans; ``charts.js`` has the same.
@@ -32,6 +33,11 @@ def rendered(template: str, title: str, scripts: Sequence[str] = ("page.js",), *
         .get_template(template)
         .render(title=title, policy=Markup(policy), style=Markup(asset("style.css")), script=Markup(script), **given)
     )
+
+
+def table_html(above: Sequence[str], table: Table, below: Sequence[str]) -> str:
+    """A table between lines of text, for a notebook."""
+    return _environment().get_template("table.html.j2").render(above=above, table=table, below=below)
 
 
 def script_json(data: Mapping[str, Any]) -> Markup:

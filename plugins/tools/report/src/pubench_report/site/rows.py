@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from sys import intern
 from typing import Any
 
 from pubench.running import RunResult
@@ -136,7 +137,9 @@ def _rows(path: Path) -> list[Row]:
                     f"{path} is no file of rows: it lacks the column {lacking[0]}; expected a folder of records, or "
                     "what benchmarks/study_rows.py writes"
                 )
-            found: list[Row] = list(reader)
+            found: list[Row] = [
+                {name: value if value is None else intern(value) for name, value in row.items()} for row in reader
+            ]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise RequestError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
     for number, row in enumerate(found, 2):
