@@ -103,7 +103,9 @@ def plain_style() -> Iterator[None]:
         _PLAIN.reset(token)
 
 
-def panels_of(titles: Sequence[str], wide: float, tall: float, *, across: int = 4, left: float = 0.0) -> Any:
+def panels_of(
+    titles: Sequence[str], wide: float, tall: float, *, across: int = 4, left: float = 0.0
+) -> tuple[Figure, list[Any]]:
     """A figure and its axes, one for each title; sizes in inches, ``left``: of names at the left of each line."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

@@ -183,7 +183,8 @@ def _across_settings(model: Model) -> Iterator[Drawn]:
 
 def _curves(model: Model, groups: dict[str, list[tuple[float, str]]]) -> dict[str, list[Curve]]:
     """A panel for each problem and family of methods, of methods with ``CURVE`` values."""
-    cells, panels = model.cells(model.measure, model.criterion), {}
+    cells = model.cells(model.measure, model.criterion)
+    panels: dict[str, list[Curve]] = {}
     for title, group in groups.items():
         for row in model.rows:
             points = [(x, cells[row, label].mean) for x, label in group]
