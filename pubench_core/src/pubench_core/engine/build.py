@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
@@ -11,12 +12,12 @@ import numpy.typing as npt
 import torch
 
 from ..data.dataset import DataRoot, IntArray, PNDataset, PUTasks, binarize, task_of
-from ..data.generator import Split, cut, generate, given_split
+from ..data.generator import Chooser, Split, cut, generate, given_split
 from ..data.paths import data_root
 from ..data.posterior import auxiliary_logit
 from ..data.preprocess import Preprocessing
 from ..data.sampling import draw
-from ..data.store import open_dataset
+from ..data.store import is_prepared, open_dataset
 from ..errors import RequestError
 from ..isolation import isolated
 from ..randomness import torch_seed
@@ -263,20 +264,40 @@ def _simulated(choice: MechanismChoice, spec: RunSpec, data: PNDataset, cache: P
         with isolated(torch_seed(spec.seed, "mechanism", next(part)), torch.device("cpu")):  # whatever it draws from
             return choice.mechanism.choose(fitted[0].apply(data.x[positives]), logit, n, rng)
 
-    sizes = _sizes(spec)
+    split = _labeled_by(choose, spec, data)
     if spec.mechanism.positive_rate is not None:
-        split = draw(
-            data,
-            scheme=spec.data.scheme,
-            choose=choose,
-            positive_rate=spec.mechanism.positive_rate,
-            total=spec.data.total,
-            **sizes,
-        )
         # labels are chosen before the validation part is carved from P and U, which the pool does not have
         return split, Preprocessing.fit(data.x, split.train.rows, spec.data.preprocess)
+    return split, fitted[0]
+
+
+def _labeled_by(choose: Chooser, spec: RunSpec, data: PNDataset) -> Split:
+    """A split with labels of simulated positives; ``choose``: which."""
+    scheme, sizes, rate = spec.data.scheme, _sizes(spec), spec.mechanism.positive_rate
+    if rate is not None:
+        return draw(data, scheme=scheme, choose=choose, positive_rate=rate, total=spec.data.total, **sizes)
     assert spec.mechanism.c is not None
-    return generate(data, scheme=spec.data.scheme, choose=choose, c=spec.mechanism.c, **sizes), fitted[0]
+    return generate(data, scheme=scheme, choose=choose, c=spec.mechanism.c, **sizes)
+
+
+def held_out_labels(plan: Plan, root: DataRoot) -> int | None:
+    """Labeled positives of the validation part of a plan; None if its data are not prepared here.
+
+    How many there are is the same for every mechanism and seed, so that no mechanism is asked.
+
+    Raises RequestError as :func:`build_problem`.
+    """
+    spec, source = plan.spec, plan.data.source
+    if source is not None and not is_prepared(source, root, preprocess=spec.data.preprocess):
+        return None
+    data = open_data(plan, replace(root, say=lambda text: None)).data
+    if plan.mechanism is None:
+        split = given_split(data, scheme=spec.data.scheme, **_sizes(spec))
+    else:
+        split = _labeled_by(lambda pool, positives, n, rng: np.arange(n), spec, data)
+    if spec.validation.folds is None:
+        return split.validation.n_labeled
+    return split.train.n_labeled // (1 if spec.validation.joint else spec.validation.folds)
 
 
 class _Sizes(TypedDict):
