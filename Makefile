@@ -7,7 +7,7 @@ MANIFESTS := pyproject.toml $(wildcard pubench_*/pyproject.toml plugins/*/*/pypr
 SOURCES   := $(wildcard pubench_*/src plugins/*/*/src) $(wildcard .ci/*.py)
 # on a terminal uv shows its progress; elsewhere it says nothing
 QUIET     := $(if $(MAKE_TERMERR),,--quiet)
-# --inexact: plugins that you installed beside ours stay
+# --inexact: plugins that you installed next to ours stay
 SYNC      := sync $(QUIET) --inexact --all-groups
 # a file's tests share what they set up; files are begun in the order that conftest.py gives them
 PYTEST    := python -m pytest -n $(or $(WORKERS),auto) --dist loadfile --no-loadscope-reorder
@@ -24,7 +24,7 @@ CORE       = $(shell $(BIN)/python -c "import sys; print('sysmon' if sys.version
 # as many workers as cores, each with small tensors: a second thread would wait for the other worker's first
 tests coverage oldest: export OMP_NUM_THREADS ?= 1
 
-# where byte code is not kept, every command compiles its imports anew, for longer than it works
+# where byte code is not kept, every command compiles its imports again, for longer than it works
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo test tests style types lint docs metadata generated coverage fuzz oldest wheels clean
@@ -39,7 +39,7 @@ demo: .venv/ready ## run nnPU on an embedded real data set, print the result tab
 	@echo "running nnPU on digits; the first import of PyTorch takes up to a minute"
 	$(BIN)/pubench run --method nnpu --data digits --mech scar --c 0.1
 
-test: .venv/ready style ## lint and all tests; mypy, which has one core, runs beside the tests
+test: .venv/ready style ## lint and all tests; mypy, which has one core, runs next to the tests
 	@$(MAKE) --no-print-directory -j 2 types tests
 
 lint: .venv/ready style types ## the pyproject files against .ci/metadata.py, ruff, mypy

@@ -23,7 +23,7 @@ from pubench_core.specs import RunSpec
 from pubench_core.specs.fields import Field
 from pubench_core.specs.run_fields import run_fields
 
-#: Flag -> (what is typed, what the resolved spec holds). A table's options are given beside one.
+#: Flag -> (what is typed, what the resolved spec holds). A table's options are given next to one.
 TYPED: dict[str, tuple[str | bool, Any]] = {
     "--method": ("upu", "upu"),
     "--data": ("breast-cancer", "breast-cancer"),
@@ -47,6 +47,7 @@ TYPED: dict[str, tuple[str | bool, Any]] = {
     "--goal": ("review:200", "review:200"),
     "--decision": ("prior", "prior"),
     "--folds": ("5", 5),
+    "--refit": ("mean", "mean"),
     "--preset": ("quick", "quick"),
     "--backbone": ("mlp-wang", "mlp-wang"),
     "--device": ("cpu", "cpu"),

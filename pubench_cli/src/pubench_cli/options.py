@@ -39,12 +39,12 @@ class SpecOption:
 
     @property
     def flag(self) -> str:
-        """As it is typed."""
+        """Text that a user types."""
         return self.field.flag
 
     @property
     def path(self) -> tuple[str, ...]:
-        """Of the field."""
+        """Path of the field in the spec."""
         return self.field.path
 
     @property

@@ -99,7 +99,7 @@ def _print_unlabeled(
     _print_uses(path, uses, rows)
     for note in guessed:
         out().print(note, markup=False)
-    could = ", ".join(f"'{name}'" for name in candidates) or "no column has two values, or one beside blank cells"
+    could = ", ".join(f"'{name}'" for name in candidates) or "no column has two values, or one next to blank cells"
     out().print(f"\nsay who is labeled with --label-col COLUMN; could be: {could}", markup=False)
 
 

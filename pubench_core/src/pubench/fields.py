@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 
 
 class SharedFields(TypedDict, total=False):
-    """What every run of a search has in common."""
+    """Fields that every run of a search has in common."""
 
     #: Named pair of class lists, such as case1 of Wang et al.
     binarization: str | None
@@ -37,6 +37,9 @@ class SharedFields(TypedDict, total=False):
     #: Cross-fitting: P and U are cut into so many parts, and each is scored by a model of the others. (default: none,
     #: one validation part)
     folds: int | None
+    #: What scores new rows under cross-fitting: mean, the mean of the models of all folds; all, one more model of all
+    #: rows, in the epoch that the folds chose. (default: mean)
+    refit: str | None
     #: Named hyper-parameter values of the method, which others change.
     preset: str | None
     #: Whether a two-sample method gets U ∪ P as its unlabeled rows under one-sample data (Wang et al.); resolved to on
@@ -66,14 +69,14 @@ class SharedFields(TypedDict, total=False):
 
 
 class ComparedFields(SharedFields, total=False):
-    """What every run of a comparison has in common."""
+    """Fields that every run of a comparison has in common."""
 
     #: Criterion that chooses the epoch: pa, pauc, native, last; oracle: oa, f1, macro-f1. (default: pa)
     criterion: str | None
     #: Criterion that chooses the epoch: pa, pauc, native, last; oracle: oa, f1, macro-f1. (default: pa)
     select: str | None
     #: What scores are for, which chooses criterion and decision unless they are given: rank (pauc), decide (pa, at the
-    #: prior) or review:200 (what the top 200 find).
+    #: prior; decide:0.2..0.3 by pa at both ends of its interval) or review:200 (what the top 200 find).
     goal: str | None
     #: Decision shown first: zero (scores above 0) or prior (as many rows of U as the prior that the method was given
     #: says). (default: zero)

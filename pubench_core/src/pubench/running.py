@@ -64,7 +64,7 @@ class RunResult:
     def predictions(self) -> DataFrame:
         """Row, score, rank and decision of the unlabeled rows of a user table, highest score first.
 
-        Columns that name the rows (left out of the features as ids, or dropped) stand beside ``row``, as texts.
+        Columns that name the rows (left out of the features as ids, or dropped) are next to ``row``, as texts.
 
         Raises ValueError where the labels were simulated.
         """
@@ -164,7 +164,7 @@ class RunResult:
 
 
 def _saying(progress: Callable[[str], None] | None) -> Callable[[str], None]:
-    """What core says, in a Python caller's words, to whoever wants it."""
+    """Wraps ``progress`` so that messages name arguments instead of spec fields."""
     return lambda text: None if progress is None else progress(said(text))
 
 

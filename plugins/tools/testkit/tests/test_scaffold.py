@@ -44,7 +44,7 @@ def key_of(template: templates.Template) -> str:
 
 
 def made(template: templates.Template, key: str, folder: Path) -> Path:
-    """A package from a template, beside others in a folder."""
+    """A package from a template, next to others in a folder."""
     options = {"template": template.template or None, "family": template.family or None}
     create(template.kind, key, path=folder, in_repo=False, **options)
     return folder / key

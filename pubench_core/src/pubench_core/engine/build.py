@@ -12,7 +12,7 @@ import numpy.typing as npt
 import torch
 
 from ..data.dataset import DataRoot, IntArray, PNDataset, PUTasks, binarize, task_of
-from ..data.generator import Chooser, Split, cut, generate, given_split
+from ..data.generator import Noise, Split, cut, generate, given_split
 from ..data.paths import data_root
 from ..data.posterior import auxiliary_logit
 from ..data.preprocess import Preprocessing
@@ -242,6 +242,8 @@ def _split(plan: Plan, data: PNDataset, cache: Path) -> tuple[Split, Preprocessi
         fitted = Preprocessing.fit(data.x, split.train.rows, spec.data.preprocess)
     if folds is None:
         return split, fitted
+    if fold == 0:
+        return split, fitted
     if fold is None:  # every row is trained on, and held out in turn
         return Split(split.train, split.train, split.test_rows), fitted
     split = cut(split, folds, fold, spec.seed)
@@ -264,20 +266,32 @@ def _simulated(choice: MechanismChoice, spec: RunSpec, data: PNDataset, cache: P
         with isolated(torch_seed(spec.seed, "mechanism", next(part)), torch.device("cpu")):  # whatever it draws from
             return choice.mechanism.choose(fitted[0].apply(data.x[positives]), logit, n, rng)
 
-    split = _labeled_by(choose, spec, data)
+    def mislabel(pool: IntArray, negatives: IntArray, n: int, rng: np.random.Generator) -> IntArray:
+        fit = Preprocessing.fit(data.x, pool, spec.data.preprocess)
+        return choice.mechanism.mislabel(fit.apply(data.x[negatives]), n, rng)
+
+    sizes, purity = _sizes(spec), choice.mechanism.purity
+    noise = Noise(purity, mislabel) if purity < 1 else None
     if spec.mechanism.positive_rate is not None:
+        if noise is not None:
+            raise RequestError(
+                f"mechanism {choice.info.key} labels negatives: data.scheme must be case-control or "
+                f"single-training-set, got {spec.data.scheme}",
+                field="data.scheme",
+                value=spec.data.scheme,
+            )
+        split = draw(
+            data,
+            scheme=spec.data.scheme,
+            choose=choose,
+            positive_rate=spec.mechanism.positive_rate,
+            total=spec.data.total,
+            **sizes,
+        )
         # labels are chosen before the validation part is carved from P and U, which the pool does not have
         return split, Preprocessing.fit(data.x, split.train.rows, spec.data.preprocess)
-    return split, fitted[0]
-
-
-def _labeled_by(choose: Chooser, spec: RunSpec, data: PNDataset) -> Split:
-    """A split with labels of simulated positives; ``choose``: which."""
-    scheme, sizes, rate = spec.data.scheme, _sizes(spec), spec.mechanism.positive_rate
-    if rate is not None:
-        return draw(data, scheme=scheme, choose=choose, positive_rate=rate, total=spec.data.total, **sizes)
     assert spec.mechanism.c is not None
-    return generate(data, scheme=scheme, choose=choose, c=spec.mechanism.c, **sizes)
+    return generate(data, scheme=spec.data.scheme, choose=choose, c=spec.mechanism.c, noise=noise, **sizes), fitted[0]
 
 
 def held_out_labels(plan: Plan, root: DataRoot) -> int | None:
@@ -290,11 +304,18 @@ def held_out_labels(plan: Plan, root: DataRoot) -> int | None:
     spec, source = plan.spec, plan.data.source
     if source is not None and not is_prepared(source, root, preprocess=spec.data.preprocess):
         return None
-    data = open_data(plan, replace(root, say=lambda text: None)).data
+    data, scheme, sizes = open_data(plan, replace(root, say=lambda text: None)).data, spec.data.scheme, _sizes(spec)
+
+    def first(pool: IntArray, positives: IntArray, n: int, rng: np.random.Generator) -> IntArray:
+        return np.arange(n)
+
     if plan.mechanism is None:
-        split = given_split(data, scheme=spec.data.scheme, **_sizes(spec))
+        split = given_split(data, scheme=scheme, **sizes)
+    elif (rate := spec.mechanism.positive_rate) is not None:
+        split = draw(data, scheme=scheme, choose=first, positive_rate=rate, total=spec.data.total, **sizes)
     else:
-        split = _labeled_by(lambda pool, positives, n, rng: np.arange(n), spec, data)
+        assert spec.mechanism.c is not None
+        split = generate(data, scheme=scheme, choose=first, c=spec.mechanism.c, **sizes)
     if spec.validation.folds is None:
         return split.validation.n_labeled
     return split.train.n_labeled // (1 if spec.validation.joint else spec.validation.folds)

@@ -237,9 +237,18 @@ class ValidationSpec(Strict):
     )
     fold: int | None = Field(
         None,
-        ge=1,
-        description="the fold that is the validation part, from 1; none: all of them in turn, joined in one record",
+        ge=0,
+        description="the fold that is the validation part, from 1; 0: no part, for a model of all rows; none: all of "
+        "them in turn, joined in one record",
         neutral=None,
+    )
+    refit: Literal["mean", "all"] = Field(
+        "mean",
+        description="what scores new rows under cross-fitting: mean, the mean of the models of all folds; all, one "
+        "more model of all rows, in the epoch that the folds chose",
+        neutral="mean",
+        flag="--refit",
+        argument="refit",
     )
 
     @model_validator(mode="before")
@@ -256,8 +265,10 @@ class ValidationSpec(Strict):
 
     @model_validator(mode="after")
     def _one_of_the_folds(self) -> ValidationSpec:
-        if self.fold is not None and self.fold > (self.folds or 0):
+        if self.fold is not None and (self.folds is None or self.fold > self.folds):
             raise ValueError(f"validation.fold must be at most validation.folds, got {self.fold} of {self.folds}")
+        if self.refit == "all" and not self.joint:
+            raise ValueError("validation.refit all needs validation.folds, which choose its epoch")
         return self
 
     @property
@@ -325,7 +336,8 @@ class SelectionSpec(Strict):
     goal: str | None = Field(
         None,
         description="what scores are for, which chooses criterion and decision unless they are given: rank (pauc), "
-        "decide (pa, at the prior) or review:200 (what the top 200 find)",
+        "decide (pa, at the prior; decide:0.2..0.3 by pa at both ends of its interval) or review:200 (what the top 200 "
+        "find)",
         flag="--goal",
         argument="goal",
     )

@@ -50,7 +50,7 @@ class RunField:
 
     @property
     def names(self) -> str:
-        """What its value is a name of; empty for other values."""
+        """Kind of plugin that its value names; empty for other values."""
         return str(about(self.info, "names", ""))
 
     @property

@@ -229,7 +229,7 @@ def _carried_out(run: _Planned, force: bool, said_before: set[str]) -> tuple[Run
 
 
 def _headline(done: RunResult) -> list[tuple[str, float | None]]:
-    """The accuracy, or PA where there are no true labels."""
+    """The accuracy, or PA if there are no true labels."""
     if "accuracy" in done.test:
         shown = shown_first("accuracy", done.test, done.result.decision)
         return [(shown, done.test[shown])]

@@ -26,7 +26,7 @@ from .result import Tuned
 if TYPE_CHECKING:
     from .space import Given
 
-#: Folder of tables that were in memory, beside the searches.
+#: Folder of tables that were in memory, next to the searches.
 TABLES = "tables"
 
 
@@ -49,7 +49,7 @@ def tune(
 ) -> Tuned:
     """Searches hyper-parameters by a criterion on validation rows, without negatives unless an oracle one is named.
 
-    The first trial is the configuration as it stands; Optuna's tree-structured Parzen estimator proposes the others.
+    The first trial is the configuration as it is; Optuna's tree-structured Parzen estimator proposes the others.
     Every trial is an ordinary run with a record, so that ``best.run()`` is the stored result. All arguments but these
     are fields of a run and hold for every trial:
 

@@ -287,7 +287,7 @@ def _check_report(asked: CompareMethodsOptions, data: Sequence[str], given: Give
 
 
 def _arguments(sets: Sequence[str], given: Given) -> dict[str, Any]:
-    """What :func:`pubench.compare` is given beside methods, data and seeds."""
+    """What :func:`pubench.compare` is given besides methods, data and seeds."""
     arguments = {one.field.argument: value for one, value in given.values if one.flag not in TABLE_FLAGS}
     config: dict[str, Any] = {}
     settings: dict[str, Any] = {}

@@ -68,7 +68,7 @@ _NAMED = frozenset(
 
 
 def recipe(result: Result, known: Known) -> Recipe:
-    """Of a recorded run. Threads and a CPU are named, as they can decide the last digits."""
+    """Recipe of a recorded run. Threads and a CPU are named, as they can decide the last digits."""
     execution = {"threads": result.threads, "device": "cpu" if result.device.startswith("cpu") else "auto"}
     spec = result.spec.model_copy(update={"execution": ExecutionSpec.model_validate(execution)})
     named, config = list(named_fields(spec, known)), _config(spec, known)
