@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 
 
 class SharedFields(TypedDict, total=False):
-    """Fields that every run of a search has in common."""
+    """What every run of a search has in common."""
 
     #: Named pair of class lists, such as case1 of Wang et al.
     binarization: str | None
@@ -69,7 +69,7 @@ class SharedFields(TypedDict, total=False):
 
 
 class ComparedFields(SharedFields, total=False):
-    """Fields that every run of a comparison has in common."""
+    """What every run of a comparison has in common."""
 
     #: Criterion that chooses the epoch: pa, pauc, native, last; oracle: oa, f1, macro-f1. (default: pa)
     criterion: str | None
