@@ -257,18 +257,18 @@ def _simulated(choice: MechanismChoice, spec: RunSpec, data: PNDataset, cache: P
     fitted: list[Preprocessing] = []  # both parts are labeled on the same pool
     part = itertools.count()  # the training part, then the validation part
 
-    def choose(pool: IntArray, positives: IntArray, n: int, rng: np.random.Generator) -> IntArray:
+    def choose(pool: IntArray, rows: IntArray, n: int, rng: np.random.Generator) -> IntArray:
         if not fitted:
             fitted.append(Preprocessing.fit(data.x, pool, spec.data.preprocess))
         logit = None
         if choice.info.needs_posterior:
-            logit = auxiliary_logit(fitted[0].apply(data.x), y, pool, positives, cache, preprocess=spec.data.preprocess)
+            logit = auxiliary_logit(fitted[0].apply(data.x), y, pool, rows, cache, preprocess=spec.data.preprocess)
         with isolated(torch_seed(spec.seed, "mechanism", next(part)), torch.device("cpu")):  # whatever it draws from
-            return choice.mechanism.choose(fitted[0].apply(data.x[positives]), logit, n, rng)
+            return choice.mechanism.choose(fitted[0].apply(data.x[rows]), logit, n, rng)
 
-    def mislabel(pool: IntArray, negatives: IntArray, n: int, rng: np.random.Generator) -> IntArray:
+    def mislabel(pool: IntArray, rows: IntArray, n: int, rng: np.random.Generator) -> IntArray:
         fit = Preprocessing.fit(data.x, pool, spec.data.preprocess)
-        return choice.mechanism.mislabel(fit.apply(data.x[negatives]), n, rng)
+        return choice.mechanism.mislabel(fit.apply(data.x[rows]), n, rng)
 
     sizes, purity = _sizes(spec), choice.mechanism.purity
     noise = Noise(purity, mislabel) if purity < 1 else None
@@ -306,7 +306,7 @@ def held_out_labels(plan: Plan, root: DataRoot) -> int | None:
         return None
     data, scheme, sizes = open_data(plan, replace(root, say=lambda text: None)).data, spec.data.scheme, _sizes(spec)
 
-    def first(pool: IntArray, positives: IntArray, n: int, rng: np.random.Generator) -> IntArray:
+    def first(pool: IntArray, rows: IntArray, n: int, rng: np.random.Generator) -> IntArray:
         return np.arange(n)
 
     if plan.mechanism is None:
