@@ -25,7 +25,7 @@ from typing import Any
 #: Of entry points: what runs are made of; commands and Python names.
 GROUPS = ("pubench", "pubench.tools")
 #: The one version of all distributions. The bounds between them follow from it.
-VERSION = "0.1.0"
+VERSION = "1.0.0"
 #: Where the project is published. The only place that says so; CITATION.cff gets it from here.
 PROJECT = "https://github.com/pubench/pubench"
 SHARED: dict[str, Any] = {

@@ -230,7 +230,7 @@ class Pair:
     decision: Decision
 
     def interval(self, alpha: float) -> tuple[float, float]:
-        """Of the difference, at level 1 - alpha, from the statistic of a paired t-test; NaN if that tells none."""
+        """Interval of the difference at level 1 - alpha, by a paired t-test; NaN if it gives none."""
         if self.n < 2 or math.isnan(self.statistic) or (self.statistic == 0 and self.difference == 0):
             return math.nan, math.nan
         half = 0.0 if math.isinf(self.statistic) else abs(self.difference / self.statistic) * _t_quantile(alpha, self.n)

@@ -22,7 +22,7 @@ from ..report.write import write_text
 
 #: Eighths of a line's height; a value that is not there; the epoch that a criterion chose.
 BARS, GAP, CHOSEN = "▁▂▃▄▅▆▇█", " ", "▏"
-#: Widest line of bars, and columns beside it.
+#: Widest line of bars, and columns next to it.
 MOST_BARS, BESIDE = 80, 50
 
 

@@ -123,7 +123,7 @@ class ShownRun:
 
 @dataclass(frozen=True)
 class ShownRecipe:
-    """What repeats some runs of a cell."""
+    """Commands that repeat some runs of a cell."""
 
     runs: Sequence[ShownRun]
     first: str

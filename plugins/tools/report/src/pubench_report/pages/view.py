@@ -366,7 +366,7 @@ def _shown(view: View, row: str, label: str, cell: Cell, best: float | None) -> 
 
 
 def shown_first(views: Sequence[View], pages: Mapping[str, str], budget: int) -> dict[str, Any]:
-    """What templates are given of views: the first one's sentences and table, and the JSON of all of them.
+    """Arguments of templates for views: the first one's sentences and table, and the JSON of all of them.
 
     ``pages``: method -> its page; ``budget``: bytes of values.
     """
