@@ -19,9 +19,9 @@ from pubench_elkan_noto.method import (
     population_posterior,
     unlabeled_posterior,
 )
+from pubench_testkit.testing import run_on
 
 from pubench_core.specs import Scheme
-from pubench_core.training.run import Run
 from pubench_core.training.views import Features, PUData, PUPart
 
 Array = np.ndarray
@@ -100,13 +100,10 @@ def gaussians(
 
 def trained(data: PUData, warned: list[str] | None = None, **config: Any) -> ElkanNoto:
     method = ElkanNoto(Config(**{"base": "logistic", **config}))
-    run = SimpleNamespace(
-        numpy_rng=np.random.default_rng(0),
-        threads=1,
-        epochs=lambda n, *, patience: range(n),
-        warn=([] if warned is None else warned).append,
-    )
-    method.fit(data, cast(Run[Config], run))
+    run = run_on(data, method.config)
+    method.fit(data, run)
+    if warned is not None:
+        warned += run.warnings
     return method
 
 
