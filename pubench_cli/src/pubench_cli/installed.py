@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from pubench.tools import PACKAGES as OF_PYTHON
 from pubench_core.plugins.absent import absent
 from pubench_core.plugins.info import ApiInfo, CommandInfo
 from pubench_core.plugins.registry import load, tools
@@ -106,12 +107,12 @@ def _imported(info: CommandInfo) -> Command:
     return typer.main.get_command(app)
 
 
-def provided(name: str, what: str, package: str) -> Any:
+def provided(name: str, what: str) -> Any:
     """What a tool provides under a name. Raises RequestError that names the package of ``what`` if it is absent."""
     for entry in tools().named(name):
         if entry.kind == "api":
             return load(tools().find(ApiInfo, name))
-    raise absent(what, package)
+    raise absent(what, OF_PYTHON[name])
 
 
 def _refuse(path: str) -> None:

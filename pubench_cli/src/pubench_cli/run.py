@@ -63,7 +63,7 @@ def run_once(
         if given.get("--seed") is not None or dry_run:
             other = "--dry-run prints one run" if dry_run else "--seed names one seed"
             raise RequestError(f"--seeds {seeds}: {other}; leave one of the two out", field="seed")
-        provided("run.seeds", "--seeds", "pubench-study")(given, seeds, sets, config, force=force, as_json=as_json)
+        provided("run.seeds", "--seeds")(given, seeds, sets, config, force=force, as_json=as_json)
         return
     plan = plan_of(given, sets, config)
     if dry_run:
