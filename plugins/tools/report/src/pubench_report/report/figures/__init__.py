@@ -290,12 +290,17 @@ def _curves(model: Model, columns: Sequence[Column], amount: str, key: str, name
 
 
 def _labels(model: Model, columns: Sequence[Column]) -> Iterator[Drawn]:
-    """What more labels change under each mechanism: few values of c, which are no curve."""
+    """What more labels change under each mechanism: the fewest and the most labels that several mechanisms have."""
     measure, cells = model.measure, model.cells(model.measure, model.criterion)
     columns = sorted((c for c in columns if c.amount is not None), key=_by_amount)
-    amounts = list(dict.fromkeys(column.amount_text for column in columns))
-    if not 1 < len(amounts) < CURVE:
+    mechanisms: dict[str, set[str]] = {}
+    for column in columns:
+        mechanisms.setdefault(column.amount_text, set()).add(column.mechanism)
+    shared = [amount for amount, named in mechanisms.items() if len(named) > 1]
+    if len(shared) < 2:
         return
+    amounts = [shared[0], shared[-1]]
+    columns = [column for column in columns if column.amount_text in amounts]
     rows = [row for row in model.rows if any((row, c.label) in model.ids() for c in columns)]
     found: dict[str, dict[tuple[str, str], tuple[float, float | None]]] = {}
     titles = _titles(columns, AMOUNTS)
