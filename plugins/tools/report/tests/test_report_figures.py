@@ -171,6 +171,16 @@ def test_few_values_of_c_stand_side_by_side_under_each_mechanism(biased: Model) 
     assert [text.get_text() for text in drawn["labels"].figure.legends[0].get_texts()] == ["c 0.05", "c 0.5"]
 
 
+def test_other_values_of_c_do_not_drop_the_figure_of_mechanisms(tmp_path: Path) -> None:
+    """As in PU-Bench's 20 settings: fourteen c under SCAR, two of them under the other mechanisms."""
+    scar = made_study(["nnpu", "vpu"], ["imdb"], [2], cs=(0.01, 0.05, 0.1, 0.5, 0.9), mechanisms=["scar"])
+    biased = made_study(["nnpu", "vpu"], ["imdb"], [2], cs=(0.05, 0.5), mechanisms=["sar-pusb"])
+    model = model_of(gather(str(stored(tmp_path, [*scar, *biased])), Path("r"), None), "accuracy", None)
+    drawn = {one.key: one for one in all_figures(model, comparisons_of(model, "nnpu"))}
+    assert "frequency" in drawn
+    assert [text.get_text() for text in drawn["labels"].figure.legends[0].get_texts()] == ["c 0.05", "c 0.5"]
+
+
 def test_what_differs_in_more_than_the_labels_is_not_in_one_panel(tmp_path: Path) -> None:
     """One c with another validation part, and one mechanism under another scheme, have panels of their own."""
     results = []
