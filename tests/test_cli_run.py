@@ -230,7 +230,7 @@ class TestRecord:
 
     def test_the_environment_names_versions_and_processor(self, folder: Path) -> None:
         environment = Environment.model_validate_json((folder / "environment.json").read_text())
-        assert environment.packages["pubench-nnpu"] == "0.1.0"
+        assert environment.packages["pubench-nnpu"] == "1.0.0"
         assert {"torch", "numpy", "scikit-learn"} <= set(environment.packages)
         assert (environment.threads, environment.device) == (1, "cpu")
         assert environment.cpu

@@ -45,7 +45,7 @@ def of_tests(path: Path) -> bool:
 
 
 SOURCES = [path for path in tracked("*.py") if not of_tests(path)]
-PAGES = [path for path in tracked("*.md") if path.name != "CHANGELOG.md"]
+PAGES = tracked("*.md")
 
 
 @functools.cache

@@ -17,6 +17,12 @@ COMMANDS = [
         example="pubench compare-methods my-method nnpu vpu --data digits,breast-cancer --seeds 3",
     ),
     CommandInfo(
+        path="curves",
+        load="pubench_report.cli.commands:curves",
+        help="Draw losses and criteria of your runs over their epochs, with the epochs that were chosen.",
+        example="pubench curves 783e61fad537fd47 --out curves.html",
+    ),
+    CommandInfo(
         path="scores",
         load="pubench_report.cli.commands:scores",
         help="Draw histograms of a record's scores: labeled positives, unlabeled positives, negatives, on every part.",

@@ -19,7 +19,7 @@ NO_CELL, NO_VALUE = "·", "-"
 @dataclass(frozen=True)
 class Entry:
     """One place of a table. ``alike``: runs that decide every row alike; ``link``: identifier of the cell's runs,
-    or another page's address.
+    or another page's address; ``below``: points below the best, which pages draw.
     """
 
     text: str
@@ -27,6 +27,7 @@ class Entry:
     alike: int = 0
     link: str = ""
     why: str = ""
+    below: float | None = None
 
 
 @dataclass(frozen=True)
