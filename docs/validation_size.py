@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from pubench_report.report.figures.style import DPI, INK, RULE, SMALL, TEXT, looks
+from pubench_report.drawing import DPI, INK, RULE, SMALL, TEXT, looks
 
 ROWS = Path(__file__).parents[1] / "benchmarks" / "results" / "validation-size.csv"
 PAGE = Path(__file__).parent / "pages" / "validation-size.md"

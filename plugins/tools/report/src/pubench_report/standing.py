@@ -21,7 +21,8 @@ from pubench_core.errors import counted
 from .ranking import complete_part
 
 if TYPE_CHECKING:
-    from .report.model import Cell, Measure, Model, Setting
+    from .cells import Cell
+    from .report.model import Measure, Model, Setting
 
 #: Resamples, the level of the intervals, and the seeds that a data set needs to count.
 RESAMPLES, LEVEL, LEAST_SEEDS = 1000, 0.9, 2

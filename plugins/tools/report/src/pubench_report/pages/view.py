@@ -19,8 +19,9 @@ from pubench_core.errors import counted
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 
+from ..cells import Cell
 from ..grouping import Cell as Runs
-from ..report.model import Cell, Measure, Model, Setting
+from ..report.model import Measure, Model, Setting
 from ..standing import (
     LEAST_SEEDS,
     LEVEL,

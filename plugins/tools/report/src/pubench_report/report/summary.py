@@ -10,8 +10,9 @@ from rich.text import Text
 from pubench_cli.columns import Column, print_table
 from pubench_core.errors import counted, visible
 
+from ..cells import Cell
 from ..standing import Place, changes, counted_in, headline, percent, points, standing_of
-from .model import Cell, Model
+from .model import Model
 from .tables import upper
 
 #: Methods that are shown; the others are counted.

@@ -1,11 +1,13 @@
-"""Reports as text: for a terminal, as Markdown, LaTeX and CSV."""
+"""Tables, and what writes them: one renderer for each of plain text, terminal, Markdown, LaTeX, CSV and HTML."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from rich.console import Console
 from rich.text import Text
@@ -13,10 +15,7 @@ from rich.text import Text
 from pubench_cli.columns import Column, print_table
 from pubench_core.errors import visible
 
-from .model import Cell, Model
-from .statistics import Comparison
-from .tables import Entry, Section, Table
-
+Mark = Literal["", "best", "second"]
 #: What the marks of each format mean.
 LEGEND = {
     "table": "* best, + second of its column; !n: n of the runs decide every row alike",
@@ -25,14 +24,97 @@ LEGEND = {
     "html": "bold: best, underlined: second of its column; “alike n”: n of the runs decide every row alike",
 }
 GAPS = "-: no value; ·: not run"
-CSV_COLUMNS = (
-    "setting", "data", "method", "oracle", "criterion", "criterion_oracle", "measure", "mean", "std", "n",
-    "seeds", "mark", "alike", "baseline", "pairs", "difference", "p", "adjusted_p", "decision", "run_ids",
-)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One place of a table. ``alike``: runs that decide every row alike; ``link``: identifier of the cell's runs,
+    or another page's address; ``below``: points below the best, which pages draw.
+    """
+
+    text: str
+    mark: Mark = ""
+    alike: int = 0
+    link: str = ""
+    why: str = ""
+    below: float | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """``left``: how many columns, from the first, hold names; ``texts``: further columns of texts. ``notes``: what its
+    reader must know.
+    """
+
+    key: str
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[Entry, ...], ...]
+    notes: tuple[str, ...] = ()
+    left: int = 1
+    texts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Section:
+    """Tables that belong together under one heading."""
+
+    key: str
+    title: str
+    text: str
+    tables: tuple[Table, ...]
 
 
 def _alike(entry: Entry) -> str:
     return f" !{entry.alike}" if entry.alike else ""
+
+
+# -------------------------------------------------------------------- plain text, and in notebooks
+
+
+def aligned(head: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[str]:
+    """Lines of a table, two spaces between columns; the columns in ``left`` flush left, the others flush right.
+
+    >>> print(*aligned(["method", "digits"], [["nnpu", "86.70"], ["p3mix-c", "5.00"]]), sep="|")
+    method   digits|nnpu      86.70|p3mix-c    5.00
+    """
+    widths = [max(len(row[k]) for row in [head, *rows]) for k in range(len(head))]
+    return [
+        "  ".join(
+            cell.ljust(width) if k in left else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in [head, *rows]
+    ]
+
+
+class Printed:
+    """Base of what prints as text, and in a notebook as a table."""
+
+    def _shown(self) -> tuple[Sequence[str], Table, Sequence[str]]:
+        """Lines above, the table, lines below."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        above, table, below = self._shown()
+        left = (*range(table.left), *table.texts)
+        place = " " if any(entry.mark for row in table.rows for entry in row) else ""
+        head = [name if k in left else f"{name}{place}" for k, name in enumerate(table.head)]
+        rows = [[_plain(entry, "" if k in left else place) for k, entry in enumerate(row)] for row in table.rows]
+        return "\n".join([*above, *(aligned(head, rows, left) if rows else []), *below])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        from .pages.template import table_html
+
+        return table_html(*self._shown())
+
+
+def _plain(entry: Entry, place: str) -> str:
+    """The last character is the place of the mark, if the table has any."""
+    return f"{entry.text}{_alike(entry)}" + (f"{'*' if entry.mark == 'best' else ' '}" if place else "")
 
 
 # -------------------------------------------------------------------- terminal
@@ -165,41 +247,10 @@ def _one_line(text: str) -> str:
 # -------------------------------------------------------------------- CSV
 
 
-def csv_text(model: Model, tests: Sequence[Comparison]) -> str:
-    """A row per cell and criterion, of the chosen measure. Values as the metric gives them, not in percent."""
+def csv_of(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
+    """A row for each; what a row does not have is empty."""
     stream = io.StringIO()
-    writer = csv.DictWriter(stream, CSV_COLUMNS, lineterminator="\n", restval="")
+    writer = csv.DictWriter(stream, columns, lineterminator="\n", restval="")
     writer.writeheader()
-    for test in tests:
-        for criterion in model.criteria:
-            cells = model.cells(model.measure, criterion)
-            for column in test.setting.columns:
-                for row in model.rows_of(test.setting):
-                    cell = cells[row, column.label]
-                    if not cell.seeds:
-                        continue
-                    found = _csv_cell(model, cell, row, column.label, criterion)
-                    pair = test.pairs.get((column.name, row)) if criterion == model.criterion else None
-                    if pair is not None:
-                        found |= {"baseline": pair.reference, "pairs": pair.n, "difference": pair.difference}
-                        found |= {"p": pair.p, "adjusted_p": pair.adjusted, "decision": pair.decision}
-                    writer.writerow({"setting": test.setting.words, "data": column.name, **found})
+    writer.writerows(rows)
     return stream.getvalue()
-
-
-def _csv_cell(model: Model, cell: Cell, row: str, column: str, criterion: str) -> dict[str, object]:
-    runs = model.gathered.grid.cell(row, column).runs
-    return {
-        "method": row,
-        "oracle": row in model.oracles,
-        "criterion": criterion,
-        "criterion_oracle": criterion in model.oracle_criteria,
-        "measure": model.measure.key,
-        "mean": cell.mean,
-        "std": cell.std,
-        "n": len(cell.values),
-        "seeds": cell.seeds,
-        "mark": cell.mark,
-        "alike": cell.alike,
-        "run_ids": " ".join(run.run_id for run in runs.values()),
-    }
