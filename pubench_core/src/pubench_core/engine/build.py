@@ -240,14 +240,20 @@ def _split(plan: Plan, data: PNDataset, cache: Path) -> tuple[Split, Preprocessi
     else:
         split = given_split(data, scheme=spec.data.scheme, **_sizes(spec))
         fitted = Preprocessing.fit(data.x, split.train.rows, spec.data.preprocess)
-    if folds is None:
-        return split, fitted
-    if fold == 0:
+    if folds is None or fold == 0:
         return split, fitted
     if fold is None:  # every row is trained on, and held out in turn
         return Split(split.train, split.train, split.test_rows), fitted
-    split = cut(split, folds, fold, spec.seed)
+    equal = None if plan.data.table is None else _instances(data.x[split.train.rows])
+    split = cut(split, folds, fold, spec.seed, equal)
     return split, Preprocessing.fit(data.x, split.train.rows, spec.data.preprocess)
+
+
+def _instances(x: npt.NDArray[Any]) -> IntArray:
+    """(n,) numbers that equal rows share. A user's table may have a labeled row a second time, unlabeled."""
+    rows = np.ascontiguousarray(x.reshape(len(x), -1))
+    one = np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))
+    return np.unique(rows.view(one), return_inverse=True)[1].ravel()
 
 
 def _simulated(choice: MechanismChoice, spec: RunSpec, data: PNDataset, cache: Path) -> tuple[Split, Preprocessing]:
