@@ -1,4 +1,4 @@
-"""What a record's spec, the installed code and the data give, against what the record says."""
+"""Fields of a record against what its spec, the installed code and the data give."""
 
 from __future__ import annotations
 
