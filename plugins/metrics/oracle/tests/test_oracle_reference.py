@@ -52,7 +52,7 @@ def test_each_reads_true_labels_and_assumes_nothing() -> None:
 
 @pytest.mark.parametrize("column", COLUMNS)
 @pytest.mark.parametrize(("name", "case"), CASES, ids=lambda v: v if isinstance(v, str) else "")
-def test_a_measure_is_that_of_the_vectors_and_undefined_where_they_have_no_number(
+def test_a_measure_is_that_of_the_vectors_or_undefined_like_theirs(
     name: str, case: dict[str, Any], column: str
 ) -> None:
     info = COLUMNS[column]

@@ -65,7 +65,7 @@ def test_there_are_two_forms_one_for_each_kind_of_sampling(
     assert one == other
 
 
-def test_each_says_what_must_hold_for_its_value_and_which_one_reads_true_labels() -> None:
+def test_each_states_its_assumptions_and_one_reads_true_labels() -> None:
     assumed = {key: info.assumes for key, info in INFOS.items()}
     proxy = {"prior", "SCAR"}
     assert assumed == {"pa": proxy, "pa-published": proxy, "pauc": {"SCAR"}, "oa": frozenset()}
