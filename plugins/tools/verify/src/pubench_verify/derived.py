@@ -1,4 +1,4 @@
-"""What a record's spec, the installed code and the data give, against what the record says."""
+"""Values that a record's spec, the installed code and the data give, compared with those in the record."""
 
 from __future__ import annotations
 
