@@ -119,7 +119,7 @@ class TestMissing:
         write(tmp_path / "usps", {name: content for name, content in form.items() if name != absent})
         assert f"no {absent.removesuffix('.gz')} in {tmp_path / 'usps'} " in refused(tmp_path)
 
-    def test_a_training_file_of_one_format_and_a_test_file_of_the_other_are_no_pair(self, tmp_path: Path) -> None:
+    def test_training_and_test_files_of_two_formats_are_no_pair(self, tmp_path: Path) -> None:
         write(tmp_path / "usps", {"zip.train": PLAIN[0], "usps.t.bz2": FORMS["libsvm"]["usps.t.bz2"]})
         assert "no zip.test in " in refused(tmp_path)
 
@@ -185,11 +185,6 @@ class TestDamaged:
         wrong = LIBSVM[1].replace(b" 5:", b" 6:", 1)
         write(tmp_path / "usps", FORMS["libsvm"] | {"usps.t.bz2": bz2.compress(wrong)})
         assert "not numbered from 1 to 256" in refused(tmp_path)
-
-    def test_a_file_of_impossible_size(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("pubench_datasets_vision.usps.LIMIT", 1000)
-        write(tmp_path / "usps", FORMS["gzip"])
-        assert "more than 1000 bytes" in refused(tmp_path)
 
     @pytest.mark.parametrize(
         ("form", "name"), [("gzip", "zip.train.gz"), ("text", "zip.train"), ("libsvm", "usps.bz2")]

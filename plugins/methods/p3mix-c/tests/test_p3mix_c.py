@@ -7,11 +7,8 @@ import pytest
 import torch
 from pubench_backbones.networks import lenet, mlp
 from pubench_p3mix_c.method import P3MixC
+from pubench_testkit.testing import Trainer
 
-from pubench_core.engine.build import build_problem
-from pubench_core.engine.layers import Layer
-from pubench_core.engine.resolve import resolve
-from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
@@ -20,10 +17,7 @@ from pubench_formulas.mixing import forward_mixed
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-def trained(*sets: str) -> Trained:
-    layer = Layer.of("data.key=digits", "method.key=p3mix-c", "steps_per_epoch=3", *sets)
-    plan = resolve([layer], registry())
-    return train(plan, build_problem(plan))
+trained = Trainer("p3mix-c", sets=("steps_per_epoch=3",))
 
 
 def test_the_warm_up_is_never_cut_short_and_patience_counts_from_its_end() -> None:
@@ -55,7 +49,7 @@ def test_every_layer_that_the_network_has_gives_another_result() -> None:
 
 
 @pytest.mark.parametrize("build", [lambda: mlp((64,), 1), lambda: lenet((1, 28, 28), 1)], ids=["mlp", "lenet"])
-def test_mixing_inputs_is_one_pass_of_the_mixture_and_no_mixing_is_the_row_itself(build: object) -> None:
+def test_mixing_inputs_is_one_pass_and_without_mixing_the_row_itself(build: object) -> None:
     net = build().eval()  # type: ignore[operator]
     x, partner = torch.rand(2, 5, *((64,) if net.feature_dim == 64 else (1, 28, 28)))
     with torch.no_grad():

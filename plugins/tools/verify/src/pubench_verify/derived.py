@@ -1,4 +1,4 @@
-"""Fields of a record against what its spec, the installed code and the data give."""
+"""Values that a record's spec, the installed code and the data give, compared with those in the record."""
 
 from __future__ import annotations
 
