@@ -25,7 +25,7 @@ from ..specs import DataSpec, RunSpec, is_one_sample, unlabeled_prior
 from ..specs.canonical import short_hash
 from ..specs.run import TEST
 from ..training.views import Features
-from .estimate_cache import Kept
+from .estimate_cache import EstimateCache
 from .plan import EstimatorChoice, MechanismChoice, Plan
 from .priors import Samples, Scorer, given_prior
 from .problem import OpenedData, Problem, Truth
@@ -183,7 +183,7 @@ def _prior(
         one_sample=is_one_sample(spec.data.scheme),
         seed=spec.seed,
         scorer=scorer,
-        kept=Kept(cache, _code_of(plan.estimator, plan)) if plan.estimator is not None else None,
+        kept=EstimateCache(cache, _code_of(plan.estimator, plan)) if plan.estimator is not None else None,
     )
     if "prior" in plan.method.granted and found[0] is not None:
         _refuse_contradiction(plan, found[0], split)

@@ -14,7 +14,7 @@ from ..results import Estimate
 
 
 @dataclass(frozen=True)
-class Kept:
+class EstimateCache:
     """``folder``: where estimates lie; ``code``: hash of the code of the estimator that is asked."""
 
     folder: Path

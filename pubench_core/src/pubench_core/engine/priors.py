@@ -24,7 +24,7 @@ from ..specs.run import TEST, UNKNOWN, PriorScorer
 from ..training.networks import NetworkBuilder
 from .backbone_scores import held_out_by_backbone
 from .bagged_nets import out_of_bag_scores
-from .estimate_cache import Kept
+from .estimate_cache import EstimateCache
 from .plan import EstimatorChoice
 
 FOLDS = 5
@@ -57,7 +57,7 @@ def given_prior(
     one_sample: bool,
     seed: int,
     scorer: Scorer = "logistic",
-    kept: Kept | None = None,
+    kept: EstimateCache | None = None,
 ) -> tuple[float | None, Estimate | None]:
     """π in (0, 1), and the estimate behind it, if there is one; None where the prior is unknown and nobody needs it.
 
@@ -99,7 +99,7 @@ def _estimated(
     one_sample: bool,
     seed: int,
     scorer: Scorer,
-    kept: Kept | None,
+    kept: EstimateCache | None,
 ) -> tuple[Estimate, float]:
     """What the estimator says, and π: its share of U in case-control, (N_l + share n_U) / n otherwise."""
     n_positive, n_unlabeled = len(samples.positive), len(samples.unlabeled)
