@@ -7,7 +7,7 @@ MANIFESTS := pyproject.toml $(wildcard pubench_*/pyproject.toml plugins/*/*/pypr
 SOURCES   := $(wildcard pubench_*/src plugins/*/*/src) $(wildcard .ci/*.py)
 # on a terminal uv shows its progress; elsewhere it says nothing
 QUIET     := $(if $(MAKE_TERMERR),,--quiet)
-# --inexact: plugins that you installed beside ours stay
+# --inexact: plugins that you installed next to ours stay
 SYNC      := sync $(QUIET) --inexact --all-groups
 # a file's tests share what they set up; files are begun in the order that conftest.py gives them
 PYTEST    := python -m pytest -n $(or $(WORKERS),auto) --dist loadfile --no-loadscope-reorder
@@ -24,10 +24,10 @@ CORE       = $(shell $(BIN)/python -c "import sys; print('sysmon' if sys.version
 # as many workers as cores, each with small tensors: a second thread would wait for the other worker's first
 tests coverage oldest: export OMP_NUM_THREADS ?= 1
 
-# where byte code is not kept, every command compiles its imports anew, for longer than it works
+# where byte code is not kept, every command compiles its imports again, for longer than it works
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test tests style types lint docs metadata coverage fuzz oldest wheels clean
+.PHONY: help setup demo test tests style types lint docs metadata generated coverage fuzz oldest wheels clean
 
 help: ## this list
 	@echo "usage: make TARGET"
@@ -39,7 +39,7 @@ demo: .venv/ready ## run nnPU on an embedded real data set, print the result tab
 	@echo "running nnPU on digits; the first import of PyTorch takes up to a minute"
 	$(BIN)/pubench run --method nnpu --data digits --mech scar --c 0.1
 
-test: .venv/ready style ## lint and all tests; mypy, which has one core, runs beside the tests
+test: .venv/ready style ## lint and all tests; mypy, which has one core, runs next to the tests
 	@$(MAKE) --no-print-directory -j 2 types tests
 
 lint: .venv/ready style types ## the pyproject files against .ci/metadata.py, ruff, mypy
@@ -60,6 +60,10 @@ docs: .venv/ready ## build the documentation into docs/site/
 
 metadata: .venv/ready ## write what the distributions share into their pyproject files (after adding a folder)
 	$(BIN)/python .ci/metadata.py
+
+generated: .venv/ready ## write what is made from the fields of a run and a record (after an edit of their models)
+	$(BIN)/python .ci/run_fields.py
+	$(BIN)/python docs/record_pages.py
 
 coverage: .venv/ready ## all tests, measuring what they run; fails where that is less than the floor
 	$(BIN)/coverage erase

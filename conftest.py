@@ -268,7 +268,7 @@ def pubench_at_once(_warm: WarmInterpreter | None) -> Callable[..., list[subproc
 
 @pytest.fixture(scope="session")
 def pubench_started(_warm: WarmInterpreter | None) -> Callable[..., Started | subprocess.Popen[str]]:
-    """``pubench_started(folder, *arguments)``: a process of the console script that goes on beside the test.
+    """``pubench_started(folder, *arguments)``: a process of the console script that goes on next to the test.
 
     ``cold``, ``env``: as of ``pubench_in``. Of what it gives, ``communicate`` waits for its end.
     """

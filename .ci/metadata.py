@@ -25,7 +25,7 @@ from typing import Any
 #: Of entry points: what runs are made of; commands and Python names.
 GROUPS = ("pubench", "pubench.tools")
 #: The one version of all distributions. The bounds between them follow from it.
-VERSION = "0.1.0"
+VERSION = "1.0.0"
 #: Where the project is published. The only place that says so; CITATION.cff gets it from here.
 PROJECT = "https://github.com/pubench/pubench"
 SHARED: dict[str, Any] = {
@@ -36,7 +36,7 @@ SHARED: dict[str, Any] = {
     "license-files": ["LICENSE"],
     "authors": [{"name": "The pubench authors"}],
     "keywords": ["positive-unlabeled learning", "PU learning", "weakly supervised learning", "benchmark"],
-    # No license classifier: `license` is an SPDX expression, beside which packaging standards forbid one.
+    # No license classifier: `license` is an SPDX expression, besides which packaging standards forbid one.
     "classifiers": [
         "Development Status :: 3 - Alpha",
         "Intended Audience :: Science/Research",
@@ -57,6 +57,8 @@ SHARED: dict[str, Any] = {
     },
 }
 #: The oldest versions of what several distributions need. `make oldest` runs the tests with these.
+#: Distribution -> extra that `pubench`, which is everything, asks for.
+EVERYTHING = {"pubench-report": "[figures]"}
 FLOORS = {
     "filelock": "3.16",
     "mlflow": "3.9",
@@ -82,7 +84,7 @@ _REQUIREMENT = re.compile(r'"([A-Za-z0-9][\w.-]*)(\[[^\]"]*\])?[^"\[;]*(;[^"]*)?
 class Document:
     """A TOML file as its tables, each a list of lines, the header first; comments and layout are kept.
 
-    Comment lines right above a header belong to its table. The first table is what stands above all headers.
+    Comment lines right above a header belong to its table. The first table is the text above all headers.
     """
 
     def __init__(self, text: str) -> None:
@@ -253,7 +255,11 @@ def root_text(text: str, names: list[str]) -> str:
     document = Document(text)
     project = shared_project(document)
     at = take(project, "dependencies")
-    project[at or 0 : at or 0] = ["dependencies = [", *(f'    "{name}{bound()}",' for name in names), "]"]
+    project[at or 0 : at or 0] = [
+        "dependencies = [",
+        *(f'    "{name}{EVERYTHING.get(name, "")}{bound()}",' for name in names),
+        "]",
+    ]
     document.put("build-system", list(BUILD))
     document.put("tool.uv.sources", ["[tool.uv.sources]", *(f"{name} = {{ workspace = true }}" for name in names)])
     return document.text()

@@ -2,7 +2,7 @@
 
     .venv/bin/python .ci/oldest.py .venv-oldest --uv uv
 
-Every distribution is installed as it lies here; of what they name themselves, the oldest version that their bounds
+Every distribution is installed as it is here; of what they name themselves, the oldest version that their bounds
 allow; of everything else, the newest that goes with it. pytest and what it needs are the root's pinned versions.
 """
 

@@ -71,7 +71,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch:
         env = Environment(str(uv), dist, Path(scratch))
         env.install(next(dist.glob("pubench_testkit-*.tar.gz")), f"pubench-{METHOD}")
-        # As in an environment that was activated; uv, which need not be on PATH, is beside the commands.
+        # As in an environment that was activated; uv, which need not be on PATH, is next to the commands.
         env.env |= {
             "VIRTUAL_ENV": str(env.folder / "env"),
             "PATH": os.pathsep.join([str(env.python.parent), str(uv.parent), os.environ["PATH"]]),

@@ -1,4 +1,4 @@
-"""Seconds, peak memory and model size of pu-bagging with 200 trees, beside the same loop written with scikit-learn.
+"""Seconds, peak memory and model size of pu-bagging with 200 trees, next to the same loop written with scikit-learn.
 
     python benchmarks/bagging_cost.py --rows 45000 --features 20 --threads 2 --out benchmarks/results/bagging-cost.csv
 

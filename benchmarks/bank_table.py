@@ -116,7 +116,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", nargs="?", type=Path, help="the table, or the file of rows if --measure")
     parser.add_argument("--measure", action="store_true")
-    parser.add_argument("--folds", action="store_true", help="with --measure: one validation part beside five folds")
+    parser.add_argument("--folds", action="store_true", help="with --measure: one validation part next to five folds")
     parser.add_argument("--methods", nargs="+", default=list(METHODS))
     parser.add_argument("--priors", nargs="+", type=float, default=list(PRIORS), help="priors given to methods")
     parser.add_argument("--seeds", nargs="+", type=int, default=list(SEEDS))

@@ -1,15 +1,15 @@
-"""Seconds per epoch on Fashion-MNIST: the engine beside the way of the published benchmark, taking turns.
+"""Seconds per epoch on Fashion-MNIST: the engine next to the way of the published benchmark, taking turns.
 
     PUBENCH_DATA=... python benchmarks/epoch_time.py --out benchmarks/results/epoch-time.csv --methods nnpu vpu
 
 Both sides train the same LeNet with the same method on the same rows (59,400 instances in U, 2,970 of them labeled) and
 after every epoch score the training, the validation (600) and the test rows (10,000) and measure nine things on each.
-The engine does so by ``evaluation.trace`` and follows every selection criterion with its snapshot beside it. The
+The engine does so by ``evaluation.trace`` and follows every selection criterion with its snapshot next to it. The
 published benchmark's way is that of most research code: a ``DataLoader`` per part over a data set whose
 ``__getitem__`` makes a tensor of one image and returns it with its labels, its number and a pseudo-label; a batch at a
 time; measures by scikit-learn. Its epoch of VPU is over joint batches, and of PULDA it is one of the second stage.
 
-Both sides go on in turns of ``--block`` epochs until ``--epochs`` epochs of each are in the file. What stands there of
+Both sides go on in turns of ``--block`` epochs until ``--epochs`` epochs of each are in the file. What is there of
 this commit and number of threads is not measured again, so that a call that was cut off can be made again.
 """
 
@@ -45,7 +45,7 @@ from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import train
 from pubench_core.plugins.registry import registry
 
-#: What a run of each method says beside its preset: an epoch of PULDA is one of its second stage.
+#: What a run of each method says besides its preset: an epoch of PULDA is one of its second stage.
 METHODS: dict[str, tuple[str, ...]] = {"nnpu": (), "vpu": (), "pusb": (), "pulda": ("warm_up=0",)}
 MEASURES: tuple[Callable[[Any, Any], float], ...] = (
     metrics.accuracy_score,

@@ -65,8 +65,8 @@ def choosing_an_epoch(runs: Runs) -> str:
     return f"""## Choosing an epoch without true labels costs {min(losses):.0f} to {max(losses):.0f} points
 
 PU-Bench's validation part is 1 % of the pool: with c = .1 it holds 1 to 8 labeled positives. The table has the points
-of test accuracy that are lost against an epoch chosen with true labels (F1), mean over the methods that have epochs to
-choose. PA does better than taking the last epoch on {len(better)} of {len(DATA)} data sets.
+of test accuracy that are lost against an epoch chosen with true labels (F1). It is the mean over the methods that have
+epochs to choose. PA does better than taking the last epoch on {len(better)} of {len(DATA)} data sets.
 
 {table(("data", "methods", "by `pa`", "by `pauc`", "last epoch"), rows)}
 
@@ -150,8 +150,8 @@ def released(_: Runs) -> str:
             apart.append((f"`{key[0]}` on {key[1]}", f"{statistics.fmean(values):.1f}", paper[key], str(len(values))))
     return f"""## {len(apart)} of {judged} published cells are not what the released code gives
 
-PU-Bench's recipes, read from its released code and run in plain PyTorch without this engine, give F1 scores that differ
-from the printed ones by more than two standard errors:
+PU-Bench's recipes were read from its released code and run in plain PyTorch, without this engine. These F1 scores
+differ from the printed ones by more than two standard errors:
 
 {table(("cell", "released recipe", "printed", "seeds"), apart)}
 

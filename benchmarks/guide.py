@@ -202,9 +202,9 @@ reads no true label, and neither does the choice of the epoch (`pa`). The true p
 {len(known)} known lines below; {alone} of these lines rest on one data set. On a table of your own,
 [`pubench advise`](advice.md) compares methods on your rows.
 
-- *Rank* is by AUC, *decide* by accuracy. Both name the method that is first in {100 * SURE:.0f} % of the
-  resamples, otherwise the reference: `pu-bagging`, or `nnpu` for data that bagging was not run on. *Open*: another has a higher mean, but
-  not surely.
+- *Rank* is by AUC, *decide* by accuracy. Both name the method that is first in {100 * SURE:.0f} % of the resamples,
+  otherwise the reference: `pu-bagging`, or `nnpu` for data that bagging was not run on. *Open*: another has a higher
+  mean, but not surely.
 - *Best other*: its difference to the reference in points, a 95 % interval over data sets and seeds, and the share of
   resamples in which it is first of all. The best of many is picked on the same rows, so the difference is too high.
   On one data set the interval is over seeds alone.

@@ -8,7 +8,7 @@ record has) or ``report`` (1,000 resamples and curves, up to 100,000 rows). What
 (``pu-auc`` for ``pu-ap``, ``recovered-auc`` for ``recovered-ap``) is kept, as in a report: the second one is quick.
 
 ``seconds`` is on the wall clock, ``cpu_seconds`` what a processor worked: the figure to compare where other work runs
-beside it. The least of ``repeats`` each.
+alongside it. The least of ``repeats`` each.
 """
 
 from __future__ import annotations

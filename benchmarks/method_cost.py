@@ -1,4 +1,4 @@
-"""Seconds per epoch and peak memory of methods on Fashion-MNIST, each beside nnPU, one run at a time.
+"""Seconds per epoch and peak memory of methods on Fashion-MNIST, each next to nnPU, one run at a time.
 
     python benchmarks/method_cost.py --out benchmarks/results/method-cost.csv --method vpu pulda --repeats 2
 

@@ -6,7 +6,7 @@ Each ``--source`` is a checkout; its ``src`` folders come first on the import pa
 measured with the same interpreter and packages. They take turns, once per round, byte code cached. Per round:
 
 - ``cold run``: seconds of ``pubench run`` with one epoch of nnPU on digits, in a process of its own. ``import torch``
-  beside it is the share of it that no one can save.
+  next to it is the share of it that no one can save.
 - ``warm run``: seconds of resolving and carrying out such a run in a process that has done one before, without the
   seconds inside its epoch (scoring counts).
 - ``resolve``, ``covered digits``, ``covered mnist``: seconds of understanding a request, and of answering one from its
@@ -14,7 +14,7 @@ measured with the same interpreter and packages. They take turns, once per round
 - ``oracle measures``: seconds of all measures that need nothing but true labels, on 60,000 rows.
 - ``import pubench``, ``list methods``: seconds of a process.
 
-``cpu_seconds`` is what of it a processor worked: the figure to compare where other work runs beside it. A warm run has
+``cpu_seconds`` is what of it a processor worked: the figure to compare if other work runs alongside it. A warm run has
 none, since what its epoch worked is not known.
 """
 

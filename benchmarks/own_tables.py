@@ -43,7 +43,7 @@ PAIRED = {"batching": "paired"}
 #: Robust-PU's preset for users' tables, and what it replaces.
 ROBUST = {"pre_training": 40, "pre_training_lr": 3e-4, "pre_training_selectable": True}
 ROBUST_AS_WAS = {"pre_training": 20, "pre_training_lr": 1e-4, "pre_training_selectable": False}
-#: Method -> settings that are compared, beside its defaults.
+#: Method -> settings that are compared, besides its defaults.
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "nnpu": [SIGMOID, LOGISTIC, LOGISTIC | PAIRED],
     "upu": [SIGMOID, LOGISTIC],

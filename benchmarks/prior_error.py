@@ -30,7 +30,7 @@ FREQUENCIES = (0.05, 0.1, 0.5)
 
 
 def estimated(data: str, c: float, seed: int, key: str, scorer: str) -> dict[str, object]:
-    """One estimate beside the truth; the reason, where it was refused."""
+    """One estimate next to the truth; the reason, where it was refused."""
     wanted = (f"data.key={data}", f"mechanism.c={c}", f"seed={seed}", "method.key=vpu", f"prior=estimated:{key}")
     row: dict[str, object] = {"data": data, "c": c, "seed": seed, "scorer": scorer, "estimator": key}
     empty = dict.fromkeys(("labeled", "unlabeled", "true", "share", "raw", "error", "low", "high", "covered"), "")

@@ -5,7 +5,7 @@
 A fifth of the rows is labeled, a third of the others positive; features are two Gaussians of 20 dimensions, four
 deviations apart. Estimators that read scores get those of the logistic scorer, whose own time has a row. ``seconds`` is
 one call with its interval on the wall clock, ``cpu_seconds`` what a processor worked, the figure to compare where other
-work runs beside it; ``repeats``: how many resamples that takes; ``growth``: the exponent of the number of rows in
+work runs alongside it; ``repeats``: how many resamples that takes; ``growth``: the exponent of the number of rows in
 ``cpu_seconds`` since the size before. What stands in the file is not measured again. One thread.
 """
 

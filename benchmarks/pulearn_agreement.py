@@ -1,4 +1,4 @@
-"""PU bagging and Elkan-Noto beside pulearn's, on three data sets: accuracy and AUC on test rows, five seeds.
+"""PU bagging and Elkan-Noto next to pulearn's, on three data sets: accuracy and AUC on test rows, five seeds.
 
     uv venv /tmp/pulearn && uv pip install --python /tmp/pulearn pulearn
     python benchmarks/pulearn_agreement.py --python /tmp/pulearn/bin/python --out benchmarks/results/pulearn.csv

@@ -9,7 +9,7 @@ representative ones (scenario 2). Representative is what is dense in a Gaussian 
 scenario and share: Spearman's correlation, over configurations, of a measure on true labels and on these; and the
 mean of that over the classifiers of one data set, which is what a choice of a classifier needs: between data sets, a
 measure that reads the share of positives is right for that alone. The source has 260 configurations. ``--summary``
-prints means over the shares beside the published ones, which average over the share of positives in U.
+prints means over the shares next to the published ones, which average over the share of positives in U.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How far the recovered AUC is from the true one, as in Jain, White & Radivojac (AAAI 2017), Table 1.
+"""How far recovered measures are from the true ones, as in Jain, White & Radivojac (AAAI 2017), Tables 1 and 2.
 
     PUBENCH_DATA=... OMP_NUM_THREADS=1 nice -n 19 python benchmarks/recovered_error.py \\
         --out benchmarks/results/recovered-error.csv --data pima wine spambase
@@ -6,12 +6,13 @@
 Per data set and repetition, 1,000 rows (100 of a small set) are labeled, a share β of them positive; the rest, at most
 10,000 of it, is unlabeled. A bag of networks with 5 hidden units is trained by resilient propagation to tell labeled
 from unlabeled rows, a quarter of each bag kept for early stopping. Every row gets the mean score of the networks that
-have not seen it. Their source has 100 networks and 50 repetitions; here it is 25 and 5. Its true AUC is that of a model
-with all true labels; here it is that of the same scores on the hidden labels, so that a model's own loss is no error.
+have not seen it. Their source has 100 networks and 50 repetitions; here it is 25, and as many as there was time for.
 
-A row per repetition: the true AUC on unlabeled rows, that of labeled against unlabeled rows, and the recovered ones,
-with the real α and β and, where the estimator is installed, with those of two-sided AlphaMax. Rows that are there
-already are not measured again. ``--summary`` prints means beside the published ones.
+A row per repetition. The truth of the source is ``supervised_auc`` and ``supervised_ap``: a bag of the same networks
+trained with all true labels, out of bag. ``auc`` is of the scores from labels of P on the hidden labels of U, which
+leaves out what a model loses by PU labels. ``pu_*`` are of labeled against unlabeled rows. The recovered ones have the
+real α and β and, if it has an answer, those of two-sided AlphaMax. Rows that are there are not measured again.
+``--summary`` prints means next to the published ones, and the binomial tests of the indirect against the direct way.
 """
 
 from __future__ import annotations
@@ -27,7 +28,17 @@ import numpy as np
 import numpy.typing as npt
 import raw_rows
 import torch
-from pubench_metrics_evaluation.recovered import Mixture, auc, direct_auc, indirect_curve, pu_points
+from pubench_metrics_evaluation.recovered import (
+    Curve,
+    Mixture,
+    auc,
+    average_precision,
+    direct_auc,
+    indirect_curve,
+    pu_average_precision,
+    pu_points,
+)
+from scipy import stats
 from torch.nn import functional
 
 from pubench_core.data.paths import data_root
@@ -53,11 +64,14 @@ def table_of(key: str) -> tuple[Array, Array]:
     root = data_root(plan.spec.execution, print)
     assert plan.data.source is not None
     data = open_dataset(plan.data.source, root, preprocess=plan.spec.data.preprocess).data
-    known = np.isin(data.y, [*plan.spec.data.positive, *plan.spec.data.negative])
-    x = np.asarray(data.x)[known].reshape(int(known.sum()), -1).astype(np.float64)
+    x, y = np.asarray(data.x), np.asarray(data.y)
+    if data.x_test is not None:  # the source takes a data set whole
+        x, y = np.concatenate([x, data.x_test]), np.concatenate([y, data.y_test])
+    known = np.isin(y, [*plan.spec.data.positive, *plan.spec.data.negative])
+    x = x[known].reshape(int(known.sum()), -1).astype(np.float64)
     deviation = x.std(axis=0)
     x = (x - x.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
-    return x.astype(np.float32), np.isin(data.y[known], plan.spec.data.positive)
+    return x.astype(np.float32), np.isin(y[known], plan.spec.data.positive)
 
 
 def drawn(positive: Array, n_labeled: int, purity: float, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -115,7 +129,18 @@ def out_of_bag(x: Array, labeled: Array, rng: np.random.Generator) -> Array:
     return mean
 
 
-def repetition(key: str, x: Array, positive: Array, purity: float, seed: int) -> dict[str, Any]:
+def supervised(x: Array, positive: Array) -> dict[str, float]:
+    """AUC and average precision of a bag that is trained with all true labels."""
+    scores = out_of_bag(x, positive, np.random.default_rng(0)).astype(np.float64)
+    above, below = scores[positive], scores[~positive]
+    points = pu_points(above, below)
+    precise = pu_average_precision(points, len(above), len(below))
+    return {"supervised_auc": round(auc(above, below), 6), "supervised_ap": round(precise, 6)}
+
+
+def repetition(
+    key: str, x: Array, positive: Array, purity: float, seed: int, truth: dict[str, float]
+) -> dict[str, Any]:
     """One row of the result."""
     rng = np.random.default_rng([seed, round(100 * purity)])
     started = time.perf_counter()
@@ -127,7 +152,7 @@ def repetition(key: str, x: Array, positive: Array, purity: float, seed: int) ->
     mixtures = {"real": real}
     if (estimated := estimate(ours, theirs, rng)) is not None:
         mixtures["estimated"] = estimated
-    auc_pu = auc(ours, theirs)
+    auc_pu, points = auc(ours, theirs), pu_points(ours, theirs)
     row: dict[str, Any] = {
         "data": key,
         "beta": purity,
@@ -135,21 +160,30 @@ def repetition(key: str, x: Array, positive: Array, purity: float, seed: int) ->
         "labeled": len(labeled),
         "unlabeled": len(unlabeled),
         "alpha": round(real.alpha, 6),
+        **truth,
         "auc": round(auc(theirs[hidden], theirs[~hidden]), 6),
         "pu_auc": round(auc_pu, 6),
+        "pu_ap": round(pu_average_precision(points, len(ours), len(theirs)), 6),
     }
     for name in ("real", "estimated"):
         mixture = mixtures.get(name)
         usable = mixture is not None and mixture.gap > 0
-        curve = indirect_curve(pu_points(ours, theirs), mixture) if mixture is not None and usable else None
+        curve = indirect_curve(points, mixture) if mixture is not None and usable else None
         row |= {
             f"{name}_alpha": round(mixture.alpha, 6) if mixture is not None else "",
             f"{name}_beta": round(mixture.beta, 6) if mixture is not None else "",
             f"{name}_direct": round(direct_auc(auc_pu, mixture), 6) if mixture is not None and usable else "",
             f"{name}_indirect": round(curve.auc, 6) if curve is not None else "",
+            f"{name}_ap": round(average_precision(curve.recall, curve.precision(mixture.alpha)).step, 6)
+            if curve
+            else "",
             f"{name}_removed": curve.removed if curve is not None else "",
         }
     return row | {"seconds": round(time.perf_counter() - started, 1)}
+
+
+def _ap(curve: Curve, mixture: Mixture) -> float:
+    return average_precision(curve.recall, curve.precision(mixture.alpha)).step
 
 
 def estimate(labeled: Array, unlabeled: Array, rng: np.random.Generator) -> Mixture | None:
@@ -165,29 +199,52 @@ def estimate(labeled: Array, unlabeled: Array, rng: np.random.Generator) -> Mixt
     return Mixture(float(found.share), float(found.diagnostics["positive_purity"]))
 
 
-def summary(path: Path, published: Path | None) -> None:
-    """Mean absolute errors per data set and β, ours beside theirs."""
-    errors: dict[tuple[str, float], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for row in csv.DictReader(path.open()):
-        truth, cell = float(row["auc"]), errors[row["data"], float(row["beta"])]
-        columns = {"PU": "pu_auc", "IR": "real_indirect", "DR": "real_direct"}
-        columns |= {"IE": "estimated_indirect", "DE": "estimated_direct"}
+#: Table of the source -> its measure, the true value, and the column of each way.
+TABLES = {
+    "1": ("supervised_auc", {"PU": "pu_auc", "IR": "real_indirect", "DR": "real_direct", "IE": "estimated_indirect",
+                             "DE": "estimated_direct"}),
+    "2": ("supervised_ap", {"PU": "pu_ap", "IR": "real_ap", "IE": "estimated_ap"}),
+}  # fmt: skip
+Errors = dict[tuple[str, float], dict[str, list[float]]]
+
+
+def errors(rows: list[dict[str, str]], number: str) -> Errors:
+    """(data, β) -> way -> absolute errors against the supervised truth; values above 1 are cut, as in the source."""
+    true, columns = TABLES[number]
+    found: Errors = defaultdict(lambda: defaultdict(list))
+    for row in rows:
         for name, column in columns.items():
             if row[column]:
-                cell[name].append(abs(float(row[column]) - truth))
+                found[row["data"], float(row["beta"])][name].append(abs(min(float(row[column]), 1) - float(row[true])))
+    return found
+
+
+def binomial(found: Errors, indirect: str, direct: str) -> tuple[int, int, int, float]:
+    """(wins of the indirect way, losses, ties, p): one-sided, a cell counts once, and half of the ties as wins."""
+    means = [(np.mean(cell[indirect]), np.mean(cell[direct])) for cell in found.values() if cell.get(direct)]
+    signs = [np.sign(round(float(d), 3) - round(float(i), 3)) for i, d in means]
+    wins, losses, ties = signs.count(1), signs.count(-1), signs.count(0)
+    p = stats.binomtest(wins + ties // 2, len(signs), alternative="greater").pvalue if signs else float("nan")
+    return wins, losses, ties, float(p)
+
+
+def summary(path: Path, published: Path | None) -> None:
+    """Mean absolute errors per data set and β, ours next to theirs, and the tests."""
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
     theirs = {}
     if published is not None:
-        for row in csv.DictReader(published.open()):
-            if row["table"] == "1":
-                theirs[row["dataset"].lower(), float(row["beta"])] = row
-    print("data", "beta", "repetitions", *(f"{name} (published)" for name in ("PU", "IR", "DR", "IE", "DE")), sep="\t")
-    for (data, beta), cell in sorted(errors.items()):
-        known = theirs.get((data, beta), {})
-        values = [
-            f"{np.mean(cell[name]):.3f} ({known.get(f'err_{name}', '')})" if cell[name] else ""
-            for name in ("PU", "IR", "DR", "IE", "DE")
-        ]
-        print(data, beta, len(cell["PU"]), *values, sep="\t")
+        with published.open(newline="") as file:
+            theirs = {(r["table"], r["dataset"].lower(), float(r["beta"])): r for r in csv.DictReader(file)}
+    for number, (_, columns) in TABLES.items():
+        print(f"Table {number}", "beta", "repetitions", *(f"{name} (published)" for name in columns), sep="\t")
+        for (data, beta), cell in sorted(errors(rows, number).items()):
+            known = theirs.get((number, data, beta), {})
+            values = (f"{np.mean(cell[n]):.3f} ({known.get(f'err_{n}', '')})" if cell[n] else "" for n in columns)
+            print(data, beta, len(cell["PU"]), *values, sep="\t")
+    for indirect, direct in (("IR", "DR"), ("IE", "DE")):
+        wins, losses, ties, p = binomial(errors(rows, "1"), indirect, direct)
+        print(f"{indirect} against {direct}: {wins} wins, {losses} losses, {ties} ties, p = {p:.2g}")
 
 
 def main() -> None:
@@ -195,20 +252,27 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--data", nargs="*", choices=SETS, default=[])
     parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no repetition after these")
     parser.add_argument("--summary", action="store_true")
-    parser.add_argument("--published", type=Path, help="the published table as a CSV file, for --summary")
+    parser.add_argument("--published", type=Path, help="the published tables as a CSV file, for --summary")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    done = set()
+    end = time.monotonic() + 60 * options.minutes
+    done, truths = set(), {}
     if options.out.exists():
         with options.out.open() as file:
-            done = {(row["data"], float(row["beta"]), int(row["seed"])) for row in csv.DictReader(file)}
-    for key in options.data:
-        x, positive = table_of(key)
-        for seed in range(options.repetitions):
+            for row in csv.DictReader(file):
+                done.add((row["data"], float(row["beta"]), int(row["seed"])))
+                truths[row["data"]] = {name: float(row[name]) for name in ("supervised_auc", "supervised_ap")}
+    tables = {key: table_of(key) for key in options.data}
+    for seed in range(options.repetitions):
+        for key, (x, positive) in tables.items():
             for purity in PURITIES:
-                if (key, purity, seed) not in done:
-                    raw_rows.append(options.out, repetition(key, x, positive, purity, seed))
+                if (key, purity, seed) in done or time.monotonic() > end:
+                    continue
+                if key not in truths:
+                    truths[key] = supervised(x, positive)
+                raw_rows.append(options.out, repetition(key, x, positive, purity, seed, truths[key]))
     if options.summary:
         summary(options.out, options.published)
 

@@ -3,7 +3,7 @@
     python benchmarks/study_overhead.py PART benchmarks/results/overhead-study-PART.csv
 
 ``trivial``: 200 runs of a method without a network on digits, two workers. ``mnist``: 50 runs of nnPU on MNIST, one
-epoch each, two workers. Overhead is what a worker's time has beside ``seconds.total`` of its runs, start-up apart.
+epoch each, two workers. Overhead is what a worker's time has besides ``seconds.total`` of its runs, start-up apart.
 ``finished``: seconds until ``pubench study run`` has found 2,880 stored runs of MNIST's size finished.
 ``threads``: runs per hour of nnPU, two workers with one thread each and one worker with two, in turns.
 """

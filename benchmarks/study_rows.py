@@ -3,7 +3,7 @@
     python benchmarks/study_rows.py /work/study-results benchmarks/results/study-conventional-13.csv
 
 Read from the run folders (what ``results.parquet`` is made of), so that a study which is still running can be read
-too; nothing is written there. Measures are of the test part, in percent; a cell is empty where there is no value.
+too; nothing is written there. Measures are of the test part, in percent; a cell is empty if there is no value.
 ``settings`` is what was set beyond preset and data set (``validation.fraction=0.01``), as ``pubench run --set`` takes
 it. ``draw`` is the number of a hyper-parameter draw, empty where a study has none. ``seconds`` are a method's own only
 where ``at_once`` is 1. ``revision`` is the engine revision of the record. It is empty for a run of an uncommitted tree

@@ -21,11 +21,11 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from pubench_core.engine.identity import ENGINE_REVISION
+from pubench_core.request.identity import ENGINE_REVISION
 
-#: What ``method_cost.py`` runs beside every method.
+#: What ``method_cost.py`` runs besides every method.
 REFERENCE = "nnpu"
-#: Columns that hold a test measure, beside ``accuracy_by_<criterion>``.
+#: Columns that hold a test measure, besides ``accuracy_by_<criterion>``.
 MEASURES = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc")
 #: Mark of a mean over such rows, and what they are.
 OLDER, OLDER_ROWS = "†", f"older engine revision (now {ENGINE_REVISION}) or of an uncommitted tree (`-dirty`)"

@@ -25,7 +25,7 @@ import raw_rows
 import pubench
 
 EPOCHS, TRIALS = 20, 16
-#: Method -> what its short run needs beside the epochs.
+#: Method -> what its short run needs besides the epochs.
 METHODS: dict[str, dict[str, Any]] = {
     "nnpu": {},
     "vpu": {},

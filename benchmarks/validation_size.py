@@ -7,8 +7,8 @@ Every fold keeps its held-out scores and test scores at a dozen epochs. Of the h
 know. A criterion chooses by these, as the engine does, and the test part tells what the choice costs.
 
 ``question``: ``epoch`` (of one method), ``method`` (each at the epoch that the criterion chose; the one with the
-highest value is taken) or ``prior`` (``epoch`` with all held-out rows, where PA is told ``factor`` times the prior;
-training was told the right one). ``lost``: points of test accuracy below the best choice, ``lost_at_prior`` of
+highest value is taken) or ``prior`` (``epoch`` with all held-out rows, where PA is given ``factor`` times the prior;
+training was given the right one). ``lost``: points of test accuracy below the best choice, ``lost_at_prior`` of
 accuracy by the decision at the prior, ``lost_auc`` points of AUC: means over ``draws``. ``of_last`` and ``of_random``:
 what the last epoch, or a random epoch or method, loses (accuracy). Accuracies are means over the models of all folds.
 """

@@ -78,7 +78,7 @@ def priors(folder: Path) -> None:
         runs = Runs(folder, "nnpu", "breast-cancer", c=0.3, prior=prior)
         cells = (runs.test(measure, "last") for measure in ("accuracy", "precision", "recall", "auc"))
         rows.append((prior, *cells, runs.warned("last")))
-    show("priors", ("prior told", "accuracy", "precision", "recall", "AUC", "warned"), rows)
+    show("priors", ("given prior", "accuracy", "precision", "recall", "AUC", "warned"), rows)
 
 
 def labels(folder: Path) -> None:

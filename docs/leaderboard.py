@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import csv
 import logging
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from page_parts import BENCHMARKS
+from pubench_report.site.protocols import slug
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.nav import Navigation
 
 FOLDER = "leaderboard"
+#: Address of a plugin's page of documentation, from a page of the leaderboard.
+DOCS = "../{kind}/{key}/index.html"
 TITLE = "Leaderboard of the committed results"
 #: A column that files of rows have, and files of other measurements have not.
 OF_ROWS = "criterion_oracle"
@@ -30,6 +34,23 @@ def row_files(results: Path = BENCHMARKS / "results") -> list[Path]:
     return found
 
 
+@cache
+def _measured(column: str) -> frozenset[str]:
+    """The methods or data sets of the leaderboard's rows."""
+    found = set()
+    for path in row_files():
+        with path.open(newline="", encoding="utf-8") as file:
+            found |= {row[column] for row in csv.DictReader(file)}
+    return frozenset(found)
+
+
+def on_board(kind: Literal["method", "data"], key: str) -> str:
+    """A link from the page of a method or data set to its page of the leaderboard; empty if it has none."""
+    if key not in _measured(kind):
+        return ""
+    return f'<a href="../../{FOLDER}/{kind}-{slug(key)}.html">On the leaderboard</a>'
+
+
 def on_nav(nav: Navigation, **_: Any) -> Navigation:
     """Links it behind the first page."""
     from mkdocs.structure.nav import Link
@@ -43,4 +64,6 @@ def on_post_build(config: MkDocsConfig) -> None:
     import pubench
 
     say = logging.getLogger("mkdocs.hooks.leaderboard").info
-    pubench.site(row_files(), Path(config.site_dir) / FOLDER, title=TITLE, home="../index.html", progress=say)
+    pubench.site(
+        row_files(), Path(config.site_dir) / FOLDER, title=TITLE, home="../index.html", docs=DOCS, progress=say
+    )

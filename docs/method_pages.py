@@ -14,6 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from leaderboard import on_board
 from page_parts import (
     BENCHMARKS,
     add_pages,
@@ -71,6 +72,7 @@ def index(methods: Iterable[Mapping[str, Any]]) -> str:
 def page(method: Mapping[str, Any], results: Path = BENCHMARKS / "results") -> str:
     """Everything about one method as Markdown; ``results``: the folder of raw rows."""
     parts = [f"# {method['name']}", capitalized(method["summary"]), citation(method["reference"])]
+    parts.append(on_board("method", method["key"]))
     parts.append(f"```\npubench run --method {method['key']} --data digits --mech scar --c 0.1\n```")
     facts = {
         "Key": f"`{method['key']}`" + "".join(f", `{alias}`" for alias in method["aliases"]),
@@ -99,7 +101,7 @@ def page(method: Mapping[str, Any], results: Path = BENCHMARKS / "results") -> s
 # -------------------------------------------------------------------- measured scores and costs
 
 
-#: What a page says where there is no row yet.
+#: What a page says if there is no row yet.
 UNMEASURED = "Nothing yet: no row of this method lies in `benchmarks/results/`."
 
 
@@ -176,7 +178,7 @@ def _cost(where: str, rows: list[Any]) -> str:
     )
     ratios = [row.ratio for row in rows if row.ratio is not None]
     if ratios:
-        said += f", {statistics.mean(ratios):.2f} times that of `{summary.REFERENCE}` beside it"
+        said += f", {statistics.mean(ratios):.2f} times that of `{summary.REFERENCE}` next to it"
     return f"{said}. An epoch is what the method calls one. {origin(rows)}"
 
 

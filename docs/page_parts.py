@@ -42,7 +42,7 @@ def _expanded(entry: Any, index: str, section: list[Any]) -> Any:
 
 
 def table(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
-    """A Markdown table; nothing where there is no row."""
+    """A Markdown table; nothing if there is no row."""
     lines = [table_row(cells) for cells in rows]
     columns = list(columns)
     return "\n".join([table_row(columns), table_row(["---"] * len(columns)), *lines]) if lines else ""
@@ -91,7 +91,7 @@ def capitalized(text: str) -> str:
 
 
 def citation(reference: Mapping[str, Any] | None) -> str:
-    """Authors, title and place of a publication; empty where there is none."""
+    """Authors, title and place of a publication; empty if there is none."""
     if not reference:
         return ""
     cited = f"{reference['authors']}: *{reference['title']}*. {reference['venue']} {reference['year']}."

@@ -15,6 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from leaderboard import on_board
 from page_parts import add_pages, capitalized, citation, expand_navigation, markdown_of, table
 
 from pubench_core.data.paths import data_root
@@ -80,7 +81,7 @@ def data_set_index(infos: Iterable[DatasetInfo]) -> str:
 def data_set_page(info: DatasetInfo) -> str:
     """Everything about one data set as Markdown."""
     source = source_of(info)
-    parts = [f"# {info.name}", capitalized(info.summary), _cited(info)]
+    parts = [f"# {info.name}", capitalized(info.summary), _cited(info), on_board("data", info.key)]
     fetch = f"pubench data fetch {_fetched(info)}\n" if source.downloadable else ""
     amount = "" if info.labels != "simulated" else " --c 0.1"
     method = "pu-bagging" if info.labels != "simulated" else "nnpu"  # nobody knows a prior to give to nnpu
@@ -156,7 +157,7 @@ def _doc(thing: object) -> str:
 
 
 def files_wanted(source: DataSource) -> str:
-    """Which files a data set asks for where there is none, and in which folders; empty if it has no files."""
+    """Which files a data set asks for if there is none, and in which folders; empty if it has no files."""
     with tempfile.TemporaryDirectory() as empty:
         root = data_root(ExecutionSpec(data_root=Path(empty), offline=True))
         try:
@@ -196,7 +197,7 @@ one for most methods; the last layer has no activation.
 PRIORS = """# Prior estimators
 
 `--prior estimated:KEY` gives the method an estimate of π in place of the true one. The record keeps the estimate, its
-interval and its diagnostics beside the true prior. [Estimating the class prior](prior-estimation.md) says what each
+interval and its diagnostics next to the true prior. [Estimating the class prior](prior-estimation.md) says what each
 assumes, how it fails, and what the scores are that most of them read.
 
 """

@@ -1,4 +1,4 @@
-"""mkdocs hook: PU-Bench's Table 1 beside ours into ``beside-published.md``, from ``benchmarks/results/``."""
+"""mkdocs hook: PU-Bench's Table 1 next to ours into ``beside-published.md``, from ``benchmarks/results/``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from pubench_core.plugins.registry import registry
 if TYPE_CHECKING:
     from mkdocs.structure.pages import Page
 
-MARKER = "<!-- here the site has Table 1 of PU-Bench beside benchmarks/results -->"
+MARKER = "<!-- here the site has Table 1 of PU-Bench next to benchmarks/results -->"
 COLUMNS = ("method", "seeds", "F1 here", "PU-Bench prints", "difference ± SE", "verdict")
 #: What the printed figures might be: they are compared as the first.
 READINGS = {"f1": "F1", "accuracy": "accuracy"}

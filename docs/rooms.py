@@ -97,7 +97,7 @@ def room_of(module: str) -> int:
 
 
 def draw(path: Path) -> None:
-    """The rooms as boxes, the walk of a run beside them."""
+    """The rooms as boxes, the walk of a run next to them."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure

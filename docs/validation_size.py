@@ -30,7 +30,7 @@ def means(found: pd.DataFrame, by: str, value: str = "lost") -> pd.DataFrame:
 
 
 def draw(found: pd.DataFrame) -> Figure:
-    """Points lost by choosing the epoch, by choosing the method, and by PA that is told a wrong prior."""
+    """Points lost by choosing the epoch, by choosing the method, and by PA that is given a wrong prior."""
     figure = Figure(figsize=(9.6, 3.3), dpi=DPI)
     epoch, method, prior = figure.subplots(1, 3)
     for axes, question, title in ((epoch, "epoch", "choosing the epoch"), (method, "method", "choosing the method")):
@@ -46,7 +46,7 @@ def draw(found: pd.DataFrame) -> Figure:
     prior.plot(np.arange(len(wrong)), wrong["mean"], color=looks(1)[0].color, marker="o", markersize=4, label="PA")
     prior.fill_between(np.arange(len(wrong)), wrong["low"], wrong["high"], color=looks(1)[0].color, alpha=0.12)
     prior.set_xticks(np.arange(len(wrong)), [f"{factor:g}" for factor in wrong.index])
-    prior.set_xlabel("prior told to PA / true prior", fontsize=SMALL, color=INK)
+    prior.set_xlabel("prior given to PA / true prior", fontsize=SMALL, color=INK)
     _finish(prior, "choosing the epoch, wrong prior")
     epoch.legend(fontsize=SMALL, frameon=False)
     figure.tight_layout()

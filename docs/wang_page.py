@@ -101,7 +101,7 @@ CALIBRATED = frozenset(cell.method for cell in source("wang2026").cells if cell.
 
 
 def tables(runs: Sequence[Run]) -> str:
-    """A section per data set and case: ours beside theirs under every criterion."""
+    """A section per data set and case: ours next to theirs under every criterion."""
     theirs, names = source("wang2026"), {info.key: info.name for info in registry().infos(DatasetInfo)}
     parts = []
     for data, case in (("letter", "case1"), ("letter", "case2"), ("usps", "case1"), ("usps", "case2")):

@@ -1,4 +1,4 @@
-"""Hammers on results folders: random kills, interrupts and writers beside each other; counts what held.
+"""Hammers on results folders: random kills, interrupts and writers next to each other; counts what held.
 
     python tests/hammer.py [--times 20] [--writers 4] [--only kill,interrupt,...]
 
@@ -116,7 +116,7 @@ def terminations(folder: Path, site: str, times: int) -> Verdicts:
 
 
 def writers(folder: Path, count: int, times: int) -> Verdicts:
-    """Writers of one record beside each other: every record that a writer finished is there, whole."""
+    """Writers of one record next to each other: every record that a writer finished is there, whole."""
     root = folder / "results"
     command = [sys.executable, "-c", WRITER, str(root)]
     processes = [
@@ -167,7 +167,7 @@ def same_run(folder: Path, site: str, count: int, times: int) -> Verdicts:
 
 
 def namespaces(folder: Path, site: str, times: int) -> Verdicts:
-    """Runs in process namespaces of their own, beside one here: no one sweeps what another is writing."""
+    """Runs in process namespaces of their own, next to one here: no one sweeps what another is writing."""
     for n in range(times):
         command = ["unshare", "--pid", "--fork", "--mount-proc", sys.executable, "-c", WRITER, str(folder / "results")]
         there = [subprocess.Popen([*command, str(k), "20", "1000"], stdout=-1, stderr=-1, text=True) for k in (1, 2)]
@@ -196,7 +196,7 @@ def first_trackings(folder: Path, site: str, count: int, times: int) -> Verdicts
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--times", type=int, default=20, help="how often each attack is tried")
-    parser.add_argument("--writers", type=int, default=4, help="processes beside each other")
+    parser.add_argument("--writers", type=int, default=4, help="processes next to each other")
     parser.add_argument("--only", default="", help="names of attacks, joined by commas")
     parser.add_argument("--seed", type=int, default=0, help="of the random moments")
     given = parser.parse_args()

@@ -70,7 +70,7 @@ def test_check_and_verify_say_it(tmp_path: Path, pubench: Run, site: str) -> Non
     verified = pubench("verify", "results", "--rerun", 1, env=env)
     assert verified.returncode == 0, verified.stdout  # a note: nothing in the record is wrong
     assert "its test accuracy is 1 on 360 rows" in verified.stderr
-    for table in (["study", "report", "results"], ["site", "results", "--no-figures"]):
+    for table in (["study", "report", "results"], ["site", "results"]):
         shown = pubench(*table, env=env)
         assert shown.returncode == 0, shown.stderr
     assert (

@@ -73,7 +73,7 @@ def test_a_method_is_listed_with_what_a_reader_chooses_by(pubench: Run) -> None:
     assert (nnpu["name"], nnpu["venue"], nnpu["year"]) == ("nnPU", "NeurIPS", 2017)
     assert (nnpu["family"], nnpu["setting"]) == ("risk minimization", "two-sample")
     assert (nnpu["needs_prior"], nnpu["oracle"]) == (True, False)
-    assert (nnpu["package"], nnpu["version"]) == ("pubench-nnpu", "0.1.0")
+    assert (nnpu["package"], nnpu["version"]) == ("pubench-nnpu", "1.0.0")
     assert (rows["pn"]["needs_prior"], rows["pn"]["oracle"]) == (False, True)
 
 
@@ -204,7 +204,7 @@ class TestDoctor:
 
 def test_the_version_of_the_command_and_of_core(pubench: Run) -> None:
     done = pubench("--version")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "pubench 0.1.0 (core 0.1.0)\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "pubench 1.0.0 (core 1.0.0)\n", "")
 
 
 @pytest.mark.parametrize("command", [(), ("list",), ("info",), ("doctor",), ("run",)])

@@ -23,7 +23,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 RUN = ("run", "--threads", 1, "--no-tracking")
 NNPU = (*RUN, "--method", "nnpu", "--data", "digits", "--set", "epochs=2", "--set", "lr=1e-2")
 CANCER = (*RUN, "--method", "nnpu", "--data", "breast-cancer", "--set", "epochs=1")
-#: Measured where rows are labeled and unlabeled, beside the criteria.
+#: Measured where rows are labeled and unlabeled, next to the criteria.
 EVALUATION = {info.key for info in pubench_metrics()}
 CRITERIA = {"pa": False, "pauc": False, "oa": True, "f1": True, "macro-f1": True, "last": False}
 HEADLINE = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc")
@@ -61,7 +61,7 @@ def record(folder: Path) -> dict[str, Any]:
 
 
 def json_of(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
-    """The one JSON object on stdout: a result, with ``record`` and ``reused`` beside its fields."""
+    """The one JSON object on stdout: a result, with ``record`` and ``reused`` next to its fields."""
     assert done.returncode == 0, done.stderr
     found, end = json.JSONDecoder().raw_decode(done.stdout)
     assert done.stdout[end:] == "\n"
@@ -230,7 +230,7 @@ class TestRecord:
 
     def test_the_environment_names_versions_and_processor(self, folder: Path) -> None:
         environment = Environment.model_validate_json((folder / "environment.json").read_text())
-        assert environment.packages["pubench-nnpu"] == "0.1.0"
+        assert environment.packages["pubench-nnpu"] == "1.0.0"
         assert {"torch", "numpy", "scikit-learn"} <= set(environment.packages)
         assert (environment.threads, environment.device) == (1, "cpu")
         assert environment.cpu

@@ -457,3 +457,11 @@ def test_links_of_the_readme_lead_somewhere() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#]+)\)", text):
         assert (ROOT / target).exists(), target
+
+
+def test_paths_that_contributors_are_sent_to_exist() -> None:
+    for page in ("CONTRIBUTING.md", "AGENTS.md"):
+        text = (ROOT / page).read_text(encoding="utf-8")
+        paths = re.findall(r"`((?:\.agents|\.ci|\.github|benchmarks|docs|plugins|pubench_\w+|tests)/[\w./-]+)`", text)
+        assert len(paths) > 1
+        assert [path for path in paths if "KEY" not in path and not (ROOT / path).exists()] == []

@@ -1,4 +1,4 @@
-"""The scripts in ``examples/`` run in an empty folder, as they are but for the number of epochs of a comparison."""
+"""The scripts in ``examples/`` run in an empty folder, as they are except for the number of epochs of a comparison."""
 
 from __future__ import annotations
 

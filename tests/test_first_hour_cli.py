@@ -151,7 +151,7 @@ class TestTerminal:
         assert re.search(rf"not shown at this width: [a-z, ]+ \({again.get(words[0], 'pubench info nnpu')}", text)
 
     def test_help_cuts_nothing_at_60_columns(self, on_terminal: Callable[..., Any]) -> None:
-        """But for the name of a variable that is wider than its column."""
+        """Except for the name of a variable that is wider than its column."""
         code, lines = on_terminal(60, "run", "--help")
         assert code == 0
         assert {word for word in " ".join(lines).split() if "…" in word} <= {"MLFLOW_TRACKING_U…"}
@@ -554,7 +554,7 @@ class TestDecisions:
         told = round((0.6 * N - N_LABELED) / (N - N_LABELED) * len(rows))
         assert (
             f"unlabeled rows: {decided} of 469 ({100 * decided / 469:.1f} %) decided positive; "
-            f"by the prior told (0.6) {told} are" in first.stdout
+            f"by the given prior (0.6) {told} are" in first.stdout
         )
         assert re.search(
             r"held-out labeled positives: \d+ of 20 \([\d.]+ %\) decided positive, \d+ of 20", first.stdout
@@ -575,7 +575,7 @@ class TestDecisions:
     def test_a_method_without_a_prior_says_that_it_uses_none(self, here: Run) -> None:
         vpu = ("run", "--method", "vpu", "--data", "my.csv", "--label-col", "s", *QUICK)
         assert "vpu does not use the prior" in here(*vpu, "--prior", "0.6").stdout
-        assert "by the prior told" not in here(*vpu).stdout
+        assert "by the given prior" not in here(*vpu).stdout
 
     def test_of_a_data_set_nothing_is_said(self, here: Run) -> None:
         assert "unlabeled rows:" not in here(*ON_DIGITS).stdout

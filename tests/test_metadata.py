@@ -83,14 +83,14 @@ def test_the_repository_is_as_the_script_writes_it(metadata: ModuleType, capsys:
 
 
 DRIFTS = [
-    (NNPU, 'version = "0.1.0"', 'version = "0.0.9"', 'project.version is "0.0.9"; expected "0.1.0"'),
+    (NNPU, 'version = "1.0.0"', 'version = "0.0.9"', 'project.version is "0.0.9"; expected "1.0.0"'),
     (NNPU, 'license = "MIT"\n', "", 'project.license is missing: "MIT"'),
     (NNPU, "3.13", "3.14", 'project.requires-python is ">=3.11,<3.14"'),
     (
         NNPU,
-        '"pubench-core[train]>=0.1,<1"',
+        '"pubench-core[train]>=1.0,<2"',
         '"pubench-core[train]"',
-        'project.dependencies lacks "pubench-core[train]>=0.1,<1"',
+        'project.dependencies lacks "pubench-core[train]>=1.0,<2"',
     ),
     (NNPU, '"torch>=2.6"', '"torch"', 'project.dependencies lacks "torch>=2.6"'),
     (NNPU, "src/pubench_nnpu", "src/other", 'tool.hatch.build.targets.wheel.packages lacks "src/pubench_nnpu"'),
@@ -101,16 +101,16 @@ DRIFTS = [
         "[tool.uv.sources]\npubench-core = { workspace = true }\n\n[build-system]",
         "tool.uv.sources.pubench-core.workspace must not be there",
     ),
-    ("pyproject.toml", '    "pubench-vpu>=0.1,<1",\n', "", 'project.dependencies lacks "pubench-vpu>=0.1,<1"'),
+    ("pyproject.toml", '    "pubench-vpu>=1.0,<2",\n', "", 'project.dependencies lacks "pubench-vpu>=1.0,<2"'),
     ("pyproject.toml", "pubench-vpu = { workspace = true }\n", "", "tool.uv.sources.pubench-vpu.workspace is missing"),
     (
         "pyproject.toml",
-        '    "pubench-core>=0.1,<1",\n',
-        '    "pubench-core>=0.1,<1",\n    "pubench-gone>=0.1,<1",\n',
-        'project.dependencies has "pubench-gone>=0.1,<1"',
+        '    "pubench-core>=1.0,<2",\n',
+        '    "pubench-core>=1.0,<2",\n    "pubench-gone>=1.0,<2",\n',
+        'project.dependencies has "pubench-gone>=1.0,<2"',
     ),
     ("plugins/methods/nnpu/LICENSE", "MIT", "BSD", "differs"),
-    ("CITATION.cff", "version: 0.1.0", "version: 0.0.9", "differs"),
+    ("CITATION.cff", "version: 1.0.0", "version: 0.0.9", "differs"),
 ]
 
 
@@ -133,7 +133,7 @@ def test_a_file_that_drifted_is_a_line_and_is_put_right(
 
 
 def test_checking_writes_nothing(script: Script, tree: Path) -> None:
-    edit(tree / NNPU, 'version = "0.1.0"', 'version = "0.0.9"')
+    edit(tree / NNPU, 'version = "1.0.0"', 'version = "0.0.9"')
     drifted = (tree / NNPU).read_text()
     script("--check")
     assert (tree / NNPU).read_text() == drifted
@@ -180,10 +180,10 @@ def added(tree: Path) -> Path:
 def test_a_new_folder_joins_the_workspace(script: Script, tree: Path, added: Path) -> None:
     code, lines = script("--check")
     assert code == 1
-    assert 'pyproject.toml: project.dependencies lacks "pubench-tide>=0.1,<1"' in lines
+    assert 'pyproject.toml: project.dependencies lacks "pubench-tide>=1.0,<2"' in lines
     assert script()[0] == 0
     root, new, old = (parsed(tree / name) for name in ("pyproject.toml", "plugins/methods/tide/pyproject.toml", NNPU))
-    assert "pubench-tide>=0.1,<1" in root["project"]["dependencies"]
+    assert "pubench-tide>=1.0,<2" in root["project"]["dependencies"]
     assert root["tool"]["uv"]["sources"]["pubench-tide"] == {"workspace": True}
     shared = set(new["project"]) - {"name", "description", "dependencies", "optional-dependencies", "entry-points"}
     assert {"version", "license", "authors", "classifiers", "urls"} <= shared
@@ -196,9 +196,9 @@ def test_what_is_not_shared_stays(script: Script, added: Path) -> None:
     script()
     text, read = (added / "pyproject.toml").read_text(), parsed(added / "pyproject.toml")
     assert read["project"]["description"] == "Tide [for pubench]"
-    asked = ["pubench-core>=0.1,<1", "torch>=2.6; python_version >= '3.11'", "moon[phase]>=3"]
+    asked = ["pubench-core>=1.0,<2", "torch>=2.6; python_version >= '3.11'", "moon[phase]>=3"]
     assert read["project"]["dependencies"] == asked
-    assert read["project"]["optional-dependencies"] == {"test": ["pubench-core[test]>=0.1,<1", "numpy>=2.2"]}
+    assert read["project"]["optional-dependencies"] == {"test": ["pubench-core[test]>=1.0,<2", "numpy>=2.2"]}
     assert read["tool"]["other"] == {"kept": ["[a]", 1]}
     for comment in ("# a comment", "# the contracts", "# found by this\n[project.entry", "# as it is"):
         assert comment in text

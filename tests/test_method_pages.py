@@ -153,7 +153,7 @@ def test_a_page_has_the_cost_of_an_epoch_where_it_was_measured(page_of: Callable
         deviation = f" ± {np.std(seconds, ddof=1):.2f}" if len(seconds) > 1 else ""
         assert (
             f"{np.mean(seconds):.2f}{deviation} s per epoch, training and scoring together, "
-            f"{np.mean(ratios):.2f} times that of `nnpu` beside it"
+            f"{np.mean(ratios):.2f} times that of `nnpu` next to it"
         ) in measured
 
 
@@ -199,7 +199,7 @@ def test_the_words_of_a_protocol_are_those_of_its_rows(pages: ModuleType, tmp_pa
         "| `letter` † | 1 | 80.00 | 50.00 | undefined |",
         "Raw rows: `some.csv` in `benchmarks/results/`; commit `abc`; a machine. " + older(1),
         "Cost on `digits`, preset `pubench`, 2 CPU threads: 4.00 ± 1.41 s per epoch, training and scoring together, "
-        "2.00 times that of `nnpu` beside it. An epoch is what the method calls one. "
+        "2.00 times that of `nnpu` next to it. An epoch is what the method calls one. "
         "Raw rows: `cost.csv` in `benchmarks/results/`; commit `abc`; a machine.",
     ]
 

@@ -148,7 +148,7 @@ class TestTakenKey:
         found = json.loads(pubench("list", "methods", "--format", "json", env=rival).stdout)
         reasons = {row["package"]: row["reason"] for row in found if row["key"] == "upu"}
         assert reasons == {
-            "acme-rival": "'upu' is also claimed by pubench-upu 0.1.0",
+            "acme-rival": "'upu' is also claimed by pubench-upu 1.0.0",
             "pubench-upu": "'upu' is also claimed by acme-rival 1.0",
         }
         assert all(row["status"] == "ok" for row in found if row["key"] in ("nnpu", "pn", "acme-free"))

@@ -1,4 +1,4 @@
-"""The page of PU-Bench's Table 1 beside ours has every cell that was run with its verdict, and the missing ones."""
+"""The page of PU-Bench's Table 1 next to ours has every cell that was run with its verdict, and the missing ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def page() -> Iterator[ModuleType]:
 
 
 def write(folder: Path, rows: list[dict[str, object]]) -> None:
-    """Rows as ``benchmarks/study_rows.py`` writes them, in PU-Bench's main protocol but for what is given."""
+    """Rows as ``benchmarks/study_rows.py`` writes them, in PU-Bench's main protocol except for what is given."""
     with (ROOT / "benchmarks" / "results" / "study-conventional-13.csv").open(newline="") as file:
         known = next(row for row in csv.DictReader(file) if row["criterion"] == "f1" and row["selected"] == "True")
     given = [{**known, "run_id": str(k), **row} for k, row in enumerate(rows)]

@@ -46,7 +46,7 @@ def fitted(table):
 
 
 def messy(x: pd.DataFrame) -> pd.DataFrame:
-    """Text, missing values, a date and an id beside a few numbers."""
+    """Text, missing values, a date and an id next to a few numbers."""
     rng = np.random.default_rng(1)
     frame = x.iloc[:, :4].mask(rng.random((len(x), 4)) < 0.1)
     frame["size"] = np.where(x["mean area"] > 700, "large", "small")

@@ -28,7 +28,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, make_distribution: Callable[.
 
 
 class Place:
-    """A folder with a study of a method that does as it is told; what it trained is counted in a file."""
+    """A folder with a study of a method that does as instructed; what it trained is counted in a file."""
 
     def __init__(self, folder: Path, site: str, pubench: Run, started: Callable[..., Any]) -> None:
         self.folder, self.results, self._mark = folder, folder / "results", folder / "trained"

@@ -1,4 +1,4 @@
-"""Raw rows of studies: made from records, read beside the older ones, shown on the page of results."""
+"""Raw rows of studies: made from records, read next to the older ones, shown on the page of results."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_rows_of_runs_that_the_folder_does_not_have_stay_if_asked(
         write("--add")
 
 
-# -------------------------------------------------------------------- beside the older rows
+# -------------------------------------------------------------------- next to the older rows
 
 
 def study_row(seed: int, criterion: str, accuracy: str, f1: str, epoch: str = "1") -> str:
@@ -263,6 +263,6 @@ def test_a_site_shows_records_beside_rows_of_other_runs_and_of_their_own(
         writer.writeheader()
         writer.writerows([*mine, *others])
     said: list[str] = []
-    asked = write.SiteOptions((recorded, tmp_path / "rows.csv"), tmp_path / "site", study="two-seeds", figures=False)
+    asked = write.SiteOptions((recorded, tmp_path / "rows.csv"), tmp_path / "site", study="two-seeds")
     assert write.write_site(asked, said.append).records == 4
     assert not [line for line in said if "other measures" in line]

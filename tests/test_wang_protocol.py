@@ -33,7 +33,7 @@ POSITIVE = {
     ("imagenette", "case1"): "01289",
     ("imagenette", "case2"): "23579",
 }
-#: Table 4: what a method has beside the optimizer.
+#: Table 4: what a method has next to the optimizer.
 OWN: Mapping[str, Mapping[str, Any]] = {
     "cvir": {"weights": "prior", "warm_up": 0},
     "count-loss": {"rounding": "floor"},

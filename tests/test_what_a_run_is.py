@@ -1,4 +1,4 @@
-"""A run is its spec and its code: what only looks at a run, describes it or stands beside it reruns nothing."""
+"""A run is its spec and its code: what only looks at a run, describes it or is next to it reruns nothing."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ HARMLESS: dict[str, tuple[str, Edit]] = {
     "the info module": ("pubench_nnpu", replaced("__init__.py", 'summary="', 'summary="In short: ')),
     "a preset that is not used": ("pubench_nnpu", replaced("__init__.py", '"batch_size": 30_000', '"batch_size": 9')),
     "a docstring of the mechanism": ("pubench_mechanisms", replaced("draws.py", '"""S1:', '"""The first, S1:')),
-    "a metric beside those that were measured": (
+    "a metric besides those that were measured": (
         "pubench_metrics_oracle",
         replaced("measures.py", "def accuracy", "def nothing(view):\n    return 0.0\n\n\ndef accuracy"),
     ),

@@ -283,7 +283,7 @@ class TestFieldsOfAnotherType:
         assert "of the info 'acme' is" in entry.reason
 
     def test_listings_and_runs_of_others_go_on(self, pubench: Run, tmp_path: Path, make_distribution: Any) -> None:
-        """Five plugins of which each took down every listing, beside one that is sound."""
+        """Five plugins of which each took down every listing, next to one that is sound."""
         head = "from pubench_core import DatasetInfo, MethodInfo, MetricInfo, hookimpl\n@hookimpl\ndef pubench_"
         base = "key='acme-{0}', name='A', summary='s', load='a:b'"
         table = "modality='tabular', positive=(1,), negative=(0,), backbone='mlp', classes=None"

@@ -314,7 +314,7 @@ class TestInterrupt:
         assert json.loads(again.stdout)["reused"] is True
 
 
-# ---------------------------------------------------------------- writers beside each other
+# ---------------------------------------------------------------- writers next to each other
 
 
 WRITER = """

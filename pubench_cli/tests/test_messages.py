@@ -32,15 +32,15 @@ def flag_of(option: SpecOption) -> str:
 
 @pytest.mark.parametrize("option", WITH_SECTION, ids=flag_of)
 def test_a_field_is_called_by_its_flag(option: SpecOption) -> None:
-    assert in_flags(f"{option.field} is wrong") == f"{option.flag} is wrong"
-    assert in_flags(f"leave out {option.field}, or give another (see {option.field}).") == (
+    assert in_flags(f"{option.field.name} is wrong") == f"{option.flag} is wrong"
+    assert in_flags(f"leave out {option.field.name}, or give another (see {option.field.name}).") == (
         f"leave out {option.flag}, or give another (see {option.flag})."
     )
 
 
 @pytest.mark.parametrize("option", OPTIONS, ids=flag_of)
 def test_a_field_with_a_value_is_what_can_be_typed(option: SpecOption) -> None:
-    assert in_flags(f"use {option.field}=VALUE or none") == f"use {option.flag} VALUE or none"
+    assert in_flags(f"use {option.field.name}=VALUE or none") == f"use {option.flag} VALUE or none"
 
 
 def test_a_table_is_named_with_the_flag_of_a_data_set() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 import typer
@@ -13,24 +13,17 @@ from pydantic import BaseModel
 from typer.testing import CliRunner
 
 from pubench_cli.main import app
-from pubench_cli.options import FLAGS, OPTIONS, Given, SpecOption, option, takes
+from pubench_cli.options import OPTIONS, Given, SpecOption, option, takes
 from pubench_core.engine.layers import Layer
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
-from pubench_core.specs import (
-    BackboneSpec,
-    DataSpec,
-    ExecutionSpec,
-    MechanismSpec,
-    MethodSpec,
-    RunSpec,
-    SelectionSpec,
-    UserTableSpec,
-)
+from pubench_core.specs import RunSpec
+from pubench_core.specs.fields import Field
+from pubench_core.specs.run_fields import run_fields
 
-#: Flag -> (what is typed, what the resolved spec holds). A table's options are given beside one.
+#: Flag -> (what is typed, what the resolved spec holds). A table's options are given next to one.
 TYPED: dict[str, tuple[str | bool, Any]] = {
     "--method": ("upu", "upu"),
     "--data": ("breast-cancer", "breast-cancer"),
@@ -54,6 +47,7 @@ TYPED: dict[str, tuple[str | bool, Any]] = {
     "--goal": ("review:200", "review:200"),
     "--decision": ("prior", "prior"),
     "--folds": ("5", 5),
+    "--refit": ("mean", "mean"),
     "--preset": ("quick", "quick"),
     "--backbone": ("mlp-wang", "mlp-wang"),
     "--device": ("cpu", "cpu"),
@@ -79,7 +73,7 @@ def read(typed: dict[str, Any]) -> Given:
     def command(given: Given) -> None:
         found.append(given)
 
-    absent = {o.name: False if o.switch is not None else None for o in OPTIONS}
+    absent = {o.name: False if o.field.switch is not None else None for o in OPTIONS}
     command(**absent | {option(flag).name: value for flag, value in typed.items()})  # type: ignore[call-arg]
     return found[0]
 
@@ -117,43 +111,16 @@ def value_at(spec: BaseModel, path: tuple[str, ...]) -> object:
 # ------------------------------------------------------------------ the table
 
 
-def test_no_two_options_share_a_flag_a_field_or_a_name() -> None:
-    for name in ("flag", "field", "name", "help"):
+def test_no_two_options_share_a_flag_a_path_a_name_or_a_help() -> None:
+    for name in ("flag", "path", "name"):
         values = [getattr(option, name) for option in OPTIONS]
         assert len(set(values)) == len(values), name
+    assert len({option.help() for option in OPTIONS}) == len(OPTIONS)
 
 
-@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.flag)
-def test_every_option_sets_a_field_of_the_spec(option: SpecOption) -> None:
-    model: type[BaseModel] | None = RunSpec
-    for name in option.path:
-        assert model is not None
-        assert name in model.model_fields, f"{model.__name__} has no {name}"
-        annotation = model.model_fields[name].annotation
-        kinds = [annotation, *get_args(annotation)]
-        model = next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)), None)
-    assert model is None, f"{option.flag} sets a whole section"
-    assert FLAGS[option.field] == option.flag
-
-
-def test_every_field_of_a_request_has_a_flag_but_for_those_that_set_is_for() -> None:
-    sections: dict[str, type[BaseModel]] = {
-        "data": DataSpec,
-        "data.own": UserTableSpec,
-        "mechanism": MechanismSpec,
-        "method": MethodSpec,
-        "backbone": BackboneSpec,
-        "selection": SelectionSpec,
-        "execution": ExecutionSpec,
-    }
-    without = {
-        f"{section}.{name}"
-        for section, model in sections.items()
-        for name in model.model_fields
-        if f"{section}.{name}" not in FLAGS
-    }
-    assert without == {
-        "data.own",
+def test_fields_of_a_request_without_a_flag_are_for_set() -> None:
+    sections = ("data", "mechanism", "method", "backbone", "selection", "execution")
+    assert {one.name for one in run_fields() if one.path[0] in sections and not one.flag} == {
         "data.own.sha256",
         "data.own.test_sha256",
         "data.preprocess",
@@ -165,6 +132,27 @@ def test_every_field_of_a_request_has_a_flag_but_for_those_that_set_is_for() -> 
         "selection.criteria",
         "selection.non_finite",
     }
+
+
+def test_a_field_with_a_flag_shows_its_type_in_help() -> None:
+    shown = {flag: option(flag).parameter().annotation.__metadata__[0].metavar for flag in ("--c", "--seed", "--drop")}
+    assert shown == {"--c": "<float>", "--seed": "<int>", "--drop": "<list>"}
+
+
+def test_a_field_that_is_added_to_a_spec_becomes_an_option() -> None:
+    class Longer(RunSpec):
+        temperature: float = Field(1.5, description="divides every score", flag="--temperature", accepts="a number")
+
+    added = SpecOption(next(one for one in run_fields(Longer) if one.path == ("temperature",)))
+    assert (added.flag, added.path, added.panel) == ("--temperature", ("temperature",), "The run")
+    assert added.help() == "Divides every score; a number. (default: 1.5)"
+    apart, found = typer.Typer(), []
+    command = lambda **given: found.append(given)  # noqa: E731
+    command.__signature__ = inspect.Signature([added.parameter()])  # type: ignore[attr-defined]
+    command.__annotations__ = {added.name: added.parameter().annotation}
+    apart.command()(command)
+    assert CliRunner().invoke(apart, ["--temperature", "2"]).exit_code == 0
+    assert found == [{"temperature": "2"}]
 
 
 # ------------------------------------------------------------------ from what is typed to the spec
@@ -230,7 +218,7 @@ def test_what_is_not_given_is_not_in_the_layer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("flag", "value"), [(option.flag, option.switch) for option in OPTIONS if option.switch is not None]
+    ("flag", "value"), [(one.flag, one.field.switch) for one in OPTIONS if one.field.switch is not None]
 )
 def test_a_switch_sets_its_value_where_it_is_given_and_nothing_otherwise(flag: str, value: bool) -> None:
     assert read({flag: True}).values == ((option(flag), value),)
@@ -308,13 +296,11 @@ def test_a_command_takes_the_options_that_it_names_and_no_other() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "option", [o for o in OPTIONS if o.completes and isinstance(o.completes, str)], ids=lambda option: option.flag
-)
+@pytest.mark.parametrize("option", [o for o in OPTIONS if o.path[-1] == "key"], ids=lambda option: option.flag)
 def test_keys_of_plugins_complete_an_option(option: SpecOption) -> None:
     complete = option.parameter().annotation.__metadata__[0].autocompletion
     keys = complete("")
-    assert keys == [entry.key for entry in registry().entries(option.completes) if entry.status == "ok"]
+    assert keys == [entry.key for entry in registry().entries(option.field.names) if entry.status == "ok"]
     assert complete(keys[0][:2]) == [key for key in keys if key.startswith(keys[0][:2])]
 
 

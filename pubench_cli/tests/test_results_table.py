@@ -40,7 +40,7 @@ VALUES = {"accuracy": 0.75, "precision": 0.5, "recall": 1.0, "f1": 2 / 3, "macro
 
 
 def criterion(epoch: int, value: float | None, *, oracle: bool = False, **changed: float | None) -> CriterionResult:
-    """A criterion with :data:`VALUES` on the test part, but for what is changed (None: undefined)."""
+    """A criterion with :data:`VALUES` on the test part, except for what is changed (None: undefined)."""
     measures = {
         name: Measure(undefined="it has no value here") if number is None else Measure(value=number)
         for name, number in {**VALUES, **changed}.items()
@@ -180,7 +180,7 @@ def test_a_prior_that_the_rows_contradict_names_what_can_be_wrong(own: bool, tmp
     changed = RESULT.model_copy(update={"spec": spec, "criteria": {**RESULT.criteria, "pauc": chosen}})
     infos = {info.key: info for info in registry().infos(MetricInfo)}
     line = results.recovered_line(changed, infos)
-    assert "contradicts the prior told: recovered AUC: infeasible: above 1" in line
+    assert "contradicts the given prior: recovered AUC: infeasible: above 1" in line
     assert line.index("prefer some positives (not SCAR)") < line.index("a wrong prior")
     assert line.endswith("a column that tells who is labeled (filled in for them alone, say)") is own
 

@@ -1,4 +1,4 @@
-"""Positive decisions far from the prior that was told are a line in the record; those that are not far are none.
+"""Positive decisions far from the given prior are a line in the record; those that are not far are none.
 
 This module is also the plugin that offers the method: it decides a configured share of the rows positive.
 """
@@ -72,7 +72,7 @@ class TestDataSet:
         (line,) = warned(plugins, tmp_path, "data.key=digits", "prior=0.5", f"share={share}")
         decided = float(line.split(" %")[0])
         assert decided == pytest.approx(100 * share, abs=7)
-        assert "of 360 test rows are decided positive; by the prior told (0.5) 50 % are: " in line
+        assert "of 360 test rows are decided positive; by the given prior (0.5) 50 % are: " in line
         assert f"if it is right, at least {abs(decided - 50):.3g} % of the decisions are wrong" in line
 
     @pytest.mark.parametrize("share", [0.42, 0.5, 0.6])
@@ -82,14 +82,14 @@ class TestDataSet:
     def test_it_is_the_prior_told_that_counts_and_not_the_true_one(self, plugins: Registry, tmp_path: Path) -> None:
         assert warned(plugins, tmp_path, "data.key=digits", "prior=0.2", "share=0.2") == ()
         (line,) = warned(plugins, tmp_path, "data.key=digits", "prior=0.2", "share=0.5")
-        assert "by the prior told (0.2) 20 % are" in line
+        assert "by the given prior (0.2) 20 % are" in line
 
     def test_where_nobody_was_told_a_prior_there_is_none(self, plugins: Registry, tmp_path: Path) -> None:
         """The true prior of a simulation is known to the evaluator alone, until a method asks for it."""
         far = ("data.key=digits", "share=0.9")
         assert warned(plugins, tmp_path, *far) == ()
         (line,) = warned(plugins, tmp_path, *far, "reads_prior=true")
-        assert "by the prior told (0.4961) 49.6 % are" in line
+        assert "by the given prior (0.4961) 49.6 % are" in line
 
     def test_decisions_that_are_all_alike_have_a_line_of_their_own(self, plugins: Registry, tmp_path: Path) -> None:
         (line,) = warned(plugins, tmp_path, "data.key=digits", "prior=0.5", "share=1")
@@ -111,13 +111,13 @@ class TestTable:
     ) -> None:
         assert warned(plugins, tmp_path, *table, "share=0.125") == ()
         (line,) = warned(plugins, tmp_path, *table, "share=0.3")
-        assert "of 320 unlabeled rows are decided positive; by the prior told (0.3) 12.5 % are" in line
+        assert "of 320 unlabeled rows are decided positive; by the given prior (0.3) 12.5 % are" in line
 
     def test_under_two_samples_it_is_the_prior(self, plugins: Registry, tmp_path: Path, table: tuple[str, ...]) -> None:
         two = (*table, "data.scheme=two-sample")
         assert warned(plugins, tmp_path, *two, "share=0.3") == ()
         (line,) = warned(plugins, tmp_path, *two, "share=0.125")
-        assert "by the prior told (0.3) 30 % are" in line
+        assert "by the given prior (0.3) 30 % are" in line
 
 
 class TestRule:

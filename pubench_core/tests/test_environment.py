@@ -23,7 +23,7 @@ def test_the_environment_is_plain_data_with_versions_and_processor() -> None:
     assert found["threads"] == torch.get_num_threads()
     assert found["cpu"]
     assert found["device"] == "cpu"
-    assert "gpu" not in found  # left out where there is none
+    assert "gpu" not in found  # left out if there is none
     assert capture(CPU).gpu is None
 
 

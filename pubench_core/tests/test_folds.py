@@ -23,7 +23,7 @@ from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RequestError, RunFailed
 from pubench_core.plugins.registry import GROUP, Registry
-from pubench_core.records.files import MODEL, PREDICTIONS, RESULT, fold_model, read_scores
+from pubench_core.records.files import MODEL, PREDICTIONS, RESULT, fold_model, read_scores, state_model
 from pubench_core.records.scores import scores_name
 from pubench_core.records.store import RecordStore
 from pubench_core.results import Result
@@ -277,6 +277,66 @@ def test_a_drawn_test_part_is_scored_by_all_models(ask: Ask, table: tuple[str, .
     assert all(found[row] == score for row, score in of_test.items() if row in found)
 
 
+# -------------------------------------------------------------------- one more model of all rows
+
+
+def test_a_model_of_all_rows_scores_new_ones_in_the_epoch_of_the_folds(ask: Ask, table: tuple[str, ...]) -> None:
+    mean = execute(ask("execution.save_model=true", of=table))
+    plan = ask("execution.save_model=true", "validation.refit=all", of=table)
+    trained: list[str] = []
+    done = execute(plan, say=trained.append)
+    assert sum("run again" in line or "same run" in line for line in trained) >= 3  # the folds are those of the mean
+    assert done.result.folds == mean.result.folds
+    assert done.result.run_id != mean.result.run_id
+    chosen = done.result.chosen
+    assert chosen.epoch == mean.result.chosen.epoch
+    assert (chosen.value, chosen.threshold) == (mean.result.chosen.value, mean.result.chosen.threshold)
+    (model,) = models_in(done.folder, Registry([*entry_points(group=GROUP)]))
+    assert plan.refit is not None
+    store = RecordStore(plan.spec.execution.results)
+    record = store.find(plan.refit.run_id)
+    assert record is not None
+    assert record.result.data.train.rows == done.result.data.train.rows == 240
+    assert record.result.data.validation.rows == 0
+    kept = (record.folder / state_model(f"epoch-{chosen.epoch}")).read_bytes()
+    assert (done.folder / MODEL).read_bytes() == kept
+    assert plan.data.table is not None
+    before = np.mean(
+        [m.scores(plan.data.table.x) for m in models_in(mean.folder, Registry([*entry_points(group=GROUP)]))], 0
+    )
+    assert not np.allclose(model.scores(plan.data.table.x), before)
+    assert pubench.verify(done.folder.parent).ok
+
+
+def test_test_scores_are_those_of_the_model_of_all_rows(ask: Ask) -> None:
+    plan = ask("validation.refit=all")
+    done = execute(plan)
+    assert plan.refit is not None
+    record = RecordStore(plan.spec.execution.results).find(plan.refit.run_id)
+    assert record is not None
+    state = f"epoch-{done.result.criteria['pauc'].epoch}"
+    mine, theirs = read_scores(done.folder), read_scores(record.folder)
+    found = mine[scores_name("test", done.result.criteria["pauc"].snapshot)]
+    assert np.array_equal(found, theirs[scores_name("test", state)])
+    assert done.result.refit == record.result.run_id
+    assert execute(plan).reused
+
+
+def test_it_is_refused_without_folds_and_named_if_it_fails(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(RequestError, match=r"validation.refit all needs validation.folds"):
+        ask("validation.refit=all", folds=None)
+    compute = execution.compute
+
+    def failing(plan: Plan, *given: Any) -> Any:
+        if plan.spec.validation.fold == 0:
+            raise RunFailed("the loss is nan", cause="non-finite")
+        return compute(plan, *given)
+
+    monkeypatch.setattr(execution, "compute", failing)
+    with pytest.raises(RunFailed, match=r"model of all rows: .*the loss is nan"):
+        execute(ask("validation.refit=all"))
+
+
 # -------------------------------------------------------------------- from Python
 
 
@@ -301,6 +361,21 @@ def test_an_estimator_has_folds() -> None:
         (0.37 - labeled.mean()) / (~labeled).mean(), 0.1
     )
     assert np.corrcoef(scores, model.decision_function(x))[0, 1] > 0.8
+
+
+def test_an_estimator_scores_new_rows_with_one_model_of_all_rows() -> None:
+    from sklearn.datasets import load_breast_cancer
+
+    x, y = load_breast_cancer(return_X_y=True)
+    labeled = (y == 0) & (np.arange(len(y)) % 3 == 0)
+    of = {"prior": 0.37, "cv": 3, "epochs": 4, "threads": 1}
+    mean, one = (pubench.PUClassifier("upu", refit=refit, **of).fit(x, labeled) for refit in ("mean", "all"))
+    assert (len(mean._saved()), len(one._saved())) == (3, 1)
+    assert np.array_equal(mean.out_of_fold_scores_, one.out_of_fold_scores_)
+    alone = pubench.PUClassifier(
+        "upu", prior=0.37, validation=0.0, criterion="last", epochs=one.n_iter_, threads=1
+    ).fit(x, labeled)
+    assert np.allclose(one.decision_function(x), alone.decision_function(x), atol=1e-5)
 
 
 def test_verify_derives_a_joint_record_again(ask: Ask) -> None:

@@ -236,7 +236,7 @@ def test_a_mechanism_that_chooses_a_positive_twice_is_named_as_broken(labels_onl
 
 # ---------------------------------------------------------------- the published split counts
 
-#: Class totals (positive, negative) of what is split: the training part, or everything where there is no test part.
+#: Class totals (positive, negative) of what is split: the training part, or everything if there is no test part.
 TOTALS = {
     "IMDb": (12_500, 12_500),
     "MNIST": (29_492, 30_508),

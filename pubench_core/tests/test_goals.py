@@ -38,7 +38,12 @@ def ask(tmp_path: Path) -> Ask:
 
 @pytest.mark.parametrize(
     ("goal", "criterion", "rule"),
-    [("rank", "pauc", "zero"), ("decide", "pa", "prior"), ("review:200", "recall-at-200", "zero")],
+    [
+        ("rank", "pauc", "zero"),
+        ("decide", "pa", "prior"),
+        ("decide:0.205..0.3", "pa-at-30", "prior"),
+        ("review:200", "recall-at-200", "zero"),
+    ],
 )
 def test_a_goal_chooses_criterion_and_decision_and_no_other_run(ask: Ask, goal: str, criterion: str, rule: str) -> None:
     plan = ask(f"selection.goal={goal}")
@@ -52,9 +57,27 @@ def test_what_is_given_wins_over_the_goal(ask: Ask) -> None:
     assert (plan.spec.selection.criterion, plan.spec.decision.rule) == ("pauc", "zero")
 
 
-@pytest.mark.parametrize("goal", ["review", "review:0", "review:-1", "review:2.5", "accuracy"])
+def test_an_interval_of_the_prior_tracks_pa_at_both_ends_and_shows_them(ask: Ask) -> None:
+    """PA told .3 is PA told .2 and .2 times the share of labeled positives found; the ends may choose other epochs."""
+    done = execute(ask("selection.goal=decide:0.2..0.3", "evaluation.metrics=[pa,pa-at-20,pa-at-30,recall-at-1]"))
+    assert done.result.selected == "pa-at-30"
+    low, high = (done.result.criteria[name] for name in ("pa-at-20", "pa-at-30"))
+    assert low.epoch is not None
+    assert high.epoch is not None
+    assert high.measures["validation"]["pa-at-30"].value == high.value
+    arrays = read_scores(done.folder)
+    decided = arrays[scores_name("validation", high.snapshot)] > 0
+    labeled = arrays["validation_labeled"].astype(bool)
+    assert high.value == pytest.approx(2 * 0.3 * decided[labeled].mean() + (~decided).mean())
+    told = high.measures["validation"]["pa-at-20"].value
+    assert told == pytest.approx((high.value or 0) - 0.2 * decided[labeled].mean())
+
+
+@pytest.mark.parametrize(
+    "goal", ["review", "review:0", "review:2.5", "accuracy", "decide:0.3..0.2", "decide:0.3", "decide:1..2"]
+)
 def test_other_goals_are_refused(ask: Ask, goal: str) -> None:
-    with pytest.raises(RequestError, match=r"must be rank, decide or review:NUMBER \(review:200\), got"):
+    with pytest.raises(RequestError, match=r"must be rank, decide, decide:LOW..HIGH .* or review:NUMBER"):
         ask(f"selection.goal={goal}")
 
 

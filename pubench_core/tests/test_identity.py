@@ -22,7 +22,7 @@ class Config(MethodConfig):
 
 
 def widened(base: type[MethodConfig], **fields: Any) -> type[MethodConfig]:
-    """The configuration of a later version of the method, which has these fields beside."""
+    """The configuration of a later version of the method, which has these fields next to."""
     return create_model("Later", __base__=base, **fields)
 
 

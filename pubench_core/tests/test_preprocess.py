@@ -20,7 +20,7 @@ POOL = np.array([0, 2, 3])
 
 
 def peak_of(work: Callable[[], object]) -> int:
-    """Bytes that a call needed at most, beside what was there before."""
+    """Bytes that a call needed at most, besides what was there before."""
     tracemalloc.start()
     try:
         work()

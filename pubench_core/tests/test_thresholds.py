@@ -58,7 +58,7 @@ def table(tmp_path: Path) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
 def test_the_threshold_is_the_quantile_of_u(ask: Ask, scheme: str) -> None:
-    """Training and validation rows of U, the share of positives in U that the method was told; by hand."""
+    """Training and validation rows of U, the share of positives in U that the method was given; by hand."""
     done = execute(ask(TRAINING, f"data.scheme={scheme}", "prior=0.3"))
     chosen, arrays, data = done.result.chosen, arrays_in(done.folder), done.result.data
     scores = np.concatenate([arrays[scores_name(part, chosen.snapshot)] for part in ("training", "validation")])

@@ -1,4 +1,4 @@
-"""A method that does, as it is told, what no method should do, and a listener as bad as it."""
+"""A method that does, as instructed, what no method should do, and a listener as bad as it."""
 
 from __future__ import annotations
 

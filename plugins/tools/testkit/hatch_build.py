@@ -1,6 +1,6 @@
 """Puts the repository's ``templates/`` into the distributions of the test kit.
 
-In the sdist they lie beside ``src/``, in a wheel in the package, whether it is built from the repository or from the
+In the sdist they is next to ``src/``, in a wheel in the package, whether it is built from the repository or from the
 sdist. An editable installation reads those of the repository.
 """
 

@@ -40,12 +40,12 @@ def plain(found: Decisions) -> dict[str, Any]:
 
 
 def print_decisions(plan: Plan, found: Decisions) -> None:
-    """Decisions beside the prior, held-out positives found, and what a prior that is off by a fifth would mean."""
+    """Decisions besides the prior, held-out positives found, and what a prior that is off by a fifth would mean."""
     console, told = out(), found.told
     console.print()
     line = f"unlabeled rows: {_of(found.decided, found.unlabeled)} decided positive"
     if told is not None:
-        line += f"; by the prior told ({told.prior:.4g}) {told.rows} are ({100 * told.share:.1f} %)"
+        line += f"; by the given prior ({told.prior:.4g}) {told.rows} are ({100 * told.share:.1f} %)"
     console.print(line, markup=False)
     if found.held_out:
         line = f"held-out labeled positives: {_of(found.recalled, found.held_out)} decided positive"

@@ -32,6 +32,7 @@ PACKAGES: Mapping[str, str] = {
     "prior": "pubench-evaluate",
     "study": "pubench-study",
     "compare-methods": "pubench-report",
+    "curves": "pubench-report",
     "scores": "pubench-report",
     "site": "pubench-report",
     "study report": "pubench-report",

@@ -84,7 +84,7 @@ def print_listing(kinds: str, format: str) -> None:
         _print_table(kinds, found)
 
 
-#: What a listing shows to the last; the later in this list, the sooner it is left out where there is no room.
+#: What a listing shows to the last; the later in this list, the sooner it is left out if there is no room.
 _KEEP = ("key", "status", "name", "family", "modality", "assumption", "oracle", "needs prior", "criterion", "published")
 
 

@@ -59,7 +59,7 @@ def main() -> None:
     code = carried_out(app)
     sys.stdout.flush()
     if lost and not code:
-        if lost[0].errno != errno.EPIPE:  # a reader that has seen enough (| head) is told nothing
+        if lost[0].errno != errno.EPIPE:  # a reader that has seen enough (| head) gets no message
             complain(f"the output could not be written: {lost[0].strerror}; what was recorded is there")
         code = 1
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done; Ctrl-C would be a traceback of the interpreter's end

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from pubench_core.errors import Hint, Notice, PubenchError
+from pubench_core.specs.run_fields import FIELD
 
 from .options import FLAGS
 
@@ -19,11 +20,10 @@ _COMMANDS = {
     "run again": "--force runs it again",
     "plan again": "--replan freezes the plan again; what is done stays",
 }
-_SECTIONS = "data|mechanism|validation|method|backbone|selection|decision|evaluation|execution"
 #: A field's dotted path, or one of the two fields outside of sections where a value is given; not what the user typed.
 _FIELD = re.compile(
     r"(?<!--set )(?<!--only )(?<![\w.\[-])"
-    rf"(?P<field>(?:{_SECTIONS})(?:\.[a-z][a-z0-9_]*)+|(?:prior|seed)(?==| must be ))(?P<is>=)?"
+    rf"(?P<field>{FIELD}|(?:prior|seed)(?==| must be ))(?P<is>=)?"
 )
 
 

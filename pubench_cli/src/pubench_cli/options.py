@@ -1,7 +1,7 @@
-"""Every option that sets a field of a run's spec, declared once: its flag, its field, its help.
+"""Options that set fields of a run, made from the declarations of the fields (:mod:`pubench_core.specs.run`).
 
-Commands take some or all of them (:func:`takes`); fields that errors of core name become flags through the same table
-(:mod:`pubench_cli.messages`).
+Commands take some or all of them (:func:`takes`); fields that errors of core name become flags through the same
+declarations (:mod:`pubench_cli.messages`).
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pubench_core.specs.run_fields import RunField, run_fields
+
 from .choices import criteria, keys, presets
 
 if TYPE_CHECKING:
@@ -23,26 +25,27 @@ RUN = "The run"
 LABELS = "Data and labels"
 TABLE = "A table of your own"
 MACHINE = "Execution and output"
-_SCHEMES = "case-control, single-training-set, one-sample or two-sample."
+#: The panel of a section's options in the help; all others are of the run.
+_PANELS = {"data": LABELS, "mechanism": LABELS, "prior": LABELS, "execution": MACHINE}
+_COMPLETES: dict[str, Callable[..., list[str]]] = {"criterion": criteria, "preset": presets}
+_METAVARS = {int: "<int>", float: "<float>", dict: "<str>", tuple: "<list>"}
 
 
 @dataclass(frozen=True)
 class SpecOption:
-    """``path``: the field that it sets. ``switch``: the value that it sets where it takes none.
+    """The option of a field."""
 
-    ``completes``: kind of plugin whose keys complete it, or what does. ``own_help``: the help of a command that takes
-    user tables as well, where it differs. ``read``: makes the field's value of the text.
-    """
+    field: RunField
 
-    flag: str
-    path: tuple[str, ...]
-    help: str
-    panel: str
-    kind: type = str
-    switch: bool | None = None
-    completes: str | Callable[..., list[str]] = ""
-    own_help: str = ""
-    read: Callable[[str], Any] | None = None
+    @property
+    def flag(self) -> str:
+        """Text that a user types."""
+        return self.field.flag
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Path of the field in the spec."""
+        return self.field.path
 
     @property
     def name(self) -> str:
@@ -50,178 +53,41 @@ class SpecOption:
         return self.flag.removeprefix("--").replace("-", "_")
 
     @property
-    def field(self) -> str:
-        """The field's dotted path, as errors of core name it."""
-        return ".".join(self.path)
+    def panel(self) -> str:
+        """The panel of the help that lists it."""
+        return TABLE if self.field.of_table else _PANELS.get(self.path[0], RUN)
 
     def parameter(self, with_tables: bool = True) -> inspect.Parameter:
         """The option as a parameter of a command. ``with_tables``: whether that takes a user table as data."""
-        text = self.own_help if with_tables and self.own_help else self.help
         panel = f"{TABLE} (--data my.csv)" if with_tables and self.panel == TABLE else self.panel
-        more: dict[str, Any] = {"help": text, "rich_help_panel": panel}
-        if self.completes:
-            more["autocompletion"] = keys(self.completes) if isinstance(self.completes, str) else self.completes
-        if self.switch is not None:
+        more: dict[str, Any] = {"help": self.help(with_tables), "rich_help_panel": panel}
+        if self.field.names:
+            more["autocompletion"] = _COMPLETES.get(self.field.names) or keys(self.field.names)
+        if self.field.switch is not None:
             kind, default = Annotated[bool, typer.Option(self.flag, **more)], False
-        else:
-            kind, default = Annotated[self.kind | None, typer.Option(self.flag, **more)], None
+        elif Path in self.field.kinds:
+            kind, default = Annotated[Path | None, typer.Option(self.flag, **more)], None
+        else:  # core reads the text, and says what is wrong with it
+            kind, default = Annotated[str | None, typer.Option(self.flag, metavar=self._metavar(), **more)], None
         return inspect.Parameter(self.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
+    def help(self, with_tables: bool = True) -> str:
+        """The help of its field; of a switch that turns something off, what it does."""
+        text = self.field.help(with_tables)
+        return f"Do not {text[0].lower()}{text[1:]}" if self.field.switch is False else text
 
-def sinks_in(texts: Iterable[str]) -> dict[str, str | None]:
-    """``KEY`` or ``KEY=ADDRESS`` -> key and address.
-
-    >>> sinks_in(["shelf=top", "server"])
-    {'shelf': 'top', 'server': None}
-    """
-    return {key: address or None for key, _, address in (text.partition("=") for text in texts)}
-
-
-def _artifacts(text: str) -> list[str]:
-    if text == "all":
-        return ["scores", "trace", "samples", "training-scores"]
-    return [] if text == "none" else [name.strip() for name in text.split(",")]
+    def _metavar(self) -> str:
+        kinds = [getattr(kind, "__origin__", kind) for kind in self.field.kinds]
+        return _METAVARS.get(kinds[0], "<str>") if len(kinds) == 1 else "<str>"
 
 
-OPTIONS: tuple[SpecOption, ...] = (
-    SpecOption(
-        "--method", ("method", "key"), "Method key. (required, unless a run file names it)", RUN, completes="method"
-    ),
-    SpecOption(
-        "--data",
-        ("data", "key"),
-        "Data set key, or a table of your own: .csv, .tsv, .xlsx, .parquet or .npz. "
-        "(required, unless a run file names it)",
-        LABELS,
-        completes="dataset",
-    ),
-    SpecOption(
-        "--mech", ("mechanism", "key"), "Labeling mechanism key. (default: scar)", LABELS, completes="mechanism"
-    ),
-    SpecOption("--c", ("mechanism", "c"), "Label frequency p(labeled | positive), in (0, 1]. (default: 0.1)", LABELS),
-    SpecOption(
-        "--scheme",
-        ("data", "scheme"),
-        f"{_SCHEMES} (default: case-control)",
-        LABELS,
-        own_help=f"{_SCHEMES} (default: case-control; own table: one-sample)",
-    ),
-    SpecOption(
-        "--positive-rate",
-        ("mechanism", "positive_rate"),
-        "Labeled rows as a share of P and U, instead of --c: schemes one-sample, two-sample. (default: 0.3)",
-        LABELS,
-    ),
-    SpecOption(
-        "--total",
-        ("data", "total"),
-        "Rows of P and U, drawn class-balanced: schemes one-sample, two-sample. (default: as many as there are)",
-        LABELS,
-    ),
-    SpecOption(
-        "--positive",
-        ("data", "positive"),
-        "Positive classes, by index or name: 0,2,4. (default: the data set's)",
-        LABELS,
-    ),
-    SpecOption("--negative", ("data", "negative"), "Negative classes; classes in neither list are dropped.", LABELS),
-    SpecOption(
-        "--binarization", ("data", "binarization"), "Named pair of class lists, such as case1 of Wang et al.", LABELS
-    ),
-    SpecOption("--seed", ("seed",), "Seed of split, labels, initialization and batches. (default: 2)", RUN),
-    SpecOption(
-        "--prior",
-        ("prior",),
-        "Class prior given to the method: true, 0.4, scaled:1.2, estimated:KEY or unknown. (default: true)",
-        LABELS,
-        own_help="Class prior given to the method: true, 0.4, scaled:1.2, estimated:KEY or unknown. "
-        "(default: true; own table without true labels: unknown, and a method that needs one asks for it)",
-    ),
-    SpecOption(
-        "--label-col",
-        ("data", "own", "label_col"),
-        "Column that says who is labeled: 1/0, 1/-1, true/false; blank: not.",
-        TABLE,
-    ),
-    SpecOption("--truth-col", ("data", "own", "truth_col"), "Column of true labels, for measuring only.", TABLE),
-    SpecOption(
-        "--positive-value",
-        ("data", "own", "positive_value"),
-        "The text that means positive, where columns hold texts.",
-        TABLE,
-    ),
-    SpecOption("--drop", ("data", "own", "drop"), "Columns to leave out: id,name.", TABLE),
-    SpecOption(
-        "--features",
-        ("data", "own", "features"),
-        "Columns to use, as patterns: emb_*,age. (default: all others)",
-        TABLE,
-    ),
-    SpecOption("--test", ("data", "own", "test"), "File of test rows with the truth column.", TABLE, kind=Path),
-    SpecOption(
-        "--select",
-        ("selection", "criterion"),
-        "Criterion that chooses the epoch: pa, pauc, native, last; oracle: oa, f1, macro-f1. (default: pa)",
-        RUN,
-        completes=criteria,
-    ),
-    SpecOption(
-        "--goal",
-        ("selection", "goal"),
-        "What scores are for: rank (by pauc), decide (by pa, at the prior) or review:200 (what the top 200 find).",
-        RUN,
-    ),
-    SpecOption(
-        "--decision",
-        ("decision", "rule"),
-        "Decision shown first: zero (scores above 0) or prior (as many positives as the prior says). (default: zero)",
-        RUN,
-    ),
-    SpecOption(
-        "--folds",
-        ("validation", "folds"),
-        "Cross-fitting: cut P and U into so many parts and score each by a model of the others. (default: none)",
-        RUN,
-    ),
-    SpecOption("--preset", ("method", "preset"), "Named hyper-parameter values of the method.", RUN, completes=presets),
-    SpecOption("--backbone", ("backbone", "key"), "Network. (default: the data set's)", RUN, completes="backbone"),
-    SpecOption("--device", ("execution", "device"), "auto, cpu or cuda:0. (default: auto)", MACHINE),
-    SpecOption("--threads", ("execution", "threads"), "CPU threads. (default: torch's)", MACHINE),
-    SpecOption("--results", ("execution", "results"), "Folder of records. (default: results)", MACHINE, kind=Path),
-    SpecOption(
-        "--data-root",
-        ("execution", "data_root"),
-        "Folder of data files. (default: PUBENCH_DATA, else the user cache)",
-        MACHINE,
-        kind=Path,
-    ),
-    SpecOption(
-        "--encoder",
-        ("execution", "encoder"),
-        "Folder of the sentence encoder for text data sets.",
-        MACHINE,
-        kind=Path,
-    ),
-    SpecOption("--offline", ("execution", "offline"), "Never touch the network.", MACHINE, switch=True),
-    SpecOption(
-        "--artifacts",
-        ("execution", "artifacts"),
-        "all, none, or some of scores, trace, samples and training-scores, joined by commas. (default: the first two)",
-        MACHINE,
-        read=_artifacts,
-    ),
-    SpecOption(
-        "--save-model", ("execution", "save_model"), "Keep what scores with: model.safetensors.", MACHINE, switch=True
-    ),
-    SpecOption("--no-tracking", ("execution", "tracking"), "Send the run to no sink.", MACHINE, switch=False),
-    SpecOption(
-        "--sinks",
-        ("execution", "sinks"),
-        "Sinks that get the run, KEY or KEY=ADDRESS with commas between. (default: those that get every run)",
-        MACHINE,
-        read=lambda text: sinks_in(text.split(",")),
-    ),
-    SpecOption("--tracking-uri", ("execution", "tracking_uri"), "Address of the sinks that get every run.", MACHINE),
+def _order(option: SpecOption) -> tuple[int, bool]:
+    """Panel by panel; keys of plugins first."""
+    return (RUN, LABELS, TABLE, MACHINE).index(option.panel), option.path[-1] != "key"
+
+
+OPTIONS: tuple[SpecOption, ...] = tuple(
+    sorted((SpecOption(one) for one in run_fields() if one.flag and one.name != "data.own.path"), key=_order)
 )
 
 
@@ -235,7 +101,7 @@ def option(flag: str) -> SpecOption:
 
 
 #: Field -> flag. A table of the user's own is named with --data, like a data set.
-FLAGS = {option.field: option.flag for option in OPTIONS} | {"data.own.path": "--data"}
+FLAGS = {one.name: one.flag for one in run_fields() if one.flag}
 
 
 @dataclass(frozen=True)
@@ -274,8 +140,10 @@ def takes(*flags: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
 
         names = {*(option.name for option in options), *(p.name for p in mine)}
         with_tables = names >= {"data", *(option(flag).name for flag in TABLE_FLAGS)}
+        # Typer passes every value by name: all are keyword parameters, so that options without a default may follow
         added = [one.parameter(with_tables) for one in options]
-        run.__signature__ = inspect.Signature([*added, *_keyword_only(mine)])  # type: ignore[attr-defined]
+        keyword = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in mine]
+        run.__signature__ = inspect.Signature([*added, *keyword])  # type: ignore[attr-defined]
         run.__annotations__ = {p.name: p.annotation for p in (*added, *mine)}
         run.__name__, run.__doc__ = command.__name__, command.__doc__
         return run
@@ -283,16 +151,11 @@ def takes(*flags: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     return decorate
 
 
-def _keyword_only(parameters: Iterable[inspect.Parameter]) -> list[inspect.Parameter]:
-    """Typer passes every value by name; so that options without a default may follow, all are keyword parameters."""
-    return [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
-
-
 def _read(taken: Iterable[tuple[SpecOption, Any]]) -> Iterable[tuple[SpecOption, Any]]:
     """Options that were given, with the values of their fields."""
     for option, value in taken:
-        if option.switch is not None:
+        if option.field.switch is not None:
             if value:
-                yield option, option.switch
+                yield option, option.field.switch
         elif value is not None:
-            yield option, option.read(value) if option.read is not None else value
+            yield option, value

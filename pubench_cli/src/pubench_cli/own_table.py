@@ -39,7 +39,8 @@ def is_table(key: str, given: Given) -> bool:
     for option, _ in given.values:
         if option.flag in TABLE_FLAGS:
             raise RequestError(
-                f"{option.flag}: {key} is a data set; only a table of your own has columns to name", field=option.field
+                f"{option.flag}: {key} is a data set; only a table of your own has columns to name",
+                field=option.field.name,
             )
     return False
 
@@ -98,7 +99,7 @@ def _print_unlabeled(
     _print_uses(path, uses, rows)
     for note in guessed:
         out().print(note, markup=False)
-    could = ", ".join(f"'{name}'" for name in candidates) or "no column has two values, or one beside blank cells"
+    could = ", ".join(f"'{name}'" for name in candidates) or "no column has two values, or one next to blank cells"
     out().print(f"\nsay who is labeled with --label-col COLUMN; could be: {could}", markup=False)
 
 

@@ -127,7 +127,7 @@ def _threshold_of(folder: Path) -> float | None:
 
 def rows_of(file: Path, model: SavedModel, names: Sequence[str] = ()) -> tuple[npt.NDArray[Any], dict[str, list[str]]]:
     """(n, *shape) rows as the model takes them: columns by name where it was trained on a table of the user's, else an
-    array ``x`` of an npz, or numeric columns in the data set's order. Beside them, what names the rows: those of the
+    array ``x`` of an npz, or numeric columns in the data set's order. Next to them, what names the rows: those of the
     columns ``names`` that the file has.
     """
     if model.columns is not None:

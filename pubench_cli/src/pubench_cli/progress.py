@@ -23,7 +23,7 @@ from .console import err
 
 #: Seconds between two lines about the epochs of a stage.
 BETWEEN_LINES = 30.0
-#: Room for stage, epochs, criterion and time beside the bar of a narrow terminal.
+#: Room for stage, epochs, criterion and time next to the bar of a narrow terminal.
 BESIDE_THE_BAR = 48
 
 

@@ -74,7 +74,7 @@ def headline(result: Result, infos: dict[str, MetricInfo]) -> list[str]:
 
 
 def _print_criteria(result: Result, infos: dict[str, MetricInfo]) -> None:
-    """One row per criterion; why one has no value stands below."""
+    """One row per criterion; why one has no value follows below."""
     keys = headline(result, infos)
     columns = [Column("selected by"), Column("epoch", right=True), Column("value", right=True)]
     columns += [Column(infos[key].name if key in infos else key, right=True) for key in keys]
@@ -136,7 +136,7 @@ def recovered_line(result: Result, infos: dict[str, MetricInfo]) -> str:
         causes = "labels that prefer some positives (not SCAR), which 60 rows checked by a person show (pubench audit)"
         leak = ", or a column that tells who is labeled (filled in for them alone, say)" if own else ""
         return (
-            f"what the held-out rows imply of the true labels contradicts the prior told: {'; '.join(doubts)}. "
+            f"what the held-out rows imply of the true labels contradicts the given prior: {'; '.join(doubts)}. "
             f"Likely causes: {causes}, a wrong prior{leak}"
         )
     return (

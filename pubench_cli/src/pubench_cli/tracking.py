@@ -8,13 +8,12 @@ from pathlib import Path
 
 from pubench_core.errors import RequestError
 from pubench_core.sinks import chosen_sinks, open_sink, send_missing
-from pubench_core.specs import ExecutionSpec
+from pubench_core.specs.run import ExecutionSpec, sinks_in
 
 from .console import err
 from .installed import PACKAGES
 from .machine import print_json
 from .messages import said
-from .options import sinks_in
 from .visible import show
 
 

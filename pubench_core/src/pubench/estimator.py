@@ -39,6 +39,7 @@ _PARAMETERS: Mapping[str, str] = {
     "prior": "prior",
     "validation.fraction": "validation",
     "validation.folds": "cv",
+    "validation.refit": "refit",
     "backbone.key": "backbone",
     "selection.criterion": "criterion",
     "decision.rule": "decision",
@@ -82,8 +83,9 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
     ``X`` is an array of shape (n, d) or a frame (pandas, polars); texts become one feature per value, missing values
     are filled, numbers are standardized, all fitted on the training part alone.
 
-    ``cv``: a number of folds. A model is trained without each; a new row's score is the mean of all, and
-    ``out_of_fold_scores_``, (n,), are those of the rows of ``X`` by the model that did not see them.
+    ``cv``: a number of folds. A model is trained without each, and ``out_of_fold_scores_``, (n,), are the scores of the
+    rows of ``X`` by the model that did not see them. ``refit``: ``mean``, a new row's score is the mean of all models;
+    ``all``, it is that of one more model of all rows, in the epoch that the folds chose.
 
     After ``fit``: ``classes_`` (unlabeled or negative, positive), ``n_features_in_``, ``feature_names_in_`` (frames),
     ``threshold_`` (scores above it are positive), ``result_`` (what a record of the run would hold), ``notes_`` (how
@@ -109,6 +111,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         decision: str = "zero",
         validation: float = 0.2,
         cv: int | None = None,
+        refit: str = "mean",
         pos_label: Any = None,
         features: Any = None,
         device: str = "auto",
@@ -125,6 +128,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
         self.decision = decision
         self.validation = validation
         self.cv = cv
+        self.refit = refit
         self.pos_label = pos_label
         self.features = features
         self.device = device
@@ -219,10 +223,11 @@ class PUClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scik
             "decision": self.decision,
             "validation": self.validation if self.cv is None else None,
             "folds": self.cv,
+            "refit": self.refit,
             "device": self.device,
             "threads": self.threads,
             "seed": self._seed(),
-            **{f"config.{name}": value for name, value in self.config.items()},
+            "config": self.config,
         }
         settings = {"execution.save_model": True, "execution.artifacts": []}
         plan = plan_of(self.method, table, {k: v for k, v in given.items() if v is not None}, settings)

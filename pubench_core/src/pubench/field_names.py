@@ -7,49 +7,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from pubench_core.errors import Hint, Notice, PubenchError, RequestError, visible
+from pubench_core.specs.run_fields import FIELD, TABLE, arguments
 
-#: Field of the spec -> argument of :func:`pubench.run`. Fields that have none are set through ``settings``.
-ARGUMENTS: Mapping[str, str] = {
-    "method.key": "method",
-    "method.preset": "preset",
-    "method.calibrate": "calibrate",
-    "method.config": "config",
-    "data.key": "data",
-    "data.own.path": "data",
-    "data.scheme": "scheme",
-    "data.positive": "positive",
-    "data.negative": "negative",
-    "data.binarization": "binarization",
-    "mechanism.key": "mechanism",
-    "mechanism.c": "c",
-    "mechanism.positive_rate": "positive_rate",
-    "data.total": "total",
-    "prior": "prior",
-    "validation.fraction": "validation",
-    "validation.folds": "folds",
-    "backbone.key": "backbone",
-    "selection.criterion": "criterion",
-    "selection.goal": "goal",
-    "decision.rule": "decision",
-    "seed": "seed",
-    "execution.device": "device",
-    "execution.threads": "threads",
-    "execution.results": "results",
-    "execution.data_root": "data_root",
-    "execution.offline": "offline",
-    "execution.artifacts": "artifacts",
-    "execution.save_model": "save_model",
-    "execution.tracking": "tracking",
-}
-#: Field of a table of the caller's own -> argument of :func:`pubench.data`.
-TABLE_ARGUMENTS: Mapping[str, str] = {
-    "data.own.label_col": "labeled",
-    "data.own.truth_col": "truth",
-    "data.own.test": "test",
-    "data.own.positive_value": "positive_value",
-    "data.own.drop": "drop",
-    "data.own.features": "features",
-}
+#: Field of the spec -> argument of :func:`pubench.run`, or of :func:`pubench.data` for a user table. ``settings`` sets
+#: the others.
+ARGUMENTS: Mapping[str, str] = arguments()
+_OF_TABLES = {field: argument for field, argument in ARGUMENTS.items() if field.startswith(f"{TABLE}.")}
 _CALLS = {
     "list": "pubench.list_{}s() lists them",
     "describe": "in a shell: pubench info {}",
@@ -60,8 +23,7 @@ _CALLS = {
     "run again": "force=True runs it again",
     "plan again": "in a shell: pubench study plan FILE --replan",
 }
-_SECTIONS = "data|mechanism|validation|method|backbone|selection|decision|evaluation|execution"
-_FIELD = re.compile(rf"(?<![\w.\[-])(?:{_SECTIONS})(?:\.[a-z][a-z0-9_]*)+")
+_FIELD = re.compile(rf"(?<![\w.\[-]){FIELD}")
 
 
 class PubenchWarning(UserWarning):
@@ -80,7 +42,7 @@ def in_arguments(text: str, arguments: Mapping[str, str] = ARGUMENTS) -> str:
     >>> in_arguments("evaluation.trace: tracing test rows")
     "settings['evaluation.trace']: tracing test rows"
     """
-    known = {**TABLE_ARGUMENTS, **arguments}
+    known = {**_OF_TABLES, **arguments}
 
     def argument(match: re.Match[str]) -> str:
         field = match[0]

@@ -20,7 +20,7 @@ from .tables import frame_of
 class PUScorer:
     """A scorer of scikit-learn, ``scorer(estimator, X, y)``, from labeled positives and unlabeled rows.
 
-    ``metric``: key of a PU-only metric. ``prior``, ``scheme``, ``purity``: what it is told of the rows, where it needs
+    ``metric``: key of a PU-only metric. ``prior``, ``scheme``, ``purity``: what it is given of the rows, where it needs
     that (``purity``: share of true positives among the labeled ones).
     """
 

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -14,8 +14,11 @@ from pubench_core.data.table_files import is_table_path
 from pubench_core.errors import RequestError, shown, visible
 from pubench_core.records.files import PREDICTIONS, SCORES, TRACE, read_scores
 from pubench_core.results import Result
+from pubench_core.specs.run_fields import run_fields
 
-from .field_names import ARGUMENTS, PubenchWarning, in_words, said
+from .call import given_of, shows_fields
+from .field_names import PubenchWarning, in_words, said
+from .fields import RunFields
 from .openmp import wait_briefly
 from .tables import PUTable
 from .tools import tool
@@ -61,7 +64,7 @@ class RunResult:
     def predictions(self) -> DataFrame:
         """Row, score, rank and decision of the unlabeled rows of a user table, highest score first.
 
-        Columns that name the rows (left out of the features as ids, or dropped) stand beside ``row``, as texts.
+        Columns that name the rows (left out of the features as ids, or dropped) are next to ``row``, as texts.
 
         Raises ValueError where the labels were simulated.
         """
@@ -161,7 +164,7 @@ class RunResult:
 
 
 def _saying(progress: Callable[[str], None] | None) -> Callable[[str], None]:
-    """What core says, in a Python caller's words, to whoever wants it."""
+    """Wraps ``progress`` so that messages name arguments instead of spec fields."""
     return lambda text: None if progress is None else progress(said(text))
 
 
@@ -169,56 +172,22 @@ def _path(given: str | Path | None) -> Path | None:
     return None if given is None else Path(given)
 
 
+@shows_fields(RunFields)
 def run(
     method: str,
     data: str | PUTable,
     *,
-    mechanism: str | None = None,
-    c: float | None = None,
-    scheme: str | None = None,
-    positive_rate: float | None = None,
-    total: int | None = None,
-    positive: Iterable[int | str] | None = None,
-    negative: Iterable[int | str] | None = None,
-    binarization: str | None = None,
-    prior: float | str | None = None,
-    preset: str | None = None,
-    config: Mapping[str, Any] | None = None,
-    calibrate: str | None = None,
-    backbone: str | None = None,
-    validation: float | None = None,
-    folds: int | None = None,
-    criterion: str | None = None,
-    select: str | None = None,
-    decision: str | None = None,
-    goal: str | None = None,
-    seed: int | None = None,
-    device: str | None = None,
-    threads: int | None = None,
-    results: str | Path | None = None,
-    data_root: str | Path | None = None,
-    offline: bool | None = None,
-    save_model: bool | None = None,
-    artifacts: Iterable[str] | None = None,
-    tracking: bool | None = None,
     force: bool = False,
     settings: Mapping[str, Any] | None = None,
     progress: Callable[[str], None] | None = None,
+    **fields: Unpack[RunFields],
 ) -> RunResult:
     """Runs one method on one data set under one labeling, or returns its stored result.
 
-    An argument that is None is as on the command line: the mechanism is ``scar`` with ``c`` .1, the prior the true
-    one, the criterion ``pa``, the seed 2, the folder of records ``results``.
-
-    ``data``: the key of a data set, or a table of your own (:func:`pubench.data`). ``scheme``: ``case-control`` or
-    ``single-training-set``, whose labels ``c`` counts; or ``one-sample`` or ``two-sample``, which draw ``total`` rows
-    class-balanced, a share ``positive_rate`` of them (.3) labeled. ``select``: another name of ``criterion``, that of
-    the command line. ``folds``: cut P and U into so many parts, train without each in turn, and join the runs in one
-    record whose scores are out of fold. ``goal``: ``rank``, ``decide`` or ``review:200``
-    chooses criterion and decision. ``decision``: which is shown first, scores above 0 (``zero``) or as many positives
-    as the prior says (``prior``). ``config``: hyper-parameters of the method. ``settings``: any other field of the spec
-    by its dotted path. ``force``: run although a result is stored.
-    ``progress``: called with a line about each thing worth saying (``print`` shows them).
+    ``data``: the key of a data set, or a table of your own (:func:`pubench.data`). ``force``: run although a result is
+    stored. ``settings``: any other field of the spec by its dotted path. ``progress``: called with a line about each
+    thing worth saying (``print`` shows them). All other arguments are fields of the run; one that is None is as on the
+    command line.
 
     Raises InvalidRequest (a ValueError) if the request cannot be met, RunFailed if training fails.
 
@@ -228,28 +197,15 @@ def run(
     >>> run("nnpu", "digits", c=0.1, seed=2, config={"epochs": 2}, tracking=False).reused
     True
     """
-    given = {name: value for name, value in locals().items() if name in _FIELDS and value is not None}
     with in_words():
-        plan = plan_of(method, data, {**given, **of_config(config)}, settings or {})
+        plan = plan_of(method, data, given_of(fields, RunFields, "run"), settings or {})
         return carry_out(plan, force=force, progress=progress)
-
-
-#: Argument -> field, for those that set one field each.
-_FIELDS = {argument: field for field, argument in ARGUMENTS.items() if argument not in ("method", "data", "config")}
-_FIELDS["select"] = "selection.criterion"
-
-
-def of_config(config: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Hyper-parameters as :func:`plan_of` takes them. Raises RequestError for what is no mapping."""
-    if config is not None and not isinstance(config, Mapping):
-        raise RequestError(f"config must be a mapping of hyper-parameters, got {shown(config)}")
-    return {f"config.{name}": value for name, value in (config or {}).items()}
 
 
 def plan_of(method: str, data: str | PUTable, given: Mapping[str, Any], settings: Mapping[str, Any]) -> Plan:
     """The plan that arguments describe; ``settings`` win.
 
-    ``given``: values by argument of :func:`run`, hyper-parameters as ``config.lr``. Raises RequestError, PluginError.
+    ``given``: values by argument of :func:`run`. Raises RequestError, PluginError.
     """
     wait_briefly()  # before torch is loaded, which the next lines do
     from pubench_core.engine.resolve import resolve
@@ -263,19 +219,29 @@ def layer_of(method: str, data: str | PUTable, given: Mapping[str, Any], setting
     """Layer of arguments, as :func:`plan_of` takes them. Raises RequestError for data of an unknown type."""
     from pubench_core.engine.layers import Layer
 
-    if {"criterion", "select"} <= given.keys():
-        both = f"criterion={shown(given['criterion'])} and select={shown(given['select'])}"
-        raise RequestError(f"{both} are two names of one argument; give one", field="selection.criterion")
     layer = Layer()
     layer.put(("method", "key"), method, f"method={shown(method)}")
     _put_data(layer, data)
-    for name, value in given.items():
-        hyper = name.removeprefix("config.")
-        path = f"method.config.{hyper}" if name.startswith("config.") else _FIELDS[name]
-        layer.put(path.split("."), _plain(value), f"{hyper}={shown(value)}")
-    for field, value in settings.items():
-        layer.put(str(field).split("."), _plain(value), f"settings {field}={shown(value)}")
+    for field in run_fields():
+        names = [name for name in (field.argument, field.also) if name in given and not field.of_table]
+        if len(names) > 1:
+            both = " and ".join(f"{name}={shown(given[name])}" for name in names)
+            raise RequestError(f"{both} are two names of one argument; give one", field=field.name)
+        for name in names:
+            if field.name == "method.config":
+                _put_config(layer, given[name])
+            else:
+                layer.put(field.path, _plain(given[name]), f"{name}={shown(given[name])}")
+    for path, value in settings.items():
+        layer.put(str(path).split("."), _plain(value), f"settings {path}={shown(value)}")
     return layer
+
+
+def _put_config(layer: Layer, config: Any) -> None:
+    if not isinstance(config, Mapping):
+        raise RequestError(f"config must be a mapping of hyper-parameters, got {shown(config)}")
+    for name, value in config.items():
+        layer.put(f"method.config.{name}".split("."), _plain(value), f"{name}={shown(value)}")
 
 
 def _put_data(layer: Layer, data: str | Path | PUTable) -> None:

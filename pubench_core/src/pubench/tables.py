@@ -39,7 +39,7 @@ class PUTable:
 
     @property
     def name(self) -> str:
-        """The file's name, or what :func:`pubench.data` was told."""
+        """The file's name, or what :func:`pubench.data` was given."""
         return Path(self.own["path"]).name
 
     @property

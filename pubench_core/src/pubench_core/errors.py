@@ -1,7 +1,7 @@
 """Errors by who can mend them: the caller, a plugin, the machine, the method.
 
 Core has neither flags nor sub-commands. A message names fields of the spec by their path (``data.own.truth_col``) and
-gives a value to set as ``path=value``; :class:`Hint` names what else would help. Whoever talks to the user (the command
+gives a value to set as ``path=value``; :class:`Hint` names what else would help. The caller (the command
 line, a notebook) puts both into its own words. Anything else that is raised is a defect of pubench or of a plugin and
 keeps its traceback.
 """
@@ -18,7 +18,7 @@ from typing import Any, Literal
 Cause = Literal["refused", "out-of-memory", "non-finite", "worker-died", "error"]
 
 
-#: Control characters but for line ends and tabs; marks that reorder the text around them; halves of characters, as
+#: Control characters except for line ends and tabs; marks that reorder the text around them; halves of characters, as
 #: names of files have them whose bytes are no text.
 _STEERING = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]|\r(?!\n)"
@@ -36,7 +36,7 @@ def visible(text: str) -> str:
 
 @dataclass(frozen=True)
 class Hint:
-    """Something that the user can do beside changing the request.
+    """Something that the user can do besides changing the request.
 
     ``list``: see every plugin of the kind ``subject``. ``describe``, ``diagnose``: read about one plugin, or why it
     does not work. ``fetch``: download the data set ``subject``. ``tasks``: list the tasks of a data source. ``prepare
@@ -64,7 +64,7 @@ class PubenchError(Exception):
 
 
 class RequestError(PubenchError):
-    """The request cannot be met as it stands (unknown key, value out of bounds, missing files)."""
+    """The request cannot be met as it is (unknown key, value out of bounds, missing files)."""
 
     exit_code = 2
 

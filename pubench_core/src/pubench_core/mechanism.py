@@ -14,7 +14,13 @@ FloatArray = npt.NDArray[np.float64]
 
 
 class Mechanism(ABC):
-    """One labeling mechanism in one of its variants."""
+    """One labeling mechanism in one of its variants.
+
+    ``purity``: share of the labeled rows that are positive, β of Jain et al. (AAAI 2017), in (0, 1]. Below 1,
+    :meth:`mislabel` draws the negatives that are labeled as well; no method is given this number.
+    """
+
+    purity: float = 1.0
 
     def __init__(self, variant: str) -> None:
         self.variant = variant
@@ -32,3 +38,7 @@ class Mechanism(ABC):
         ``posterior_logit``: (m,) log-odds of the positive class under the simulator's auxiliary posterior, given to
         mechanisms whose info says ``needs_posterior``.
         """
+
+    def mislabel(self, x_neg: npt.NDArray[Any], n: int, rng: np.random.Generator) -> IntArray:
+        """``n`` distinct positions among the negatives ``x_neg`` (m, *shape) that get a label by mistake: at random."""
+        return rng.choice(len(x_neg), size=n, replace=False)

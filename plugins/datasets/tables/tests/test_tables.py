@@ -159,7 +159,7 @@ class TestDelimitedText:
         assert frame["a"].isna().tolist() == [False, True, False]
 
     def test_a_column_without_a_name_gets_one(self, written: Written) -> None:
-        """What a spreadsheet exports beside the table."""
+        """What a spreadsheet exports next to the table."""
         frame = read_table(written("a,b,,\n1,2,,\n3,4,,\n"))
         assert list(frame) == ["a", "b", "Unnamed: 2", "Unnamed: 3"]
         assert frame["Unnamed: 2"].isna().all()
@@ -282,7 +282,7 @@ class TestParquet:
         assert values.isna().tolist() == [False, False, True]
 
     def test_lists_of_numbers_become_columns_as_an_array_of_an_npz_does(self, parquet: Callable[..., Path]) -> None:
-        """How embeddings are kept beside what they were made of."""
+        """How embeddings are kept besides what they were made of."""
         found = numbers(parquet(emb=[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
         assert found == {"n": [0, 1], "emb_0": [1, 4], "emb_1": [2, 5], "emb_2": [3, 6]}
 

@@ -324,7 +324,7 @@ class TestLeftOut:
         assert self.left_out(read(k=7), "k") == "constant"
 
     def test_an_empty_column(self, read: Read) -> None:
-        """Such as a spreadsheet exports beside the table."""
+        """Such as a spreadsheet exports next to the table."""
         assert self.left_out(read(**{"Unnamed: 3": np.nan}), "Unnamed: 3") == "empty"
 
     def test_a_column_that_is_constant_but_for_gaps_is_kept(self, read: Read) -> None:

@@ -1,4 +1,4 @@
-"""Embeddings beside the texts are taken instead of encoding once they are shown to be those of these texts."""
+"""Embeddings next to the texts are taken instead of encoding once they are shown to be those of these texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The real texts have the published counts, and the real encoder makes the embeddings that lie beside them."""
+"""The real texts have the published counts, and the real encoder makes the embeddings that is next to them."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class TestRealEncoder:
         assert isinstance(source, TextSource)
         files = source.locate(data_root)
         if files[-1].name != EMBEDDINGS:
-            pytest.skip(f"no {EMBEDDINGS} beside the texts")
+            pytest.skip(f"no {EMBEDDINGS} next to the texts")
         texts = source.corpus(files[:-1], data_root).texts
         rows = np.random.default_rng(7).choice(len(texts), 6, replace=False)
         with np.load(files[-1]) as stored, loaded(encoder_here) as run:

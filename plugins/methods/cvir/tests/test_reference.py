@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
-import torch
 from pubench_cvir.method import cvir_loss, n_ignored, provisional_negatives
-from pubench_testkit.testing import reference_cases
+from pubench_testkit.testing import Case, Vectors, joined
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -16,23 +13,7 @@ from pubench_formulas.losses import masked_mean
 
 pytestmark = pytest.mark.reference
 
-TOLERANCE = 1e-10
-
-CASES = reference_cases("cvir")
-RANKINGS = [(name, case) for name, case in CASES if "n_removed" in case]
-STEPS = [(name, case) for name, case in CASES if "loss" in case]
-SKIPPED = [(name, case) for name, case in CASES if "skipped" in case]
-Case = dict[str, Any]
-
-
-def named(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def close(ours: Any, theirs: Any) -> None:
-    assert ours is not None
-    ours = ours.detach().numpy() if isinstance(ours, Tensor) else ours
-    np.testing.assert_allclose(ours, theirs, rtol=TOLERANCE, atol=TOLERANCE)
+VECTORS = Vectors("cvir", tolerance=1e-10)
 
 
 def logit(outputs: Tensor) -> Tensor:
@@ -41,66 +22,55 @@ def logit(outputs: Tensor) -> Tensor:
 
 
 def loss_of(case: Case, z_p: Tensor, z_u: Tensor, weight: float = 0.5) -> Tensor:
-    scores = torch.cat([z_p, z_u[torch.from_numpy(case["kept_in_batch"])]])
-    return cvir_loss(scores, torch.arange(len(scores)) < len(z_p), weight)
+    return cvir_loss(*joined(z_p, z_u[case.tensor("kept_in_batch")]), weight)
 
 
-def test_every_case_is_of_a_kind_that_is_tested() -> None:
-    kinds = (RANKINGS, STEPS, SKIPPED)
-    assert all(kinds)
-    assert len(CASES) == sum(len(kind) for kind in kinds)
-
-
-@pytest.mark.parametrize(("name", "case"), RANKINGS, ids=named)
-def test_the_rows_with_the_highest_scores_are_ignored(name: str, case: Case) -> None:
-    z, share = torch.from_numpy(case["z_u"]), float(case["alpha"])
-    close(logit(torch.from_numpy(case["outputs_u"])), case["z_u"])
+@VECTORS.cases(having="n_removed")
+def test_the_rows_with_the_highest_scores_are_ignored(case: Case) -> None:
+    z, share = case.tensor("z_u"), case.number("alpha")
+    case.expect(z_u=logit(case.tensor("outputs_u")))
     kept = provisional_negatives(z, share).numpy()
-    np.testing.assert_array_equal(kept, case["keep"].astype(bool))
-    assert (~kept).sum() == n_ignored(len(z), share) == case["n_removed"]
     ignored_negatives = case["y_u_is_negative"][~kept]
     mean = ignored_negatives.mean() if len(ignored_negatives) else np.nan
-    np.testing.assert_allclose(mean, case["frac_negative_rejected"], atol=TOLERANCE)
+    case.expect(keep=kept, n_removed=(~kept).sum(), frac_negative_rejected=mean)
+    assert n_ignored(len(z), share) == case["n_removed"]
 
 
-@pytest.mark.parametrize(("name", "case"), STEPS + SKIPPED, ids=named)
-def test_a_batch_finds_its_rows_by_their_number(name: str, case: Case) -> None:
-    kept = torch.from_numpy(case["keep"]).bool()[torch.from_numpy(case["u_index"]).long()]
-    assert kept.any() != bool(case.get("skipped", False))
-    if "kept_in_batch" in case:
-        np.testing.assert_array_equal(kept, case["kept_in_batch"])
+@VECTORS.cases(having="u_index")
+def test_a_batch_finds_its_rows_by_their_number(case: Case) -> None:
+    kept = case.tensor("keep").bool()[case.tensor("u_index").long()]
+    if "skipped" in case:
+        assert case["skipped"]
+        assert not kept.any()
+    else:
+        case.expect(kept_in_batch=kept)
+        assert kept.any()
     assert len(kept) == len(case["outputs_u"])
     assert len(case["outputs_p"])  # there are positives in the skipped batch as well
 
 
-@pytest.mark.parametrize(("name", "case"), STEPS, ids=named)
-def test_the_loss_of_one_logit(name: str, case: Case) -> None:
-    z_p, z_u = (torch.from_numpy(case[f"z_{side}"]).requires_grad_() for side in "pu")
-    labeled = torch.arange(len(z_p) + len(z_u)) < len(z_p)
-    kept_u = ~labeled & torch.cat([torch.ones(len(z_p)).bool(), torch.from_numpy(case["kept_in_batch"])])
-    scores = torch.cat([z_p, z_u])
-    close(masked_mean(F.softplus(-scores), labeled), case["loss_p"])
-    close(masked_mean(F.softplus(scores), kept_u), case["loss_u"])
+@VECTORS.cases(having="loss")
+def test_the_loss_of_one_logit(case: Case) -> None:
+    z_p, z_u = case.leaves("z_p", "z_u")
+    kept = case.tensor("kept_in_batch")
+    of_u = masked_mean(F.softplus(z_u), kept)
     loss = loss_of(case, z_p, z_u)
-    close(loss, case["loss"])
-    loss.backward()
-    close(z_p.grad, case["grad_z_p"])
-    close(z_u.grad, case["grad_z_u"])
+    case.expect(loss_p=F.softplus(-z_p).mean(), loss_u=of_u, loss=loss)
+    case.expect_gradients(loss, grad_z_p=z_p, grad_z_u=z_u)
 
 
-@pytest.mark.parametrize(("name", "case"), STEPS, ids=named)
-def test_the_loss_of_two_outputs(name: str, case: Case) -> None:
-    p, u = (torch.from_numpy(case[f"outputs_{side}"]).requires_grad_() for side in "pu")
-    close(logit(p), case["z_p"])
-    close(logit(u), case["z_u"])
+@VECTORS.cases(having="loss")
+def test_the_loss_of_two_outputs(case: Case) -> None:
+    p, u = case.leaves("outputs_p", "outputs_u")
     loss = loss_of(case, logit(p), logit(u))
-    close(loss, case["loss"])
-    loss.backward()
-    close(p.grad, case["grad_outputs_p"])
-    close(u.grad, case["grad_outputs_u"])
+    case.expect(z_p=logit(p), z_u=logit(u), loss=loss)
+    case.expect_gradients(loss, grad_outputs_p=p, grad_outputs_u=u)
 
 
-@pytest.mark.parametrize(("name", "case"), STEPS, ids=named)
-def test_the_weights_of_wang_et_al(name: str, case: Case) -> None:
-    z_p, z_u = (torch.from_numpy(case[f"z_{side}"]) for side in "pu")
-    close(loss_of(case, z_p, z_u, float(case["weighted_prior"])), case["weighted_loss"])
+@VECTORS.cases(having="loss")
+def test_the_weights_of_wang_et_al(case: Case) -> None:
+    case.expect(weighted_loss=loss_of(case, *case.tensors("z_p", "z_u"), case.number("weighted_prior")))
+
+
+def test_every_array_is_read() -> None:
+    VECTORS.assert_every_array_is_read()

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
-import numpy as np
 import pytest
 import torch
 from pubench_dist_pu.method import (
@@ -19,8 +15,7 @@ from pubench_dist_pu.method import (
     soft_histogram,
     stored_targets,
 )
-from pubench_testkit.testing import reference_arrays, reference_cases
-from torch import Tensor, nn
+from pubench_testkit.testing import Case, Vectors, joined, linear
 from torch.nn import functional as F
 
 from pubench_core.training.batches import Batch
@@ -31,150 +26,89 @@ from pubench_formulas.mixing import mix
 
 pytestmark = pytest.mark.reference
 
-TOLERANCE = 1e-9
+VECTORS = Vectors("dist-pu", tolerance=1e-9, double=True)
 #: The vectors clip logits to [-10, 10]; every other number of theirs is an array.
 CLIP = 10.0
-CASES = dict(reference_cases("dist-pu"))
-Case = dict[str, Any]
-RISKS = [name for name in CASES if name.startswith("risk_")]
-BINS = [name for name in RISKS if name.startswith("risk_bins")]
-WARM_UPS = [name for name in CASES if name.startswith("warmup_")]
-STEPS = [name for name in CASES if name.startswith("mixup_step_")]
 
 
-@pytest.fixture(autouse=True)
-def double() -> Iterator[None]:
-    """The vectors are float64; so is everything that is made on the way."""
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(torch.float32)
+@VECTORS.cases("risk_.*")
+def test_the_risk_and_its_gradient(case: Case) -> None:
+    p, u = case.leaves("logits_p", "logits_u")
+    bins = int(case["num_bins"]) if "num_bins" in case else 1
+    risk = distribution_risk(*joined(p, u), case.number("prior"), bins)
+    case.expect(loss=risk)
+    case.expect_gradients(risk, grad_logits_p=p, grad_logits_u=u)
 
 
-def close(ours: Tensor | float | None, theirs: Any) -> None:
-    assert ours is not None
-    value = ours.detach().numpy() if isinstance(ours, Tensor) else ours
-    np.testing.assert_allclose(value, theirs, rtol=TOLERANCE, atol=TOLERANCE)
+@VECTORS.cases("risk_(?!bins).*")
+def test_one_bin_compares_means(case: Case) -> None:
+    logits, labeled = joined(*case.tensors("logits_p", "logits_u"))
+    prior = case.number("prior")
+    of_p, of_u = (masked_mean(torch.sigmoid(logits), mask) for mask in (labeled, ~labeled))
+    case.expect(term_p=(1 - of_p) * labeled.any(), term_u=(of_u - prior).abs() * (~labeled).any())
+    case.close(distribution_risk(logits, labeled, prior), case["term_p"] + case["term_u"] / prior / 2)
 
 
-def leaves(case: Case) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Logits of P, of U, of both in one batch, and who is labeled."""
-    p, u = (torch.from_numpy(case[f"logits_{side}"]).requires_grad_() for side in "pu")
-    logits = torch.cat([p, u])
-    return p, u, logits, torch.arange(len(logits)) < len(p)
+@VECTORS.cases("risk_bins.*")
+def test_the_soft_histograms(case: Case) -> None:
+    logits, labeled = joined(*case.tensors("logits_p", "logits_u"))
+    of_p, of_u = (soft_histogram(torch.sigmoid(logits), mask, int(case["num_bins"])) for mask in (labeled, ~labeled))
+    case.expect(hist_p=of_p, hist_u=of_u)
+    case.close([of_p.sum(), of_u.sum()], 1)
 
 
-def backward(loss: Tensor, p: Tensor, u: Tensor, case: Case) -> None:
-    loss.backward()
-    close(p.grad, case["grad_logits_p"])
-    close(u.grad, case["grad_logits_u"])
-
-
-@pytest.mark.parametrize("name", RISKS)
-def test_the_risk_and_its_gradient(name: str) -> None:
-    case = CASES[name]
-    p, u, logits, labeled = leaves(case)
-    risk = distribution_risk(logits, labeled, float(case["prior"]), int(case.get("num_bins", 1)))
-    close(risk, case["loss"])
-    backward(risk, p, u, case)
-
-
-@pytest.mark.parametrize("name", sorted(set(RISKS) - set(BINS)))
-def test_one_bin_compares_means(name: str) -> None:
-    case = CASES[name]
-    _, _, logits, labeled = leaves(case)
-    means = {side: masked_mean(torch.sigmoid(logits), mask) for side, mask in (("p", labeled), ("u", ~labeled))}
-    close((1 - means["p"]) * labeled.any(), case["term_p"])
-    close((means["u"] - float(case["prior"])).abs() * (~labeled).any(), case["term_u"])
-    close(distribution_risk(logits, labeled, float(case["prior"])), case["term_p"] + case["term_u"] / case["prior"] / 2)
-
-
-@pytest.mark.parametrize("name", BINS)
-def test_the_soft_histograms(name: str) -> None:
-    case = CASES[name]
-    _, _, logits, labeled = leaves(case)
-    for side, mask in (("p", labeled), ("u", ~labeled)):
-        histogram = soft_histogram(torch.sigmoid(logits), mask, int(case["num_bins"]))
-        close(histogram, case[f"hist_{side}"])
-        close(histogram.sum(), 1)
-
-
-@pytest.mark.parametrize("name", WARM_UPS)
-def test_the_warm_up_clips_in_its_entropy_only(name: str) -> None:
-    case = CASES[name]
-    p, u, logits, labeled = leaves(case)
-    risk = distribution_risk(logits, labeled, float(case["prior"]))
+@VECTORS.cases("warmup_.*")
+def test_the_warm_up_clips_in_its_entropy_only(case: Case) -> None:
+    p, u = case.leaves("logits_p", "logits_u")
+    logits, labeled = joined(p, u)
+    risk = distribution_risk(logits, labeled, case.number("prior"))
     uncertainty = masked_mean(binary_entropy(clipped(logits, CLIP)), ~labeled)
-    close(risk, case["risk"])
-    close(uncertainty, case["entropy_u"])
-    loss = risk + float(case["co_mu"]) * uncertainty
-    close(loss, case["loss"])
-    backward(loss, p, u, case)
+    loss = risk + case.number("co_mu") * uncertainty
+    case.expect(risk=risk, entropy_u=uncertainty, loss=loss)
+    case.expect_gradients(loss, grad_logits_p=p, grad_logits_u=u)
 
 
-class Linear(nn.Module):
-    """x -> w x + b."""
-
-    def __init__(self, weight: Any, bias: Any) -> None:
-        super().__init__()
-        self.weight, self.bias = (nn.Parameter(torch.from_numpy(values.copy())) for values in (weight, bias))
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.linear(x, self.weight, self.bias)[:, 0]
-
-
-@pytest.mark.parametrize("name", STEPS)
-def test_a_step_of_the_second_stage(name: str) -> None:
-    case = CASES[name]
-    weight_mixed_entropy, weight_mixup = float(case["co_mix_entropy"]), float(case["co_mixup"])
+@VECTORS.cases("mixup_step_.*")
+def test_a_step_of_the_second_stage(case: Case) -> None:
+    weight_mixed_entropy, weight_mixup = case.number("co_mix_entropy"), case.number("co_mixup")
     method = DistPU(Config(weight_mixed_entropy=weight_mixed_entropy, weight_mixup=weight_mixup, clip=CLIP))
-    method.net = net = Linear(case["weight"], case["bias"])  # type: ignore[assignment]
-    batch = Batch(*(torch.from_numpy(case[array]) for array in ("x", "pu_label", "index")))
-    batch = batch._replace(labeled=batch.labeled == 1)
-    store, order, coefficient = torch.from_numpy(case["pseudo_before"]), torch.from_numpy(case["perm"]), case["lam"]
-    close(mix(batch.x, batch.x[order], float(coefficient)), case["x_mix"])
-    close(stored_targets(store, batch.labeled, batch.row), case["target"])
+    method.net = net = linear(*case.tensors("weight", "bias"))  # type: ignore[assignment]
+    x, labeled, row, store, order = case.tensors("x", "pu_label", "index", "pseudo_before", "perm")
+    batch, coefficient = Batch(x, labeled == 1, row), case.number("lam")
+    case.expect(x_mix=mix(x, x[order], coefficient), target=stored_targets(store, batch.labeled, row))
 
-    losses, logits = method._losses(
-        batch, store, float(case["prior"]), order, float(coefficient), float(case["co_entropy"])
-    )
-    close(losses["risk"], case["risk"])
-    close(losses["entropy"], case["co_entropy"] * case["entropy_u"])
-    close(masked_mean(binary_entropy(logits), ~batch.labeled), case["entropy_u"])
-    close(losses["mixed entropy"], weight_mixed_entropy * case["entropy_mix"])
-    close(losses["mixup"], weight_mixup * case["mixup_loss"])
+    entropy_now = case.number("co_entropy")
+    losses, logits = method._losses(batch, store, case.number("prior"), order, coefficient, entropy_now)
     loss = torch.stack(list(losses.values())).sum()
-    close(loss, case["loss"])
-    loss.backward()
-    close(net.weight.grad, case["grad_weight"])
-    close(net.bias.grad, case["grad_bias"])
-    store[batch.row] = torch.sigmoid(logits.detach())
-    close(store, case["pseudo_after"])
+    case.expect(risk=losses["risk"], entropy_u=masked_mean(binary_entropy(logits), ~batch.labeled), loss=loss)
+    case.close(losses["entropy"], entropy_now * case["entropy_u"])
+    case.close(losses["mixed entropy"], weight_mixed_entropy * case["entropy_mix"])
+    case.close(losses["mixup"], weight_mixup * case["mixup_loss"])
+    case.expect_gradients(loss, grad_weight=net[0].weight, grad_bias=net[0].bias)
+    store[row] = torch.sigmoid(logits.detach())
+    case.expect(pseudo_after=store)
 
 
-@pytest.mark.parametrize("name", STEPS)
-def test_mixing_targets_is_mixing_cross_entropies(name: str) -> None:
-    case = CASES[name]
-    targets, order, g = torch.from_numpy(case["target"]), torch.from_numpy(case["perm"]), float(case["lam"])
+@VECTORS.cases("mixup_step_.*")
+def test_mixing_targets_is_mixing_cross_entropies(case: Case) -> None:
+    (targets, order), g = case.tensors("target", "perm"), case.number("lam")
     logits = torch.linspace(-3, 3, len(targets))
-    two = [F.binary_cross_entropy(torch.sigmoid(logits), t) for t in (targets, targets[order])]
-    close(mixup_loss(logits, targets, order, g), g * two[0].item() + (1 - g) * two[1].item())
+    one, other = (F.binary_cross_entropy(torch.sigmoid(logits), t) for t in (targets, targets[order]))
+    case.close(mixup_loss(logits, targets, order, g), g * one + (1 - g) * other)
 
 
-def test_the_weight_of_the_entropy_grows_along_a_quarter_cosine() -> None:
-    case = CASES["co_entropy_schedule"]
-    epochs, largest = int(case["pu_epochs"]), float(case["co_entropy_max"])
-    weights = [entropy_weight(largest, epoch, epochs) for epoch in range(epochs)]
-    np.testing.assert_allclose(weights, case["values"], rtol=TOLERANCE, atol=TOLERANCE)
+@VECTORS.cases("co_entropy_schedule")
+def test_the_weight_of_the_entropy_grows_along_a_quarter_cosine(case: Case) -> None:
+    epochs, largest = int(case["pu_epochs"]), case.number("co_entropy_max")
+    case.expect(values=[entropy_weight(largest, epoch, epochs) for epoch in range(epochs)])
 
 
-def test_the_learning_rate_falls_along_half_a_cosine() -> None:
-    case = CASES["lr_schedule"]
+@VECTORS.cases("lr_schedule")
+def test_the_learning_rate_falls_along_half_a_cosine(case: Case) -> None:
     epochs, first = int(case["pu_epochs"]), float(case["values"][0])
-    rates = [first * ramps.cosine(epoch, epochs, 1, LAST_RATE) for epoch in range(epochs)]
-    np.testing.assert_allclose(rates, case["values"], rtol=TOLERANCE)
+    rates = [ramps.cosine(epoch, epochs, 1, LAST_RATE) for epoch in range(epochs)]
+    case.close(rates, case["values"] / first)
 
 
-def test_every_array_is_used() -> None:
-    used = {*RISKS, *WARM_UPS, *STEPS, "co_entropy_schedule", "lr_schedule"}
-    assert set(CASES) == used
-    assert {name.partition("__")[0] for name in reference_arrays("dist-pu")} == used | {"meta"}
+def test_every_array_is_read() -> None:
+    VECTORS.assert_every_array_is_read()

@@ -119,7 +119,7 @@ def cut(method: ElkanNoto) -> float:
 @pytest.mark.parametrize("form", ["scaling", "weighting"])
 def test_its_posterior_of_one_half_is_near_the_best_cut_without_a_prior(scheme: Scheme, form: str) -> None:
     data, _ = gaussians(scheme, prior=None)
-    near = 0.5 if form == "scaling" else 0.8  # labeled rows beside U make positives more frequent than they are
+    near = 0.5 if form == "scaling" else 0.8  # labeled rows next to U make positives more frequent than they are
     assert cut(trained(data, form=form, base_config={"inverse_penalty": 1.0})) == pytest.approx(1.0, abs=near)
     assert cut(trained(data, threshold="half", base_config={"inverse_penalty": 1.0})) > 1.5
 

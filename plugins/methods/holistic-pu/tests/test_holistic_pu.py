@@ -258,7 +258,7 @@ def test_the_rate_of_the_first_stage_may_rise_instead(monkeypatch: pytest.Monkey
 
 @given(st.integers(1, 20_000), st.floats(1, 10), st.floats(0, 1))
 def test_the_rate_is_above_0_within_the_first_stage(steps: int, schedule: float, warm_up: float) -> None:
-    """But for the first step of one that rises: so the bound of trend_schedule is 1."""
+    """Except for the first step of one that rises: so the bound of trend_schedule is 1."""
     Config(trend_schedule=schedule, trend_warm_up=warm_up)
     places = {1, steps // 2, steps - 1} - {0}
     assert all(lr_factor(step, schedule * steps, warm_up * steps) > 0 for step in places if step < steps)

@@ -1,4 +1,4 @@
-"""k-means beside scikit-learn's: distances, restarts, and what has no clusters."""
+"""k-means next to scikit-learn's: distances, restarts, and what has no clusters."""
 
 from __future__ import annotations
 

@@ -2,125 +2,82 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 import pytest
 import torch
 from pubench_nnpu.method import NNPU
-from pubench_testkit.testing import reference_cases
+from pubench_testkit.testing import Case, Vectors, joined
 from torch import Tensor
 
-from pubench_formulas.losses import SURROGATES, Surrogate
-from pubench_formulas.risks import PURisk, pu_risk
+from pubench_formulas.losses import SURROGATES
+from pubench_formulas.risks import Correction, PURisk, pu_risk
 
 pytestmark = pytest.mark.reference
 
-TOLERANCE = 1e-10
-#: The two-output implementation has a float32 constant inside.
-TWO_LOGIT_TOLERANCE = 1e-6
-
-CASES = reference_cases("nnpu")
-TWO_LOGIT = [(name, case) for name, case in CASES if "two_logit_loss" in case]
-Case = dict[str, Any]
+VECTORS = Vectors("nnpu", tolerance=1e-10)
 
 
-def named(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def surrogate_of(name: str) -> Surrogate:
-    """The vectors name the surrogate loss in the name of the case."""
-    (found,) = (surrogate for surrogate in SURROGATES if surrogate in name.split("_"))
-    return found
-
-
-def risk_of(name: str, case: Case, p: Tensor, u: Tensor, correction: Any) -> PURisk:
-    labeled = torch.arange(len(p) + len(u)) < len(p)
+def risk_of(case: Case, p: Tensor, u: Tensor, correction: Correction) -> PURisk:
     return pu_risk(
-        torch.cat([p, u]),
-        labeled,
-        float(case["prior"]),
-        surrogate=surrogate_of(name),
+        *joined(p, u),
+        case.number("prior"),
+        surrogate=case.one_of(SURROGATES),
         correction=correction,
-        beta=float(case["beta"]),
-        gamma=float(case["gamma"]),
+        beta=case.number("beta"),
+        gamma=case.number("gamma"),
     )
 
 
-def logits_of(case: Case) -> tuple[Tensor, Tensor]:
-    p, u = (torch.from_numpy(case[f"logits_{side}"].astype(np.float64)).requires_grad_() for side in "pu")
-    return p, u
+@VECTORS.cases()
+def test_ascent_is_what_the_official_code_reports_and_minimizes(case: Case) -> None:
+    p, u = case.leaves("logits_p", "logits_u")
+    risk = risk_of(case, p, u, "ascent")
+    case.expect(ascent_loss=risk.value, ascent_backward_objective=risk.objective)
+    case.expect_gradients(risk.objective, ascent_grad_logits_p=p, ascent_grad_logits_u=u)
 
 
-def close(ours: Tensor | None, theirs: Any, tolerance: float = TOLERANCE) -> None:
-    assert ours is not None
-    assert ours.dtype == torch.float64
-    np.testing.assert_allclose(ours.detach().numpy(), theirs, rtol=tolerance, atol=tolerance)
-
-
-@pytest.mark.parametrize(("name", "case"), CASES, ids=named)
-def test_ascent_is_what_the_official_code_reports_and_minimizes(name: str, case: Case) -> None:
-    p, u = logits_of(case)
-    risk = risk_of(name, case, p, u, "ascent")
-    close(risk.value, case["ascent_loss"])
-    close(risk.objective, case["ascent_backward_objective"])
-    risk.objective.backward()
-    close(p.grad, case["ascent_grad_logits_p"])
-    close(u.grad, case["ascent_grad_logits_u"])
-
-
-@pytest.mark.parametrize(("name", "case"), CASES, ids=named)
-def test_clamp_minimizes_equation_6_as_it_stands(name: str, case: Case) -> None:
-    p, u = logits_of(case)
-    risk = risk_of(name, case, p, u, "clamp")
-    close(risk.value, case["clamp_loss"])
+@VECTORS.cases()
+def test_clamp_minimizes_equation_6_itself(case: Case) -> None:
+    p, u = case.leaves("logits_p", "logits_u")
+    risk = risk_of(case, p, u, "clamp")
+    case.expect(clamp_loss=risk.value)
     assert risk.objective is risk.value
-    risk.objective.backward()
-    close(p.grad, case["clamp_grad_logits_p"])
-    close(u.grad, case["clamp_grad_logits_u"])
+    case.expect_gradients(risk.objective, clamp_grad_logits_p=p, clamp_grad_logits_u=u)
 
 
-@pytest.mark.parametrize(("name", "case"), CASES, ids=named)
-def test_the_uncorrected_risk_is_the_sum_of_its_parts(name: str, case: Case) -> None:
-    p, u = logits_of(case)
-    close(risk_of(name, case, p, u, "none").value, case["positive_risk"] + case["negative_risk"])
+@VECTORS.cases()
+def test_the_uncorrected_risk_is_the_sum_of_its_parts(case: Case) -> None:
+    p, u = case.leaves("logits_p", "logits_u")
+    case.close(risk_of(case, p, u, "none").value, case["positive_risk"] + case["negative_risk"])
 
 
-@pytest.mark.parametrize(("name", "case"), CASES, ids=named)
-def test_flip_descends_the_total_and_ascends_it_where_it_is_negative(name: str, case: Case) -> None:
-    total = case["positive_risk"] + case["negative_risk"]
-    p, u = logits_of(case)
-    plain = risk_of(name, case, p, u, "none").objective
-    expected = torch.autograd.grad(plain, (p, u))
-    risk = risk_of(name, case, p, u, "flip")
-    close(risk.value, total)
-    found = torch.autograd.grad(risk.objective, (p, u))
-    for ours, theirs in zip(found, expected, strict=True):
-        close(ours, (-theirs if total < 0 else theirs).numpy())
+@VECTORS.cases()
+def test_flip_descends_the_total_and_ascends_it_if_it_is_negative(case: Case) -> None:
+    total = case.number("positive_risk") + case.number("negative_risk")
+    p, u = case.leaves("logits_p", "logits_u")
+    plain = torch.autograd.grad(risk_of(case, p, u, "none").objective, (p, u))
+    risk = risk_of(case, p, u, "flip")
+    case.close(risk.value, total)
+    for ours, theirs in zip(torch.autograd.grad(risk.objective, (p, u)), plain, strict=True):
+        case.close(ours, -theirs if total < 0 else theirs)
 
 
-@pytest.mark.parametrize(("name", "case"), CASES, ids=named)
-def test_the_correction_acts_exactly_where_the_negative_part_is_below_minus_beta(name: str, case: Case) -> None:
-    p, u = logits_of(case)
-    acts = bool(case["corrected"])
-    value = risk_of(name, case, p, u, "clamp").value
-    close(value, case["positive_risk"] - case["beta"] if acts else case["positive_risk"] + case["negative_risk"])
+@VECTORS.cases()
+def test_the_correction_acts_exactly_if_the_negative_part_is_below_minus_beta(case: Case) -> None:
+    negative = -case["beta"] if case["corrected"] else case["negative_risk"]
+    p, u = case.leaves("logits_p", "logits_u")
+    case.close(risk_of(case, p, u, "clamp").value, case["positive_risk"] + negative)
 
 
-def test_there_are_cases_on_both_sides_of_the_correction_and_of_two_outputs() -> None:
-    assert {bool(case["corrected"]) for _, case in CASES} == {True, False}
-    assert TWO_LOGIT
+def test_there_are_cases_on_both_sides_of_the_correction() -> None:
+    assert {bool(case["corrected"]) for case in VECTORS.select()} == {True, False}
 
 
-@pytest.mark.parametrize(("name", "case"), TWO_LOGIT, ids=named)
-def test_clamp_on_the_difference_of_two_outputs_is_the_loss_of_wang_et_al(name: str, case: Case) -> None:
-    p, u = (torch.from_numpy(case[f"two_logit_outputs_{side}"]).requires_grad_() for side in "pu")
-    risk = risk_of(name, case, p[:, 1] - p[:, 0], u[:, 1] - u[:, 0], "clamp")
-    close(risk.value, case["two_logit_loss"], TWO_LOGIT_TOLERANCE)
-    risk.objective.backward()
-    close(p.grad, case["two_logit_grad_p"], TWO_LOGIT_TOLERANCE)
-    close(u.grad, case["two_logit_grad_u"], TWO_LOGIT_TOLERANCE)
+@VECTORS.cases(having="two_logit_loss", tolerance=1e-6)  # float32 constant in that implementation
+def test_clamp_on_the_difference_of_two_outputs_is_the_loss_of_wang_et_al(case: Case) -> None:
+    p, u = case.leaves("two_logit_outputs_p", "two_logit_outputs_u")
+    risk = risk_of(case, p[:, 1] - p[:, 0], u[:, 1] - u[:, 0], "clamp")
+    case.expect(two_logit_loss=risk.value)
+    case.expect_gradients(risk.objective, two_logit_grad_p=p, two_logit_grad_u=u)
 
 
 def test_the_method_is_algorithm_1_of_the_paper_by_default() -> None:
@@ -128,3 +85,7 @@ def test_the_method_is_algorithm_1_of_the_paper_by_default() -> None:
     assert (config.correction, config.surrogate, config.beta, config.gamma) == ("ascent", "sigmoid", 0.0, 1.0)
     assert config.batching == "joint"
     assert NNPU.requires(config) == {"prior"}
+
+
+def test_every_array_is_read() -> None:
+    VECTORS.assert_every_array_is_read()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
@@ -14,7 +12,7 @@ from pubench_p3mix_c.method import (
     mixup_losses,
     most_uncertain,
 )
-from pubench_testkit.testing import reference_arrays
+from pubench_testkit.testing import Case, Vectors
 from torch import Tensor, nn
 
 from pubench.method import Backbone
@@ -22,109 +20,110 @@ from pubench_formulas.entropy import binary_entropy
 from pubench_formulas.mixing import forward_mixed, mix
 
 pytestmark = pytest.mark.reference
-TOLERANCE = 1e-10
+
+VECTORS = Vectors("p3mix-c", tolerance=1e-10, case="[^_]+")
 
 
-def cases(letter: str, needed: str) -> list[tuple[str, dict[str, Any]]]:
-    """Cases ``<letter><number>_...`` that have the array ``needed``."""
-    arrays = reference_arrays("p3mix-c")
-    names = sorted(n.removesuffix(f"_{needed}") for n in arrays if n.startswith(letter) and n.endswith(f"_{needed}"))
-    assert names, f"no case of kind {letter}"
-    return [(n, {k.removeprefix(f"{n}_"): v for k, v in arrays.items() if k.startswith(f"{n}_")}) for n in names]
+def both(positive: Tensor) -> Tensor:
+    """(B, 2) columns of the negative and the positive class."""
+    return torch.stack([1 - positive, positive], dim=1)
 
 
-def tensor(value: Any) -> Tensor:
-    return torch.from_numpy(np.atleast_1d(np.asarray(value)))
-
-
-def batch_of(case: dict[str, Any]) -> tuple[Tensor, Tensor, Tensor]:
+def batch_of(case: Case) -> tuple[Tensor, Tensor, Tensor]:
     """Inputs, which rows are labeled, probabilities (those of P rows are never used)."""
-    n_p = int(case["n_P"])
-    labeled = torch.arange(len(case["x"])) < n_p
-    probability = torch.cat([torch.full((n_p,), 0.5, dtype=torch.float64), tensor(case["score_U"])])
-    return tensor(case["x"]), labeled, probability
+    n_p, x = int(case["n_P"]), case.tensor("x")
+    probability = torch.cat([torch.full((n_p,), 0.5, dtype=torch.float64), case.tensor("score_U")])
+    return x, torch.arange(len(x)) < n_p, probability
 
 
-@pytest.mark.parametrize(("name", "case"), cases("pool", "index"), ids=lambda v: v if isinstance(v, str) else "")
-def test_the_pool_is_the_positives_of_highest_entropy(name: str, case: dict[str, Any]) -> None:
-    logits = tensor(case["logit"])
-    np.testing.assert_allclose(binary_entropy(logits), case["entropy"], atol=TOLERANCE)
-    chosen = most_uncertain(logits, int(case["k"]))
-    # Entropies are compared, because rows +z and -z tie up to rounding.
-    np.testing.assert_allclose(binary_entropy(logits)[chosen], case["entropy"][case["index"]], atol=TOLERANCE)
-    if len(np.unique(case["entropy"].round(12))) == len(logits):
-        np.testing.assert_array_equal(chosen, case["index"])
-
-
-@pytest.mark.parametrize(("name", "case"), cases("c", "marginal"), ids=lambda v: v if isinstance(v, str) else "")
-def test_targets_partners_and_mixtures(name: str, case: dict[str, Any]) -> None:
+def drawn_partners(case: Case, pool: Tensor) -> tuple[Tensor, Tensor]:
+    """Rows and targets of partners by the draws of the case: of rows for all, of the pool for U."""
     x, labeled, probability = batch_of(case)
-    gamma, coefficient, n_p = float(case["gamma"]), float(case["lambda"]), int(case["n_P"])
-    targets = corrected_targets(labeled, probability, gamma)
-    marginal = marginal_rows(labeled, probability, gamma)
-    np.testing.assert_array_equal(targets, case["targets"][:, 1])
-    np.testing.assert_array_equal(marginal[n_p:], case["marginal"].astype(bool))
-    assert not marginal[:n_p].any()
+    gamma = case.number("gamma")
+    targets, marginal = corrected_targets(labeled, probability, gamma), marginal_rows(labeled, probability, gamma)
+    rows = torch.cat(case.tensors("idx1", "idx2")).long()
+    from_pool = torch.cat([torch.zeros_like(x[labeled]), pool[case.tensor("hidx").long()]])
+    return heuristic_partners(x, targets, marginal, rows, from_pool)
+
+
+@VECTORS.cases("pool.*")
+def test_the_pool_is_the_positives_of_highest_entropy(case: Case) -> None:
+    logits = case.tensor("logit")
+    entropy, chosen = binary_entropy(logits), most_uncertain(logits, int(case["k"]))
+    case.expect(entropy=entropy)
+    # Entropies are compared, because rows +z and -z tie up to rounding.
+    case.close(entropy[chosen], case["entropy"][case["index"]])
+    if len(np.unique(case["entropy"].round(12))) == len(logits):
+        case.expect(index=chosen)
+
+
+@VECTORS.cases("c.*")
+def test_targets_partners_and_mixtures(case: Case) -> None:
+    x, labeled, probability = batch_of(case)
+    gamma, coefficient = case.number("gamma"), case.number("lambda")
+    targets, marginal = corrected_targets(labeled, probability, gamma), marginal_rows(labeled, probability, gamma)
+    case.expect(targets=both(targets), marginal=marginal[~labeled])
+    case.close(coefficient, max(case.number("lambda_raw"), 1 - case.number("lambda_raw")))
+    assert not marginal[labeled].any()
+    own, partner = ~case.tensor("partner_is_pool").bool(), case.tensor("partner").long()
     if len(case["pool_x"]):
-        drawn = torch.cat([tensor(case["idx1"]), tensor(case["idx2"])]).long()
-        from_pool = torch.cat([torch.zeros_like(x[:n_p]), tensor(case["pool_x"])[tensor(case["hidx"]).long()]])
-        partners = heuristic_partners(x, targets, marginal, drawn, from_pool)
-        np.testing.assert_array_equal(marginal, case["partner_is_pool"].astype(bool))
+        pool = case.tensor("pool_x")
+        partners = drawn_partners(case, pool)
+        case.expect(partner_is_pool=marginal)
+        case.close(partners[0][marginal], pool[partner[marginal]])
     else:
-        order = tensor(case["perm"]).long()
+        order = case.tensor("perm").long()
         partners = (x[order], targets[order])
-    np.testing.assert_allclose(mix(x, partners[0], coefficient), case["mixed_x"], atol=TOLERANCE)
-    np.testing.assert_allclose(mix(targets, partners[1], coefficient), case["mixed_targets"][:, 1], atol=TOLERANCE)
+        case.expect(partner=order)
+    case.close(partners[0][own], x[partner[own]])
+    mixed = mix(targets, partners[1], coefficient)
+    case.expect(mixed_x=mix(x, partners[0], coefficient), mixed_targets=both(mixed))
 
 
-@pytest.mark.parametrize("weights", [("pubench", 0.5, 0.05), ("wang", 1.0, 0.1)], ids=lambda w: w[0])
-@pytest.mark.parametrize(("name", "case"), cases("c", "marginal"), ids=lambda v: v if isinstance(v, str) else "")
-def test_losses_and_gradients(name: str, case: dict[str, Any], weights: tuple[str, float, float]) -> None:
+@VECTORS.cases("c.*", weights=(("pubench", 0.5, 0.05), ("wang", 1.0, 0.1)))
+def test_losses_and_gradients(case: Case, weights: tuple[str, float, float]) -> None:
     which, weight_u, weight_h = weights
     _, labeled, _ = batch_of(case)
-    logits = tensor(case["logit_mixed"]).requires_grad_()
-    losses = mixup_losses(logits, tensor(case["mixed_targets"][:, 1]), labeled)
-    for loss, array in zip(losses, ("loss_P", "loss_U", "loss_ent"), strict=True):
-        np.testing.assert_allclose(loss.item(), case[array], atol=TOLERANCE)
+    (logits,) = case.leaves("logit_mixed")
+    losses = mixup_losses(logits, case.tensor("mixed_targets")[:, 1], labeled)
     total = losses.positive + weight_u * losses.unlabeled + weight_h * losses.entropy
-    total.backward()
-    np.testing.assert_allclose(total.item(), case[f"loss_{which}"], atol=TOLERANCE)
-    np.testing.assert_allclose(logits.grad, case[f"grad_{which}"], atol=TOLERANCE)
+    case.expect(loss_P=losses.positive, loss_U=losses.unlabeled, loss_ent=losses.entropy, **{f"loss_{which}": total})
+    case.expect_gradients(total, **{f"grad_{which}": logits})
 
 
-@pytest.mark.parametrize(("name", "case"), cases("x", "loss"), ids=lambda v: v if isinstance(v, str) else "")
-def test_a_whole_step_of_wang_et_al(name: str, case: dict[str, Any]) -> None:
+@VECTORS.cases("x.*")
+def test_a_whole_step_of_wang_et_al(case: Case) -> None:
     x, labeled, probability = batch_of(case)
-    w, gamma, coefficient, n_p = tensor(case["W"]), float(case["gamma"]), float(case["lambda"]), int(case["n_P"])
+    w, coefficient, everyone = case.tensor("W"), case.number("lambda"), case.tensor("P_all")
     direction = w[:, 1] - w[:, 0]
-    np.testing.assert_allclose(torch.sigmoid(x @ direction)[n_p:], case["score_U"], atol=1e-6)
-    everyone = tensor(case["P_all"])
+    case.expect(1e-6, score_U=torch.sigmoid(x @ direction)[~labeled])
     pool = most_uncertain(everyone @ direction, len(case["pool_index"]))
-    np.testing.assert_array_equal(pool, case["pool_index"])
-    targets = corrected_targets(labeled, probability, gamma)
-    marginal = marginal_rows(labeled, probability, gamma)
-    drawn = torch.cat([tensor(case["idx1"]), tensor(case["idx2"])]).long()
-    from_pool = torch.cat([torch.zeros_like(x[:n_p]), everyone[pool][tensor(case["hidx"]).long()]])
-    partners = heuristic_partners(x, targets, marginal, drawn, from_pool)
-    mixed_x, mixed_t = mix(x, partners.x, coefficient), mix(targets, partners.target, coefficient)
-    np.testing.assert_allclose(mixed_x, case["mixed_x"], atol=TOLERANCE)
-    np.testing.assert_allclose(mixed_t, case["mixed_targets"][:, 1], atol=TOLERANCE)
-    losses = mixup_losses(mixed_x @ direction, mixed_t, labeled)
-    np.testing.assert_allclose(losses.positive + losses.unlabeled + 0.1 * losses.entropy, case["loss"], atol=1e-6)
+    case.expect(pool_index=pool)
+    partner_x, partner_targets = drawn_partners(case, everyone[pool])
+    targets = corrected_targets(labeled, probability, case.number("gamma"))
+    mixed_x, mixed = mix(x, partner_x, coefficient), mix(targets, partner_targets, coefficient)
+    case.expect(mixed_x=mixed_x, mixed_targets=both(mixed))
+    losses = mixup_losses(mixed_x @ direction, mixed, labeled)
+    case.expect(1e-6, loss=losses.positive + losses.unlabeled + 0.1 * losses.entropy)
 
 
-def test_hidden_layers_are_really_mixed() -> None:
-    arrays = reference_arrays("p3mix-c")
-    wa, wb, wo = (tensor(arrays[f"layer_{name}"]) for name in ("Wa", "Wb", "wo"))
-    xa, xb, coefficient = tensor(arrays["layer_xa"]), tensor(arrays["layer_xb"]), float(arrays["layer_lambda"])
-    linear = [nn.Linear(*w.shape, bias=False, dtype=torch.float64) for w in (wa, wb)]
-    net = Backbone([nn.Sequential(layer, nn.ReLU()) for layer in linear], nn.Identity(), wo.numel(), 1).double()
+@VECTORS.cases("layer")
+def test_hidden_layers_are_really_mixed(case: Case) -> None:
+    wa, wb, wo, xa, xb = case.tensors("Wa", "Wb", "wo", "xa", "xb")
+    layers = [nn.Linear(*w.shape, bias=False, dtype=torch.float64) for w in (wa, wb)]
+    net = Backbone([nn.Sequential(layer, nn.ReLU()) for layer in layers], nn.Identity(), wo.numel(), 1).double()
     with torch.no_grad():
-        for layer, w in zip(linear, (wa, wb), strict=True):
+        for layer, w in zip(layers, (wa, wb), strict=True):
             layer.weight.copy_(w.T)
         net.head.weight.copy_(wo[None])
         net.head.bias.zero_()
-        for layer, array in ((-1, "layer_mix_input"), (0, "layer_mix_0"), (1, "layer_mix_1")):
-            logits = forward_mixed(net, xa, xb, coefficient, layer)
-            np.testing.assert_allclose(logits, arrays[array], atol=TOLERANCE)
-            assert not np.allclose(logits, arrays["layer_no_mix"])
+    case.expect(no_mix=net(xa))
+    for place, array in ((-1, "mix_input"), (0, "mix_0"), (1, "mix_1")):
+        logits = forward_mixed(net, xa, xb, case.number("lambda"), place)
+        case.expect(**{array: logits})
+        assert not np.allclose(logits.detach(), case["no_mix"])
+
+
+def test_every_array_is_read() -> None:
+    """Except for draws that a case does not use, and the averages of P3Mix-E."""
+    VECTORS.assert_every_array_is_read(except_for="perm|hidx|idx[12]|epoch|alpha.*")

@@ -4,8 +4,6 @@ of its virtual step, which differentiates through the step.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
@@ -20,7 +18,7 @@ from pubench_self_pu.method import (
     squared_distance,
     weighted_nnpu,
 )
-from pubench_testkit.testing import reference_arrays
+from pubench_testkit.testing import Case, Vectors
 from torch import Tensor, nn
 
 from pubench_formulas.entropy import binary_entropy
@@ -28,142 +26,111 @@ from pubench_formulas.risks import pu_risk
 
 pytestmark = pytest.mark.reference
 
-TOLERANCE = 1e-9
+VECTORS = Vectors("self-pu", tolerance=1e-9, case="[^_]+")
 #: The official code adds 1e-10 inside its logarithms.
 FLOORED = 1e-7
-Case = dict[str, Any]
 
 
-def grouped() -> dict[str, Case]:
-    """Arrays are named ``<case>_<array>``."""
-    found: dict[str, Case] = {}
-    for name, values in reference_arrays("self-pu").items():
-        case, separator, array = name.partition("_")
-        if separator:
-            found.setdefault(case, {})[array] = values
-    return found
+def rows_of(case: Case) -> tuple[Tensor, Tensor, float]:
+    """Logits, the mask of labeled rows, and the prior."""
+    (z,) = case.leaves("logit")
+    return z, case.tensor("label") == 1, case.number("pi")
 
 
-GROUPS = grouped()
-RISKS, CHOICES, STEPS = ([name for name in GROUPS if name[:-1] == kind] for kind in ("nn", "sel", "meta"))
-
-
-def tensor(value: Any) -> Tensor:
-    return torch.from_numpy(np.atleast_1d(np.asarray(value)))
-
-
-def close(ours: Any, theirs: Any, tolerance: float = TOLERANCE) -> None:
-    assert ours is not None
-    ours = ours.detach().numpy() if isinstance(ours, Tensor) else ours
-    np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
-
-
-@pytest.mark.parametrize("name", RISKS)
-def test_the_risk_without_weights(name: str) -> None:
-    case = GROUPS[name]
-    z, labeled, prior = tensor(case["logit"]).requires_grad_(), tensor(case["label"]) == 1, float(case["pi"])
+@VECTORS.cases("nn.")
+def test_the_risk_without_weights(case: Case) -> None:
+    z, labeled, prior = rows_of(case)
+    positive = prior * torch.sigmoid(-z[labeled]).sum() / max(int(labeled.sum()), 1)
+    case.expect(Rp=positive, Rn=pu_risk(z, labeled, prior).value - positive)
     risk = weighted_nnpu(z, labeled, prior)
-    close(risk.objective, case["loss"])
-    close(risk.value, case["report"])
-    close(torch.autograd.grad(risk.objective, z)[0], case["grad"])
-    close(case["Rp"], prior * torch.sigmoid(-z[labeled]).sum().detach() / max(int(labeled.sum()), 1))
-    close(case["Rp"] + case["Rn"], pu_risk(z, labeled, prior).value.detach())
-    core = pu_risk(z, labeled, prior, correction="ascent")
-    close(core.objective, case["loss"])
-    close(core.value, case["report"])
+    case.expect_gradients(risk.objective, grad=z)
+    for found in (risk, pu_risk(z, labeled, prior, correction="ascent")):
+        case.expect(loss=found.objective, report=found.value)
 
 
-@pytest.mark.parametrize("name", RISKS)
-def test_the_risk_with_weights(name: str) -> None:
-    case = GROUPS[name]
-    z, labeled, prior = tensor(case["logit"]).requires_grad_(), tensor(case["label"]) == 1, float(case["pi"])
-    weights = tensor(case["weight"])
+@VECTORS.cases("nn.")
+def test_the_risk_with_weights(case: Case) -> None:
+    z, labeled, prior = rows_of(case)
+    weights = case.tensor("weight")
     risk = weighted_nnpu(z, labeled, prior, weights)
-    close(risk.objective, case["wloss"])
-    close(torch.autograd.grad(risk.objective, z)[0], case["wgrad"])
-    if case["wRn"] < 0:
-        close(-risk.objective, case["wRn"])
-    else:
-        of_p = prior * (weights * torch.sigmoid(-z))[labeled].sum() / max(int(labeled.sum()), 1)
-        close(risk.objective - of_p, case["wRn"])
+    case.expect(wloss=risk.objective)
+    case.expect_gradients(risk.objective, wgrad=z)
+    positive = prior * (weights * torch.sigmoid(-z))[labeled].sum() / max(int(labeled.sum()), 1)
+    case.expect(wRn=-risk.objective if case["wRn"] < 0 else risk.objective - positive)
 
 
-def test_clean_rows() -> None:
+@VECTORS.cases("clean")
+def test_clean_rows(case: Case) -> None:
     """Their cross-entropy is at most 23 per row, because of the floor; ours grows on."""
-    case = GROUPS["clean"]
-    z = tensor(case["logit"]).requires_grad_()
-    positive = tensor(case["pseudo"]) == 1
+    (z,), positive = case.leaves("logit"), case.tensor("pseudo") == 1
     entropy = clean_loss(z, positive, "entropy")
-    close(entropy, case["entropy"], FLOORED)
-    close(torch.autograd.grad(entropy, z)[0], case["entropy_grad"], FLOORED)
+    floored = -(torch.sigmoid(torch.where(positive, z, -z)) + 1e-10).log()
+    case.expect(FLOORED, entropy=entropy, ce=floored.mean())
+    case.expect_gradients(entropy, FLOORED, entropy_grad=z)
     usual = z.abs() < 15
     assert 0 < int(usual.sum()) < len(z)
-    floored = -(torch.sigmoid(torch.where(positive, z, -z)) + 1e-10).log()
-    close(floored.mean(), case["ce"], FLOORED)
     ours = clean_loss(z[usual], positive[usual], "pseudo-labels")
-    close(ours, floored[usual].mean().detach(), 1e-4)
-    close(torch.autograd.grad(ours * usual.sum() / len(z), z)[0][usual], case["ce_grad"][usual], 1e-4)
-    assert clean_loss(z, positive, "pseudo-labels") > float(case["ce"])
+    case.close(ours, floored[usual].mean(), 1e-4)
+    (gradient,) = torch.autograd.grad(ours * usual.sum() / len(z), z)
+    case.close(gradient[usual], case.tensor("ce_grad")[usual], 1e-4)
+    assert clean_loss(z, positive, "pseudo-labels") > case.number("ce")
 
 
-def test_the_distance_to_the_teacher_is_that_of_probabilities() -> None:
+@VECTORS.cases("cons")
+def test_the_distance_to_the_teacher_is_that_of_probabilities(case: Case) -> None:
     """The official one is that of a softmax over a single column, and so 0."""
-    case = GROUPS["cons"]
-    student, teacher = tensor(case["student"]), tensor(case["teacher"])
-    close(squared_distance(student, teacher), case["two_column"])
+    student, teacher = case.tensors("student", "teacher")
     single = student[:, None].softmax(dim=1) - teacher[:, None].softmax(dim=1)
-    close(single.square().mean(), case["official_single_logit"])
+    case.expect(two_column=squared_distance(student, teacher), official_single_logit=single.square().mean())
 
 
-def test_the_ramp_of_its_weight() -> None:
-    case = GROUPS["ramp"]
+@VECTORS.cases("ramp")
+def test_the_ramp_of_its_weight(case: Case) -> None:
     epochs = case["epoch"].tolist()
-    close([consistency_weight(epoch, 0.3, 30, 400) for epoch in epochs], case["weight"])
-    close([consistency_weight(epoch, 0.3, 0, 20) for epoch in epochs], case["weight_pubench"])
+    case.expect(
+        weight=[consistency_weight(epoch, 0.3, 30, 400) for epoch in epochs],
+        weight_pubench=[consistency_weight(epoch, 0.3, 0, 20) for epoch in epochs],
+    )
 
 
-def test_the_other_student_counts_where_it_is_near_by_the_pu_loss() -> None:
-    case = GROUPS["mut"]
-    distance = squared_distance(tensor(case["z1"]), tensor(case["z2"]))
-    close(distance, case["aux"])
-    for loss, accepted in zip(tensor(case["pu_loss"]), case["accept"], strict=True):
-        close(gated(distance, loss, 0.1), accepted * case["aux"])
+@VECTORS.cases("mut")
+def test_the_other_student_counts_if_the_pu_losses_are_near(case: Case) -> None:
+    distance = squared_distance(*case.tensors("z1", "z2"))
+    case.expect(aux=distance)
+    for loss, accepted in zip(case.tensor("pu_loss"), case["accept"], strict=True):
+        case.close(gated(distance, loss, 0.1), accepted * case["aux"])
 
 
-def test_the_teachers_decay_is_that_of_an_even_average() -> None:
-    case = GROUPS["ema"]
-    close([min(1 - 1 / (passes + 1), 0.999) for passes in case["step"].tolist()], case["alpha"])
+@VECTORS.cases("ema")
+def test_the_teachers_decay_is_that_of_an_even_average(case: Case) -> None:
+    case.expect(alpha=[min(1 - 1 / (passes + 1), 0.999) for passes in case["step"].tolist()])
 
 
-@pytest.mark.parametrize("name", CHOICES)
-def test_the_choice_of_clean_rows(name: str) -> None:
-    """Official for k = 0: all of U; the arrays of that case hold it, and beside them what is right."""
-    case = GROUPS[name]
-    unlabeled = np.flatnonzero(case["pu_label"] != 1)
-    scores = tensor(case["score"])[unlabeled]
+@VECTORS.cases("sel.")
+def test_the_choice_of_clean_rows(case: Case) -> None:
+    """The official choice for k = 0 is all of U: its arrays hold that, and next to them what is right."""
+    unlabeled, everyone = np.flatnonzero(case["pu_label"] != 1), case["score"]
     progress = min(int(case["epoch"]) / 100, 1) if case["increasing"] else 1.0
-    k = clean_count(len(unlabeled), progress, float(case["top"]))
-    assert k == case["k"]
-    low, high = (unlabeled[side.numpy()] for side in most_decided(scores, k))
+    k = clean_count(len(unlabeled), progress, case.number("top"))
+    case.expect(k=k)
+    low, high = (unlabeled[side.numpy()] for side in most_decided(case.tensor("score")[unlabeled], k))
     if k == 0:
         assert len(low) == len(high) == len(case["clean_recommended"]) == 0
-        np.testing.assert_array_equal(case["clean"], unlabeled)
-        np.testing.assert_array_equal(case["pseudo_pos"], unlabeled)
-        np.testing.assert_array_equal(case["noisy"], np.flatnonzero(case["pu_label"] == 1))
+        case.expect(clean=unlabeled, pseudo_pos=unlabeled, noisy=np.flatnonzero(case["pu_label"] == 1))
         return
     clean = np.concatenate([low, high])
-    noisy = np.setdiff1d(np.arange(len(case["score"])), clean)
-    # Rows may tie, and their scores are compared then.
-    for ours, array in ((clean, "clean"), (high, "pseudo_pos"), (noisy, "noisy")):
-        if len(np.unique(case["score"])) == len(case["score"]):
-            np.testing.assert_array_equal(np.sort(ours), np.sort(case[array]))
-        np.testing.assert_array_equal(np.sort(case["score"][ours]), np.sort(case["score"][case[array]]))
+    noisy = np.setdiff1d(np.arange(len(everyone)), clean)
+    # Rows may tie: then their scores are compared.
+    for ours, theirs in ((clean, case["clean"]), (high, case["pseudo_pos"]), (noisy, case["noisy"])):
+        if len(np.unique(everyone)) == len(everyone):
+            np.testing.assert_array_equal(np.sort(ours), np.sort(theirs))
+        np.testing.assert_array_equal(np.sort(everyone[ours]), np.sort(everyone[theirs]))
 
 
-def test_the_order_of_noisy_rows() -> None:
-    case = GROUPS["samp"]
-    stream = interleaved(tensor(case["pid"]), tensor(case["uid"]))
-    np.testing.assert_array_equal(stream, case["sequence"])
+@VECTORS.cases("samp")
+def test_the_order_of_noisy_rows(case: Case) -> None:
+    stream = interleaved(*case.tensors("pid", "uid"))
+    case.expect(sequence=stream)
     np.testing.assert_array_equal(np.flatnonzero(np.isin(stream, case["pid"])) % int(case["ratio"]), 0)
     assert len(stream) == len(case["pid"]) * case["ratio"]
 
@@ -174,41 +141,41 @@ def network(case: Case) -> nn.Module:
     first, last = nn.Linear(d, hidden), nn.Linear(hidden, 1)
     net = nn.Sequential(first, nn.Tanh(), last, nn.Flatten(0)).double()
     with torch.no_grad():
-        for parameter, array in ((first.weight, case["W1"].T), (first.bias, case["b1"]), (last.weight, case["w2"])):
-            parameter.copy_(tensor(array).view(parameter.shape))
-        last.bias.fill_(float(case["b2"]))
+        for parameter, array in (
+            (first.weight, case.tensor("W1").T),
+            (first.bias, case.tensor("b1")),
+            (last.weight, case.tensor("w2")),
+        ):
+            parameter.copy_(array.reshape(parameter.shape))
+        last.bias.fill_(case.number("b2"))
     return net
 
 
-@pytest.mark.parametrize("sign", ["official", "paper_sign"])
-@pytest.mark.parametrize("name", STEPS)
-def test_weights_from_the_virtual_step(name: str, sign: str) -> None:
+@VECTORS.cases("meta.", sign=("official", "paper_sign"))
+def test_weights_from_the_virtual_step(case: Case, sign: str) -> None:
     """Derivatives along the meta gradient are those through the step; both official branches have one result."""
-    case = GROUPS[name]
-    net, x, meta = network(case), tensor(case["X"]), tensor(case["Xv"])
-    labeled, prior = tensor(case["Y"]) == 1, float(case["pi"])
+    net, x, meta = network(case), *case.tensors("X", "Xv")
+    labeled, prior = case.tensor("Y") == 1, case.number("pi")
     z = net(x)
-    close(z, case["logit"])
-    close(meta_loss(net(meta)), case["meta_loss"])
+    case.expect(logit=z, meta_loss=meta_loss(net(meta)))
     moved = movements(net, z, meta)
-    slopes = weight_slopes(
-        z.detach(), labeled, moved, prior, rate=1e-3, entropy_sign=-1.0 if sign == "official" else 1.0
-    )
+    entropy_sign = -1.0 if sign == "official" else 1.0
+    slopes = weight_slopes(z.detach(), labeled, moved, prior, rate=1e-3, entropy_sign=entropy_sign)
     np.testing.assert_allclose(slopes, case[f"grad_eps_{sign}"], rtol=1e-7, atol=1e-15)
     for limit, budget in (("n16", len(x) / 16), ("inf", float("inf"))):
         weights = calibrated_weights(slopes, labeled, budget)
-        for branch in ("branch1", "branch2"):
-            close(weights, case[f"w_{sign}_{branch}_budget_{limit}"], FLOORED)
+        case.expect(FLOORED, **{f"w_{sign}_{branch}_budget_{limit}": weights for branch in ("branch1", "branch2")})
     if sign == "official":
         weights = calibrated_weights(slopes, labeled, len(x) / 16)
         pu = weighted_nnpu(z, labeled, prior, weights[:, 0]).objective
         entropy = (weights[:, 1] * binary_entropy(z)).mean()
-        close(pu, case["final_pu"])
-        close(entropy, case["final_entropy"])
-        close(pu + entropy, case["final_total"])
+        case.expect(final_pu=pu, final_entropy=entropy, final_total=pu + entropy)
 
 
-def test_every_array_is_of_a_kind_that_is_tested() -> None:
-    assert all((RISKS, CHOICES, STEPS))
-    assert set(GROUPS) == {*RISKS, *CHOICES, *STEPS, "clean", "cons", "ramp", "mut", "ema", "samp"}
-    assert {bool(GROUPS[name]["Rn"] < 0) for name in RISKS} == {True, False}
+def test_the_negative_part_is_below_zero_in_some_cases() -> None:
+    assert {bool(case["Rn"] < 0) for case in VECTORS.select("nn.")} == {True, False}
+
+
+def test_every_array_is_read() -> None:
+    """Except for two arrays that some cases do not use."""
+    VECTORS.assert_every_array_is_read(except_for="clean_recommended|epoch")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
-from pubench_testkit.testing import reference_arrays
+from pubench_testkit.testing import Case, Vectors, pu_table, run_on
 from pubench_vae_pu.course import Masses
 from pubench_vae_pu.method import VAEPU, Config, Optimizers, virtual_risk
 from pubench_vae_pu.networks import Generator
@@ -27,62 +25,18 @@ from pubench_vae_pu.variational import (
 )
 from torch import Tensor, nn
 
-from pubench.method import Backbone
-from pubench_core.training.run import Run
-from pubench_core.training.views import Features, PUData, PUPart
 from pubench_formulas.losses import sigmoid_loss
 
 pytestmark = pytest.mark.reference
 
-TOLERANCE = 1e-9
-
-ARRAYS = reference_arrays("vae-pu")
-GROUPS = {
-    kind: sorted({name.partition("_")[0] for name in ARRAYS if name.startswith(kind)})
-    for kind in ("c", "prior", "risk")
-}
+VECTORS = Vectors("vae-pu", tolerance=1e-9, case="[^_]+")
 #: Weights of the encoder, the decoder and the observer, which a step of the generator moves.
 MOVED = ("ymu", "yls", "omu", "ols", "dec", "cl")
 TERMS = ("elbo1", "elbo2", "elbo3", "elbo4", "elbo5", "elbo6", "elbo7")
-#: What is tested of every case, by kind.
-TESTED = {
-    "c": {
-        *("x_p", "x_u", *(f"w_{name}" for name in (*MOVED, "disc", "pn"))),
-        *("eps_y", "eps_o", "eps_gy", "eps_go", "eps_gox", "gmm_mu", "gmm_var"),
-        *("pi_pl", "pi_pu", "pi_u", "alpha_gen", "alpha_disc", "alpha_gen2", "bce"),
-        *("resp", "resp_single_prior", *TERMS, "vade_loss", "x_pu", "nearest", "gan_loss", "gan2_loss"),
-        *(f"{when}_grad_w_{name}" for when in ("early", "late") for name in MOVED),
-        *("disc_loss", "disc_grad", "pn_true", "pn_neg", "pn_back", "pn_grad", "pretrain_loss", "pretrain_grad_w_dec"),
-    },
-    "prior": {"h_labeled", "mu", "var", "weights", "frac0", "swap", "mu_ordered", "p_hat"},
-    "risk": {
-        *("f_p", "f_gen", "f_u", "pi_pl", "pi_pu", "pi_u"),
-        *("true", "neg", "back", "grad_f_p", "grad_f_gen", "grad_f_u"),
-    },
-}
 
 
-def close(ours: Any, theirs: Any) -> None:
-    assert ours is not None
-    ours = ours.detach().numpy() if isinstance(ours, Tensor) else ours
-    np.testing.assert_allclose(ours, theirs, rtol=TOLERANCE, atol=TOLERANCE)
-
-
-def of(case: str, *names: str) -> list[Tensor]:
-    return [torch.from_numpy(ARRAYS[f"{case}_{name}"]) for name in names]
-
-
-def number(case: str, name: str) -> float:
-    return float(ARRAYS[f"{case}_{name}"])
-
-
-def masses(case: str) -> Masses:
-    return Masses(*(number(case, name) for name in ("pi_pl", "pi_pu", "pi_u")))
-
-
-def test_every_array_is_tested() -> None:
-    expected = {f"{case}_{name}" for kind, cases in GROUPS.items() for case in cases for name in TESTED[kind]}
-    assert set(ARRAYS) == expected | {"meta"}
+def masses(case: Case) -> Masses:
+    return Masses(*(case.number(name) for name in ("pi_pl", "pi_pu", "pi_u")))
 
 
 # ---------------------------------------------------------------- a method with linear networks and given noise
@@ -99,261 +53,221 @@ class Linear(nn.Module):
 
 
 class LinearEncoder(nn.Module):
-    def __init__(self, case: str) -> None:
+    def __init__(self, case: Case) -> None:
         super().__init__()
-        self.ymu, self.yls, self.omu, self.ols = (Linear(*of(case, f"w_{name}")) for name in MOVED[:4])
+        self.ymu, self.yls, self.omu, self.ols = (Linear(case.tensor(f"w_{name}")) for name in MOVED[:4])
 
     def forward(self, x: Tensor, labeled: Tensor) -> Encoded:
         both = torch.cat([x, torch.stack([labeled, 1 - labeled], dim=1)], dim=1)
         return Encoded(self.ymu(x), self.yls(x), self.omu(both), self.ols(both))
 
 
-class Case:
-    """The method of one case, with its networks, its rows, and a run whose normal draws are the case's noise."""
+class Setup:
+    """The method of one case, with its networks, its rows, and a run."""
 
-    def __init__(self, name: str, **config: Any) -> None:
-        p, u, means, variances = of(name, "x_p", "x_u", "gmm_mu", "gmm_var")
-        self.x, self.n = torch.cat([p, u]), len(p)
+    def __init__(self, case: Case, **config: Any) -> None:
+        p, u, means, variances = case.tensors("x_p", "x_u", "gmm_mu", "gmm_var")
+        self.case, self.x, self.n = case, torch.cat([p, u]), len(p)
         self.labeled = (torch.arange(len(self.x)) < self.n).double()
         weights = {
-            "weight_adversarial": number(name, "alpha_gen"),
-            "weight_discriminator": number(name, "alpha_disc"),
-            "weight_consistency": number(name, "alpha_gen2"),
+            "weight_adversarial": case.number("alpha_gen"),
+            "weight_discriminator": case.number("alpha_disc"),
+            "weight_consistency": case.number("alpha_gen2"),
         }
         self.config = Config.model_validate({"optimizer": "sgd", "lr": 1.0, "momentum": 0.0, **weights, **config})
-        self.run = run_of(self.config, self.x, self.n)
+        self.run = run_on(pu_table(self.x, self.n), self.config)
         self.method = VAEPU(self.config)
-        self.method.masses = masses(name)
+        self.method.masses = masses(case)
         self.method.mixture = Mixture(means, variances, 0.5)
         # The official code generates with a sigmoid whatever the likelihood is; here the two go together.
-        self.bernoulli = bool(ARRAYS[f"{name}_bce"])
-        sizes = means.shape[1], len(ARRAYS[f"{name}_w_cl"])
+        self.bernoulli = bool(case["bce"])
+        sizes = means.shape[1], len(case["w_cl"])
         self.generator = Generator((self.x.shape[1],), "mlp", *sizes, bernoulli=self.bernoulli)
-        self.generator.encoder = LinearEncoder(name)
-        self.generator.decoder = Linear(*of(name, "w_dec"))
-        self.generator.observer = Linear(*of(name, "w_cl"), flat=True)
+        self.generator.encoder = LinearEncoder(case)
+        self.generator.decoder = Linear(case.tensor("w_dec"))
+        self.generator.observer = Linear(case.tensor("w_cl"), flat=True)
         self.method.generator = self.generator
-        self.method.discriminator = Linear(*of(name, "w_disc"), flat=True)  # type: ignore[assignment]
-        self.method.net = Linear(*of(name, "w_pn"), flat=True)  # type: ignore[assignment]
-        self.name = name
+        self.method.discriminator = Linear(case.tensor("w_disc"), flat=True)  # type: ignore[assignment]
+        self.method.net = Linear(case.tensor("w_pn"), flat=True)  # type: ignore[assignment]
 
     def noise(self, *names: str) -> list[Tensor]:
         """Noise by name; ``go`` is that of the rows of P and of U in one."""
-        arrays = {name: torch.from_numpy(ARRAYS[f"{self.name}_eps_{name}"]) for name in ("y", "o", "gy", "go", "gox")}
-        return [torch.cat([arrays["go"], arrays["gox"]]) if name == "go" else arrays[name] for name in names]
+        joined = {"go": ("go", "gox")}
+        return [torch.cat([self.case.tensor(f"eps_{part}") for part in joined.get(name, (name,))]) for name in names]
+
+    def encoded(self) -> tuple[Encoded, Tensor, Tensor]:
+        """What the encoder gives, and a draw of both codes."""
+        encoded, (of_class, of_observation) = self.generator(self.x, self.labeled), self.noise("y", "o")
+        return (
+            encoded,
+            drawn(encoded.y_mean, encoded.y_log_variance, of_class),
+            drawn(encoded.o_mean, encoded.o_log_variance, of_observation),
+        )
+
+    def likelihood(self, h_y: Tensor, h_o: Tensor) -> Tensor:
+        decoded = self.generator.decoder(torch.cat([h_y, h_o], dim=1))
+        return reconstruction(decoded, self.x, bernoulli=self.bernoulli)
 
     def moved(self) -> dict[str, Tensor]:
-        """Gradients of the weights of the generator."""
+        """Weights of the generator."""
         encoder = self.generator.encoder
         modules = [*(getattr(encoder, name) for name in MOVED[:4]), self.generator.decoder, self.generator.observer]
-        return {name: module.weight.grad for name, module in zip(MOVED, modules, strict=True)}
+        return {name: module.weight for name, module in zip(MOVED, modules, strict=True)}
 
 
-def no_backbone(outputs: int) -> Backbone:
-    raise AssertionError("the networks of a case are linear")
+@dataclass(frozen=True)
+class Step:
+    """Arguments of one call of ``run.step``; ``gradient``: by the weights that it is about."""
+
+    objective: Tensor
+    report: dict[str, Tensor]
+    gradient: dict[str, Tensor]
 
 
-def run_of(config: Config, x: Tensor, n_labeled: int) -> Run[Config]:
-    rows, labeled = torch.arange(len(x)), torch.arange(len(x)) < n_labeled
-    part = PUPart(Features(x), rows, labeled, "single-training-set")
-    data = PUData(
-        Features(x), rows, labeled, "single-training-set", validation=part, granted=frozenset(), prior=None, truth=None
-    )
-    return Run(config=config, data=data, seed=2, device=torch.device("cpu"), threads=1, build=no_backbone)
-
-
-def draw_in_turn(run: Run[Config], noise: list[Tensor], monkeypatch: pytest.MonkeyPatch) -> None:
-    """``run.normal`` gives these arrays, in this order, each asked for by its shape."""
-    left = iter(noise)
+def steps_of(setup: Setup, noise: list[Tensor], train: str, **options: Any) -> dict[str, Step]:
+    """The steps of ``method._train_<train>``, by name, given these normal draws in this order; no weight is moved."""
+    steps: dict[str, Step] = {}
+    method, left = setup.method, iter(noise)
 
     def normal(*shape: int) -> Tensor:
         given = next(left)
         assert given.shape == shape
         return given
 
-    monkeypatch.setattr(run, "normal", normal)
-
-
-@dataclass(frozen=True)
-class Step:
-    """What one call of ``run.step`` was given; ``gradient``: of the weights that it is about."""
-
-    objective: Tensor
-    report: dict[str, Tensor]
-    gradient: Any
-
-
-def steps_of(case: Case, monkeypatch: pytest.MonkeyPatch, act: Callable[[], None]) -> dict[str, Step]:
-    """The steps that ``act`` makes, by name; no weight is moved."""
-    steps: dict[str, Step] = {}
-    method = case.method
-
     def step(objective: Tensor, optimizer: None, *, name: str, report: dict[str, Tensor] | None = None) -> None:
-        method.discriminator.zero_grad()
-        method.net.zero_grad()
-        objective.backward()
-        gradients = {
-            "discriminator": method.discriminator.weight.grad,
-            "generator": case.moved(),
-            "classifier": method.net.weight.grad,
-        }
-        steps[name] = Step(objective, report or {}, gradients[name])
+        weights = {
+            "discriminator": {"": method.discriminator.weight},
+            "generator": setup.moved(),
+            "classifier": {"": method.net.weight},
+        }[name]
+        found = torch.autograd.grad(objective, tuple(weights.values()), retain_graph=True, materialize_grads=True)
+        steps[name] = Step(objective, report or {}, dict(zip(weights, found, strict=True)))
 
-    monkeypatch.setattr(case.run, "step", step)
-    act()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(setup.run, "normal", normal)
+        patch.setattr(setup.run, "step", step)
+        if not setup.bernoulli:
+            patch.setattr(setup.generator, "rows", Tensor.sigmoid)
+        optimizers: Any = Optimizers(None, None, None) if train == "generator" else None  # type: ignore[arg-type]
+        getattr(method, f"_train_{train}")(setup.x, setup.labeled, setup.n, optimizers, setup.run, **options)
     return steps
 
 
 # ---------------------------------------------------------------- the bound, virtual rows, the generator's step
 
 
-@pytest.mark.parametrize("name", GROUPS["c"])
-def test_responsibilities_with_the_prior_once_and_once_per_dimension(name: str) -> None:
-    case = Case(name)
-    encoded = case.generator(case.x, case.labeled)
-    (noise,) = case.noise("y")
-    h = drawn(encoded.y_mean, encoded.y_log_variance, noise)
-    prior = masses(name).prior
-    close(responsibility(h, case.method.mixture, prior, "once")[:, None], ARRAYS[f"{name}_resp_single_prior"])
-    close(responsibility(h, case.method.mixture, prior, "per-dimension")[:, None], ARRAYS[f"{name}_resp"])
+@VECTORS.cases("c.")
+def test_responsibilities_with_the_prior_once_and_once_per_dimension(case: Case) -> None:
+    setup = Setup(case)
+    _, h, _ = setup.encoded()
+    mixture, prior = setup.method.mixture, masses(case).prior
+    once, per_dimension = (responsibility(h, mixture, prior, how) for how in ("once", "per-dimension"))
+    case.expect(resp_single_prior=once[:, None], resp=per_dimension[:, None])
 
 
-@pytest.mark.parametrize("name", GROUPS["c"])
-def test_virtual_rows_and_the_observations_that_they_take(name: str) -> None:
-    case = Case(name)
-    encoded = case.generator(case.x, case.labeled)
-    of_class, of_observation = case.noise("gy", "go")
+@VECTORS.cases("c.")
+def test_virtual_rows_and_the_observations_that_they_take(case: Case) -> None:
+    setup = Setup(case)
+    encoded = setup.generator(setup.x, setup.labeled)
+    of_class, of_observation = setup.noise("gy", "go")
     h_o = drawn(encoded.o_mean, encoded.o_log_variance, of_observation)
-    assert nearest(h_o[: case.n], h_o[case.n :]).tolist() == ARRAYS[f"{name}_nearest"].tolist()
-    close(case.generator.decoder(virtual_codes(encoded, of_class, of_observation)).sigmoid(), ARRAYS[f"{name}_x_pu"])
+    codes = virtual_codes(encoded, of_class, of_observation)
+    case.expect(nearest=nearest(h_o[: setup.n], h_o[setup.n :]), x_pu=setup.generator.decoder(codes).sigmoid())
 
 
-@pytest.mark.parametrize("consistency", [False, True])
-@pytest.mark.parametrize("name", GROUPS["c"])
-def test_steps_of_discriminator_and_generator(name: str, consistency: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    case = Case(name, responsibilities="per-dimension")
-    if not case.bernoulli:
-        monkeypatch.setattr(case.generator, "rows", Tensor.sigmoid)
-    draw_in_turn(case.run, case.noise("y", "o", "gy", "go"), monkeypatch)
-    optimizers: Any = Optimizers(None, None, None)  # type: ignore[arg-type]  # no weight is moved
-    arguments = (case.x, case.labeled, case.n, optimizers, case.run)
-    steps = steps_of(case, monkeypatch, lambda: case.method._train_generator(*arguments, consistency=consistency))
-    close(steps["discriminator"].objective, ARRAYS[f"{name}_disc_loss"])
-    close(steps["discriminator"].gradient, ARRAYS[f"{name}_disc_grad"])
-    step, adversarial = steps["generator"], number(name, "gan_loss")
-    agreed = number(name, "gan2_loss") if consistency else 0.0
-    close(step.objective, number(name, "vade_loss") + adversarial + agreed)
-    close(step.report["adversarial"] * case.config.weight_adversarial, adversarial)
-    close(step.report["reconstruction"], -number(name, "elbo3"))
+@VECTORS.cases("c.", consistency=(False, True))
+def test_steps_of_discriminator_and_generator(case: Case, consistency: bool) -> None:
+    setup = Setup(case, responsibilities="per-dimension")
+    steps = steps_of(setup, setup.noise("y", "o", "gy", "go"), "generator", consistency=consistency)
+    discriminator, step = steps["discriminator"], steps["generator"]
+    case.expect(disc_loss=discriminator.objective, disc_grad=discriminator.gradient[""])
+    case.expect(gan_loss=step.report["adversarial"] * setup.config.weight_adversarial)
+    case.expect(elbo3=-step.report["reconstruction"])
+    agreed = case.number("gan2_loss") if consistency else 0.0
+    case.close(step.objective, case.number("vade_loss") + case.number("gan_loss") + agreed)
     if consistency:
-        close(step.report["consistency"] * case.config.weight_consistency, agreed)
+        case.expect(gan2_loss=step.report["consistency"] * setup.config.weight_consistency)
     when = "late" if consistency else "early"
-    for weight, gradient in step.gradient.items():
-        close(gradient, ARRAYS[f"{name}_{when}_grad_w_{weight}"])
+    case.expect(**{f"{when}_grad_w_{weight}": gradient for weight, gradient in step.gradient.items()})
 
 
-@pytest.mark.parametrize("name", GROUPS["c"])
-def test_the_terms_of_the_bound(name: str) -> None:
-    case = Case(name)
-    encoded = case.generator(case.x, case.labeled)
-    h_y, h_o = (
-        drawn(mean, log_variance, noise)
-        for mean, log_variance, noise in zip(encoded[::2], encoded[1::2], case.noise("y", "o"), strict=True)
-    )
-    prior, mixture = masses(name).prior, case.method.mixture
+@VECTORS.cases("c.")
+def test_the_terms_of_the_bound(case: Case) -> None:
+    setup = Setup(case)
+    encoded, h_y, h_o = setup.encoded()
+    prior, mixture = masses(case).prior, setup.method.mixture
     c = responsibility(h_y, mixture, prior, "per-dimension")
-    decoded = case.generator.decoder(torch.cat([h_y, h_o], dim=1))
-    likelihood = reconstruction(decoded, case.x, bernoulli=case.bernoulli)
-    terms = bound(encoded, c, mixture, prior, likelihood, case.generator.observer(h_o), case.labeled)
-    for term, ours in zip(TERMS, terms, strict=True):
-        close(ours, ARRAYS[f"{name}_{term}"])
-    close(-terms.total, ARRAYS[f"{name}_vade_loss"])
+    observed = setup.generator.observer(h_o)
+    terms = bound(encoded, c, mixture, prior, setup.likelihood(h_y, h_o), observed, setup.labeled)
+    case.expect(**dict(zip(TERMS, terms, strict=True)), vade_loss=-terms.total)
 
 
-@pytest.mark.parametrize("name", GROUPS["c"])
-def test_reconstruction_alone(name: str) -> None:
-    case = Case(name)
-    encoded = case.generator(case.x, case.labeled)
-    of_class, of_observation = case.noise("y", "o")
-    h_y = drawn(encoded.y_mean, encoded.y_log_variance, of_class)
-    h_o = drawn(encoded.o_mean, encoded.o_log_variance, of_observation)
-    decoded = case.generator.decoder(torch.cat([h_y, h_o], dim=1))
-    loss = -reconstruction(decoded, case.x, bernoulli=case.bernoulli)
-    close(loss, ARRAYS[f"{name}_pretrain_loss"])
-    loss.backward()
-    close(case.moved()["dec"], ARRAYS[f"{name}_pretrain_grad_w_dec"])
+@VECTORS.cases("c.")
+def test_reconstruction_alone(case: Case) -> None:
+    setup = Setup(case)
+    _, h_y, h_o = setup.encoded()
+    loss = -setup.likelihood(h_y, h_o)
+    case.expect(pretrain_loss=loss)
+    case.expect_gradients(loss, pretrain_grad_w_dec=setup.moved()["dec"])
 
 
 # ---------------------------------------------------------------- the classifier's risk
 
 
-@pytest.mark.parametrize("name", GROUPS["c"])
-def test_the_step_of_the_classifier(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    case = Case(name)
-    if not case.bernoulli:
-        monkeypatch.setattr(case.generator, "rows", Tensor.sigmoid)
-    draw_in_turn(case.run, case.noise("gy", "go"), monkeypatch)
-    optimizer: Any = None
-    arguments = (case.x, case.labeled, case.n, optimizer, case.run)
-    step = steps_of(case, monkeypatch, lambda: case.method._train_classifier(*arguments))["classifier"]
-    close(step.objective, ARRAYS[f"{name}_pn_back"])
-    close(step.report["risk"], ARRAYS[f"{name}_pn_true"])
-    close(step.gradient, ARRAYS[f"{name}_pn_grad"])
-    (virtual,) = of(name, "x_pu")
-    f_virtual, f_u = case.method.net(virtual), case.method.net(case.x[case.n :])
-    m = masses(name)
-    close(
-        m.unlabeled * sigmoid_loss(-f_u).mean() - m.unlabeled_positive * sigmoid_loss(-f_virtual).mean(),
-        number(name, "pn_neg"),
-    )
+@VECTORS.cases("c.")
+def test_the_step_of_the_classifier(case: Case) -> None:
+    setup = Setup(case)
+    step = steps_of(setup, setup.noise("gy", "go"), "classifier")["classifier"]
+    case.expect(pn_back=step.objective, pn_true=step.report["risk"], pn_grad=step.gradient[""])
+    f_virtual, f_u = setup.method.net(case.tensor("x_pu")), setup.method.net(setup.x[setup.n :])
+    m = masses(case)
+    of_u, of_virtual = m.unlabeled * sigmoid_loss(-f_u).mean(), m.unlabeled_positive * sigmoid_loss(-f_virtual).mean()
+    case.expect(pn_neg=of_u - of_virtual)
 
 
-def test_the_risk_is_reported_where_its_negative_part_is_minimized_instead(monkeypatch: pytest.MonkeyPatch) -> None:
-    case = Case(name := GROUPS["c"][0])
-    case.method.masses = Masses(0.01, 0.9, 0.1)  # a risk of negatives below 0
-    draw_in_turn(case.run, case.noise("gy", "go"), monkeypatch)
-    optimizer: Any = None
-    arguments = (case.x, case.labeled, case.n, optimizer, case.run)
-    step = steps_of(case, monkeypatch, lambda: case.method._train_classifier(*arguments))["classifier"]
+def test_the_risk_is_reported_if_its_negative_part_is_minimized_instead() -> None:
+    case = VECTORS.select("c.")[0]
+    setup = Setup(case)
+    setup.method.masses = Masses(0.01, 0.9, 0.1)  # a risk of negatives below 0
+    step = steps_of(setup, setup.noise("gy", "go"), "classifier")["classifier"]
+    net = setup.method.net
     with torch.no_grad():
-        (virtual,) = of(name, "x_pu")
-        f_p, f_u = case.method.net(case.x).split([case.n, len(case.x) - case.n])
-        expected = virtual_risk(f_p, case.method.net(virtual), f_u, case.method.masses)
+        f_p, f_u = net(setup.x).split([setup.n, len(setup.x) - setup.n])
+        expected = virtual_risk(f_p, net(case.tensor("x_pu")), f_u, setup.method.masses)
     assert float(expected.value) < float(expected.objective)
-    close(step.objective, expected.objective)
-    close(step.report["risk"], expected.value)
+    case.close(step.objective, expected.objective)
+    case.close(step.report["risk"], expected.value)
 
 
-@pytest.mark.parametrize("name", GROUPS["risk"])
-def test_the_risk_and_its_gradients(name: str) -> None:
-    f_p, f_virtual, f_u = scores = [f.requires_grad_() for f in of(name, "f_p", "f_gen", "f_u")]
-    risk = virtual_risk(f_p, f_virtual, f_u, masses(name))
-    close(risk.value, ARRAYS[f"{name}_true"])
-    close(risk.objective, ARRAYS[f"{name}_back"])
-    risk.objective.backward()
-    for f, side in zip(scores, ("f_p", "f_gen", "f_u"), strict=True):
-        close(f.grad if f.grad is not None else torch.zeros_like(f), ARRAYS[f"{name}_grad_{side}"])
-    falls = number(name, "neg") < 0
-    assert falls == (number(name, "back") != number(name, "true"))
-    close(number(name, "back"), -number(name, "neg") if falls else number(name, "true"))
+@VECTORS.cases("risk.")
+def test_the_risk_and_its_gradients(case: Case) -> None:
+    f_p, f_virtual, f_u = case.leaves("f_p", "f_gen", "f_u")
+    risk = virtual_risk(f_p, f_virtual, f_u, masses(case))
+    case.expect(true=risk.value, back=risk.objective)
+    case.expect_gradients(risk.objective, grad_f_p=f_p, grad_f_gen=f_virtual, grad_f_u=f_u)
+    falls = case.number("neg") < 0
+    assert falls == (case.number("back") != case.number("true"))
+    case.expect(back=-case["neg"] if falls else case["true"])
 
 
 def test_the_risk_of_negatives_falls_below_zero_in_one_case() -> None:
-    assert {number(name, "neg") < 0 for name in GROUPS["risk"]} == {True, False}
+    assert {case.number("neg") < 0 for case in VECTORS.select("risk.")} == {True, False}
 
 
 # ---------------------------------------------------------------- the order of the components
 
 
-@pytest.mark.parametrize("name", GROUPS["prior"])
-def test_the_positive_component_is_the_one_that_most_labeled_positives_have(name: str) -> None:
-    h, means, variances, weights = of(name, "h_labeled", "mu", "var", "weights")
-    close(share_of_first(h, means, variances), ARRAYS[f"{name}_frac0"])
+@VECTORS.cases("prior.")
+def test_the_positive_component_is_the_one_that_most_labeled_positives_have(case: Case) -> None:
+    h, means, variances, weights = case.tensors("h_labeled", "mu", "var", "weights")
     found = ordered(h, means, variances, weights)
-    close(found.means, ARRAYS[f"{name}_mu_ordered"])
-    close(found.variances, ARRAYS[f"{name}_var"][:: -1 if ARRAYS[f"{name}_swap"] else 1])
-    close(found.positive_share, ARRAYS[f"{name}_p_hat"])
+    case.expect(frac0=share_of_first(h, means, variances), mu_ordered=found.means, p_hat=found.positive_share)
+    case.close(found.variances, variances.flip(0) if case["swap"] else variances)
 
 
 def test_the_components_are_swapped_in_one_case() -> None:
-    assert {int(ARRAYS[f"{name}_swap"]) for name in GROUPS["prior"]} == {0, 1}
+    assert {int(case["swap"]) for case in VECTORS.select("prior.")} == {0, 1}
+
+
+def test_every_array_is_read() -> None:
+    VECTORS.assert_every_array_is_read()

@@ -259,7 +259,7 @@ def _only_seeded(make: Any) -> Any:
     return seeded
 
 
-# -------------------------------------------------------------------- where there is no value, or a flag
+# -------------------------------------------------------------------- if there is no value, or a flag
 
 
 ONE = np.array([0])

@@ -284,7 +284,7 @@ def test_the_estimator_takes_the_same_function_as_mpe_pu() -> None:
 
 
 def test_each_info_has_the_error_that_the_benchmark_measured() -> None:
-    """Mean absolute error over estimates without a warning, or over all where there is none."""
+    """Mean absolute error over estimates without a warning, or over all if there is none."""
     path = Path(__file__).parents[4] / "benchmarks" / "results" / "prior-error.csv"
     errors: dict[str, dict[bool, list[float]]] = {}
     with path.open(newline="", encoding="utf-8") as file:

@@ -208,7 +208,7 @@ def test_finding_the_plugin_imports_neither_mlflow_nor_results() -> None:
 
 
 class TestRecordsThatCannotBeRead:
-    """One record of this format beside one of format 3 and one that is damaged."""
+    """One record of this format next to one of format 3 and one that is damaged."""
 
     @pytest.fixture
     def mixed(self, results: Path, tmp_path: Path) -> Path:

@@ -262,6 +262,36 @@ def test_the_sheet_of_a_run_shows_its_ids_and_features_and_all_unlabeled_rows(
     assert "validation part alone" in found["scar"]["undefined"]
 
 
+def test_a_joint_record_is_judged_by_scores_out_of_fold_of_all_rows(command: Run, home: Path) -> None:
+    """Every row counts once: the budget, the sheet and SCAR are about the whole table."""
+    made = command(
+        *("run", "--method", "nnpu", "--data", "scores.csv", *LABELS, "--drop", "said,y,other,score", "--prior", "0.4"),
+        *("--folds", "3", "--refit", "all", "--no-tracking", "--threads", "1", "--set", "epochs=2", "--save-model"),
+        *("--format", "json"),
+    )
+    run, table = read(made)["run_id"], pd.read_csv(home / "scores.csv", dtype=str)
+    n = int((table.labeled == "0").sum())
+    card = read(command("evaluate", run, *FAST[2:], "--budget", "60", "--format", "json"))
+    assert card["name"] == f"nnpu on scores.csv, run {run}, scores out of fold"
+    assert card["rows"]["unlabeled"] == n
+    assert card["decision"]["rows"] == 60
+    drawn = command("audit", run, "--n", str(n), "--budget", "60", "--out", "joint.csv")
+    assert drawn.returncode == 0, drawn.stderr
+    sheet = pd.read_csv(home / "joint.csv", dtype=str, keep_default_na=False)
+    assert sorted(sheet.row.astype(int)) == np.flatnonzero(table.labeled == "0").tolist()
+    sheet["answer"] = table.y[sheet.row.astype(int)].to_numpy()
+    sheet.to_csv(home / "joint-filled.csv", index=False)
+    found = read(command("audit", "--answers", "joint-filled.csv", "--format", "json"))
+    assert found["prior"]["value"] == pytest.approx((table.y == "1").mean())
+    assert found["scar"]["undefined"] in (None, "")
+    assert found["scar"]["p_value"] > 0.01  # labels are a random draw
+    predicted = command("predict", run, "scores.csv", "--out", "joint-predicted.csv")
+    assert predicted.returncode == 0, predicted.stderr
+    scores = pd.read_csv(home / "joint-predicted.csv").sort_values("row")
+    assert scores.decision_at_prior.isin([0, 1]).all()
+    assert scores.score[table.y == "1"].mean() > scores.score[table.y == "0"].mean()
+
+
 def test_the_sheet_of_a_run_shows_the_columns_that_are_named(command: Run, home: Path, own_run: str) -> None:
     named = ("--ids", "said", "--part", "validation", "--n", "10", "--out", "named.csv")
     drawn = command("audit", own_run, *named)

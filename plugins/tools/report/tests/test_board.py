@@ -31,7 +31,7 @@ BUDGET = 250_000
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The front page of the committed rows."""
-    return pubench.site(ROWS, tmp_path_factory.mktemp("board") / "site", figures=False)
+    return pubench.site(ROWS, tmp_path_factory.mktemp("board") / "site")
 
 
 def text_of(page: Path, element: str) -> str:

@@ -42,7 +42,7 @@ def run(
     measured: float | None, seed: int = 2, warnings: tuple[str, ...] = (), criterion: str = "f1", value: float = 0.5,
     **changed: Any,
 ) -> RunResult:  # fmt: skip
-    """A finished run in PU-Bench's main protocol, but for ``changed`` sections. ``value``: of its criterion.
+    """A finished run in PU-Bench's main protocol, except for ``changed`` sections. ``value``: of its criterion.
 
     ``measured``: its test F1, and its accuracy.
     """
@@ -189,7 +189,7 @@ WANG: dict[str, Any] = {
 
 
 def of_wang(accuracy: float = 0.9, seed: int = 2, value: float = 1.2, **changed: Any) -> RunResult:
-    """A finished run in the protocol of Wang et al., but for ``changed`` sections."""
+    """A finished run in the protocol of Wang et al., except for ``changed`` sections."""
     return run(accuracy, seed, criterion="pa", value=value, **{**WANG, **changed})
 
 
@@ -292,7 +292,7 @@ def test_another_folder_is_compared_where_the_spec_is_the_same_but_for_seeds() -
     assert (cell.verdict, cell.standing) == ("above", "unexplained")
     assert [(one.data, one.why) for one in found.left_out] == [("connect-4", "other has no run of the same spec")]
     assert found.missing == (("upu", "spambase"),)
-    assert found.alike == "the same spec but for seeds, epoch chosen by f1 (oracle)"
+    assert found.alike == "the same spec except for seeds, epoch chosen by f1 (oracle)"
 
 
 def test_a_measure_that_is_no_share_is_compared_as_it_is() -> None:
@@ -418,7 +418,7 @@ def test_the_format_of_a_file_is_that_of_its_ending(said: Command, tmp_path: Pat
     with pytest.raises(RequestError, match=r"compared.xlsx: its ending says no format; \.md, \.csv, \.json, \.txt do"):
         said(None, out=tmp_path / "compared.xlsx")
     said("md", out=tmp_path / "compared")
-    assert (tmp_path / "compared").read_text().startswith("# f1 (test, percent) beside PU-Bench")
+    assert (tmp_path / "compared").read_text().startswith("# f1 (test, percent) next to PU-Bench")
 
 
 def test_files_of_rows_are_compared_as_their_runs_are(said: Command) -> None:

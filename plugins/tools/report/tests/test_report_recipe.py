@@ -12,7 +12,7 @@ import numpy as np
 import pandas
 import pytest
 from made_results import made_result
-from pubench_report.report.recipe import Known, Recipe, recipe
+from pubench_report.pages.recipe import Known, Recipe, recipe
 
 import pubench
 from pubench_core.engine.layers import Layer

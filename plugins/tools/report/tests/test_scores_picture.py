@@ -16,7 +16,7 @@ import pubench
 from pubench_core.records.files import SCORES, TRAINING_SCORES, read_scores
 from pubench_core.records.record import read_record
 
-# What two epochs reach is warned of, and beside the point here.
+# What two epochs reach is warned of, and next to the point here.
 pytestmark = pytest.mark.filterwarnings("ignore::pubench.PubenchWarning")
 
 SHORT: dict[str, Any] = {"c": 0.3, "config": {"epochs": 2, "lr": 0.01}, "threads": 1, "tracking": False}
@@ -59,7 +59,7 @@ def test_a_record_without_them_does_not_answer_a_request_for_them(tmp_path: Path
     asked = pubench.run("upu", "breast-cancer", artifacts=["training-scores"], **given)
     assert not asked.reused
     again = pubench.run("upu", "breast-cancer", artifacts=KEPT, **given)
-    assert again.reused  # what the first record had was kept beside them
+    assert again.reused  # what the first record had was kept next to them
 
 
 def test_a_picture_has_a_panel_for_each_part_and_counts_every_row(kept: pubench.RunResult) -> None:

@@ -51,14 +51,14 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def site(results: Path) -> Path:
-    """The folder of a site with figures."""
+    """The folder of a site."""
     return pubench.site(results, results.parent / "site").parent
 
 
 @pytest.fixture(scope="module")
 def of_rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a site of committed rows."""
-    return pubench.site(ROWS, tmp_path_factory.mktemp("rows") / "site", figures=False).parent
+    return pubench.site(ROWS, tmp_path_factory.mktemp("rows") / "site").parent
 
 
 def text_of(page: Path) -> str:
@@ -145,7 +145,10 @@ def test_names_are_text_and_never_code(site: Path) -> None:
         assert "<img" not in text
         assert not re.search(r'<[^>]*" onerror', text)
         assert len(re.findall(r"<script>", text)) == 1  # its own, whose hash the page names
-        assert set(re.findall(r"<script[^>]*>", text)) <= {"<script>", '<script type="application/json" id="values">'}
+        assert set(re.findall(r"<script[^>]*>", text)) <= {
+            "<script>",
+            *re.findall(r'<script type="application/json" id="[a-z-]+">', text),
+        }
         assert "default-src 'none'" in text
         assert not re.search(r'(?:src|<link[^>]+href)="https?:', text)
     assert html.escape(STRANGE) in text_of(site / "index.html")
@@ -161,16 +164,16 @@ def test_numbers_are_those_of_the_runs_at_the_epoch_that_pa_chose(results: Path,
 def test_ranks_are_by_every_criterion_and_without_oracles(results: Path, site: Path) -> None:
     found = pubench.load_results(results).where(c=0.1, data="imdb")
     page = site / "method-vpu.html"
-    key = next(k for k in re.findall(r'<table id="(of-[\w-]+)"', text_of(page)) if "c-0-1" in k)
-    head, *rows = table_of(page, key)
-    mine = next(row for row in rows if row[0] == "imdb")
-    for criterion in ("pa", "f1"):
+    text = text_of(page).partition('<table id="results">')[2]
+    mine = next(row for row in text.split("<tr>") if "IMDb" in row and "10 %" in row)
+    for criterion, place in (("pa", 0), ("f1", 2)):
         cells = found.table("accuracy", criterion=criterion).cells
         means = {row: cell.mean for (row, _), cell in cells.items() if row != "pn"}
         rank = 1 + sum(mean > means["vpu"] for mean in means.values())
-        column = next(k for k, name in enumerate(head) if re.match(rf"by {criterion}\b", name))
-        assert mine[column + 1] == f"{rank} of 3", criterion
-    assert all(cell in ("-", "") for row in table_of(site / "method-pn.html", key)[1:] for cell in row[3::2])
+        assert re.findall(r'title="rank (\d of \d)"', mine)[place] == f"{rank} of 3", criterion
+        assert place or f">{rank} of 3</td>" in mine
+    assert {row[2] for row in table_of(site / "method-pn.html", "results")[1:]} == {"-"}
+    assert "rank " not in text_of(site / "method-pn.html").partition('<table id="results">')[2].partition("</table>")[0]
 
 
 def test_where_lower_is_better_the_least_value_is_first(results: Path) -> None:
@@ -178,7 +181,7 @@ def test_where_lower_is_better_the_least_value_is_first(results: Path) -> None:
     lower = replace(model, measure=replace(model.measure, higher_is_better=False), _cells={})
     column = model.settings[0].columns[0]
     upwards, downwards = (
-        {row: place.rank for row, place in Protocol("k", "t", one, (), (), {}).places("f1", column).items()}
+        {row: place.rank for row, place in Protocol("k", "t", one, (), ()).places("f1", column).items()}
         for one in (model, lower)
     )
     assert sorted(upwards.values()) == [1, 2, 3]
@@ -189,7 +192,7 @@ def test_results_named_by_several_criteria_are_shown_by_pa(tmp_path: Path) -> No
     values = {"oa": 0.9, "last": 0.8, "pa": 0.7, "f1": 0.6}
     first, second = made_run("nnpu", "imdb", 2, values), made_run("vpu", "imdb", 2, values)
     stored(tmp_path / "results", [first, second.model_copy(update={"selected": "last"})])
-    site = pubench.site(tmp_path / "results", tmp_path / "site", figures=False).parent
+    site = pubench.site(tmp_path / "results", tmp_path / "site").parent
     assert {row["IMDb"] for row in board_of(site).values()} == {"70.01"}  # of one seed
     assert "One seed per data set" in text_of(site / "index.html")
 
@@ -207,9 +210,11 @@ def test_methods_of_a_data_set_stand_best_first(site: Path) -> None:
     key = next(iter(re.findall(r'<table id="(of-[\w-]+)"', text_of(page))))
     _, *rows = table_of(page, key)
     assert [row[1] for row in rows] == ["1", "2", "3", "-"]
-    values = [float(row[2].split(" ")[0]) for row in rows[:3]]
+    values = [float(row[3].split(" ")[0]) for row in rows[:3]]
     assert values == sorted(values, reverse=True)
-    assert rows[3][0] == "pn (oracle)"
+    below = [float(row[2].strip()) for row in rows[:3]]
+    assert below[1:] == pytest.approx([values[0] - value for value in values[1:]], abs=0.06)
+    assert rows[3][0] == "PN (oracle)"
 
 
 # -------------------------------------------------------------------- records and rows
@@ -227,7 +232,7 @@ def test_records_are_copied_with_their_checksums(results: Path, site: Path) -> N
 def test_a_site_with_scores_can_be_verified(tmp_path: Path) -> None:
     run = pubench.run("pn", "digits", config={"epochs": 2}, results=tmp_path / "results", threads=1, tracking=False)
     for with_scores in (False, True):
-        place = pubench.site(tmp_path / "results", tmp_path / "site", figures=False, with_scores=with_scores).parent
+        place = pubench.site(tmp_path / "results", tmp_path / "site", with_scores=with_scores).parent
         found = pubench.verify(place / "records", rerun=0)
         assert [problem.what for problem in found.problems] == ([] if with_scores else ["scores.npz is missing"])
         assert found.checksums == 3 + with_scores
@@ -243,7 +248,7 @@ def test_what_a_link_points_to_is_not_published(results: Path, tmp_path: Path) -
         (record / name).unlink(missing_ok=True)
         (record / name).symlink_to(tmp_path / "secret.txt")
     said: list[str] = []
-    write.write_site(write.SiteOptions((copy,), tmp_path / "site", figures=False), said.append)
+    write.write_site(write.SiteOptions((copy,), tmp_path / "site"), said.append)
     assert said == [f"{record.name}: spec.yaml, environment.json not copied, as a link may lead to anything"]
     assert [path.name for path in (tmp_path / "site" / "records" / record.name).iterdir()] == ["result.json"]
 
@@ -293,7 +298,7 @@ def made_draw(run_id: str, spec: RunSpec, value: float, accuracy: float) -> Resu
 def test_of_the_draws_of_a_study_the_chosen_one_is_shown_and_every_record_is_published(
     drawn: Path, tmp_path: Path
 ) -> None:
-    site = pubench.site(drawn, tmp_path / "site", by="study", figures=False).parent
+    site = pubench.site(drawn, tmp_path / "site", by="study").parent
     assert tables(site) == [["nnpu", "75.00 ± 7.07"]]  # .70 and .80
     assert "hyper-parameters: the best of 3 finished draws by pa, on each split" in text_of(site / "index.html")
     records = table_of(site / "records.html", "records")
@@ -301,12 +306,12 @@ def test_of_the_draws_of_a_study_the_chosen_one_is_shown_and_every_record_is_pub
     assert len(records) == 1 + 7
     assert len(list((site / "records").glob("*/result.json"))) == 7
 
-    by_pauc = pubench.site(drawn, tmp_path / "by-pauc", by="study", criterion="pauc", figures=False).parent
+    by_pauc = pubench.site(drawn, tmp_path / "by-pauc", by="study", criterion="pauc").parent
     assert tables(by_pauc) == [["nnpu", "93.50 ± 2.12"]]  # .95 and .92
 
     records_alone = tmp_path / "records-alone"
     shutil.copytree(drawn, records_alone, ignore=shutil.ignore_patterns("studies"))
-    both = pubench.site([records_alone, drawn], tmp_path / "both", figures=False).parent
+    both = pubench.site([records_alone, drawn], tmp_path / "both").parent
     assert tables(both) == [
         ["nnpu", "50.00 (1 of 3)"],
         ["nnpu [draws=chosen]", "75.00 ± 7.07 (2 of 3)"],
@@ -337,7 +342,7 @@ def test_rows_of_draws_are_read_as_draws(tmp_path: Path) -> None:
             settings = f"batch_size={16 * 2**number} validation.fraction=0.01"
             run_id = f"{seed:08x}{number:08x}"
             rows.append(row | of_draw | {"settings": settings, "run_id": run_id, "study": "three-draws"})
-    site = pubench.site(rows_in(tmp_path / "rows.csv", rows), tmp_path / "site", figures=False).parent
+    site = pubench.site(rows_in(tmp_path / "rows.csv", rows), tmp_path / "site").parent
     assert tables(site) == [["nnpu", "75.00 ± 7.07"]]
     assert len(table_of(site / "records.html", "records")) == 1 + 6
 
@@ -388,7 +393,7 @@ def test_rows_of_no_study_stand_beside_those_of_one(tmp_path: Path) -> None:
     rows = rows_of(ROWS)
     alone = rows[0]["run_id"]
     written = [row | ({"study": ""} if row["run_id"] == alone else {}) for row in rows]
-    site = pubench.site(rows_in(tmp_path / "rows.csv", written), tmp_path / "site", figures=False).parent
+    site = pubench.site(rows_in(tmp_path / "rows.csv", written), tmp_path / "site").parent
     assert {row[0] for row in table_of(site / "records.html", "records")[1:]} == {row["run_id"] for row in rows}
 
 
@@ -399,7 +404,7 @@ def test_rows_that_decide_every_row_alike_are_marked(tmp_path: Path) -> None:
     share, other = _share(rows[0]), _share(rows[1])
     rows[0] |= {"accuracy": f"{100 * share:.4f}", "precision": f"{100 * share:.4f}", "recall": "100.0"}
     rows[1] |= {"accuracy": f"{100 * (1 - other):.4f}", "precision": "0.0", "recall": "0.0"}
-    place = pubench.site(rows_in(tmp_path / "rows.csv", rows), tmp_path / "site", figures=False).parent
+    place = pubench.site(rows_in(tmp_path / "rows.csv", rows), tmp_path / "site").parent
     (page,) = place.glob("protocol-*.html")
     shown = [row[1] for row in table_of(page, "results-s1") if "alike" in row[1]]
     assert len(shown) == 2
@@ -414,7 +419,7 @@ def _share(row: dict[str, Any]) -> float:
 def test_several_sources_show_a_run_once(results: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(results, tmp_path / "copy")
     said: list[str] = []
-    asked = write.SiteOptions((results, Path(copy)), tmp_path / "site", figures=False)
+    asked = write.SiteOptions((results, Path(copy)), tmp_path / "site")
     assert write.write_site(asked, said.append).records == 48
     assert said == []
 
@@ -427,10 +432,12 @@ def test_a_record_under_another_name_is_left_out_of_sites_and_reports_in_the_sam
     record = next(copy.glob("*/result.json")).parent
     record.rename(copy / name)
     said: list[str] = []
-    assert write.write_site(write.SiteOptions((copy,), tmp_path / "site", figures=False), said.append).records == 47
-    assert said == [f"left out: {copy / name} holds run {record.name}; give it that name"]
+    assert write.write_site(write.SiteOptions((copy,), tmp_path / "site"), said.append).records == 47
+    note, lacks = said
+    assert note == f"left out: {copy / name} holds run {record.name}; give it that name"
+    assert re.search(r"labeled: lacks 1 run to be complete: .* on .* \(\d+\)", lacks)
     gathered = gather(str(copy), copy, None)
-    assert (len(gathered.done), list(gathered.notes)) == (47, said)
+    assert (len(gathered.done), list(gathered.notes)) == (47, [note])
     for other in copy.glob("*/"):
         if other.name != name:
             shutil.rmtree(other)
@@ -446,8 +453,8 @@ def test_a_record_of_what_is_no_run_id_is_left_out(results: Path, tmp_path: Path
     record.write_text(record.read_text().replace(record.parent.name, "elsewhere"))
     record.parent.rename(copy / "elsewhere")
     said: list[str] = []
-    assert write.write_site(write.SiteOptions((copy,), tmp_path / "site", figures=False), said.append).records == 47
-    assert said == [f"left out: {copy / 'elsewhere'}: 'elsewhere' is no run id"]
+    assert write.write_site(write.SiteOptions((copy,), tmp_path / "site"), said.append).records == 47
+    assert said[0] == f"left out: {copy / 'elsewhere'}: 'elsewhere' is no run id"
 
 
 # -------------------------------------------------------------------- where it is written
@@ -456,7 +463,7 @@ def test_a_record_of_what_is_no_run_id_is_left_out(results: Path, tmp_path: Path
 def test_a_site_is_replaced_as_a_whole_or_not_at_all(
     results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    index = pubench.site(results, tmp_path / "site", figures=False, title="First")
+    index = pubench.site(results, tmp_path / "site", title="First")
     (tmp_path / "site" / "older.html").write_text("older")
 
     def full(site: object) -> Any:
@@ -466,9 +473,9 @@ def test_a_site_is_replaced_as_a_whole_or_not_at_all(
     with monkeypatch.context() as patched:
         patched.setattr(write, "pages_of", full)
         with pytest.raises(pubench.InvalidRequest, match="No space left on device"):
-            pubench.site(results, tmp_path / "site", figures=False)
+            pubench.site(results, tmp_path / "site")
     assert "<title>First</title>" in text_of(index)
-    pubench.site(results, tmp_path / "site", figures=False, title="Second")
+    pubench.site(results, tmp_path / "site", title="Second")
     assert "<title>Second</title>" in text_of(index)
     assert not (tmp_path / "site" / "older.html").exists()
     assert [path.name for path in tmp_path.iterdir()] == ["site"]
@@ -477,7 +484,7 @@ def test_a_site_is_replaced_as_a_whole_or_not_at_all(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["nowhere"], "nowhere is not there; expected a folder of records or a file of rows (.csv)"),
+        (["nowhere"], "nowhere is not there; expected a folder of records, a file of rows (.csv) or a dated board"),
         (["other.csv"], "other.csv is no file of rows: it lacks the column method"),
         (["empty"], "no finished run is in empty"),
         (["rows"], "nothing to publish; files of rows must be named themselves: rows/study-one.csv and 1 more"),
@@ -500,7 +507,7 @@ def test_what_cannot_be_done_is_one_line_and_exit_code_2(
     for name in ("study-one.csv", "study-two.csv"):
         shutil.copy(ROWS, place / "rows" / name)
     shutil.copy(place / "other.csv", place / "rows")
-    done = pubench_in(place)("site", *arguments, "--no-figures")
+    done = pubench_in(place)("site", *arguments)
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done.stderr
     assert words in done.stderr
     assert (place / "taken" / "mine.txt").read_text() == "mine"
@@ -515,7 +522,7 @@ def test_every_file_that_is_called_as_one_of_rows_is_one() -> None:
 
 def test_the_command_needs_no_torch(results: Path, tmp_path: Path, pubench_in: Callable[[Path], Any]) -> None:
     shutil.copytree(results, tmp_path / "results")
-    done = pubench_in(tmp_path)("site", "--no-figures", cold=True, env={"PYTHONPROFILEIMPORTTIME": "1"})
+    done = pubench_in(tmp_path)("site", cold=True, env={"PYTHONPROFILEIMPORTTIME": "1"})
     assert done.returncode == 0
     assert done.stdout.startswith("site/index.html: 11 pages, 48 runs")
     assert not re.findall(r"\| +torch\n", done.stderr)
@@ -527,7 +534,8 @@ def test_the_command_needs_no_torch(results: Path, tmp_path: Path, pubench_in: C
 @needs_browser
 def test_a_page_is_sorted_and_filtered_as_its_address_says(site: Path) -> None:
     dom = opened(f"file://{site}/records.html#filter=vpu&sort=records:4:descending")
-    rows = re.findall(r"<tr( hidden=\"\")?>(.*?)</tr>", dom.partition("<tbody>")[2], re.DOTALL)
+    body = dom.partition("<tbody>")[2].partition("</tbody>")[0]
+    rows = re.findall(r"<tr( hidden=\"\")?>(.*?)</tr>", body, re.DOTALL)
     shown = [re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL) for hidden, row in rows if not hidden]
     assert {row[0] for row in shown} == {"vpu"}
     seeds = [int(row[3]) for row in shown]

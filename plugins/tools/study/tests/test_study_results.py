@@ -38,7 +38,7 @@ seeds: [2, 25]
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[StudyFolder, FrozenPlan]:
-    """A study with three of its four runs carried out, beside a run of another study."""
+    """A study with three of its four runs carried out, next to a run of another study."""
     folder = tmp_path_factory.mktemp("study")
     (folder / "two.yaml").write_text(STUDY)
     file = read_study(folder / "two.yaml")

@@ -44,7 +44,7 @@ def key_of(template: templates.Template) -> str:
 
 
 def made(template: templates.Template, key: str, folder: Path) -> Path:
-    """A package from a template, beside others in a folder."""
+    """A package from a template, next to others in a folder."""
     options = {"template": template.template or None, "family": template.family or None}
     create(template.kind, key, path=folder, in_repo=False, **options)
     return folder / key
@@ -58,9 +58,9 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Pat
     for key, package in found.items():
         name = names.Names.of(key).package
         (site / name).symlink_to(package / "src" / name)
-        facts = site / f"{name}-0.1.0.dist-info"
+        facts = site / f"{name}-1.0.0.dist-info"
         facts.mkdir()
-        (facts / "METADATA").write_text(f"Metadata-Version: 2.1\nName: pubench-{key}\nVersion: 0.1.0\n")
+        (facts / "METADATA").write_text(f"Metadata-Version: 2.1\nName: pubench-{key}\nVersion: 1.0.0\n")
         group = "pubench.tools" if "command" in key else "pubench"
         (facts / "entry_points.txt").write_text(f"[{group}]\n{key} = {name}\n")
     before = os.environ.get("PYTHONPATH")
@@ -190,7 +190,7 @@ def test_a_method_is_short_and_says_what_to_replace(packages: dict[str, Path]) -
 def test_the_bound_on_core_is_its_major_version(packages: dict[str, Path]) -> None:
     for package in packages.values():
         text = (package / "pyproject.toml").read_text()
-        assert re.search(r'"pubench-core(\[train\])?>=0.1,<1"', text)
+        assert re.search(r'"pubench-core(\[train\])?>=1.0,<2"', text)
         assert "workspace" not in text
 
 
@@ -406,7 +406,7 @@ def test_in_a_checkout_it_goes_where_its_kind_is_and_the_root_knows_it(
     assert all(words[0] == str(checkout / ".venv" / "bin" / "pubench") for words in trials)
     assert (checkout / "plugins" / f"{kind}s" / "my-key" / "src" / "pubench_my_key" / "__init__.py").is_file()
     root = (checkout / "pyproject.toml").read_text()
-    assert '"pubench-my-key>=0.1,<1"' in root
+    assert '"pubench-my-key>=1.0,<2"' in root
     assert "pubench-my-key = { workspace = true }" in root
     assert (metadata(checkout).returncode, metadata(checkout).stdout) == (0, "")
     member = (checkout / "plugins" / f"{kind}s" / "my-key" / "pyproject.toml").read_text()

@@ -43,7 +43,7 @@ def subject(*fixed: str, **values: Any) -> Subject:
 
 def test_the_default_space_is_what_is_declared_the_weight_decay_and_numbers_between_two_bounds() -> None:
     assert {name: str(found) for name, found in default_space(subject()).items()} == {
-        "lr": "3.16228e-05..0.02:log",  # widened to the value as it stands
+        "lr": "3.16228e-05..0.02:log",  # widened to the value as it is
         "weight_decay": "1e-06..0.01:log",
         "batch_size": "32,64,128,256",
         "keep": "0.505..0.995",  # bounds that are not themselves allowed

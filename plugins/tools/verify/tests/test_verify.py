@@ -155,7 +155,7 @@ RESULTS: Mapping[str, tuple[Callable[[dict[str, Any]], None], str]] = {
         "criterion pa is of other code than is installed",
     ),
     "the data": (_put("code", "parts", "data digits", value="0" * 16), "(changed: data digits)"),
-    "the prior told": (_put("data", "prior", "given", value=0.9), "was told the prior 0.9, and its spec says 0.49"),
+    "the given prior": (_put("data", "prior", "given", value=0.9), "was given the prior 0.9, and its spec says 0.49"),
     "the criterion that names it": (_put("selected", value="none"), "criterion none, which it did not track"),
     "the run id": (_put("run_id", value="<b>x</b>"), "its folder is called"),
     "the version": (_put("record_version", value=99), "is a record of format 99"),
@@ -553,7 +553,7 @@ def test_nothing_is_carried_out_again_where_every_record_has_a_problem_and_that_
 
 
 def one_sample(results: Path, method: str, calibrate: str) -> Path:
-    """A record of one-sample data whose prior is told."""
+    """A record of one-sample data whose prior is given."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pubench.PubenchWarning)
         return pubench.run(

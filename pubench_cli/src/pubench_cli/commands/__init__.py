@@ -83,7 +83,7 @@ COMMANDS = [
     CommandInfo(
         path="data path",
         load="pubench_cli.commands.data:path",
-        help="Print the folder of a data set's prepared copy, or of its files where there is none.",
+        help="Print the folder of a data set's prepared copy, or of its files if there is none.",
         example="cd $(pubench data path mnist)",
     ),
     CommandInfo(

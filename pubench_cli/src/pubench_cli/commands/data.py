@@ -19,8 +19,8 @@ Keys = Annotated[
     list[str] | None,
     typer.Argument(help="Data set keys. (default: all that are prepared)", autocompletion=keys("dataset")),
 ]
-Encoder = Annotated[Path | None, typer.Option("--encoder", help=option("--encoder").help)]
-Offline = Annotated[bool, typer.Option("--offline", help=option("--offline").help)]
+Encoder = Annotated[Path | None, typer.Option("--encoder", help=option("--encoder").help())]
+Offline = Annotated[bool, typer.Option("--offline", help=option("--offline").help())]
 
 
 def list_(
@@ -83,7 +83,7 @@ def verify(keys: Keys = None, data_root: Root = None, format: PrintFormat = Form
 
 
 def path(key: Key, data_root: Root = None, format: PrintFormat = Format.table) -> None:
-    """Print the folder of a data set's prepared copy, or of its files where there is none."""
+    """Print the folder of a data set's prepared copy, or of its files if there is none."""
     from ..data import print_path
 
     print_path(key, data_root, as_json=format is Format.json)

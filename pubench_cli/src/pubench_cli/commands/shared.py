@@ -18,5 +18,5 @@ NamingCriterion = Annotated[
     typer.Option(help="Selection criterion. (default: the one that names the results)", autocompletion=criteria),
 ]
 Results = Annotated[Path, typer.Option(help="Folder of records.")]
-Root = Annotated[Path | None, typer.Option("--data-root", help=option("--data-root").help)]
+Root = Annotated[Path | None, typer.Option("--data-root", help=option("--data-root").help())]
 RecordedRun = Annotated[str, typer.Argument(help="Run id, its first digits, or the run's folder.", autocompletion=runs)]

@@ -1,6 +1,6 @@
 """Reading packed files and archives: nothing is unpacked to disk; what is wrong is one line that names the file.
 
-A few bytes can unpack to any number: whoever reads says how many a sound file of the kind can have, and reading stops
+A few bytes can unpack to any number: the reader says how many a sound file of the kind can have, and reading stops
 there.
 """
 

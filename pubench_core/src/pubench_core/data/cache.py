@@ -74,7 +74,7 @@ class SourceEntry(FileEntry):
 
 
 class ArrayEntry(FileEntry):
-    """An array of the copy, which lies beside the manifest."""
+    """An array of the copy, which is next to the manifest."""
 
     shape: list[int]
     dtype: str

@@ -37,7 +37,7 @@ class ClassData:
     std: tuple[float, ...] | None = None
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """The arrays by the names of their fields; without those of a test part where there is none."""
+        """The arrays by the names of their fields; without those of a test part if there is none."""
         return _arrays(self)
 
     def pooled(self) -> ClassData:
@@ -120,7 +120,7 @@ class PNDataset:
 def binarize(info: DatasetInfo, loaded: ClassData, problem: DataSpec) -> PNDataset:
     """The binary problem of two lists of class indices; classes in neither are dropped.
 
-    Raises RequestError if a side has no row, and if a test part is to be drawn again where there is none yet.
+    Raises RequestError if a side has no row, and if a test part is to be drawn again if there is none yet.
     """
     if problem.test == "drawn":
         if loaded.x_test is None:

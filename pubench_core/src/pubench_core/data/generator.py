@@ -29,12 +29,20 @@ BoolArray = npt.NDArray[np.bool_]
 
 
 class Chooser(Protocol):
-    """Which ``n`` of these positives get a label: positions into ``positives``, for one part of the split.
+    """Which ``n`` of these rows, all of one class, get a label: positions into ``rows``, for one part of the split.
 
     ``pool`` are the rows of the training pool, on which a mechanism may fit its auxiliary posterior.
     """
 
-    def __call__(self, pool: IntArray, positives: IntArray, n: int, rng: np.random.Generator) -> IntArray: ...
+    def __call__(self, pool: IntArray, rows: IntArray, n: int, rng: np.random.Generator) -> IntArray: ...
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Labels that go to negatives: all but a share ``purity`` of them. ``choose``: which negatives."""
+
+    purity: float
+    choose: Chooser
 
 
 @dataclass(frozen=True)
@@ -116,6 +124,7 @@ def generate(
     validation_fraction: float,
     test_fraction: float,
     seed: int,
+    noise: Noise | None = None,
 ) -> Split:
     """The labeled split of one seed in one of the schemes of PU-Bench, for data of which every true label is known.
 
@@ -126,8 +135,8 @@ def generate(
     pool, validation = take_stratified(pool, data.y, validation_fraction)
     _refuse_without_label(data.key, c, int((data.y[pool] == 1).sum()))
     return Split(
-        train=_labeled_part(pool, data.y, pool, choose, c, stream(seed, LABELING, 0)),
-        validation=_labeled_part(validation, data.y, pool, choose, c, stream(seed, LABELING, 1)),
+        train=_labeled_part(pool, data.y, pool, choose, c, stream(seed, LABELING, 0), noise),
+        validation=_labeled_part(validation, data.y, pool, choose, c, stream(seed, LABELING, 1), noise),
         test_rows=test,
     ).permuted(seed)
 
@@ -155,22 +164,43 @@ def _refuse_without_label(key: str, c: float, n_positive: int) -> None:
 
 
 def _labeled_part(
-    rows: IntArray, y: npt.NDArray[np.int8], pool: IntArray, choose: Chooser, c: float, rng: np.random.Generator
+    rows: IntArray,
+    y: npt.NDArray[np.int8],
+    pool: IntArray,
+    choose: Chooser,
+    c: float,
+    rng: np.random.Generator,
+    noise: Noise | None,
 ) -> Part:
-    """``rows`` with a label for N_l of their positives. Raises PluginError if the mechanism chooses one repeatedly."""
-    positions = np.flatnonzero(y[rows] == 1)
-    n = label_count(c, len(positions))
+    """``rows`` with N_l labels, for positives or, under noise, also for negatives.
+
+    Raises PluginError if the mechanism chooses a row repeatedly, RequestError if there are fewer negatives than wrong
+    labels.
+    """
+    positives, negatives = np.flatnonzero(y[rows] == 1), np.flatnonzero(y[rows] == 0)
+    n = label_count(c, len(positives))
+    wrong = n - round(n * noise.purity) if noise is not None else 0
+    if wrong > len(negatives):
+        raise RequestError(
+            f"the mechanism labels {wrong} negatives and there are {len(negatives)}; lower mechanism.c",
+            field="mechanism.c",
+            value=c,
+        )
     labeled = np.zeros(len(rows), dtype=bool)
-    if n:
-        labeled[positions[chosen(choose, pool, rows[positions], n, rng)]] = True
+    if n - wrong:
+        labeled[positives[chosen(choose, pool, rows[positives], n - wrong, rng)]] = True
+    if noise is not None and wrong:
+        labeled[negatives[chosen(noise.choose, pool, rows[negatives], wrong, rng, "negatives")]] = True
     return Part(rows, labeled)
 
 
-def chosen(choose: Chooser, pool: IntArray, positives: IntArray, n: int, rng: np.random.Generator) -> IntArray:
-    """Positions into ``positives`` of the ``n`` that the mechanism labels; PluginError if it chooses one repeatedly."""
-    found = choose(pool, positives, n, rng)
+def chosen(
+    choose: Chooser, pool: IntArray, rows: IntArray, n: int, rng: np.random.Generator, of: str = "positives"
+) -> IntArray:
+    """Positions into ``rows`` of the ``n`` that the mechanism labels; PluginError if it chooses one repeatedly."""
+    found = choose(pool, rows, n, rng)
     if (distinct := len(np.unique(found))) != n:
-        raise PluginError(f"the mechanism chose {distinct} distinct positives instead of {n}")
+        raise PluginError(f"the mechanism chose {distinct} distinct {of} instead of {n}")
     return found
 
 

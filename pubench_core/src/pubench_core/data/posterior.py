@@ -63,7 +63,7 @@ def _coefficients(x: npt.NDArray[np.float64], y: npt.NDArray[np.int8], cache: Pa
 
 
 def _kept(path: Path, n: int) -> npt.NDArray[np.float64] | None:
-    """(n,) weights; None where there are none, or others than were kept."""
+    """(n,) weights; None if there are none, or others than were kept."""
     content = kept(path)
     return np.frombuffer(content, "<f8").astype(np.float64) if content is not None and len(content) == 8 * n else None
 

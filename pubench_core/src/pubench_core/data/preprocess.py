@@ -26,7 +26,7 @@ def row_wise_part(kind: str) -> str:
 
 
 def row_wise(x: npt.NDArray[Any], kind: str) -> npt.NDArray[Any]:
-    """(n, *shape) after the part of ``kind`` that needs no other row; the same array where there is none.
+    """(n, *shape) after the part of ``kind`` that needs no other row; the same array if there is none.
 
     ``l2``: float32, every row scaled to Euclidean length 1 (rows of zeros stay).
     """
@@ -81,7 +81,7 @@ class Preprocessing:
         """(n, *shape) from rows after :func:`row_wise`; the same array where nothing is to be done, else float32.
 
         ``in_place``: ``x`` is the caller's own and may be written over, which saves a second array where it is float32.
-        What is needed beside the arrays is a few MiB.
+        What is needed besides the arrays is a few MiB.
         """
         if self.mean is None and not (self.fill is not None and _has_gaps(x)):
             return x

@@ -2,7 +2,7 @@
 
 ``<cache>/prepared/<key>/<id>/`` holds one array per file and ``manifest.json``, written last. The id depends on the
 source files' places, the code of the data set's package and the row-wise preprocessing. A copy is made under a lock, in
-another folder beside it, which is renamed when complete. What is compared when it is opened: :mod:`.copies`.
+another folder next to it, which is renamed when complete. What is compared when it is opened: :mod:`.copies`.
 
 A set without files comes with its package; what it holds is kept in the memory of the process.
 """

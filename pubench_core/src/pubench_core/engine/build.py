@@ -11,7 +11,7 @@ import numpy.typing as npt
 import torch
 
 from ..data.dataset import DataRoot, IntArray, PNDataset, PUTasks, binarize, task_of
-from ..data.generator import Split, cut, generate, given_split
+from ..data.generator import Noise, Split, cut, generate, given_split
 from ..data.paths import data_root
 from ..data.posterior import auxiliary_logit
 from ..data.preprocess import Preprocessing
@@ -241,6 +241,8 @@ def _split(plan: Plan, data: PNDataset, cache: Path) -> tuple[Split, Preprocessi
         fitted = Preprocessing.fit(data.x, split.train.rows, spec.data.preprocess)
     if folds is None:
         return split, fitted
+    if fold == 0:
+        return split, fitted
     if fold is None:  # every row is trained on, and held out in turn
         return Split(split.train, split.train, split.test_rows), fitted
     split = cut(split, folds, fold, spec.seed)
@@ -263,8 +265,20 @@ def _simulated(choice: MechanismChoice, spec: RunSpec, data: PNDataset, cache: P
         with isolated(torch_seed(spec.seed, "mechanism", next(part)), torch.device("cpu")):  # whatever it draws from
             return choice.mechanism.choose(fitted[0].apply(data.x[positives]), logit, n, rng)
 
-    sizes = _sizes(spec)
+    def mislabel(pool: IntArray, negatives: IntArray, n: int, rng: np.random.Generator) -> IntArray:
+        fit = Preprocessing.fit(data.x, pool, spec.data.preprocess)
+        return choice.mechanism.mislabel(fit.apply(data.x[negatives]), n, rng)
+
+    sizes, purity = _sizes(spec), choice.mechanism.purity
+    noise = Noise(purity, mislabel) if purity < 1 else None
     if spec.mechanism.positive_rate is not None:
+        if noise is not None:
+            raise RequestError(
+                f"mechanism {choice.info.key} labels negatives: data.scheme must be case-control or "
+                f"single-training-set, got {spec.data.scheme}",
+                field="data.scheme",
+                value=spec.data.scheme,
+            )
         split = draw(
             data,
             scheme=spec.data.scheme,
@@ -276,7 +290,7 @@ def _simulated(choice: MechanismChoice, spec: RunSpec, data: PNDataset, cache: P
         # labels are chosen before the validation part is carved from P and U, which the pool does not have
         return split, Preprocessing.fit(data.x, split.train.rows, spec.data.preprocess)
     assert spec.mechanism.c is not None
-    return generate(data, scheme=spec.data.scheme, choose=choose, c=spec.mechanism.c, **sizes), fitted[0]
+    return generate(data, scheme=spec.data.scheme, choose=choose, c=spec.mechanism.c, noise=noise, **sizes), fitted[0]
 
 
 class _Sizes(TypedDict):

@@ -20,9 +20,9 @@ from .plan import Plan
 
 @dataclass(frozen=True)
 class Coverage:
-    """``record``: answers the request; None where there is none. ``reason``: why a stored one does not answer it.
+    """``record``: answers the request; None if there is none. ``reason``: why a stored one does not answer it.
 
-    ``plan``: what to carry out then. It keeps what the stored record of the same code has beside the request, so
+    ``plan``: what to carry out then. It keeps what the stored record of the same code has besides the request, so
     that no request loses what an earlier one has computed.
     """
 
@@ -32,7 +32,7 @@ class Coverage:
 
 
 def stored_record(plan: Plan, store: RecordStore) -> Record | str | None:
-    """The record of a plan's run id; a reason where it cannot be read by this version; None where there is none."""
+    """The record of a plan's run id; a reason where it cannot be read by this version; None if there is none."""
     try:
         return store.find(plan.run_id)
     except OtherFormat as error:
@@ -61,7 +61,7 @@ def requirements_of(plan: Plan) -> Requirements:
 
 
 def _widened(plan: Plan, record: Record) -> Plan:
-    """The plan with what the record has beside it: criteria, metrics, artifacts, traced parts, a model."""
+    """The plan with what the record has next to it: criteria, metrics, artifacts, traced parts, a model."""
     spec, stored = plan.spec, record.result.spec
     known = {*plan.metrics, "native", "last"}
     criteria = dict.fromkeys([*spec.selection.criteria, *(name for name in record.result.criteria if name in known)])

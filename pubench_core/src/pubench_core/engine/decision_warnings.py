@@ -15,7 +15,7 @@ from .plan import Plan
 from .train import State
 
 #: Decisions are far from the prior where a class is decided this many times as often as the prior says, or as seldom.
-#: At 3 / 2 a third of the decisions for that class are wrong, or a third of its rows are missed, whoever is decided.
+#: At 3 / 2 a third of the decisions for that class are wrong, or a third of its rows are missed, whatever is decided.
 FAR = 1.5
 #: Standard errors of a share of n rows that the difference must exceed as well.
 STANDARD_ERRORS = 3.0
@@ -75,7 +75,7 @@ def _far_from_prior(part: str, scores: FloatArray, expected: float, prior: float
         return
     if abs(decided - expected) > STANDARD_ERRORS * sampling_error:
         yield (
-            f"{_percent(decided)} of {n} {part} rows are decided positive; by the prior told ({prior:.4g}) "
+            f"{_percent(decided)} of {n} {part} rows are decided positive; by the given prior ({prior:.4g}) "
             f"{_percent(expected)} are: if it is right, at least {_percent(abs(decided - expected))} of the decisions "
             "are wrong; compare the other criteria, correct the prior, or take as many of the highest scores as it says"
         )

@@ -21,7 +21,7 @@ class EstimateCache:
     code: str
 
     def of(self, content: str, make: Callable[[], Estimate]) -> Estimate:
-        """The estimate on samples of this content; made, and kept, where there is none.
+        """The estimate on samples of this content; made, and kept, if there is none.
 
         ``seconds`` are those that it took when it was made. What was cut short or altered is made again; a cache that
         cannot be written costs the time of that.

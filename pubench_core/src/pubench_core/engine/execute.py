@@ -134,19 +134,22 @@ def _execute_folds(
     )
     if plan.method.info.out_of_sample:
         say(f"{plan.method.info.key} scores U out of bag while it trains; folds add held-out scores of labeled rows")
-    plans, folds = plan.folds, []
-    for number, one in enumerate(plans, start=1):
-        say(f"fold {number} of {len(plans)}: run {one.run_id}")
+    plans, refit = plan.folds, plan.refit
+    folds = []
+    for number, one in enumerate([*plans, *([] if refit is None else [refit])], start=1):
+        which = f"fold {number} of {len(plans)}" if number <= len(plans) else "model of all rows"
+        say(f"{which}: run {one.run_id}")
         try:
             done = execute(one, **shared, at_once=at_once)
         except RunFailed as error:
-            said = RunFailed(f"fold {number} of {len(plans)}: {error}", cause=error.cause)
+            said = RunFailed(f"{which}: {error}", cause=error.cause)
             failed = Failed(failure_of(plan, plan.code, said, environment), error)
             raise _recorded(plan, failed, store, audience) from error
         folds.append(fold_of(done.folder, done.result))
     with store.claim(plan.run_id, say):
-        opened = open_data(plan, root)
-        record = publish(store, joined(plan, build_problem(plan, opened=opened, root=root), folds, environment))
+        problem = build_problem(plan, opened=open_data(plan, root), root=root)
+        of_all = None if refit is None else folds.pop()
+        record = publish(store, joined(plan, problem, folds, environment, of_all))
         outcome = Outcome(record.result, record.folder, reused=False)
         stored(outcome)
     _finished(audience, RunFinished(plan.run_id, "finished", record.folder, record.result))
@@ -260,7 +263,7 @@ def _finished(audience: Audience, event: RunFinished) -> None:
 def _recorded(plan: Plan, failed: Failed, store: RecordStore, audience: Audience) -> RunFailed:
     """Records a failure or refusal, calls the listeners, and gives the error that names the record.
 
-    One that cannot be recorded is told all the same, with both reasons.
+    One that cannot be recorded is raised all the same, with both reasons.
     """
     failure = failed.failure
     status: Literal["refused", "failed"] = "refused" if failure.cause == "refused" else "failed"

@@ -1,4 +1,4 @@
-"""A schema's complaint as one line: where the value was written, what was given, what would be right."""
+"""A schema's complaint as one line: where the value was written, what was given, what is expected."""
 
 from __future__ import annotations
 

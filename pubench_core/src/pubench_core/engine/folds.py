@@ -2,7 +2,7 @@
 
 Model j is trained without part j. A criterion is the mean of its values on the k parts, epoch by epoch, and one epoch
 is chosen for all k models, of those whose states every fold keeps. A row that no model was trained on has the mean of
-the scores of the k models.
+the scores of the k models, or the score of one more that was trained on all rows up to that epoch (``refit: all``).
 """
 
 from __future__ import annotations
@@ -88,13 +88,16 @@ def fold_of(folder: Path, result: Result) -> Fold:
     return Fold(result, read_scores(folder), trace, model)
 
 
-def joined(plan: Plan, problem: Problem, folds: Sequence[Fold], environment: Environment) -> Finished:
+def joined(
+    plan: Plan, problem: Problem, folds: Sequence[Fold], environment: Environment, refit: Fold | None = None
+) -> Finished:
     """The joint record of all folds. ``problem``: of the plan itself; its parts both hold every row of P and U.
+    ``refit``: the run on all rows, whose model scores new ones instead of those of the folds.
 
     Raises RecordError for folds whose scores are not there.
     """
     started, spec, facts = time.perf_counter(), plan.spec, problem.facts()
-    joint = _Joint(plan, problem, folds)
+    joint = _Joint(plan, problem, folds, refit)
     knowledge = {part: problem.knowledge(part) for part in MEASURED}
     tracks = {name: joint.track(name) for name in spec.selection.criteria}
     arrays, criteria = joint.known, {}
@@ -128,6 +131,7 @@ def joined(plan: Plan, problem: Problem, folds: Sequence[Fold], environment: Env
             at_prior=measures_at(threshold, scores, knowledge, names, measurer),
         )
     results, chosen = [fold.result for fold in folds], criteria[spec.selection.criterion]
+    trained = [*results, *([] if refit is None else [refit.result])]
     unlabeled = problem.unlabeled_rows
     models = joint.models(tracks[spec.selection.criterion]) if spec.execution.save_model else {}
     result = Result(
@@ -142,11 +146,12 @@ def joined(plan: Plan, problem: Problem, folds: Sequence[Fold], environment: Env
         metrics={name: plan.metrics[name].code for name in names},
         data=facts,
         folds=tuple(one.run_id for one in results),
+        refit=None if refit is None else refit.result.run_id,
         epochs=min(one.epochs for one in results),
-        seconds=_seconds(results, time.perf_counter() - started),
-        peak_memory=max((one.peak_memory for one in results), key=lambda memory: memory.bytes),
+        seconds=_seconds(trained, time.perf_counter() - started),
+        peak_memory=max((one.peak_memory for one in trained), key=lambda memory: memory.bytes),
         model=SavedModelFacts(snapshot=chosen.snapshot) if models else None,
-        warnings=tuple(dict.fromkeys([*measurer.failed.values(), *(line for one in results for line in one.warnings)])),
+        warnings=tuple(dict.fromkeys([*measurer.failed.values(), *(line for one in trained for line in one.warnings)])),
         device=results[0].device,
         threads=results[0].threads,
         at_once=max((one.at_once for one in results if one.at_once is not None), default=None),
@@ -180,22 +185,26 @@ def computed_folds(
 
     Raises as :func:`compute`.
     """
-    folds = []
-    for one in plan.folds:
+
+    def fold(one: Plan) -> Fold:
         done = compute(one, opened, root, device, Audience())
         assert done.arrays is not None
         assert done.trace is not None
-        folds.append(Fold(done.result, done.arrays, done.trace, done.models.get))
+        return Fold(done.result, done.arrays, done.trace, done.models.get)
+
+    folds, refit = [fold(one) for one in plan.folds], None if plan.refit is None else fold(plan.refit)
     execution = plan.spec.execution.model_copy(update={"artifacts": ("scores", "trace")})
     kept = plan.with_spec(plan.spec.model_copy(update={"execution": execution}))
-    return joined(kept, build_problem(plan, opened=opened, root=root), folds, environment)
+    return joined(kept, build_problem(plan, opened=opened, root=root), folds, environment, refit)
 
 
 class _Joint:
     """Out-of-fold scores of every row of P and U, and what criteria make of them."""
 
-    def __init__(self, plan: Plan, problem: Problem, folds: Sequence[Fold]) -> None:
+    def __init__(self, plan: Plan, problem: Problem, folds: Sequence[Fold], refit: Fold | None) -> None:
         self._plan, self._problem, self._folds = plan, problem, folds
+        #: Runs whose models score rows that no fold was trained on.
+        self._for_new_rows = folds if refit is None else [refit]
         rows = problem.split.validation.rows
         order = np.argsort(rows)
         self._places = [order[np.searchsorted(rows[order], fold.arrays["validation_rows"])] for fold in folds]
@@ -272,7 +281,7 @@ class _Joint:
         problem = self._problem
         found: Arrays = {scores_name("validation", state): self._out_of_fold(state)}
         if problem.truth_test is not None:
-            of_test = [fold.scores("test", self._stored_as(fold, state)) for fold in self._folds]
+            of_test = [fold.scores("test", self._stored_as(fold, state)) for fold in self._for_new_rows]
             found[scores_name("test", state)] = np.mean(of_test, axis=0)
         if problem.unlabeled_rows is not None:
             scores = np.full(len(problem.data.x), np.nan)
@@ -283,10 +292,11 @@ class _Joint:
         return found
 
     def models(self, track: Track) -> dict[str, bytes]:
-        """The models of all folds in the state that a criterion chose, by the names of their files."""
+        """The models that score new rows in the state that a criterion chose, by the names of their files."""
         name = state_model(state_name(track.epoch or 0, track.candidate))
-        found = [fold.model(name) for fold in self._folds]
-        return {fold_model(n): model for n, model in enumerate(found, start=1) if model is not None}
+        names = [MODEL] if len(self._for_new_rows) == 1 else [fold_model(n + 1) for n in range(len(self._folds))]
+        found = [fold.model(name) for fold in self._for_new_rows]
+        return {name: model for name, model in zip(names, found, strict=True) if model is not None}
 
     def trace(self, tracks: Mapping[str, Track]) -> Iterator[dict[str, Any]]:
         """A row per epoch that was compared: the best candidate's value of every criterion."""

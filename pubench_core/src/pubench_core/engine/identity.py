@@ -1,4 +1,4 @@
-"""Which code computes a run: a hash for each of its parts, and the versions beside them."""
+"""Which code computes a run: a hash for each of its parts, and the versions next to them."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ class Monitor:
             self.refresh()  # whether or not anybody scores: what is traced must not change what is trained
             if selectable:
                 by_criterion, held_out = self._criteria(place)
-                if by_criterion:
+                if by_criterion or self.selection.keeps_checkpoints:
                     self.selection.update(number, by_criterion, held_out, patience, lambda: Snapshot.take(method))
                 criteria = {
                     name: self.selection.tracks[name].best_of(by_candidate)[1]

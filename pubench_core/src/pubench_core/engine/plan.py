@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ..backbone import Backbone
 from ..data.dataset import PNDataset
@@ -26,7 +27,7 @@ BackboneFactory = Callable[[tuple[int, ...], int], Backbone]
 
 @dataclass(frozen=True)
 class MethodChoice:
-    """``config``: validated; ``requires``: what the method, so configured, cannot do without beside features and
+    """``config``: validated; ``requires``: what the method, so configured, cannot do without besides features and
     labels; ``uses``: what else it reads if it is known.
     """
 
@@ -103,7 +104,7 @@ class Plan:
     """A run that can be carried out without asking any registry.
 
     ``metrics``: every installed metric that loads, whether the spec names it or not. ``mechanism``: None where the
-    labels are given. ``estimator``: None where the prior is not estimated. ``code``: what computes, but for the data,
+    labels are given. ``estimator``: None where the prior is not estimated. ``code``: what computes, except the data,
     whose digest is known when they have been opened.
     """
 
@@ -134,12 +135,21 @@ class Plan:
     @property
     def folds(self) -> list[Plan]:
         """The runs that this one joins, each of which keeps the scores that are joined; empty for any other run."""
+        validation = self.spec.validation
+        return [self._fold(number) for number in range(1, (validation.folds or 0) + 1)] if validation.joint else []
+
+    @property
+    def refit(self) -> Plan | None:
+        """The run on all rows whose model scores new ones; None if the mean of the folds does, and for other runs."""
+        if self.spec.validation.refit == "mean":
+            return None
+        selection = self.spec.selection.model_copy(update={"criterion": "last", "criteria": ("last",), "goal": None})
+        return self._fold(0, selection=selection)
+
+    def _fold(self, number: int, **update: Any) -> Plan:
         spec = self.spec
         artifacts = tuple(dict.fromkeys([*spec.execution.artifacts, "scores", "trace"]))
-        execution = spec.execution.model_copy(update={"artifacts": artifacts})
-        found = []
-        for fold in range(1, (spec.validation.folds or 0) + 1) if spec.validation.joint else ():
-            validation = spec.validation.model_copy(update={"fold": fold})
-            one = spec.model_copy(update={"validation": validation, "execution": execution})
-            found.append(replace(self, spec=one, run_id=run_id(one, self.method.config)))
-        return found
+        update["execution"] = spec.execution.model_copy(update={"artifacts": artifacts})
+        update["validation"] = spec.validation.model_copy(update={"fold": number, "refit": "mean"})
+        one = spec.model_copy(update=update)
+        return replace(self, spec=one, run_id=run_id(one, self.method.config))

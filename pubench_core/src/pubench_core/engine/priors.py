@@ -79,7 +79,7 @@ def given_prior(
         estimate, prior = _estimated(wanted, estimator, samples(), one_sample, seed, scorer, kept)
         how = f"estimated by {estimator.info.key}"
     else:
-        assert true is not None  # resolve refuses the true prior where there is no truth
+        assert true is not None  # resolve refuses the true prior if there is no truth
         if word in ("true", TEST):
             return true, None
         prior, how = true * float(rest), f"{true:.4g} x {rest}"

@@ -11,13 +11,12 @@ from ..data.table_files import is_table_path
 from ..errors import Hint, RequestError, shown
 from ..plugins.info import Info
 from ..plugins.registry import InfoT, Registry
+from ..specs.run_fields import sections
 from .layers import FieldPath, Layer
 
 #: Sections that may be written as a bare key: ``data: mnist`` means ``data: {key: mnist}``.
 _KEYED = ("data", "mechanism", "method", "backbone")
-SECTIONS = (
-    *("data", "mechanism", "validation", "method", "backbone", "selection", "decision", "evaluation", "execution"),
-)
+SECTIONS = sections()
 
 
 @dataclass(frozen=True)

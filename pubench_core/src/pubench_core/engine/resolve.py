@@ -2,7 +2,7 @@
 
 Hyper-parameters resolve in this order: Config defaults < preset < layers in the order given (a run file, then flags).
 On a user's table, patience is off by default, and a method's preset ``table`` is used if no preset is named.
-Every error names where the value came from, what was given and what would be right. The registry is read here and
+Every error names where the value came from, what was given and what is expected. The registry is read here and
 nowhere behind it.
 """
 

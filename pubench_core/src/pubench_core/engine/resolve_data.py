@@ -143,7 +143,7 @@ def _user_table(request: Request, own: Any, reader: TableReader) -> DataSections
 
 
 def _refuse_contradictions(request: Request, path: Path) -> None:
-    """A data set beside the table, a simulated labeling or classes of a table that has its labels, row-wise scaling."""
+    """Refuses a data set next to the table, simulated labels or classes of a labeled table, and row-wise scaling."""
     data = request.sections["data"]
     if "key" in data and not is_table_path(str(data["key"])) and str(data["key"]) != path.name:
         raise RequestError(

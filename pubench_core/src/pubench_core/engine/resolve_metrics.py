@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from math import ceil, floor
 from typing import Any
 
 from ..errors import Hint, PluginError, RequestError, shown, unknown
@@ -69,15 +70,21 @@ def named_metrics(request: Request) -> list[str]:
         *names(selection.get("criteria", ())),
         *names(evaluation.get("metrics", ())),
     ]
-    return [str(name) for name in (*given, *([goal.criterion] if goal is not None else []))]
+    return [str(name) for name in (*given, *(goal.criteria if goal is not None else []))]
 
 
 @dataclass(frozen=True)
 class Goal:
-    """Use of scores: the criterion that chooses the epoch, and the decision that is shown first."""
+    """Use of scores: the criterion that chooses the epoch, the decision that is shown first, what else is tracked."""
 
     criterion: str
     rule: DecisionRule
+    also: tuple[str, ...] = ()
+
+    @property
+    def criteria(self) -> tuple[str, ...]:
+        """All that it tracks."""
+        return (self.criterion, *self.also)
 
 
 def goal_of(request: Request) -> Goal | None:
@@ -90,8 +97,13 @@ def goal_of(request: Request) -> Goal | None:
         return _GOALS[text]
     if match := re.fullmatch(r"review:([1-9]\d{0,8})", text):
         return Goal(f"recall-at-{match[1]}", "zero")
+    if match := re.fullmatch(r"decide:(0?\.\d{1,8})\.\.(0?\.\d{1,8})", text):
+        low, high = floor(100 * float(match[1]) + 1e-9), ceil(100 * float(match[2]) - 1e-9)
+        if 1 <= low < high <= 99:  # a prior that is too high costs less than one that is too low: validation-size.md
+            return Goal(f"pa-at-{high}", "prior", (f"pa-at-{low}",))
     raise RequestError(
-        f"{request.where('selection', 'goal')} must be rank, decide or review:NUMBER (review:200), got {shown(given)}",
+        f"{request.where('selection', 'goal')} must be rank, decide, decide:LOW..HIGH (decide:0.2..0.3) or "
+        f"review:NUMBER (review:200), got {shown(given)}",
         field="selection.goal",
         value=given,
     )
@@ -155,7 +167,7 @@ def choose_selection(
 ) -> dict[str, Any]:
     """The section ``selection``: the criterion that names the result, and all that are tracked.
 
-    What needs true labels or a prior is left out by default where there are none, and refused where it is named.
+    What needs true labels or a prior is left out by default if there are none, and refused where it is named.
     """
     section, parts = request.sections["selection"], _Parts.known(data, prior=prior_known)
     known = _criteria(method, installed)
@@ -181,8 +193,9 @@ def choose_selection(
         return {**section, "criterion": criterion, "criteria": given}
     usable = [name for name in DEFAULT_CRITERIA if name in known]
     tracked = [name for name in usable if parts.tracks(installed, name)]
-    if criterion not in tracked:
-        tracked.insert(len(tracked) - 1, criterion)
+    for name in (criterion, *(() if goal is None else goal.also)):
+        if name not in tracked:
+            tracked.insert(len(tracked) - 1, name)
     return {**section, "criterion": criterion, "criteria": tuple(tracked)}
 
 

@@ -171,7 +171,7 @@ class Selection:
         keeps_checkpoints: bool = False,
     ) -> None:
         self.checkpoints: dict[int, Snapshot] = {}
-        self._keeps_checkpoints, self._updates = keeps_checkpoints, 0
+        self.keeps_checkpoints, self._updates = keeps_checkpoints, 0
         #: Why training ended before its plan; empty if it did not.
         self.ended = ""
         self.tracks = {
@@ -206,7 +206,7 @@ class Selection:
         """
         snapshot = take()
         self._updates += 1
-        if self._keeps_checkpoints and self._updates in CHECKPOINTS:
+        if self.keeps_checkpoints and self._updates in CHECKPOINTS:
             self.checkpoints[epoch] = snapshot
         for name, by_candidate in values.items():
             if self.tracks[name].active:
@@ -231,7 +231,7 @@ class Selection:
         """Training is over: ``last`` becomes the final state."""
         if "last" in self.tracks:
             self.tracks["last"].close(Choice(None, epoch, candidate, snapshot))
-        if self._keeps_checkpoints:
+        if self.keeps_checkpoints:
             self.checkpoints[epoch] = snapshot
 
 

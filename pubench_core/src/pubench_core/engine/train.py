@@ -282,7 +282,7 @@ def state_name(epoch: int, candidate: str) -> str:
 
 
 def _checkpoints(selection: Selection, evaluator: Evaluator, known: Collection[str]) -> dict[str, State]:
-    """The states that a fold keeps, as every candidate scores in them, but for those that are known."""
+    """The states that a fold keeps, as every candidate scores in them, except for those that are known."""
     found: dict[str, State] = {}
     for epoch, snapshot in selection.checkpoints.items():
         snapshot.restore(evaluator.method)

@@ -186,7 +186,7 @@ class MechanismInfo(Info):
 
 @dataclass(frozen=True, kw_only=True)
 class MetricInfo(Info):
-    """``needs``: the fields of the view that the metric reads, beside scores and decisions.
+    """``needs``: the fields of the view that the metric reads, besides scores and decisions.
 
     ``assumes``: what must hold for its value to mean what it says: ``prior`` (the prior that was given is right),
     ``SCAR`` (labeled positives are a random draw of all). ``criterion``: it may be used to choose an epoch.
@@ -344,7 +344,7 @@ INFO_TYPES: tuple[type[Info], ...] = (
 def check_fields(info: Info) -> None:
     """Raises TypeError naming the first field of a record whose value is not of the type declared for it.
 
-    Whoever lists or runs something else reads it too; a field of another type would be an error there.
+    Commands that list or run something else read it too; a field of another type would be an error there.
     """
     kind: type = next((kind for kind in INFO_TYPES if isinstance(info, kind)), Info)
     for name, test in _tests_of(kind):

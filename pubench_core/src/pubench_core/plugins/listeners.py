@@ -27,7 +27,7 @@ class Listeners:
                     function(event=copy.deepcopy(event))
             except KeyboardInterrupt:
                 raise
-            # A listener is somebody else's code beside a run that must go on: said once, then silent. One that wants to
+            # A listener is somebody else's code in a run that must go on: reported once, then silent. One that wants to
             # end the process (SystemExit) has no say in that.
             except BaseException as error:  # noqa: BLE001
                 self._listeners = [other for other in self._listeners if other is not listener]

@@ -2,7 +2,7 @@
 
 Two granularities. Whatever trains (methods, mechanisms, backbones, prior estimators) is hashed as a whole package, what
 only describes left out, because what a class reaches at run time cannot be read off its text. A metric is a pure
-function: it is hashed with the definitions that it refers to, so that a new metric beside it changes nothing.
+function: it is hashed with the definitions that it refers to, so that a new metric next to it changes nothing.
 
 What was made of a file is kept for the process. A file that changed is read again, unless Python has loaded it as a
 module and has not loaded that module again: what is in memory computes, so what is in memory is hashed.
@@ -115,7 +115,7 @@ class _Reached:
 def hash_function(load: str) -> str:
     """16 digits over a function and everything of its package that it refers to, directly or not.
 
-    ``load``: ``package.module:attribute``. Raises PluginError where there is no source.
+    ``load``: ``package.module:attribute``. Raises PluginError if there is no source.
     """
     known = _functions.get(load)
     if known is None or any(_definitions(module) is not found for module, found in known.reached):
@@ -134,7 +134,7 @@ class _Function:
 def _function(load: str) -> _Function:
     module, attribute = load.split(":")
     top = module.split(".")[0]
-    _origin(module)  # PluginError where there is no source
+    _origin(module)  # PluginError if there is no source
     digest = hashlib.sha256()
     reached: dict[str, _Definitions] = {}
     pending, seen, found = [(module, attribute)], set(), False
@@ -282,7 +282,7 @@ _NOTHING: _Definitions = {}
 
 
 def _definitions(module: str) -> _Definitions:
-    """What a module defines; the same object until its file counts as another. Nothing where there is no source."""
+    """What a module defines; the same object until its file counts as another. Nothing if there is no source."""
     known = _defined.in_memory(module)
     if known is not None:
         return known
@@ -367,7 +367,7 @@ def _bound(node: ast.AST) -> list[str]:
 
 
 def _root(node: ast.AST) -> str:
-    """``T`` of ``T[0].x``; empty where there is no name."""
+    """``T`` of ``T[0].x``; empty if there is no name."""
     while isinstance(node, (ast.Attribute, ast.Subscript)):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""

@@ -1,6 +1,6 @@
 """Decisions of a result on a user's own rows without known truth, from the scores that its record keeps.
 
-Nothing here is an accuracy. The share decided positive stands beside the share that the prior told implies. Labeled
+Nothing here is an accuracy. The share decided positive is next to the share that the given prior implies. Labeled
 positives that were held out of training say how many positives are found; as they helped to choose the epoch, a little
 of that is luck.
 """
@@ -19,7 +19,7 @@ from ..specs import is_one_sample, unlabeled_prior
 from .files import Arrays
 from .scores import scores_of
 
-#: The prior told, and what it would be if it were off by a fifth.
+#: The given prior, and what it would be if it were off by a fifth.
 FACTORS = (0.8, 1.0, 1.2)
 
 
@@ -27,8 +27,8 @@ FACTORS = (0.8, 1.0, 1.2)
 class TopRows:
     """Highest scores among the unlabeled rows, as many as a prior says are positive.
 
-    ``factor``: of the prior told. ``share``: of the unlabeled rows that ``prior`` says are positive. ``rows``: how many
-    these are; ``threshold``: the lowest score among them, None where there are none. ``reached``: held-out labeled
+    ``factor``: of the given prior. ``share``: of the unlabeled rows that ``prior`` says are positive. ``rows``: their
+    number; ``threshold``: the lowest score among them, None if there are none. ``reached``: held-out labeled
     positives that score at least as much.
     """
 
@@ -45,7 +45,7 @@ class Decisions:
     """``unlabeled``: rows; ``decided``: those of them with a score above 0. ``held_out``: labeled positives of the
     validation part; ``recalled``: those of them with a score above 0.
 
-    ``top``: for the prior told and for one a fifth lower and higher; empty where no prior is known.
+    ``top``: for the given prior and for one a fifth lower and higher; empty where no prior is known.
     """
 
     unlabeled: int
@@ -56,7 +56,7 @@ class Decisions:
 
     @property
     def told(self) -> TopRows | None:
-        """The highest scores at the prior told; None where none is known."""
+        """The highest scores at the given prior; None where none is known."""
         return next((rows for rows in self.top if rows.factor == 1.0), None)
 
 
@@ -65,7 +65,7 @@ class Agreement:
     """How alike several runs rank the same rows, means over all pairs of runs.
 
     ``rank_correlation``: Spearman's; None where a run gives every row one score. ``overlap``: share of the ``top``
-    highest rows that both have there; None where there are none.
+    highest rows that both have there; None if there are none.
     """
 
     rank_correlation: float | None

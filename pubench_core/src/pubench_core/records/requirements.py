@@ -66,7 +66,7 @@ def lacks(required: Requirements, record: Record) -> Iterator[str]:
 
 def _has_model(record: Record, chosen: CriterionResult) -> bool:
     model = record.result.model
-    name = fold_model(1) if record.result.folds else MODEL
+    name = fold_model(1) if record.result.model_is_mean else MODEL
     return model is not None and model.snapshot == chosen.snapshot and (record.folder / name).exists()
 
 

@@ -1,6 +1,6 @@
 """Folders being worked on and written in a results folder: each has an owner, who is alive or not.
 
-An owner holds the lock beside his folder for as long as he lives: a process number says nothing on another host or in
+An owner holds the lock next to his folder for as long as he lives: a process number says nothing on another host or in
 another container. Folders are made, put in place and cleared under one more lock, which nobody holds for longer than a
 few renames.
 """

@@ -120,7 +120,7 @@ class RecordStore:
         return found
 
     def stamp(self, run_id: str) -> tuple[int, int] | None:
-        """Something that changes when another record takes the place of this run's; None where there is none."""
+        """Something that changes when another record takes the place of this run's; None if there is none."""
         try:
             found = (self.folder(run_id) / RESULT).stat()
         except OSError:

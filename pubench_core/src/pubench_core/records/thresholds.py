@@ -1,4 +1,4 @@
-"""The decision at the prior: the threshold above which as many rows of U lie as the method was told are positive.
+"""The decision at the prior: the threshold above which as many rows of U lie as the method was given are positive.
 
 It reads no true label, so it can be derived from what a record stores, whenever the scores of U are there.
 """
@@ -41,7 +41,7 @@ def threshold_in(arrays: Arrays, state: str, data: DataFacts, spec: RunSpec) -> 
 def share_of_u(data: DataFacts, spec: RunSpec) -> float | None:
     """Share of positives in U that the prior given to the method implies, in [0, 1]; None if no prior is known.
 
-    Under calibration the method is told π, of U ∪ P: here it is what π leaves for U.
+    Under calibration the method is given π, of U ∪ P: here it is what π leaves for U.
     """
     told, prior, train = data.prior.given_unlabeled, data.prior.given, data.train
     if prior is None:

@@ -160,7 +160,7 @@ class Code(Stored):
 
 
 class PartFacts(_Compact):
-    """Counts of one part of the split. What needs true labels is absent where there are none."""
+    """Counts of one part of the split. What needs true labels is absent if there are none."""
 
     rows: int = Field(description="instances")
     labeled: int | None = Field(None, description="labeled positives; none in the test part")
@@ -276,6 +276,9 @@ class Result(_Compact):
     folds: tuple[str, ...] = Field(
         (), description="run ids of the folds that this record joins; their scores are out of fold"
     )
+    refit: str | None = Field(
+        None, description="run id of the model of all rows that scores new ones; none: the mean of the folds does"
+    )
     epochs: int = Field(description="epochs that were trained")
     seconds: Seconds = Field(description="wall-clock time")
     peak_memory: PeakMemory = Field(description="the most memory that the run took")
@@ -294,6 +297,11 @@ class Result(_Compact):
     def chosen(self) -> CriterionResult:
         """State that the selected criterion chose."""
         return self.criteria[self.selected]
+
+    @property
+    def model_is_mean(self) -> bool:
+        """Whether new rows have the mean score of the models of all folds."""
+        return bool(self.folds) and self.refit is None
 
     @property
     def labeled(self) -> int:

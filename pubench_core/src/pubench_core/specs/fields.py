@@ -95,6 +95,11 @@ def Field(
     neutral: Any = _NONE,
     identifies: bool = True,
     accepts: str = "",
+    flag: str = "",
+    argument: str = "",
+    also: str = "",
+    names: str = "",
+    unless_given: str = "",
     **bounds: Any,
 ) -> Any:
     """A pydantic field whose meaning is obligatory.
@@ -102,7 +107,11 @@ def Field(
     ``search``: range for hyper-parameter draws. ``neutral``: the value at which the field is left out of the run id; a
     field that is added later declares the value that computes what was computed before, so that no stored id changes.
     It is declared once and never follows the default. ``identifies``: whether the field is in the run id at all.
-    ``accepts``: the values it accepts, in words, where bounds do not say it well.
+    ``accepts``: the values it accepts, in words, if bounds do not say it well.
+
+    A field of a run may have a ``flag`` of the command line and an ``argument`` of :func:`pubench.run`
+    (:mod:`pubench_core.specs.run_fields`), ``also`` under a second name. ``names``: what its value is a name of
+    (``method``, ``preset``), for completion. ``unless_given``: what holds if it is not given, unless it is the default.
     """
     extra: dict[str, Any] = {}
     if search is not None:
@@ -111,8 +120,8 @@ def Field(
         extra["neutral"] = neutral
     if not identifies:
         extra["identifies"] = False
-    if accepts:
-        extra["accepts"] = accepts
+    words = {"accepts": accepts, "flag": flag, "argument": argument, "also": also, "names": names}
+    extra |= {name: text for name, text in {**words, "unless_given": unless_given}.items() if text}
     return pydantic.Field(default, description=description, json_schema_extra=extra or None, **bounds)
 
 

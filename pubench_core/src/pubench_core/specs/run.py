@@ -4,12 +4,17 @@ Flags, YAML files and the Python API all build a :class:`RunSpec` through :mod:`
 hashes what decides the trained scores and nothing else: what only looks at a run (``selection``, ``decision``,
 ``evaluation``), where and how it is carried out (``execution``) and how values came about (``method.preset``,
 ``data.binarization``) are not in it.
+
+This is the one file to open to add a field of a run. ``flag`` makes it an option of the command line and ``argument``
+one of :func:`pubench.run`, ``compare`` and ``tune``; help, default, type and the recipe that reproduces a run are read
+from here as well (:mod:`pubench_core.specs.run_fields`). ``make generated`` then writes what is generated from it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import field_serializer, field_validator, model_validator
 
@@ -37,18 +42,41 @@ class UserTableSpec(Strict):
     The checksums of the files decide the run, their places do not.
     """
 
-    path: Path = Field(description="the file", identifies=False)
+    path: Path = Field(description="the file", identifies=False, flag="--data", argument="data")
     sha256: str = Field(description="SHA-256 of the file")
-    label_col: str = Field(description="column that says who is labeled")
-    truth_col: str | None = Field(None, description="column of true labels, for measuring only", neutral=None)
+    label_col: str = Field(
+        description="column that says who is labeled: 1/0, 1/-1 or true/false; blank: not",
+        flag="--label-col",
+        argument="labeled",
+    )
+    truth_col: str | None = Field(
+        None,
+        description="column of true labels, for measuring only",
+        neutral=None,
+        flag="--truth-col",
+        argument="truth",
+    )
     positive_value: tuple[str, ...] = Field(
-        (), description="texts that mean positive, where columns are not 1/0, 1/-1 or true/false", neutral=()
+        (),
+        description="texts that mean positive, if columns are not 1/0, 1/-1 or true/false",
+        neutral=(),
+        flag="--positive-value",
+        argument="positive_value",
     )
-    drop: tuple[str, ...] = Field((), description="columns to leave out", neutral=())
+    drop: tuple[str, ...] = Field(
+        (), description="columns to leave out: id,name", neutral=(), flag="--drop", argument="drop"
+    )
     features: tuple[str, ...] = Field(
-        (), description="columns to use, as shell patterns; empty: all that are not something else", neutral=()
+        (),
+        description="columns to use, as shell patterns: emb_*,age",
+        neutral=(),
+        flag="--features",
+        argument="features",
+        unless_given="default: all others",
     )
-    test: Path | None = Field(None, description="file of test rows", identifies=False)
+    test: Path | None = Field(
+        None, description="file of test rows with the truth column", identifies=False, flag="--test", argument="test"
+    )
     test_sha256: str | None = Field(None, description="SHA-256 of the file of test rows", neutral=None)
 
     @field_validator("positive_value", "drop", "features", mode="before")
@@ -63,12 +91,40 @@ class UserTableSpec(Strict):
 class DataSpec(Strict):
     """The binary problem. Classes in neither list are dropped."""
 
-    key: str = Field(description="the data set, or the name of the user's file")
+    key: str = Field(
+        description="key of the data set, or a table of your own: .csv, .tsv, .xlsx, .parquet or .npz",
+        flag="--data",
+        argument="data",
+        names="dataset",
+        unless_given="required, unless a run file names it",
+    )
     own: UserTableSpec | None = Field(None, description="the user's own table, where the data are one", neutral=None)
-    binarization: str | None = Field(None, description="name of the two lists of classes", identifies=False)
-    positive: tuple[int, ...] = Field(description="indices of the positive classes")
-    negative: tuple[int, ...] = Field(description="indices of the negative classes")
-    scheme: Scheme = Field("case-control", description="how labeled and unlabeled rows were sampled")
+    binarization: str | None = Field(
+        None,
+        description="named pair of class lists, such as case1 of Wang et al.",
+        identifies=False,
+        flag="--binarization",
+        argument="binarization",
+    )
+    positive: tuple[int, ...] = Field(
+        description="positive classes, by index or name: 0,2,4",
+        flag="--positive",
+        argument="positive",
+        unless_given="default: the data set's",
+    )
+    negative: tuple[int, ...] = Field(
+        description="negative classes, by index or name; classes in neither list are dropped",
+        flag="--negative",
+        argument="negative",
+        unless_given="default: the data set's",
+    )
+    scheme: Scheme = Field(
+        "case-control",
+        description="how labeled and unlabeled rows were sampled",
+        flag="--scheme",
+        argument="scheme",
+        unless_given="default: case-control; own table: one-sample",
+    )
     preprocess: Preprocess = Field("none", description="what is done to features before a network sees them")
     test: Literal["own", "drawn"] = Field(
         "own",
@@ -85,9 +141,12 @@ class DataSpec(Strict):
     total: int | None = Field(
         None,
         ge=2,
-        description="rows of P and U together, validation part included, drawn class-balanced (schemes one-sample and "
-        "two-sample); none: as many as the data set has",
+        description="rows of P and U together, validation part included, drawn class-balanced: schemes one-sample, "
+        "two-sample",
         neutral=None,
+        flag="--total",
+        argument="total",
+        unless_given="default: as many as the data set has",
     )
 
     @field_validator("positive", "negative")
@@ -109,21 +168,28 @@ class DataSpec(Strict):
 class MechanismSpec(Strict):
     """Who gets a label."""
 
-    key: str = Field("scar", description="the labeling mechanism")
+    key: str = Field(
+        "scar", description="key of the labeling mechanism", flag="--mech", argument="mechanism", names="mechanism"
+    )
     c: float | None = Field(
         0.1,
         gt=0,
         le=1,
-        description="label frequency p(labeled | positive); none where labels are given, or positive_rate is",
+        description="label frequency p(labeled | positive)",
         accepts="a number in (0, 1]",
+        flag="--c",
+        argument="c",
     )
     positive_rate: float | None = Field(
         None,
         gt=0,
         lt=1,
-        description="labeled rows as a share of P and U together, instead of c (schemes one-sample and two-sample)",
+        description="labeled rows as a share of P and U together, instead of c: schemes one-sample, two-sample",
         accepts="a number in (0, 1)",
         neutral=None,
+        flag="--positive-rate",
+        argument="positive_rate",
+        unless_given="default: 0.3",
     )
     variant: str = Field("paper", description="which reading of the mechanism")
 
@@ -152,20 +218,37 @@ class MechanismSpec(Strict):
 class ValidationSpec(Strict):
     """The validation part: split off (stratified) before anything is labeled, or each of ``folds`` parts in turn."""
 
-    fraction: float = Field(0.2, ge=0, lt=1, description="share of the training part; 1 / folds under cross-fitting")
+    fraction: float = Field(
+        0.2,
+        ge=0,
+        lt=1,
+        description="share of the training part that is the validation part; 1 / folds under cross-fitting",
+        argument="validation",
+    )
     folds: int | None = Field(
         None,
         ge=2,
         le=100,
-        description="cross-fitting: P and U are cut into so many parts, and each is scored by a model of the others; "
-        "none: one validation part",
+        description="cross-fitting: P and U are cut into so many parts, and each is scored by a model of the others",
         neutral=None,
+        flag="--folds",
+        argument="folds",
+        unless_given="default: none, one validation part",
     )
     fold: int | None = Field(
         None,
-        ge=1,
-        description="the fold that is the validation part, from 1; none: all of them in turn, joined in one record",
+        ge=0,
+        description="the fold that is the validation part, from 1; 0: no part, for a model of all rows; none: all of "
+        "them in turn, joined in one record",
         neutral=None,
+    )
+    refit: Literal["mean", "all"] = Field(
+        "mean",
+        description="what scores new rows under cross-fitting: mean, the mean of the models of all folds; all, one "
+        "more model of all rows, in the epoch that the folds chose",
+        neutral="mean",
+        flag="--refit",
+        argument="refit",
     )
 
     @model_validator(mode="before")
@@ -182,8 +265,10 @@ class ValidationSpec(Strict):
 
     @model_validator(mode="after")
     def _one_of_the_folds(self) -> ValidationSpec:
-        if self.fold is not None and self.fold > (self.folds or 0):
+        if self.fold is not None and (self.folds is None or self.fold > self.folds):
             raise ValueError(f"validation.fold must be at most validation.folds, got {self.fold} of {self.folds}")
+        if self.refit == "all" and not self.joint:
+            raise ValueError("validation.refit all needs validation.folds, which choose its epoch")
         return self
 
     @property
@@ -195,21 +280,43 @@ class ValidationSpec(Strict):
 class MethodSpec(Strict):
     """The method and its complete configuration."""
 
-    key: str = Field(description="the method")
-    preset: str | None = Field(None, description="named values that the configuration started from", identifies=False)
+    key: str = Field(
+        description="key of the method",
+        flag="--method",
+        argument="method",
+        names="method",
+        unless_given="required, unless a run file names it",
+    )
+    preset: str | None = Field(
+        None,
+        description="named hyper-parameter values of the method, which others change",
+        identifies=False,
+        flag="--preset",
+        argument="preset",
+        names="preset",
+    )
     calibrate: Literal["auto", "on", "off"] = Field(
         "auto",
         description="whether a two-sample method gets U ∪ P as its unlabeled rows under one-sample data (Wang et al.); "
         "resolved to on or off there, auto where the scheme leaves nothing to calibrate",
         neutral="auto",
+        argument="calibrate",
     )
-    config: dict[str, Any] = Field(default_factory=dict, description="hyper-parameters")
+    config: dict[str, Any] = Field(
+        default_factory=dict, description="hyper-parameters of the method", argument="config"
+    )
 
 
 class BackboneSpec(Strict):
     """The network that ``run.backbone`` builds."""
 
-    key: str = Field(description="the backbone")
+    key: str = Field(
+        description="key of the network",
+        flag="--backbone",
+        argument="backbone",
+        names="backbone",
+        unless_given="default: the data set's",
+    )
 
 
 class SelectionSpec(Strict):
@@ -218,11 +325,21 @@ class SelectionSpec(Strict):
     ``last`` means the state after every planned epoch: a run that tracks it never ends early.
     """
 
-    criterion: str = Field("pa", description="the criterion that names the result")
+    criterion: str = Field(
+        "pa",
+        description="criterion that chooses the epoch: pa, pauc, native, last; oracle: oa, f1, macro-f1",
+        flag="--select",
+        argument="criterion",
+        also="select",
+        names="criterion",
+    )
     goal: str | None = Field(
         None,
         description="what scores are for, which chooses criterion and decision unless they are given: rank (pauc), "
-        "decide (pa, and the decision at the prior) or review:NUMBER (recall-at-NUMBER)",
+        "decide (pa, at the prior; decide:0.2..0.3 by pa at both ends of its interval) or review:200 (what the top 200 "
+        "find)",
+        flag="--goal",
+        argument="goal",
     )
     criteria: tuple[str, ...] = Field(description="the criteria that are tracked")
     non_finite: Literal["fail", "stop"] = Field(
@@ -248,8 +365,10 @@ class DecisionSpec(Strict):
 
     rule: Literal["zero", "prior"] = Field(
         "zero",
-        description="the decision that is shown first: zero, scores above 0; prior, scores above the (1 - prior) "
-        "quantile of the scores of U, with the share of positives in U that the method was given",
+        description="decision shown first: zero (scores above 0) or prior (as many rows of U as the prior that the "
+        "method was given says)",
+        flag="--decision",
+        argument="decision",
     )
 
 
@@ -270,21 +389,76 @@ class EvaluationSpec(Strict):
 class ExecutionSpec(Strict):
     """Where and how a run is carried out. Recorded, never hashed."""
 
-    device: str = Field("auto", pattern=r"^(auto|cpu|cuda(:\d{1,3})?)$", description="auto, cpu or cuda:0")
-    threads: int | None = Field(None, ge=1, le=1024, description="CPU threads; none: torch's own choice")
-    results: Path = Field(Path("results"), description="folder of records")
-    data_root: Path | None = Field(None, description="folder of data files")
-    encoder: Path | None = Field(None, description="folder of the sentence encoder for text data sets")
-    offline: bool = Field(False, description="never touch the network")
-    artifacts: tuple[Artifact, ...] = Field(("scores", "trace"), description="files that are kept beside the result")
-    save_model: bool = Field(False, description="keep what scores with: model.safetensors")
-    tracking: bool = Field(True, description="send the run to sinks and call listeners of plugins when it is over")
+    device: str = Field(
+        "auto",
+        pattern=r"^(auto|cpu|cuda(:\d{1,3})?)$",
+        description="where it is computed: auto, cpu or cuda:0",
+        flag="--device",
+        argument="device",
+    )
+    threads: int | None = Field(
+        None,
+        ge=1,
+        le=1024,
+        description="CPU threads",
+        flag="--threads",
+        argument="threads",
+        unless_given="default: torch's own choice",
+    )
+    results: Path = Field(Path("results"), description="folder of records", flag="--results", argument="results")
+    data_root: Path | None = Field(
+        None,
+        description="folder of data files",
+        flag="--data-root",
+        argument="data_root",
+        unless_given="default: PUBENCH_DATA, else the user cache",
+    )
+    encoder: Path | None = Field(
+        None, description="folder of the sentence encoder for text data sets", flag="--encoder", argument="encoder"
+    )
+    offline: bool = Field(False, description="never touch the network", flag="--offline", argument="offline")
+    artifacts: tuple[Artifact, ...] = Field(
+        ("scores", "trace"),
+        description="files kept with the result: all, none, or some of scores, trace, samples and training-scores",
+        flag="--artifacts",
+        argument="artifacts",
+    )
+    save_model: bool = Field(
+        False, description="keep what scores with: model.safetensors", flag="--save-model", argument="save_model"
+    )
+    tracking: bool = Field(
+        True,
+        description="send the run to sinks and call listeners of plugins when it is over",
+        flag="--no-tracking",
+        argument="tracking",
+    )
     sinks: dict[str, str | None] = Field(
-        {}, description="sinks that get the run, by key, with their addresses; a password is used and never written"
+        {},
+        description="sinks that get the run, KEY or KEY=ADDRESS; a password is used and never written",
+        flag="--sinks",
+        argument="sinks",
+        unless_given="default: those that get every run",
     )
     tracking_uri: str | None = Field(
-        None, description="address of the sinks that get every run (an older name; sinks has an address for each)"
+        None,
+        description="address of the sinks that get every run (an older name; sinks has an address for each)",
+        flag="--tracking-uri",
     )
+
+    @field_validator("artifacts", mode="before")
+    @classmethod
+    def _artifacts(cls, given: Any) -> Any:
+        """``all``, ``none``, or ``a,b`` as the list of a and b."""
+        if not isinstance(given, str):
+            return given
+        words = {"all": get_args(Artifact), "none": ()}
+        return words[given] if given in words else tuple(word.strip() for word in given.split(","))
+
+    @field_validator("sinks", mode="before")
+    @classmethod
+    def _sinks(cls, given: Any) -> Any:
+        """``a,b=address`` as a mapping from keys to addresses."""
+        return sinks_in(given.split(",")) if isinstance(given, str) else given
 
     @field_validator("results", "data_root", "encoder")
     @classmethod
@@ -309,8 +483,11 @@ class RunSpec(Strict):
     mechanism: MechanismSpec = Field(description="who gets a label")
     prior: float | str = Field(
         "true",
-        description="class prior that the method is given; test: the share of positives in the test part, an oracle's; "
-        "unknown, where it needs none and none is known",
+        description="class prior given to the method: true, 0.4, scaled:1.2, estimated:KEY, unknown, or test, an "
+        "oracle's",
+        flag="--prior",
+        argument="prior",
+        unless_given="default: true; own table without true labels: unknown, and a method that needs one asks for it",
     )
     prior_scorer: PriorScorer = Field(
         "logistic",
@@ -323,7 +500,14 @@ class RunSpec(Strict):
     selection: SelectionSpec = Field(description="choice of epoch", identifies=False)
     decision: DecisionSpec = Field(DecisionSpec(), description="choice of threshold", identifies=False)
     evaluation: EvaluationSpec = Field(description="measures", identifies=False)
-    seed: int = Field(2, ge=0, lt=2**63, description="seed of split, labels, initialization and batches")
+    seed: int = Field(
+        2,
+        ge=0,
+        lt=2**63,
+        description="seed of split, labels, initialization and batches",
+        flag="--seed",
+        argument="seed",
+    )
     execution: ExecutionSpec = Field(ExecutionSpec(), description="where and how", identifies=False)
 
     @model_validator(mode="after")
@@ -359,6 +543,15 @@ class RunSpec(Strict):
     def one_sample(self) -> bool:
         """Whether P and U together are one draw from the population."""
         return is_one_sample(self.data.scheme)
+
+
+def sinks_in(texts: Iterable[str]) -> dict[str, str | None]:
+    """``KEY`` or ``KEY=ADDRESS`` -> key and address.
+
+    >>> sinks_in(["shelf=top", "server"])
+    {'shelf': 'top', 'server': None}
+    """
+    return {key.strip(): address or None for key, _, address in (text.partition("=") for text in texts)}
 
 
 def run_id(spec: RunSpec, config: Strict) -> str:

@@ -18,7 +18,7 @@ from torch.optim import Optimizer
 from ..errors import PluginError
 from ..specs.config import TrainingConfig
 
-#: Options of each family beside those that a configuration has.
+#: Options of each family besides those that a configuration has.
 ADAM, SGD_ONLY = ("betas", "eps", "amsgrad"), ("nesterov", "dampening")
 
 _add_param_group = inspect.unwrap(Optimizer.add_param_group)

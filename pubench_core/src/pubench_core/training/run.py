@@ -330,7 +330,7 @@ class Run(Generic[ConfigT]):
         return self._training_config.batch_size if given is None else given
 
     def _cycle(self, side: Side, rows: Tensor | None, size: int, tail: Tail) -> Cycle:
-        """Endless batches of one side of the table, going on where the epoch before stopped; given rows start anew."""
+        """Endless batches of one side of the table, going on where the epoch before stopped; given rows start again."""
         if rows is not None:
             return Cycle(rows.to(self.device), size, self._shuffles, tail)
         key = (side, size, tail)
@@ -350,7 +350,7 @@ class Run(Generic[ConfigT]):
     ) -> Tensor:
         """``fn`` over rows of the training table (or of ``part``): fixed order, evaluation mode, clean views.
 
-        Every module that ``fn`` calls is in evaluation mode, whoever holds it.
+        Every module that ``fn`` calls is in evaluation mode.
         """
         source = self._data if part is None else part
         rows = torch.arange(len(source), device=self.device) if rows is None else rows

@@ -26,7 +26,7 @@ RowFunction = Callable[[Tensor], Tensor]
 
 @contextmanager
 def evaluation_mode() -> Iterator[None]:
-    """Every module that is called in this block is in evaluation mode, whoever holds it: dropout is off, batch norm
+    """Every module that is called in this block is in evaluation mode: dropout is off, batch norm
     uses its running statistics. Flags are restored afterwards.
     """
     switched: list[nn.Module] = []

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 BoolArray = npt.NDArray[np.bool_]
 #: Values, as texts, that mean positive or not without a word of the user.
 _PLAIN_VALUES = frozenset({"0", "1", "-1", "0.0", "1.0", "-1.0", "True", "False"})
-#: Texts that hardly mean positive: one of them alone beside blank cells needs a word of the user.
+#: Texts that hardly mean positive: one of them alone next to blank cells needs a word of the user.
 _DOUBTFUL = frozenset(
     {"0", "-1", "no", "n", "false", "f", "neg", "negative", "unlabeled", "unlabelled", "u", "unknown", "none", "-"}
 )
@@ -67,7 +67,7 @@ class TwoValued:
 def two_valued(frame: DataFrame, column: str, role: Role, words: Sequence[str], file: str) -> TwoValued:
     """A column of {1, 0}, {1, -1}, {True, False}, or of two values of which one of ``words`` names the positive one.
 
-    A blank cell of the labels means unlabeled, so that one value beside blank cells says enough. Every row needs a true
+    A blank cell of the labels means unlabeled, so one value next to blank cells is enough. Every row needs a true
     label. ``file``: its name, for messages. Raises RequestError for any other column.
     """
     values = frame[column]

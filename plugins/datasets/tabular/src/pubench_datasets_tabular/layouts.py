@@ -43,7 +43,7 @@ class OpenML:
 class Layout:
     """``files``/``test_files``: the training part and, where the set comes with one, the test part; rows are joined.
 
-    ``split``: cuts a line into cells. ``header``: the names in the first line; empty where there is none, None where a
+    ``split``: cuts a line into cells. ``header``: the names in the first line; empty if there is none, None where a
     first line whose first cell is no number is passed over. ``features``: all columns but the label, in order.
     ``label``: the class's column. ``codes``: how the files write the classes, as indices into ``DatasetInfo.classes``;
     None where the label is a number, and class 1 is what is above its mean. ``last_rows_are_test``: how many.

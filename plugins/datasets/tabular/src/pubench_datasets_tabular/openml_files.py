@@ -1,6 +1,6 @@
 """OpenML's files: where its cache keeps them, reading them, and downloading them with the ``openml`` package.
 
-Only the data as published are read, ARFF or Parquet. The pickles that the package puts beside them are not: unpickling
+Only the data as published are read, ARFF or Parquet. The pickles that the package puts next to them are not: unpickling
 a file runs whatever it says.
 """
 

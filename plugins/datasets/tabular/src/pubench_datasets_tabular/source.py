@@ -22,7 +22,7 @@ class Table(DataSource):
     """(n, d) float32 features and class indices; a test part where the set comes with one.
 
     Text files lie in ``<root>/<key>`` (or an alias) or else in ``<root>/uci``, plain or with ``.gz``; where they are
-    not complete, OpenML's file of the pinned data set in its cache is taken. Rows are in the file's order but for
+    not complete, OpenML's file of the pinned data set in its cache is taken. Rows are in the file's order except for
     Connect-4, whose copies differ in it: its rows are in the order of their squares.
 
     ``read`` raises RequestError where a file is unreadable, damaged, cut short, or of another format.

@@ -1,7 +1,7 @@
 """Sentence embeddings of texts, made once and kept in the cache: resumed where a process was killed, and made by one
 process at a time.
 
-``<cache>/embeddings/<id>/`` holds ``embedding.npy`` when all is done and ``about.json`` beside it; before that one file
+``<cache>/embeddings/<id>/`` holds ``embedding.npy`` when all is done and ``about.json`` with it; before that one file
 per chunk of documents. The id depends on the texts, the encoder's fingerprint and the maximum length.
 """
 

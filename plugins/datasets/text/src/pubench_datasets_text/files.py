@@ -74,8 +74,8 @@ def download(url: str, sha256: str, target: Path, root: DataRoot) -> None:
             os.fsync(out.fileno())
         if digest.hexdigest() != sha256:
             raise RequestError(
-                f"{target.name} as downloaded is not the known one (sha256 {digest.hexdigest()[:16]}, {sha256[:16]} is "
-                "right): the download was cut or altered on its way; try again"
+                f"{target.name} as downloaded is not the known one (sha256 {digest.hexdigest()[:16]}, expected "
+                f"{sha256[:16]}): the download was cut or altered on its way; try again"
             )
         aside.replace(target)
     except (OSError, http.client.HTTPException) as error:

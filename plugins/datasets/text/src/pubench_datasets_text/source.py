@@ -14,7 +14,7 @@ from .encoder import encode
 from .model import fingerprint_in_use
 from .stored import checked_embeddings
 
-#: Embeddings of all documents beside the texts: taken instead of encoding, once they have been checked.
+#: Embeddings of all documents next to the texts: taken instead of encoding, once they have been checked.
 EMBEDDINGS = "minilm_l6_v2.npz"
 
 
@@ -54,7 +54,7 @@ class TextSource(DataSource):
         raise root.missing(self.info, [" or ".join(self.layouts)], folders)
 
     def variant(self, root: DataRoot, files: tuple[Path, ...]) -> str:
-        """``npz`` for embeddings beside the texts, else the fingerprint of the encoder; imports nothing heavy.
+        """``npz`` for embeddings next to the texts, else the fingerprint of the encoder; imports nothing heavy.
 
         Raises RequestError if there is no encoder, never used one before, and none can be downloaded.
         """

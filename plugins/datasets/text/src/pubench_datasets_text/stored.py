@@ -1,4 +1,4 @@
-"""Embeddings that lie beside the texts, taken once they are shown to be those of these texts.
+"""Embeddings that is next to the texts, taken once they are shown to be those of these texts.
 
 ``minilm_l6_v2.npz``: ``embedding`` (n, d) float16 or float32, ``target`` (n,) class (or index into ``target_names``),
 ``split`` (n,) train or test; ``filename`` or ``index`` (n,) say which document a row is, where present.

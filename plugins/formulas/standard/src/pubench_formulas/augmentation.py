@@ -11,7 +11,7 @@ images          meaning                                                         
 ``padding``     what they show: ``reflect`` (Wang et al.) or ``zeros`` (acmi-lab/PU_learning)  reflect  reflect
 ``noise``       deviation of Gaussian noise, added last                                        0        0
 ``operations``  what is done to colors and shapes, see below                                            enhance
-``number``      how many operations, each drawn anew                                                    2
+``number``      how many operations, each drawn again                                                    2
 ``probability`` of each of them to be carried out                                                       1
 ``magnitude``   how strong they are at most, of 1                                                       1
 ``cutout``      side of a square without content, of the image's; (low, high): drawn for each           0.5

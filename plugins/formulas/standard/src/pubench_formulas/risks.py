@@ -38,7 +38,7 @@ def pu_risk(
 
     ``none``: unbiased (du Plessis et al. 2015). The others act where the negative part is below ``-beta``:
     ``ascent`` minimizes ``-gamma`` times the negative part and nothing else (Kiryo et al. 2017, Algorithm 1),
-    ``clamp`` minimizes Eq. 6 as it stands. ``flip`` minimizes minus the total wherever the total is negative
+    ``clamp`` minimizes Eq. 6 as it is. ``flip`` minimizes minus the total wherever the total is negative
     (Wang et al. 2026). ``weights``: (B,) factors of the losses of labeled rows, with mean 1 over P; U has none.
     """
     loss = SURROGATES[surrogate]

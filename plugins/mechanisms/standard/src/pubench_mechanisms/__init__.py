@@ -15,6 +15,12 @@ _PUSB = Reference(
     venue="ICLR",
     year=2019,
 )
+_JAIN = Reference(
+    authors="Jain, White, Radivojac",
+    title="Recovering True Classifier Performance in Positive-Unlabeled Learning",
+    venue="AAAI",
+    year=2017,
+)
 
 
 @hookimpl
@@ -68,5 +74,31 @@ def pubench_mechanisms() -> list[MechanismInfo]:
             load=f"{_HERE}:MostTypical",
             assumption="SAR",
             needs_posterior=True,
+        ),
+        MechanismInfo(
+            key="noisy-positives",
+            name="SCAR with noisy positives",
+            summary="a share β of the labels goes to positives, the others to negatives by mistake, both at random",
+            reference=_JAIN,
+            follows="the noisy positive setting; β is the variant",
+            load="pubench_mechanisms.noisy:NoisyPositives",
+            assumption="SCAR",
+            variants=("0.95", "0.75", "0.9", "0.5"),
+        ),
+        MechanismInfo(
+            key="most-representative",
+            name="most representative positives",
+            summary="the positives of highest density in a Gaussian mixture of all positives are labeled",
+            follows="PULP, scenario 1; three components with diagonal covariances, which the source does not name",
+            load="pubench_mechanisms.representative:MostRepresentative",
+            assumption="SAR",
+        ),
+        MechanismInfo(
+            key="least-representative",
+            name="least representative positives",
+            summary="the positives of lowest density in a Gaussian mixture of all positives are labeled",
+            follows="PULP, scenario 2; three components with diagonal covariances, which the source does not name",
+            load="pubench_mechanisms.representative:LeastRepresentative",
+            assumption="SAR",
         ),
     ]

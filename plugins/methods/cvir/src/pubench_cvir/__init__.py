@@ -9,7 +9,7 @@ def pubench_methods() -> list[MethodInfo]:
         MethodInfo(
             key="cvir",
             name="CVIR",
-            summary="unlabeled rows are negatives, but for the share α of them with the highest scores in each epoch",
+            summary="unlabeled rows are negatives, except the share α of them with the highest scores in each epoch",
             family="sample selection",
             reference=Reference(
                 authors="Garg, Wu, Smola, Balakrishnan, Lipton",

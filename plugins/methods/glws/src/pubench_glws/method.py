@@ -5,8 +5,9 @@ Hhhhhhao/General-Framework-Weak-Supervision, algorithm imp_pos_ulb.
 Expectation-maximization, one step of each per batch. U is drawn from a population with a share π of positives, so that
 k = round(n π) of a batch of n rows are taken to be positive. E-step: the posterior of every row given that number, the
 rows being independent given the network. M-step: the cross-entropy towards the posteriors, and that of labeled
-positives. Follows the official code but for its posterior, whose automaton has a wrong term (``posterior = released``),
-and for the number, which it rounds down. Both steps see the rows as they are; with ``augment``, each has a weakly
+positives. Follows the official code except for its posterior, whose automaton has a wrong term
+(``posterior = released``), and for the number, which it rounds down. Both steps see the rows as they are; with
+``augment``, each has a weakly
 augmented view of its own, as in the official code. Optimizer values and networks are PU-Bench's.
 
 With one view, the gradient in U is that of -log P(C = k) / n: Count Loss, with a weight of 1 / n.

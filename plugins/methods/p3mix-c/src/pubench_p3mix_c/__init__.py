@@ -23,7 +23,7 @@ def pubench_methods() -> list[MethodInfo]:
             "mixing, 0-based epochs, no early stopping before the heuristic starts; PU-Bench's mix_layer = 3, which "
             "mixes targets and leaves inputs alone on most networks, is refused; U is scored in evaluation mode, where "
             "PU-Bench and Wang et al. score it in training mode; batches go on where the epoch before stopped, while "
-            "PU-Bench's loaders start anew with every epoch; PU-Bench's output bias of logit(π) at the start and its "
+            "PU-Bench's loaders start again with every epoch; PU-Bench's output bias of logit(π) at the start and its "
             "margin of 1e-4 in early stopping are not kept",
             presets={
                 "pubench": Preset(

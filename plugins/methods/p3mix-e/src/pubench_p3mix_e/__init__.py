@@ -25,7 +25,7 @@ def pubench_methods() -> list[MethodInfo]:
             "no early stopping before the heuristic starts; PU-Bench's mix_layer = 3, which mixes targets and leaves "
             "inputs alone on most networks, is refused; U is scored in evaluation mode, where PU-Bench and Wang et al. "
             "score it in training mode; batches go on where the epoch before stopped, while PU-Bench's loaders start "
-            "anew with every epoch; PU-Bench's output bias of logit(π) at the start and its margin of 1e-4 in early "
+            "again with every epoch; PU-Bench's output bias of logit(π) at the start and its margin of 1e-4 in early "
             "stopping are not kept; the teacher is updated and the pool chosen when an epoch ends, where Wang et al. "
             "do both before its first step, the pool in training mode",
             presets={
@@ -46,7 +46,7 @@ def pubench_methods() -> list[MethodInfo]:
                         "weight_early": 0.5,
                         "teacher_decay": 0.997,
                     },
-                    note="PU-Bench's revision, all data sets; its paper code has the same values but for mix_layer",
+                    note="PU-Bench's revision, all data sets; its paper code has the same values except for mix_layer",
                 ),
                 "wang": Preset(
                     values={

@@ -6,7 +6,7 @@ of ordinary mixup, those near the boundary are mixed with labeled positives near
 the network's parameters over epochs, remembers what was learned before the false negatives were: the network is held
 to its outputs. The teacher stays in training mode, so that batch norm normalizes its outputs by the batch. Differs from
 PU-Bench's paper code in that inputs are mixed as well as targets, and in epochs that count from 0. The regularizer
-falls without bound but for the clipped probabilities: with a large weight the total is negative.
+falls without bound except for the clipped probabilities: with a large weight the total is negative.
 """
 
 from __future__ import annotations

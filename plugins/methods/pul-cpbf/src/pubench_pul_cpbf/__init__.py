@@ -82,7 +82,7 @@ def pubench_methods() -> list[MethodInfo]:
                     },
                     per_data=NOT_MIRRORED,
                     note="PU-Bench's later revision, nearer to the authors' files: Adam, and constants where the paper "
-                    "code anneals. These are the defaults but for trust, which rises there as in the paper code",
+                    "code anneals. These are the defaults except for trust, which rises there as in the paper code",
                 ),
                 "quick": Preset(
                     values={"fence": 5, "fence_epochs": 5, "epochs": 15, "labeled_batch": "proportional"},

@@ -8,7 +8,7 @@ opinion; where it is sure of a weak view, that is the label of the strong one.
 Follows the paper's method as its card has it. The weak classifiers are trained on the same batches, in one pass over
 the data for all. The boundary is the first whose classifier votes negative, so that inconsistent votes have a label in
 [0, 1] as well. The risk is divided by the labeled share r, which moves no minimum: otherwise few labels would leave
-nothing of it beside the weight decay. Differs from PU-Bench's paper code, whose targets are true labels and whose fence
+nothing of it but the weight decay. Differs from PU-Bench's paper code, whose targets are true labels and whose fence
 is one network with weights that put its boundary elsewhere. Here no label of U enters.
 The weight of the network's own decision rises with the epochs, as in that code: at 1/2 from the start, as in its later
 revision, the target of a row that the network takes for positive is 1/2 or more whatever the label, which then cannot

@@ -24,12 +24,12 @@ def pubench_methods() -> list[MethodInfo]:
             follows="TAMU-VITA/Self-PU: clean rows chosen after an epoch and from scratch, by the teachers once there "
             "are any, their entropy, nnPU on all others with P spread evenly over the stream, weights from a virtual "
             "step, teachers averaged twice per epoch with running statistics of their own, half a cosine. Adapted: the "
-            "meta batch is of unlabeled validation rows (of training rows, where there are none), which the official "
+            "meta batch is of unlabeled validation rows (of training rows, if there are none), which the official "
             "code takes from the test part, and the best of both students and teachers is chosen by the run's "
             "criterion, there by test accuracy; the distance to the teacher is that of probabilities (the official "
             "softmax over one output makes it 0); the distance to the other student, in evaluation mode, counts in "
             "batches of noisy rows; weights come from the training step's own graph, without a copy of the network; "
-            "rows of U before the present one use up the entropy budget for both students; U starts anew where it is "
+            "rows of U before the present one use up the entropy budget for both students; U starts again where it is "
             "smaller than P. PU-Bench's clean rows, which keep the label of U, and its steps without calibration are "
             "not kept",
             presets={

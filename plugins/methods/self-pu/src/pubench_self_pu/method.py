@@ -112,7 +112,7 @@ def most_decided(scores: Tensor, k: int) -> tuple[Tensor, Tensor]:
 def interleaved(positives: Tensor, unlabeled: Tensor) -> Tensor:
     """A stream of rows: every r-th is the next positive, all others the next of U, r = n_U // n_P + 1, at least 2.
 
-    It ends with the positives; fewer than n_P rows of U are left over. Where U is smaller than P, it starts anew.
+    It ends with the positives; fewer than n_P rows of U are left over. Where U is smaller than P, it starts again.
     """
     n_p, n_u = len(positives), len(unlabeled)
     period = max(n_u // n_p + 1, 2)

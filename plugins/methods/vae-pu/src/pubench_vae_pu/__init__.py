@@ -26,11 +26,11 @@ def pubench_methods() -> list[MethodInfo]:
             "to the encoder, the risk, the order of the stages as shares of the epochs (400, 500, 600, 700 of "
             "800), full batches of P and U; adapted: log π enters responsibilities once (responsibilities = "
             "per-dimension: as in the code), log variances are cut to [-10, 10], masses come from the split "
-            "and the prior that is told, copies in U of labeled rows are left out, rows of values beyond 0 "
+            "and the given prior, copies in U of labeled rows are left out, rows of values beyond 0 "
             "and 1, and color images, are generated as they are reconstructed, discriminator and generator "
             "share a draw of virtual rows, batch norm and dropout are active in training (the official code "
-            "calls its layers without the flag for it); backbones of PU-Bench, and its networks beside them, "
-            "but for the observation code, which there does not read the label. Not kept of PU-Bench's code: "
+            "calls its layers without the flag for it); backbones of PU-Bench, and its networks next to them, "
+            "except for the observation code, which there does not read the label. Not kept of PU-Bench's code: "
             "virtual rows without gradients, early stopping before the classifier trains, stage boundaries "
             "that a shorter training never reaches, thresholds from true labels",
             presets={
@@ -109,9 +109,9 @@ def pubench_methods() -> list[MethodInfo]:
                         },
                     },
                     note="what PU-Bench's released code comes to run (its tables by data set are not reached), for the "
-                    "authors' algorithm: networks, rates, batches, epochs, weights; the values beside data sets are "
+                    "authors' algorithm: networks, rates, batches, epochs, weights; the values next to data sets are "
                     "those of images. Stages end at shares of the epochs, and its patience of 30 counts in the last "
-                    "two stages, in each anew, for what has not stopped: there, it counts from the first epoch",
+                    "two stages, in each again, for what has not stopped: there, it counts from the first epoch",
                 ),
                 "quick": Preset(
                     values={

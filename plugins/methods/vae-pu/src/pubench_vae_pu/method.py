@@ -81,7 +81,7 @@ class Config(TrainingConfig):
     observation_dim: int | None = Field(None, ge=1, description="size of the observation code; none: as class_dim")
     likelihood: Literal["auto", "bernoulli", "gaussian"] = Field(
         "auto",
-        description="of a row; auto: bernoulli where all values are from 0 to 1, but for color images; else gaussian",
+        description="of a row; auto: bernoulli where all values are from 0 to 1, except color images; else gaussian",
     )
     responsibilities: Counting = Field(
         "once", description="how often log π enters them: once, or once per dimension of the class code (official)"

@@ -23,7 +23,7 @@ def pubench_methods() -> list[MethodInfo]:
             follows="HC-Feynman/vpu: separate streams of P and of the marginal sample, attached mixup target, fixed "
             "weight of the regularizer, decision after division by the largest φ of the training rows, selection by "
             "the variational loss of the validation part (native); one logit in place of two outputs; batches go on "
-            "where the epoch before stopped, while the official loaders start anew with every epoch; optimizer values "
+            "where the epoch before stopped, while the official loaders start again with every epoch; optimizer values "
             "(Adam's betas too) and backbones of PU-Bench, whose random weight of the regularizer, detached target, "
             "threshold of 0.5, output bias of logit(π) at the start and margin of 1e-4 in early stopping are not kept, "
             "nor is Wang et al.'s use of a raw output as a logarithm",

@@ -1,4 +1,4 @@
-"""Evaluation from positive and unlabeled data: what the measures are. The formulas lie beside."""
+"""Evaluation from positive and unlabeled data: what the measures are. The formulas is next to."""
 
 from pubench_core import MetricInfo, Reference, hookimpl
 

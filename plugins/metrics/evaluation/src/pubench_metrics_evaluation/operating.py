@@ -63,7 +63,7 @@ def mutual_information(n: int, t: int, b: Counts, k: Counts) -> FloatArray:
 class Averages:
     """Means over the N + 1 operating points b = 0..N of one order of the items.
 
-    ``average_precision``: the mean precision at the labeled items; NaN where there is none.
+    ``average_precision``: the mean precision at the labeled items; NaN if there is none.
     """
 
     lee_liu: float

@@ -72,7 +72,7 @@ def mcc(view: MetricView) -> float:
 def auc(view: MetricView) -> float:
     """Mann-Whitney statistic: P(score of a positive > score of a negative) + half the ties.
 
-    Every distinct score adds its negatives times the positives above it and half of those beside it: the area of a
+    Every distinct score adds its negatives times the positives above it and half of those next to it: the area of a
     trapezoid under the curve, in exact integers up to the division.
     """
     n_positive, n_negative = _both_classes(view)

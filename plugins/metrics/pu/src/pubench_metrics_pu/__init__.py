@@ -37,6 +37,18 @@ def pubench_metrics() -> list[MetricInfo]:
             criterion=True,
         ),
         MetricInfo(
+            key="pa-at",
+            name="PA at",
+            summary="proxy accuracy for a prior of so many percent, whatever prior the method was given",
+            family="proxy",
+            reference=_WANG,
+            load=f"{_HERE}:pa_at",
+            needs=frozenset({"labeled", "scheme"}),
+            assumes=frozenset({"prior", "SCAR"}),
+            criterion=True,
+            parameter="prior in percent",
+        ),
+        MetricInfo(
             key="pauc",
             name="PAUC",
             summary="proxy AUC: P' against U'; orders models as AUC does, under SCAR",

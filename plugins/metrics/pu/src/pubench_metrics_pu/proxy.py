@@ -35,6 +35,19 @@ def pa_published(view: MetricView) -> float:
     return float(2 * view.prior * found.mean() + np.concatenate([found, negative]).mean())
 
 
+def pa_at(view: MetricView, number: int) -> float:
+    """:func:`pa` for a prior of ``number`` percent, whatever prior was given: the choice if that were π.
+
+    Raises Undefined for a number above 99.
+    """
+    if number > 99:
+        raise Undefined(f"the prior must be 1 to 99 percent, got {number}")
+    found, negative = view.decisions[_labeled(view)], ~view.decisions[_unlabeled(view)]
+    if view.one_sample:
+        negative = np.concatenate([~found, negative])
+    return float(number / 50 * found.mean() + negative.mean())
+
+
 def pauc(view: MetricView) -> float:
     """Share of pairs (P', U') in the right order, ties counted half; needs no prior."""
     positive, unlabeled = view.scores[_labeled(view)], view.scores[_unlabeled(view)]

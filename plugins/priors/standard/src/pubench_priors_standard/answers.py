@@ -102,7 +102,7 @@ def answer(
 ) -> PriorEstimate:
     """The estimate within [0, 1]; in the diagnostics also the raw one, the warnings, and what was resampled.
 
-    ``resampled``: where there is no interval, why.
+    ``resampled``: if there is no interval, why.
     """
     share, said = float(np.clip(raw, 0, 1)), list(warnings)
     if share != raw:

@@ -166,7 +166,7 @@ def _client(uri: str) -> MlflowClient:
 
 @dataclass(frozen=True)
 class _Content:
-    """What is sent of a record beside its files, read before anything is sent."""
+    """What is sent of a record besides its files, read before anything is sent."""
 
     params: list[Param]
     metrics: list[Metric]

@@ -129,7 +129,7 @@ def evaluate(
     ``scores``: (n,) higher means more positive, from a model that was not trained on these rows. ``labeled``: (n,)
     1/0, 1/-1 or True/False. ``prior``: π of the population as a number, as two ends of an interval (or ``"0.2..0.4"``),
     or ``"estimated:KEY"``; without it, what needs a prior is left out. ``purity``: β, the share of true positives among
-    the labeled rows. ``truth``: true labels, for oracle measures beside the others. ``scheme``: ``one-sample`` or
+    the labeled rows. ``truth``: true labels, for oracle measures next to the others. ``scheme``: ``one-sample`` or
     ``single-training-set`` (labeled and unlabeled rows together are one draw from the population), ``two-sample`` (the
     unlabeled rows alone are) or ``case-control`` (all rows are, the labeled ones among them).
     A row is decided positive where its score is above ``threshold`` (0), or among the ``budget`` highest of the

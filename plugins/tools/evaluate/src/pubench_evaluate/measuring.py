@@ -30,7 +30,7 @@ _POINTS = 200
 class Measured:
     """One measure. ``assumes``: what must hold for it to mean what it says; ``oracle``: it reads true labels.
 
-    ``interval_from``: how the interval was made; empty where there is none, or the metric does not say.
+    ``interval_from``: how the interval was made; empty if there is none, or the metric does not say.
     """
 
     key: str

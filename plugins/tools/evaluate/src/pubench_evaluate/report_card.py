@@ -197,7 +197,7 @@ def found_of(cut: Cut) -> str:
 
 
 def between(interval: tuple[float, float] | None, *, percent: bool = False) -> str:
-    """An interval in words; empty where there is none.
+    """An interval in words; empty if there is none.
 
     >>> between((0.25, 0.5)), between((0.25, 0.5), percent=True)
     ('0.250 to 0.500', '25 to 50 %')

@@ -42,7 +42,7 @@ def curves_svg(
     *,
     diagonal: bool = False,
 ) -> str:
-    """Two curves in the unit square. ``label``: what a reader who sees no figure is told."""
+    """Two curves in the unit square. ``label``: text for readers who see no figure."""
     frame = _Frame()
     parts = [*_axes(frame, axes)]
     if diagonal:
@@ -78,7 +78,7 @@ def estimates_svg(
 ) -> str:
     """π by each estimator with its interval, and what is believed, on one scale from 0 to 1.
 
-    ``believed``: a prior and its interval, drawn last and called ``label``; None where there is none.
+    ``believed``: a prior and its interval, drawn last and called ``label``; None if there is none.
     """
     rows: list[tuple[str, float, tuple[float, float] | None, str]] = [
         (found.name, found.prior, found.prior_interval, "recovered") for found in estimates if found.prior is not None

@@ -17,6 +17,12 @@ COMMANDS = [
         example="pubench compare-methods my-method nnpu vpu --data digits,breast-cancer --seeds 3",
     ),
     CommandInfo(
+        path="curves",
+        load="pubench_report.cli.commands:curves",
+        help="Draw losses and criteria of your runs over their epochs, with the epochs that were chosen.",
+        example="pubench curves 783e61fad537fd47 --out curves.html",
+    ),
+    CommandInfo(
         path="scores",
         load="pubench_report.cli.commands:scores",
         help="Draw histograms of a record's scores: labeled positives, unlabeled positives, negatives, on every part.",
@@ -38,7 +44,7 @@ COMMANDS = [
     CommandInfo(
         path="study compare",
         load="pubench_report.cli.commands:compare",
-        help="Set results beside published figures or other records: difference, whether within two standard "
+        help="Set results next to published figures or other records: difference, whether within two standard "
         "deviations, why.",
         example="pubench study compare results --with pubench2026",
     ),

@@ -6,10 +6,11 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
+from pubench.call import given_of, shows_fields
 from pubench.field_names import PubenchWarning, in_words, said
+from pubench.fields import ComparedFields
 from pubench.running import RunResult, carry_out, plan_of
 from pubench.tables import PUTable
 from pubench_core.data.paths import data_root
@@ -42,44 +43,19 @@ class _Planned:
         return f"{self.name} on {self.plan.spec.data.key}, seed {self.plan.spec.seed}"
 
 
+@shows_fields(ComparedFields)
 def compare(
     methods: str | Sequence[str] | Mapping[str, str | Mapping[str, Any]],
     *,
     data: Data | Sequence[Data],
     seeds: int | Iterable[int] = 3,
-    mechanism: str | None = None,
-    c: float | None = None,
-    scheme: str | None = None,
-    positive_rate: float | None = None,
-    total: int | None = None,
-    positive: Iterable[int | str] | None = None,
-    negative: Iterable[int | str] | None = None,
-    binarization: str | None = None,
-    prior: float | str | None = None,
-    preset: str | None = None,
-    config: Mapping[str, Any] | None = None,
-    calibrate: str | None = None,
-    backbone: str | None = None,
-    validation: float | None = None,
-    folds: int | None = None,
-    criterion: str | None = None,
-    select: str | None = None,
-    decision: str | None = None,
-    goal: str | None = None,
-    device: str | None = None,
-    threads: int | None = None,
-    results: str | Path | None = None,
-    data_root: str | Path | None = None,
-    offline: bool | None = None,
-    save_model: bool | None = None,
-    artifacts: Iterable[str] | None = None,
-    tracking: bool | None = None,
     force: bool = False,
     settings: Mapping[str, Any] | None = None,
     progress: Callable[[str], None] | bool = True,
+    **fields: Unpack[ComparedFields],
 ) -> Results:
     """Runs every method on every data set with every seed, or takes the stored results. All arguments but these are
-    :func:`pubench.run`'s and hold for every run:
+    fields of a run and hold for every run:
 
     ``methods``: keys, or a mapping from the names that the rows are to have to a key, or to a mapping with any of
     ``method`` (by default the name itself), ``config``, ``preset``, ``calibrate``, ``backbone`` and ``prior``; two
@@ -103,12 +79,12 @@ def compare(
     >>> table.rows, table.columns, len(table.cells["nnpu, slow", "digits"].values)
     (('nnpu', 'nnpu, slow'), ('digits',), 2)
     """
-    same = {name: value for name, value in locals().items() if name in SAME and value is not None}
+    same = given_of(fields, ComparedFields, "compare")
     with in_words():
         same |= {name: list(value) for name, value in same.items() if isinstance(value, Iterator)}  # read many times
         entries, numbers = _entries(methods), seeds_of(seeds)
         planned = [
-            _Planned(name, _plan(name, entry, where, seed, same, config, settings))
+            _Planned(name, _plan(name, entry, where, seed, same, settings))
             for where in _each(data)
             for seed in numbers
             for name, entry in entries.items()
@@ -127,15 +103,6 @@ def compare(
     if noted := finished.noted():
         warnings.warn(noted, PubenchWarning, stacklevel=2)
     return finished
-
-
-#: Arguments of :func:`pubench.run` that every run of a comparison is given as they are.
-SAME = (
-    "mechanism", "c", "scheme", "positive_rate", "total",
-    "positive", "negative", "binarization", "prior", "preset", "calibrate", "backbone",
-    "validation", "folds", "criterion", "select", "decision", "goal", "device", "threads", "results", "data_root",
-    "offline", "save_model", "artifacts", "tracking",
-)  # fmt: skip
 
 
 # -------------------------------------------------------------------- what is to be run
@@ -199,17 +166,16 @@ def _plan(
     data: Data,
     seed: int,
     same: Mapping[str, Any],
-    config: Mapping[str, Any] | None,
     settings: Mapping[str, Any] | None,
 ) -> Plan:
     """The plan of one run; what the method has for itself wins."""
-    own = {field: value for field, value in entry.items() if field not in ("method", "config")}
-    hyper: dict[str, Any] = {}
-    for where, given in (("config", config), (f"methods[{name!r}]: config", entry.get("config"))):
+    config: dict[str, Any] = {}
+    for where, given in (("config", same.get("config")), (f"methods[{name!r}]: config", entry.get("config"))):
         if given is not None and not isinstance(given, Mapping):
             raise RequestError(f"{where} must be a mapping of hyper-parameters, got {given!r}")
-        hyper |= {f"config.{field}": value for field, value in (given or {}).items()}
-    return plan_of(entry["method"], data, {**same, **own, **hyper, "seed": seed}, settings or {})
+        config |= given or {}
+    own = {field: value for field, value in entry.items() if field != "method"}
+    return plan_of(entry["method"], data, {**same, **own, "config": config, "seed": seed}, settings or {})
 
 
 def _sharing(planned: Iterable[_Planned]) -> list[_Planned]:
@@ -282,7 +248,7 @@ def _carried_out(run: _Planned, force: bool, said_before: set[str]) -> tuple[Run
 
 
 def _headline(done: RunResult) -> list[tuple[str, float | None]]:
-    """The accuracy, or PA where there are no true labels."""
+    """The accuracy, or PA if there are no true labels."""
     if "accuracy" in done.test:
         shown = shown_first("accuracy", done.test, done.result.decision)
         return [(shown, done.test[shown])]

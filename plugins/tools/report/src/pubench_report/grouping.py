@@ -1,7 +1,7 @@
 """Which runs are one cell of a comparison: the same method, set up alike, on the same problem, with other seeds.
 
 A *problem* is everything that the methods compared have in common: data and classes, scheme, labeling, validation
-part. A *setup* is what is the method's own: its configuration, network, calibration and the prior it is told. Runs that
+part. A *setup* is what is the method's own: its configuration, network, calibration and the given prior. Runs that
 differ in either are never averaged; they get rows and columns of their own, named by what differs.
 """
 

@@ -21,19 +21,20 @@ def site(
     criterion: str | None = None,
     baseline: str | None = None,
     with_scores: bool = False,
-    figures: bool = True,
     title: str = "Leaderboard",
     home: str = "",
+    docs: str = "",
     progress: Callable[[str], None] | None = None,
 ) -> Path:
     """Writes a leaderboard that needs no server: tables, a page per method and data set, the records. Trains nothing.
 
-    ``sources``: folders of records, and files of rows (the format of ``benchmarks/results/study-*.csv``). ``study``:
-    only the runs of one. ``by``: a table is of runs under the same labeling, scheme and validation (``protocol``), or
-    of a study. ``criterion``: by which epochs are chosen in the first view; None means ``pa``, or another that reads no
-    true labels. ``baseline``: the row that others are tested against. ``with_scores``: copies scores, from which
-    :func:`pubench.verify` derives measures. ``home``: an address that every page links to as documentation.
-    ``progress``: called with a line about each thing left out.
+    ``sources``: folders of records, files of rows (the format of ``benchmarks/results/study-*.csv``), dated boards.
+    ``study``: only the runs of one. ``by``: a table is of runs under the same labeling, scheme and validation
+    (``protocol``), or of a study. ``criterion``: by which epochs are chosen in the first view; None means ``pa``, or
+    another that reads no true labels. ``baseline``: the row that others are tested against. ``with_scores``: copies
+    scores, from which :func:`pubench.verify` derives measures. ``home``: an address that every page links to as
+    documentation; ``docs``: that of a plugin's page in it, with ``{kind}`` (methods, data-sets) and ``{key}``.
+    ``progress``: called with a line about each thing left out or missing.
 
     A site that is in ``out`` is replaced as a whole, when the new one is complete. The first page is returned.
 
@@ -42,7 +43,7 @@ def site(
 
     >>> import pubench
     >>> _ = pubench.run("upu", "digits", config={"epochs": 1}, tracking=False, results="to-show")
-    >>> site("to-show", "my-site", figures=False).name
+    >>> site("to-show", "my-site").name
     'index.html'
     """
     if by not in ("protocol", "study"):
@@ -57,9 +58,9 @@ def site(
         criterion=criterion,
         baseline=baseline,
         with_scores=with_scores,
-        figures=figures,
         title=title,
         home=home,
+        docs=docs,
     )
     with in_words():
         written = write_site(asked, (lambda text: progress(said(text))) if progress is not None else _silent)

@@ -14,6 +14,7 @@ import html
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from statistics import fmean
 from typing import TYPE_CHECKING, Literal
 
@@ -34,7 +35,7 @@ Decision = Literal["better", "worse", "not decided", "too few pairs"]
 
 #: Differences below this share of the largest value count as zero: they are rounding.
 ROUNDING = 1e-12
-#: Pairs up to which Wilcoxon's null distribution is counted out, where there are no ties and no zeros.
+#: Pairs up to which Wilcoxon's null distribution is counted out, if there are no ties and no zeros.
 EXACT = 50
 
 
@@ -95,7 +96,7 @@ def wilcoxon(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
 
 
 def without_rounding(values: Floats) -> Floats:
-    """The numbers in twelve digits of the largest: means that are equal but for the last bits are equal then.
+    """The numbers in twelve digits of the largest: means that are equal except for the last bits are equal then.
 
     Of 3, 4, 5 and of 4, 4, 4 correct decisions of 114, say, which have the same mean.
     """
@@ -227,6 +228,20 @@ class Pair:
     adjusted: float
     smallest_p: float
     decision: Decision
+
+    def interval(self, alpha: float) -> tuple[float, float]:
+        """Interval of the difference at level 1 - alpha, by a paired t-test; NaN if it gives none."""
+        if self.n < 2 or math.isnan(self.statistic) or (self.statistic == 0 and self.difference == 0):
+            return math.nan, math.nan
+        half = 0.0 if math.isinf(self.statistic) else abs(self.difference / self.statistic) * _t_quantile(alpha, self.n)
+        return self.difference - half, self.difference + half
+
+
+@cache
+def _t_quantile(alpha: float, n: int) -> float:
+    from scipy import stats
+
+    return float(stats.t.ppf(1 - alpha / 2, n - 1))
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,8 @@ RESAMPLES, LEVEL, LEAST_SEEDS = 1000, 0.9, 2
 ENOUGH_SEEDS = 3
 #: Fewer data sets say little about others.
 FEW_DATA_SETS = 5
+#: Measures that deciding every row alike can win.
+WON_BY_NOTHING = ("precision", "recall")
 #: Park and Miller's generator, which is exact in the floating-point numbers of a browser.
 _FACTOR, _MODULUS, _START = 16807, 2**31 - 1, 7
 #: Numbers that differ by less are equal.
@@ -73,7 +75,7 @@ class Standing:
 def compared_seeds(seeds_of: Collection[Collection[int]]) -> tuple[int, ...]:
     """The seeds by which the methods on a data set are compared. ``seeds_of``: of each method.
 
-    Those that most methods share, but for a method that would leave fewer than three.
+    Those that most methods share, except for a method that would leave fewer than three.
 
     >>> compared_seeds([{2, 25, 42}, {2, 25, 42, 7}, {2, 25, 42, 7}])
     (2, 25, 42)
@@ -163,9 +165,18 @@ def standing_of(model: Model, setting: Setting, measure: Measure, criterion: str
     return Standing(counts.columns, groups, tuple(places[k] for k in order), wins, baselines)
 
 
-def _why_none(model: Model, setting: Setting, measure: Measure, counts: Counted, rows: Sequence[str]) -> str:
+def why_unranked(measure: Measure) -> str:
+    """Why methods are not ranked by a measure; empty if they are."""
     if measure.higher_is_better is not True:
         return f"{measure.name} names no best value, so methods are not ranked by it."
+    if measure.key.startswith(WON_BY_NOTHING):
+        return f"A method that decides every row alike can have the best {measure.name}, so none is ranked by it."
+    return ""
+
+
+def _why_none(model: Model, setting: Setting, measure: Measure, counts: Counted, rows: Sequence[str]) -> str:
+    if why := why_unranked(measure):
+        return why
     there = [row for row in model.rows_of(setting) if row not in model.apart]
     if len(there) < 2:
         return f"{counted(len(there), 'method')}: there is nothing to compare."

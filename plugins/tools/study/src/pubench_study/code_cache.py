@@ -1,4 +1,4 @@
-"""The code that would carry a plan's runs out, as it is installed now; kept beside the plan until it changes."""
+"""The code that would carry a plan's runs out, as it is installed now; kept next to the plan until it changes."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def installed_code(
 
 
 def write_code(folder: StudyFolder, code: InstalledCode, say: Callable[[str], None] = lambda text: None) -> None:
-    """Keeps it beside the plan."""
+    """Keeps it next to the plan."""
     try:
         replace_text(folder.code, code.model_dump_json() + "\n")
     except OSError as error:  # a folder that only its owner may change

@@ -1,4 +1,4 @@
-"""Which records were found to answer a plan: kept beside it, so that thousands of them are not read each time."""
+"""Which records were found to answer a plan: kept next to it, so that thousands of them are not read each time."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Answering(Stored):
 
 
 def stamp_of(folder: Path) -> str:
-    """Changes whenever a record's result, its scores or the list of its files do; empty where there is no record."""
+    """Changes whenever a record's result, its scores or the list of its files do; empty if there is no record."""
     place = str(folder)
     try:
         return " ".join([_state(f"{place}/{RESULT}"), _scores_of(place), ",".join(sorted(os.listdir(place)))])

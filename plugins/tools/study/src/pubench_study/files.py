@@ -1,4 +1,4 @@
-"""A study's folder and its files: ``<results>/studies/<name>/``, beside the records that it shares with others.
+"""A study's folder and its files: ``<results>/studies/<name>/``, next to the records that it shares with others.
 
 ``study.yaml`` is the file as it was given, ``plan.json`` the frozen plan, ``code.json`` what the installed code is
 (made again whenever it changed), ``logs/`` what workers printed. ``<results>/results.parquet`` has all records as a

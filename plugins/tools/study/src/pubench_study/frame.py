@@ -48,7 +48,7 @@ def frame_of(results: Iterable[Result], registry: Registry) -> DataFrame:
     ``prior``: what the method was given; ``prior_from``: how that came about. ``config``: hyper-parameters as JSON.
     ``threshold``: of the decision at the prior, by which measures are that are named ``METRIC-at-prior``.
     ``tag``: ``oracle`` if the measure reads true labels, ``pu`` if not, empty where it is not installed. ``value``: as
-    the metric gives it, ``low`` and ``high`` the ends of its interval, NaN where there is none; ``undefined``: why
+    the metric gives it, ``low`` and ``high`` the ends of its interval, NaN if there is none; ``undefined``: why
     there is no value. ``at_once``: how many runs of studies in this folder shared the machine, at most; absent where
     not known.
     """

@@ -136,7 +136,7 @@ def write_plan(folder: StudyFolder, file: StudyFile, plan: FrozenPlan) -> None:
 
 
 def read_plan(folder: StudyFolder) -> FrozenPlan | None:
-    """The frozen plan of a study; None where there is none.
+    """The frozen plan of a study; None if there is none.
 
     Raises RecordError if it is damaged, of another version, or of another study than its folder is called.
     """
@@ -179,6 +179,6 @@ def check_unchanged(plan: FrozenPlan, file: StudyFile, folder: StudyFolder) -> N
     if plan.sha256 != file.sha256:
         raise RequestError(
             f"{file.origin} changed since its plan was frozen in {folder.path} ({plan.made_at}); give the changed "
-            "study another name, use the file that lies there, or freeze the plan again",
+            "study another name, use the file that is there, or freeze the plan again",
             hint=Hint("plan again"),
         )

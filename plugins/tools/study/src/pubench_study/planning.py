@@ -71,7 +71,7 @@ def freeze(
                 continue
             raise RequestError(f"{file.origin}: '{cell}' is the same run as '{other}'; leave one of the two out")
         plans.append(plan)
-        for one in plan.folds:
+        for one in [*plan.folds, *([] if plan.refit is None else [plan.refit])]:
             facts = {**cell.facts, "fold": one.spec.validation.fold}
             fold = PlannedRun(run_id=one.run_id, row=cell.row, facts=facts, draw=cell.draw, resolved=plain(one.spec))
             runs[fold.run_id] = fold

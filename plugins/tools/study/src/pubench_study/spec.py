@@ -110,7 +110,7 @@ class Draws(Strict):
 
     number: int = Field(ge=1, le=1000, description="configurations per method")
     seed: int = Field(0, ge=0, description="of the draws")
-    with_default: bool = Field(True, description="whether the first is the configuration as it stands")
+    with_default: bool = Field(True, description="whether the first is the configuration as it is")
     ranges: Ranges = Field(
         default_factory=dict,
         description="hyper-parameter -> values to choose from, instead of the range of each method that draws it",

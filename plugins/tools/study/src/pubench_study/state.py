@@ -23,7 +23,7 @@ from .code_cache import InstalledCode
 from .coverage_cache import Answering, stamp_of
 from .plan import FrozenPlan, PlannedRun
 
-#: ``done``: a record answers for it. ``to measure``: one does but for measures that its scores give. ``failed``: it
+#: ``done``: a record answers for it. ``to measure``: one does except for measures that its scores give. ``failed``: it
 #: failed or was refused by the code that would run now.
 Status = Literal["done", "to measure", "failed", "missing"]
 #: Causes that belong to the machine and not to the run: it is tried again, until it has failed so this many times.

@@ -7,68 +7,38 @@ A method's package tests itself with::
     class TestConformance(MethodConformance):
         key = "my-method"
 
-Reference vectors lie in the folder named by ``PUBENCH_REFERENCE``, by default ``tests/reference`` of the source tree
-that this package is imported from.
+Reference vectors: :mod:`pubench_testkit.reference`.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
-import numpy.typing as npt
 import pytest
 from torch import nn
 
 from .conformance import CHECKS, Subject
 from .conformance.report import check_one
+from .reference import Arrays, Case, Vectors, joined, linear, reference_arrays, reference_cases, reference_folder
+from .setups import pu_table, run_on
 
-Arrays = dict[str, npt.NDArray[Any]]
-
-
-def reference_folder() -> Path:
-    """``PUBENCH_REFERENCE``, else ``tests/reference`` of the source tree."""
-    given = os.environ.get("PUBENCH_REFERENCE")
-    return Path(given) if given else Path(__file__).parents[5] / "tests" / "reference"
-
-
-def reference_arrays(key: str) -> Arrays:
-    """All arrays of ``<key>.npz``. A missing file is an error, never a reason to skip a test."""
-    path = reference_folder() / f"{key}.npz"
-    if not path.is_file():
-        raise FileNotFoundError(f"no reference vectors {path}; PUBENCH_REFERENCE names the folder that has them")
-    return {name: array.copy() for name, array in _stored(path, path.stat().st_mtime_ns).items()}
-
-
-@lru_cache(maxsize=8)
-def _stored(path: Path, changed: int) -> Arrays:
-    """The arrays of a file, read once by all tests of a module. ``changed``: when it was last written."""
-    with np.load(path, allow_pickle=False) as stored:
-        return dict(stored)
-
-
-def reference_cases(key: str, group: str = "") -> list[tuple[str, Arrays]]:
-    """(case, its arrays by name) for every case in ``<key>.npz``, found from the names of the arrays.
-
-    Arrays are named ``<case>__<array>``, or ``<group>_<case>_<array>`` in a file of several groups (no underscore in
-    <array> there). Raises LookupError if there is no case.
-    """
-    cases: dict[str, Arrays] = {}
-    prefix = f"{group}_" if group else ""
-    for name, values in reference_arrays(key).items():
-        if not name.startswith(prefix):
-            continue
-        rest = name.removeprefix(prefix)
-        case, separator, array = rest.rpartition("_") if group else rest.partition("__")
-        if separator:
-            cases.setdefault(case, {})[array] = values
-    if not cases:
-        raise LookupError(f"{key}.npz in {reference_folder()} has no case" + (f" of group '{group}'" if group else ""))
-    return sorted(cases.items())
+__all__ = [
+    "Arrays",
+    "Case",
+    "MethodConformance",
+    "Vectors",
+    "ViewsAsked",
+    "joined",
+    "layer_names",
+    "linear",
+    "pu_table",
+    "reference_arrays",
+    "reference_cases",
+    "reference_folder",
+    "run_on",
+]
 
 
 def layer_names(network: nn.Module) -> list[str]:

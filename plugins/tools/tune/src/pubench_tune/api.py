@@ -7,13 +7,15 @@ import shutil
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from pubench_report.comparing import SAME, sayer, seeds_of
+from pubench_report.comparing import sayer, seeds_of
 
-from pubench.field_names import ARGUMENTS, PubenchWarning, in_words, said
+from pubench.call import given_of, shows_fields
+from pubench.field_names import PubenchWarning, in_words, said
+from pubench.fields import SharedFields
 from pubench.openmp import wait_briefly
-from pubench.running import layer_of, of_config
+from pubench.running import layer_of
 from pubench.tables import PUTable
 from pubench_core.data.table_files import held_at
 from pubench_core.errors import RequestError, shown
@@ -23,13 +25,11 @@ from .result import Tuned
 if TYPE_CHECKING:
     from .space import Given
 
-#: Folder of tables that were in memory, beside the searches.
+#: Folder of tables that were in memory, next to the searches.
 TABLES = "tables"
-#: Arguments of :func:`pubench.run` that every run of a search is given as they are: those of a comparison, but for the
-#: criterion, which is the search's, and tracking, which hears of no trial.
-_SAME = tuple(name for name in SAME if name not in ("criterion", "tracking"))
 
 
+@shows_fields(SharedFields)
 def tune(
     method: str,
     data: str | PUTable,
@@ -42,35 +42,15 @@ def tune(
     prune: bool = True,
     search_seed: int = 0,
     max_seconds: float | None = None,
-    mechanism: str | None = None,
-    c: float | None = None,
-    scheme: str | None = None,
-    positive_rate: float | None = None,
-    total: int | None = None,
-    positive: Iterable[int | str] | None = None,
-    negative: Iterable[int | str] | None = None,
-    binarization: str | None = None,
-    prior: float | str | None = None,
-    preset: str | None = None,
-    config: Mapping[str, Any] | None = None,
-    calibrate: str | None = None,
-    backbone: str | None = None,
-    validation: float | None = None,
-    device: str | None = None,
-    threads: int | None = None,
-    results: str | Path | None = None,
-    data_root: str | Path | None = None,
-    offline: bool | None = None,
-    save_model: bool | None = None,
-    artifacts: Iterable[str] | None = None,
     settings: Mapping[str, Any] | None = None,
     progress: Callable[[str], None] | bool = True,
+    **fields: Unpack[SharedFields],
 ) -> Tuned:
     """Searches hyper-parameters by a criterion on validation rows, without negatives unless an oracle one is named.
 
-    The first trial is the configuration as it stands; Optuna's tree-structured Parzen estimator proposes the others.
+    The first trial is the configuration as it is; Optuna's tree-structured Parzen estimator proposes the others.
     Every trial is an ordinary run with a record, so that ``best.run()`` is the stored result. All arguments but these
-    are :func:`pubench.run`'s and hold for every trial:
+    are fields of a run and hold for every trial:
 
     ``criterion``: ``pa`` (default; ``pauc`` where no prior is known), ``pauc``, ``native``; ``oa``, ``f1`` and
     ``macro-f1`` read true labels, which is warned of and marked. ``trials``: how many there are to be, those of earlier
@@ -79,7 +59,7 @@ def tune(
     ``seeds``: as for :func:`pubench.compare`; a trial's value is the mean over them. ``jobs``: runs at once, each in a
     process of its own. ``prune``: whether a run is given up at an epoch where half of the earlier ones had more.
     ``search_seed``: of the proposals; with one job, the same seed gives the same trials. ``max_seconds``: no run is
-    started after them. ``config``: hyper-parameters that are set and not tuned.
+    started after them. What ``config`` sets is not tuned.
 
     A call that was interrupted and is made again goes on where it was.
 
@@ -89,7 +69,7 @@ def tune(
     >>> len(tuned.trials), tuned.best.value >= tuned.default.value, tuned.best.run().reused
     (3, True, True)
     """
-    same = {name: value for name, value in locals().items() if name in _SAME and value is not None}
+    same = given_of(fields, SharedFields, "tune")
     wait_briefly()  # before torch is loaded, which the next line does
     from pubench_core.plugins.registry import registry
 
@@ -103,14 +83,14 @@ def tune(
         else:
             say(said(text))
 
-    with in_words({**ARGUMENTS, "selection.criterion": "criterion"}):
+    with in_words():
         if isinstance(data, PUTable):
-            data = _on_disk(data, Path(results or "results") / TUNING / TABLES)
+            data = _on_disk(data, Path(same.get("results", "results")) / TUNING / TABLES)
         if not isinstance(prune, bool):
             raise RequestError(f"prune must be True or False, got {shown(prune)}", field="prune")
         if "seed" in (settings or {}):
             raise RequestError("settings.seed: seeds names the seeds of a search", field="seed")
-        layer = layer_of(method, data, {**same, **of_config(config)}, settings or {})
+        layer = layer_of(method, data, same, settings or {})
         asked = SearchRequest(
             criterion=criterion,
             trials=trials,

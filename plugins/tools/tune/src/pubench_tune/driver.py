@@ -131,7 +131,7 @@ def search(layers: Sequence[Layer], asked: SearchRequest, registry: Registry, sa
 def _objective(
     layers: Sequence[Layer], asked: SearchRequest, registry: Registry, say: Callable[[str], None]
 ) -> tuple[Objective, Plan]:
-    """What is searched for, and the configuration as it stands with the first seed."""
+    """What is searched for, and the configuration as it is with the first seed."""
     if asked.criterion is not None:
         layers = [*layers, Layer({"selection": {"criterion": asked.criterion}})]
     seeds = asked.seeds or tuple(layer.values["seed"] for layer in layers if "seed" in layer.values)[-1:] or (2,)

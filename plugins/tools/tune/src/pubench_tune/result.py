@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Trial:
-    """One configuration that was tried. ``number``: from 0, which is the configuration as it stands.
+    """One configuration that was tried. ``number``: from 0, which is the configuration as it is.
 
     ``state``: ``done``, ``pruned`` (given up at an epoch where half of the earlier runs had more), ``failed``, or
     ``running`` where the search was interrupted. ``value``: mean of the criterion over the seeds; None unless it is
@@ -110,7 +110,7 @@ class Tuned:
 
     @property
     def default(self) -> Trial:
-        """The configuration as it stands. Raises ValueError where no trial has begun."""
+        """The configuration as it is. Raises ValueError where no trial has begun."""
         if not self.trials:
             raise ValueError("no trial has begun")
         return self.trials[0]

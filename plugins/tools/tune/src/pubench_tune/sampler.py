@@ -29,7 +29,7 @@ _NAME = "pubench"
 
 @dataclass(frozen=True)
 class Kept:
-    """A trial of the journal. ``number``: from 0, the configuration as it stands; ``key``: Optuna's own number.
+    """A trial of the journal. ``number``: from 0, the configuration as it is; ``key``: Optuna's own number.
 
     ``facts``: what :meth:`Proposals.begin` was given, and what :meth:`Proposals.end` added.
     """

@@ -239,7 +239,7 @@ def default_space(subject: Subject) -> dict[str, Dimension]:
     """Default search space, without hyper-parameters that the user has set.
 
     The ranges that the configuration declares, the weight decay, and the method's own numbers that have two bounds.
-    Declared ranges are widened to hold the value as it stands.
+    Declared ranges are widened to hold the value as it is.
     """
     found: dict[str, Dimension] = {}
     for name, field in subject.fields.items():

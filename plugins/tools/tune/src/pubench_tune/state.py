@@ -112,7 +112,7 @@ class Search:
         self._best: tuple[float, int] | None = None
         self._again: deque[Kept] = deque()
         self._begun = 0
-        #: Why the search cannot go on: the configuration as it stands was refused.
+        #: Why the search cannot go on: the configuration as it is was refused.
         self.refused = ""
         #: What the runs need of the study that carries them out; set before it starts.
         self.study: Study | None = None
@@ -293,7 +293,7 @@ class Search:
             self._rank(value, trial.number)
             what = f"{self._objective.criterion} {value:.4f}, {seconds:.1f} s"
         best = f"; best {self._best[0]:.4f} (trial {self._best[1]})" if self._best is not None else ""
-        with_what = ", ".join(f"{name} {shown(chosen)}" for name, chosen in trial.chosen.items()) or "as it stands"
+        with_what = ", ".join(f"{name} {shown(chosen)}" for name, chosen in trial.chosen.items()) or "as it is"
         self._say(f"trial {trial.number} ({with_what}): {shortened(what, 240)}{best}")
 
     def _rank(self, value: float, number: int) -> None:

@@ -57,7 +57,7 @@ def records_in(place: Path) -> tuple[list[Path], list[Problem]]:
 
 
 def compared_sums(place: Path) -> tuple[dict[str, str] | None, list[Problem]]:
-    """Path -> SHA-256, as the folder's list has it, and what differs from it; None where there is no list."""
+    """Path -> SHA-256, as the folder's list has it, and what differs from it; None if there is no list."""
     path = place / SUMS
     if not isfile(path):
         return None, []

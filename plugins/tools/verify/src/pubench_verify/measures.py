@@ -8,7 +8,7 @@ from typing import Any
 
 from pubench_core.results import Measure
 
-#: Stored measures and those derived from the stored scores are equal but for the last digits.
+#: Stored measures and those derived from the stored scores are equal except for the last digits.
 _RELATIVE, _ABSOLUTE = 1e-9, 1e-12
 
 
@@ -18,7 +18,7 @@ def same(old: Measure, new: Measure) -> bool:
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Whether two plain values are the same but for the last digits of their numbers."""
+    """Whether two plain values are the same except for the last digits of their numbers."""
     if isinstance(one, float) and isinstance(other, (int, float)):
         return close(one, other)
     if isinstance(one, Mapping) and isinstance(other, Mapping):

@@ -28,7 +28,7 @@ class Look:
     """Facts that are looked up once for all records. ``data_root``: folder of data files; ``sums``: path -> checksum,
     if there is a list.
 
-    ``derived``: of how many records the measures were derived again so far; ``notes``: what a reader must know beside
+    ``derived``: of how many records the measures were derived again so far; ``notes``: what a reader must know besides
     the problems, each once; ``missing``: run id -> data of it that are not here, so that it is not checked as a whole.
     """
 

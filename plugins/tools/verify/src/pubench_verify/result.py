@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-#: The method that is granted the true labels, by which a problem's difficulty is told.
+#: The method that is granted the true labels, by which a problem's difficulty is measured.
 ORACLE = "pn"
 
 

@@ -56,7 +56,7 @@ def other_model(result: Result, folder: Path) -> Iterator[str]:
         return
     if all(criterion.snapshot != result.model.snapshot for criterion in result.criteria.values()):
         yield f"its model is of {shortened(result.model.snapshot)}, which no criterion chose"
-    name = fold_model(1) if result.folds else MODEL
+    name = fold_model(1) if result.model_is_mean else MODEL
     if not isfile(folder / name):
         yield f"{name} is missing"
 
@@ -96,10 +96,12 @@ def other_folds(plan: Plan, result: Result) -> Iterator[str]:
     wanted = tuple(fold.run_id for fold in plan.folds)
     if result.folds != wanted:
         yield f"it joins {counted(len(result.folds), 'fold')}, which are not the {len(wanted)} of its spec"
+    if result.refit != (None if plan.refit is None else plan.refit.run_id):
+        yield f"its model of all rows is run {result.refit}, which is not the one of its spec"
 
 
 def told(result: Result) -> Iterator[str]:
-    """The prior that the method was told, against the one that its spec asks for, or that was estimated."""
+    """The prior that the method was given, against the one that its spec asks for, or that was estimated."""
     asked, prior, train = result.spec.prior, result.data.prior, result.data.train
     wanted = prior.true if asked == "true" else asked if isinstance(asked, float) else None
     if asked == TEST and (test := result.data.test) is not None and test.positive is not None:
@@ -112,13 +114,13 @@ def told(result: Result) -> Iterator[str]:
             if not close(estimate.true_share, share):
                 yield f"its true share of positives in U is {estimate.true_share}; its counts give {share:g}"
     if wanted is not None and prior.given is not None and not close(wanted, prior.given):
-        yield f"it says that the method was told the prior {prior.given:g}, and its spec says {wanted:g}"
+        yield f"it says that the method was given the prior {prior.given:g}, and its spec says {wanted:g}"
 
 
 def believed(plan: Plan, result: Result) -> Iterator[str]:
     """Kind of U, and the share of positives that the method was given for it; older records lack the share.
 
-    Both follow from the spec, the prior told and the counts of the training part.
+    Both follow from the spec, the given prior and the counts of the training part.
     """
     from pubench_core.engine.build import calibration_of
     from pubench_core.engine.problem import share_to_believe

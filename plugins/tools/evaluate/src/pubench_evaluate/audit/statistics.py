@@ -25,7 +25,7 @@ FEWEST = 8
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value and a two-sided interval; all None, and ``undefined`` says why, where there is none."""
+    """A value and a two-sided interval; all None, and ``undefined`` says why, if there is none."""
 
     value: float | None = None
     low: float | None = None
@@ -107,7 +107,7 @@ class Melded:
         return self.quantity(self.recalls, (True, False))
 
     def recalls(self, above: FloatArray, below: FloatArray) -> FloatArray:
-        """Recall for each pair of shares; 0 where there is no positive at all."""
+        """Recall for each pair of shares; 0 if there is no positive at all."""
         found, missed = self.above.rows * above, self.below.rows * below
         return np.divide(found, found + missed, out=np.zeros_like(found), where=found + missed > 0)
 

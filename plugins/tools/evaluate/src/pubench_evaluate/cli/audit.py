@@ -43,7 +43,7 @@ class AuditOptions:
 
 
 def draw(given: str, columns: Columns, asked: AuditOptions, *, target: Path, results: Path, as_json: bool) -> None:
-    """Writes the sheet and, beside it, what its answers are to be read with. Neither replaces a file."""
+    """Writes the sheet and, next to it, what its answers are to be read with. Neither replaces a file."""
     design = target.with_suffix(DESIGN)
     if target.suffix.lower() != ".csv":
         raise RequestError(f"--out {target}: a sheet ends in .csv")
@@ -111,7 +111,7 @@ def _print_drawn(sample: AuditSample, target: Path, design: Path, *, named: bool
         f"{sample.name}: {n} unlabeled rows to check, {above} above the threshold {sample.threshold:.4g} and "
         f"{n - above} below it",
         f"the sheet: {target} (write 1 or 0 in its last column, nothing where it cannot be told)",
-        f"the design: {design} (keep it; it holds scores and labels, which whoever checks should not see)",
+        f"the design: {design} (keep it; it holds scores and labels, which the person who checks should not see)",
         f"then: pubench audit --answers {target}",
     ]
     if not named:

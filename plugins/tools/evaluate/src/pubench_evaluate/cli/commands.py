@@ -145,9 +145,9 @@ def audit(
     budget: Budget = None,
     recall: Recall = None,
     seed: Annotated[int, typer.Option(help="Of the draw.", min=0)] = 0,
-    out: Annotated[Path, typer.Option(help="The sheet. Its design is written beside it.")] = Path("audit.csv"),
+    out: Annotated[Path, typer.Option(help="The sheet. Its design is written next to it.")] = Path("audit.csv"),
     answers: Annotated[Path | None, typer.Option(help="Instead: a filled sheet, to be read.")] = None,
-    design: Annotated[Path | None, typer.Option(help="Its design. (default: found beside the filled sheet)")] = None,
+    design: Annotated[Path | None, typer.Option(help="Its design. (default: found next to the filled sheet)")] = None,
     results: Results = Path("results"),
     format: PrintFormat = Format.table,
 ) -> None:

@@ -87,7 +87,7 @@ def _card_of(subject: Subject, other: Subject | None, asked: EvaluateOptions) ->
 
 
 def _prior(asked: EvaluateOptions, subject: Subject) -> Any:
-    """As the option says it, else as the run was told; numbers as numbers."""
+    """As the option says it, else as the run was given; numbers as numbers."""
     if asked.prior is None:
         return subject.prior
     try:

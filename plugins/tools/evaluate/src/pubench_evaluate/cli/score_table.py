@@ -179,6 +179,7 @@ def _numbers(frame: DataFrame, column: str, path: Path, flag: str) -> npt.NDArra
 
 def subject_of_run(folder: Path) -> Subject:
     """The validation part of a run, in the state that names its result: rows that it was not trained on.
+    Of a joint record these are all rows of P and U, with their scores out of fold.
 
     ``n_unlabeled`` counts all unlabeled rows of a user's table, of which those held out are a random part.
     """
@@ -192,7 +193,7 @@ def subject_of_run(folder: Path) -> Subject:
         )
     truth = arrays.get("validation_labels")
     return Subject(
-        name=f"{_named(result)}, validation part",
+        name=f"{_named(result)}, {'scores out of fold' if result.folds else 'validation part'}",
         scores=scores,
         labeled=labeled,
         truth=None if truth is None else truth == 1,
@@ -206,12 +207,12 @@ def subject_of_run(folder: Path) -> Subject:
 def all_unlabeled_of_run(folder: Path) -> Subject:
     """All unlabeled rows of the table of a run, most of which it was trained on, and the held-out labeled rows.
 
-    The validation part, if the run is not on a user's table.
+    The held-out rows, if the run is not on a user's table, or if they hold all of its rows.
     """
     held_out = subject_of_run(folder)
     result, arrays = read_record(folder).result, read_scores(folder)
     scores = scores_of(arrays, result.chosen.snapshot).get("unlabeled")
-    if scores is None:
+    if scores is None or len(scores) == int((~held_out.labeled).sum()):
         return held_out
     kept = held_out.labeled
     return Subject(

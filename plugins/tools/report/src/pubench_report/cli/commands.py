@@ -10,6 +10,7 @@ import typer
 from pubench_study.cli.completion import studies
 
 from pubench_cli.choices import Format, any_key, criteria
+from pubench_cli.choices import runs as run_ids
 from pubench_cli.commands.shared import NamingCriterion, PrintFormat, RecordedRun, Results, TestMeasure
 from pubench_cli.options import TABLE_FLAGS, Given, takes
 from pubench_cli.process import Over
@@ -58,7 +59,7 @@ class By(StrEnum):
 def site(
     sources: Annotated[
         list[Path] | None,
-        typer.Argument(help="Folders of records, and files of rows (.csv). (default: results)"),
+        typer.Argument(help="Folders of records, files of rows (.csv), dated boards. (default: results)"),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder of the site. One that is there is replaced.")] = Path("site"),
     study: Annotated[str | None, typer.Option(help="Only the runs of this study.", autocompletion=studies)] = None,
@@ -71,7 +72,6 @@ def site(
     scores: Annotated[
         bool, typer.Option("--scores", help="Copy scores as well, so that others can check them.")
     ] = False,
-    figures: Annotated[bool, typer.Option(help="Draw figures.")] = True,
     title: Annotated[str, typer.Option(help="Heading of the first page.")] = "Leaderboard",
 ) -> None:
     """Write a leaderboard that opens from disk: tables, a page per method and data set, the records behind them."""
@@ -79,13 +79,24 @@ def site(
 
     write(
         sources or [Path("results")], out, study=study, by=by.value, measure=measure, criterion=criterion,
-        baseline=baseline, with_scores=scores, figures=figures, title=title,
+        baseline=baseline, with_scores=scores, title=title,
     )  # fmt: skip
 
 
 @takes(
     *("--mech", "--c", "--scheme", "--positive-rate", "--total", *TABLE_FLAGS),
-    *("--prior", "--preset", "--select", "--goal", "--decision", "--folds", "--device", "--threads", "--results"),
+    *(
+        "--prior",
+        "--preset",
+        "--select",
+        "--goal",
+        "--decision",
+        "--folds",
+        "--refit",
+        "--device",
+        "--threads",
+        "--results",
+    ),
     *("--data-root", "--offline", "--no-tracking"),
 )
 def compare_methods(
@@ -168,6 +179,27 @@ def scores(
     from pubench_report.cli.scores import print_scores
 
     print_scores(run, results, criterion, out, as_json=format is Format.json)
+
+
+def curves(
+    runs: Annotated[
+        list[str],
+        typer.Argument(metavar="RUN...", help="Run ids, their first digits, or folders.", autocompletion=run_ids),
+    ],
+    results: Results = Path("results"),
+    only: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Only these losses or criteria: pa,loss. (default: all)")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="A page or picture: .html, .png, .svg. (default: on the terminal)", dir_okay=False),
+    ] = None,
+    format: PrintFormat = Format.table,
+) -> None:
+    """Draw losses and criteria of your runs over their epochs, with the epochs that were chosen."""
+    from .curves import curves as draw
+
+    draw(runs, results, only, out, as_json=format is Format.json)
 
 
 def report(
@@ -271,7 +303,7 @@ def compare(
     ] = None,
     out: Annotated[Path | None, typer.Option(help="File to write. (default: stdout)", dir_okay=False)] = None,
 ) -> None:
-    """Set results beside published figures or other records: difference, whether within two standard deviations, why.
+    """Set results next to published figures or other records: difference, whether within two standard deviations, why.
 
     Only cells of the same protocol are compared; what is left out, and what is missing, is said. Trains nothing.
     """

@@ -1,4 +1,4 @@
-"""``pubench study compare``: records, or rows of them, beside a published table, a board or other records."""
+"""``pubench study compare``: records, or rows of them, next to a published table, a board or other records."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from pubench.field_names import ARGUMENTS, PubenchWarning
+from pubench.field_names import PubenchWarning
 from pubench.running import RunResult
 from pubench.tables import PUTable
 from pubench_cli.console import err, out
@@ -287,8 +287,8 @@ def _check_report(asked: CompareMethodsOptions, data: Sequence[str], given: Give
 
 
 def _arguments(sets: Sequence[str], given: Given) -> dict[str, Any]:
-    """What :func:`pubench.compare` is given beside methods, data and seeds."""
-    arguments: dict[str, Any] = {ARGUMENTS[one.field]: value for one, value in given.values if one.field in ARGUMENTS}
+    """What :func:`pubench.compare` is given besides methods, data and seeds."""
+    arguments = {one.field.argument: value for one, value in given.values if one.flag not in TABLE_FLAGS}
     config: dict[str, Any] = {}
     settings: dict[str, Any] = {}
     for path in (layer := Layer.of(*sets, prefix="--set ")).origins:

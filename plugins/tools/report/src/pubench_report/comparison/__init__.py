@@ -1,4 +1,4 @@
-"""Our results beside those of others: a published table, or other records. Only what was run alike is compared.
+"""Our results next to those of others: a published table, or other records. Only what was run alike is compared.
 
 ``cells`` makes the comparison, ``protocol`` says whether a run is of a publication's protocol, ``found`` is what comes
 out of it.
@@ -43,7 +43,7 @@ def compare_with(
 
     ``other``: a publication (``"pubench2026"``, ``"wang2026"``), a folder of records, results, or a dated board
     (``"board@2026.12"``, or its folder), among whose methods those of the results are ranked. Only runs of the same
-    protocol (with a publication), or of the same spec but for their seeds (with results), are compared; the rest is
+    protocol (with a publication), or of the same spec except for their seeds (with results), are compared; the rest is
     left out with the reason. ``criterion``: by default the publication's main one, or the one that names ``results``.
     ``measure``: on test rows; by default the publication's main one, or accuracy.
 

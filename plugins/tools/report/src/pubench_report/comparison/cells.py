@@ -1,4 +1,4 @@
-"""Results beside those of others: a published table, or another folder. Only what was run alike is compared."""
+"""Results next to those of others: a published table, or another folder. Only what was run alike is compared."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def beside_published(
 def beside_results(
     results: Results, others: Results, title: str, *, criterion: str | None = None, measure: str | None = None
 ) -> SideBySide:
-    """Results and those of another folder. Cells are compared whose runs have the same spec but for their seeds.
+    """Results and those of another folder. Cells are compared whose runs have the same spec except for their seeds.
 
     ``criterion``: None means the one that names the results; ``measure``: None means accuracy.
 
@@ -99,7 +99,7 @@ def beside_results(
     return SideBySide(
         theirs=title,
         citation="",
-        alike=f"the same spec but for seeds, epoch chosen by {mine.criterion}",
+        alike=f"the same spec except for seeds, epoch chosen by {mine.criterion}",
         measure=measure,
         criterion=criterion,
         percent=mine.percent,
@@ -166,6 +166,6 @@ def _name_of(printed: PublishedCell) -> tuple[str, str]:
 
 
 def _alike(run: RunResult) -> str:
-    """Equal for runs of the same spec but for their seeds."""
+    """Equal for runs of the same spec except for their seeds."""
     identity = {name: value for name, value in run.result.spec.identity().items() if name != "seed"}
     return json.dumps(identity, sort_keys=True)

@@ -83,7 +83,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class SideBySide:
-    """Our results beside those of others. Prints as text; in a notebook as a table.
+    """Our results next to those of others. Prints as text; in a notebook as a table.
 
     ``theirs``: what ours is compared with; ``alike``: what all compared runs have in common, in words; ``percent``:
     whether figures are in percent; ``missing``: (method, data) of theirs that nothing of ours is compared with.
@@ -135,7 +135,7 @@ class SideBySide:
     def title(self) -> str:
         """Title of the table."""
         unit = ", percent" if self.percent else ""
-        return f"{self.measure} (test{unit}) beside {self.theirs}: mean ± sample standard deviation (runs)"
+        return f"{self.measure} (test{unit}) next to {self.theirs}: mean ± sample standard deviation (runs)"
 
     def heading(self) -> list[str]:
         """The publication, and what the compared runs have in common."""

@@ -1,6 +1,6 @@
 """Figures that others have published, to compare with, and why ours are others where that is known.
 
-The tables are data of this package; ``README.md`` beside this file says where they come from.
+The tables are data of this package; ``README.md`` next to this file says where they come from.
 """
 
 from __future__ import annotations

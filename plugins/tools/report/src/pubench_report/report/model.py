@@ -176,8 +176,20 @@ class Model:
 
     def rows_of(self, setting: Setting) -> list[str]:
         """Rows that are planned or were run in a setting."""
-        columns = [column.label for column in setting.columns]
-        return [row for row in self.rows if any(self.gathered.grid.cell(row, label).seeds for label in columns)]
+        return self._rows[setting.key]
+
+    @cached_property
+    def _rows(self) -> Mapping[str, list[str]]:
+        setting_of_column = {column.label: setting.key for setting in self.settings for column in setting.columns}
+        there = {
+            (row, setting_of_column[label]) for (row, label), cell in self.gathered.grid.cells.items() if cell.seeds
+        }
+        return {one.key: [row for row in self.rows if (row, one.key) in there] for one in self.settings}
+
+    @cached_property
+    def method_of(self) -> Mapping[str, str]:
+        """Row -> key of its method."""
+        return {row: spec.method.key for (row, _), cell in self.gathered.grid.cells.items() for spec in _specs(cell)}
 
     def cells(self, measure: Measure, criterion: str) -> dict[tuple[str, str], Cell]:
         """(row, column) -> cell, with best and second of each column marked."""

@@ -67,7 +67,7 @@ def check_baseline(model: Model, given: str | None, default: str) -> str:
 
 
 def row_called(model: Model, name: str) -> str:
-    """The row of this name, or the fullest one of this method in one of several settings; empty where there is none."""
+    """The row of this name, or the fullest one of this method in one of several settings; empty if there is none."""
     if name in model.rows:
         return name
     rows = [row for row in model.rows if row.startswith(f"{name} [")]

@@ -19,7 +19,7 @@ NO_CELL, NO_VALUE = "·", "-"
 @dataclass(frozen=True)
 class Entry:
     """One place of a table. ``alike``: runs that decide every row alike; ``link``: identifier of the cell's runs,
-    or another page's address.
+    or another page's address; ``below``: points below the best, which pages draw.
     """
 
     text: str
@@ -27,6 +27,7 @@ class Entry:
     alike: int = 0
     link: str = ""
     why: str = ""
+    below: float | None = None
 
 
 @dataclass(frozen=True)
@@ -209,7 +210,7 @@ def _pairs(model: Model, test: Comparison) -> Table:
 
 
 def _signed(number: float, digits: int) -> str:
-    """With its sign, but for what is printed as nothing."""
+    """With its sign, except for what is printed as nothing."""
     text = f"{number:+.{digits}f}"
     return text if float(text) else text[1:]
 

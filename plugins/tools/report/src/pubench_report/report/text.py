@@ -39,7 +39,7 @@ def _alike(entry: Entry) -> str:
 
 
 def print_sections(console: Console, title: Sequence[str], sections: Sequence[Section]) -> None:
-    """Headings, tables and notes. Nothing is left out at any width: what does not fit stands below."""
+    """Headings, tables and notes. Nothing is left out at any width: what does not fit goes below."""
     for line in title:
         console.print(Text(visible(line)), soft_wrap=True)
     for section in sections:

@@ -68,7 +68,7 @@ def report_text(model: Model, tests: Sequence[Comparison], form: str) -> str:
     if form == "csv":
         return csv_text(model, tests)
     if form == "html":
-        from .page import page
+        from ..pages.report import page
 
         return page(model, tests, title)
     parts = sections(model, tests)

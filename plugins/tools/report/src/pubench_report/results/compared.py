@@ -30,7 +30,7 @@ def table_of(
 ) -> MeasureTable:
     """:meth:`pubench.Results.table` of named runs, failed ones among them.
 
-    ``drawn``: hyper-parameters were chosen for every run by itself. ``notes``: what a reader must know beside what the
+    ``drawn``: hyper-parameters were chosen for every run by itself. ``notes``: what a reader must know besides what the
     table itself has to say.
 
     Raises RequestError as that does.

@@ -179,7 +179,7 @@ class Results(Sequence[RunResult]):
 
         Columns: run_id, name (of the method in a comparison), method, data, mechanism, c (NaN where
         labels are given or positive_rate, the share of P and U that is labeled, says how many),
-        scheme, prior (what the method was told), prior_from (how that came about: true, a number, ``estimated:KEY``),
+        scheme, prior (what the method was given), prior_from (how that came about: true, a number, ``estimated:KEY``),
         prior_true, seed, preset, backbone, oracle (the method was granted true labels), criterion, criterion_oracle,
         criterion_value (on the validation part), epoch (chosen), epochs (trained), seconds, warnings (texts); then the
         measures as ``test_accuracy``, ``validation_pa`` and so on, between 0 and 1 as the metrics give them, NaN where
@@ -251,8 +251,8 @@ class Results(Sequence[RunResult]):
         oracle) over the seeds that both ran: a paired t-test (``test="t"``) or Wilcoxon's signed-rank test
         (``"wilcoxon"``), two-sided, with Holm's adjustment over the methods of that data set. Over data sets, three
         methods and two data sets given: Friedman's test on ranks, with Nemenyi's critical difference. Oracle methods
-        are left out, but for the pairs where one is the reference. Where there are too few pairs for any outcome to be
-        decided, that is said. ``alpha``: level of all tests.
+        are left out, except for the pairs where one is the reference. A note says if there are too few pairs for any
+        outcome to be decided. ``alpha``: level of all tests.
 
         Raises InvalidRequest as :meth:`table` does, for an unknown reference or test, for alpha outside of (0, 1), and
         for fewer than two methods.
@@ -284,7 +284,7 @@ class Results(Sequence[RunResult]):
         names the results by default. ``baseline``: method that others are tested against, by default ``nnpu`` where it
         is there. ``figures``: folder that gets every figure as PNG and SVG.
 
-        Raises InvalidRequest for a format, measure, criterion or baseline that there is none of, where there is no
+        Raises InvalidRequest for a format, measure, criterion or baseline that there is none of, if there is no
         finished run, for a seed that is there twice, and for a file that cannot be written or is called as one of
         another format.
 

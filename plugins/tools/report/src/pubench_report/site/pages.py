@@ -1,21 +1,25 @@
-"""The pages of a site, with the report's looks and script."""
+"""The pages of a site: which runs are on each, and what is said of them. How they look is in ``pages/templates``."""
 
 from __future__ import annotations
 
-import re
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from pubench.running import RunResult
+from pubench_core.errors import counted
 
-from ..report.model import Measure
-from ..report.page import FILTER, document, escaped, html_table, noted, page, wide
-from ..report.tables import Entry, Table, entry, upper
-from .board import Board, boards_of, front_page
-from .cards import Facts, data_card, method_card
-from .protocols import Protocol, slugs
+from ..pages.cards import data_card, method_card
+from ..pages.names import criterion_text, in_order
+from ..pages.report import page
+from ..pages.template import rendered, script_json
+from ..pages.view import View, seconds_of, seconds_text, shown_first, views_of
+from ..report.model import Column
+from ..report.tables import Entry, Table, entry
+from ..standing import percent, points
+from .protocols import Protocol, lacking, slugs
 from .sources import Collected
 
 #: Pages that every site has.
@@ -23,13 +27,15 @@ INDEX, RECORDS, CONTRIBUTE = "index.html", "records.html", "contribute.html"
 #: Folder of the tables for programs.
 TABLES = "tables"
 MIB = 2**20
-_ADDRESS = re.compile(r"https?://\S+")
+#: Bytes of the front page's values; what does not fit is on the pages of the tables.
+BUDGET = 95_000
 
 
 @dataclass(frozen=True)
 class Site:
     """``records``: run id -> address of its record; ``files``: run id -> (name, address) of all its files. ``home``:
-    address that every page links to.
+    address of the documentation; ``docs``: address of a plugin's page there, with ``{kind}`` (methods, data-sets) and
+    ``{key}``.
     """
 
     title: str
@@ -38,13 +44,13 @@ class Site:
     notes: tuple[str, ...]
     records: Mapping[str, str]
     files: Mapping[str, tuple[tuple[str, str], ...]]
-    figures: bool = True
     home: str = ""
+    docs: str = ""
 
     @cached_property
-    def boards(self) -> list[Board]:
+    def views(self) -> list[tuple[Protocol, View]]:
         """The settings of the front page, the largest first."""
-        return boards_of(self.protocols)
+        return [(one, view) for one in self.protocols for view in views_of(one.model, one.name, _file(one.key))]
 
     @cached_property
     def methods(self) -> dict[str, str]:
@@ -56,6 +62,42 @@ class Site:
         """Key -> its page."""
         return slugs(sorted({run.result.spec.data.key for run in self.collected.done}), "data")
 
+    @cached_property
+    def columns(self) -> dict[str, list[tuple[Protocol, View, Column]]]:
+        """Key of a data set -> where it is."""
+        found: dict[str, list[tuple[Protocol, View, Column]]] = {}
+        for one, view in self.views:
+            for column in view.setting.columns:
+                found.setdefault(column.spec.data.key, []).append((one, view, column))
+        return found
+
+    @property
+    def nav(self) -> list[tuple[str, str]]:
+        """(address, text) of the links over every page."""
+        links = [
+            (INDEX, self.title),
+            *([(_file(self.protocols[0].key), "Tables")]),
+            (f"{INDEX}#data-sets", "Data sets"),
+        ]
+        links += [(RECORDS, "Runs"), (CONTRIBUTE, "Add your own")]
+        return [*links, *([(self.home, "Documentation")] if self.home else [])]
+
+    def docs_of(self, kind: str, key: str, installed: bool) -> str:
+        """Address of a plugin's page of the documentation; empty if it has none."""
+        return self.docs.format(kind=kind, key=key) if self.docs and installed else ""
+
+    def runs_of(self, kind: str, key: str) -> list[RunResult]:
+        """Finished runs of a method or on a data set."""
+        return self._runs[kind].get(key, [])
+
+    @cached_property
+    def _runs(self) -> dict[str, dict[str, list[RunResult]]]:
+        found: dict[str, dict[str, list[RunResult]]] = {"method": {}, "data": {}}
+        for run in self.collected.done:
+            found["method"].setdefault(run.result.spec.method.key, []).append(run)
+            found["data"].setdefault(run.result.spec.data.key, []).append(run)
+        return found
+
 
 def pages_of(site: Site) -> Iterator[tuple[str, str]]:
     """(name of a file, its HTML)."""
@@ -64,57 +106,25 @@ def pages_of(site: Site) -> Iterator[tuple[str, str]]:
         title = (f"{site.title}: {one.name}", *_counts(one))
         yield (
             _file(one.key),
-            page(one.model, one.tests, title, above=_above(site), records=site.records, figures=site.figures),
+            page(one.model, one.tests, title, table=one.name, nav=site.nav, pages=site.methods, records=site.records),
         )
     for key, name in site.methods.items():
         yield _file(name), _method(site, key)
     for key, name in site.data.items():
         yield _file(name), _data(site, key)
     yield RECORDS, _records(site)
-    yield CONTRIBUTE, _contribute(site)
+    yield CONTRIBUTE, rendered("contribute.html.j2", "Add your own runs", nav=site.nav)
 
 
 def _file(key: str) -> str:
     return f"{key}.html"
 
 
-def _above(site: Site) -> str:
-    links = {INDEX: site.title, RECORDS: "Runs", CONTRIBUTE: "Add your own"}
-    links |= {site.home: "Documentation"} if site.home else {}
-    items = "".join(f'<li><a href="{escaped(to)}">{escaped(text)}</a></li>' for to, text in links.items())
-    return f'<nav aria-label="Site"><ul>{items}</ul></nav>'
-
-
-def _document(site: Site, title: str, body: Sequence[str]) -> str:
-    return document(title, [_above(site), f"<h1>{escaped(title)}</h1>", FILTER, *body])
-
-
-def _section(title: str, *content: str) -> str:
-    return f"<section><h2>{escaped(title)}</h2>{''.join(content)}</section>"
-
-
-def _shown(table: Table) -> str:
-    """A table with its heading and notes; nothing where it has no rows."""
-    head = f"<h3>{escaped(table.title)}</h3>" if table.title else ""
-    return (
-        f"{head}{wide(table.title or table.key, html_table(table))}{''.join(noted(table.notes))}" if table.rows else ""
-    )
-
-
-def _facts(facts: Facts) -> str:
-    return f"<dl>{''.join(f'<dt>{escaped(name)}</dt><dd>{_linked(value)}</dd>' for name, value in facts)}</dl>"
-
-
-def _linked(text: str) -> str:
-    """An address as a link; no other scheme than this one is followed."""
-    return f'<a href="{escaped(text)}">{escaped(text)}</a>' if _ADDRESS.fullmatch(text) else escaped(text)
-
-
 def _counts(one: Protocol) -> list[str]:
     gathered = one.model.gathered
-    done = gathered.done
-    data = {run.result.spec.data.key for run in done}
-    said = [f"{len(done):,} runs", f"{len({*one.method_of.values()})} methods", f"{len(data)} data sets"]
+    data = {run.result.spec.data.key for run in gathered.done}
+    said = [counted(len(gathered.done), "run"), counted(len({*one.model.method_of.values()}), "method")]
+    said += [counted(len(data), "data set")]
     said += [f"{gathered.missing:,} still to be run"] if gathered.missing else []
     said += [f"{len(gathered.failed):,} failed"] if gathered.failed else []
     studies = f"Studies: {', '.join(one.studies)}." if one.studies else ""
@@ -125,59 +135,47 @@ def _counts(one: Protocol) -> list[str]:
 
 
 def _index(site: Site) -> str:
-    tables = Table(
-        "protocols",
-        "",
-        ("table", "methods", "data sets", "runs", "still to be run", "failed", "for programs"),
-        tuple(
-            (
-                Entry(one.name, link=_file(one.key), why=one.title),
-                Entry(str(len({*one.method_of.values()}))),
-                Entry(str(len({run.result.spec.data.key for run in one.model.gathered.done}))),
-                Entry(f"{len(one.model.gathered.done)}"),
-                Entry(f"{one.model.gathered.missing}" if one.planned else "unknown"),
-                Entry(f"{len(one.model.gathered.failed)}"),
-                Entry("CSV", link=f"{TABLES}/{one.key}.csv"),
-            )
-            for one in site.protocols
-        ),
+    head = ("table", "methods", "data sets", "runs", "missing runs", "failed", "for programs")
+    tables = Table("protocols", "", head, tuple(_line(one) for one in site.protocols))
+    return rendered(
+        "front.html.j2",
+        site.title,
+        ("page.js", "board.js"),
+        nav=site.nav,
+        lists={"Tables": tables, "Data sets": _data_sets(site)},
+        sources=_sources(site),
+        notes=[*site.notes, *site.collected.notes],
+        **shown_first([view for _, view in site.views], site.methods, BUDGET),
     )
-    lists = {"Tables": _shown(tables), "Data sets": _shown(_data_sets(site))}
-    notes = [*site.notes, *site.collected.notes]
-    return front_page(site.title, site.boards, site.methods, lists, _shown(_sources(site)), notes, site.home)
 
 
-def _row(site: Site, one: Protocol, row: str) -> Entry:
-    """A row's name, which leads to the page of its method."""
-    page_of = site.methods.get(one.method_of[row], "")
-    return Entry(one.model.row_name(row), link=_file(page_of) if page_of else "")
-
-
-def _elsewhere(cell: Entry, one: Protocol) -> Entry:
-    """With the address of its runs on the table's own page."""
-    link = f"{_file(one.key)}#{cell.link}" if cell.link else ""
-    return Entry(cell.text, cell.mark, cell.alike, link, cell.why)
+def _line(one: Protocol) -> tuple[Entry, ...]:
+    gathered = one.model.gathered
+    return (
+        Entry(one.name, link=_file(one.key), why=one.title),
+        Entry(str(len({*one.model.method_of.values()}))),
+        Entry(str(len({run.result.spec.data.key for run in gathered.done}))),
+        Entry(f"{len(gathered.done)}"),
+        Entry(f"{sum(map(len, one.lacks.values()))}", why="; ".join(lacking([one]))),
+        Entry(f"{len(gathered.failed)}"),
+        Entry("CSV", link=f"{TABLES}/{one.key}.csv"),
+    )
 
 
 def _data_sets(site: Site) -> Table:
     rows = []
     for key, name in site.data.items():
         info, _ = data_card(key)
-        mine = [run for run in site.collected.done if run.result.spec.data.key == key]
-        methods = {run.result.spec.method.key for run in mine}
+        mine = site.runs_of("data", key)
         called = info.name if info is not None else "not installed where this site was made"
+        methods = {run.result.spec.method.key for run in mine}
         rows.append((Entry(key, link=_file(name)), Entry(called), Entry(str(len(methods))), Entry(str(len(mine)))))
     return Table("data", "", ("key", "data set", "methods", "runs"), tuple(rows), left=2)
 
 
 def _sources(site: Site) -> Table:
     rows = tuple(
-        (
-            Entry(one.path.resolve().name),
-            Entry("rows" if one.rows else "records"),
-            Entry(", ".join(one.studies)),
-            Entry(str(one.runs)),
-        )
+        (Entry(one.path.resolve().name), Entry(one.kind), Entry(", ".join(one.studies)), Entry(str(one.runs)))
         for one in site.collected.sources
     )
     return Table("sources", "", ("source", "kind", "studies", "runs that no source above has"), rows, left=3)
@@ -188,76 +186,127 @@ def _sources(site: Site) -> Table:
 
 def _method(site: Site, key: str) -> str:
     info, facts, presets = method_card(key)
-    title = f"{info.name} ({key})" if info is not None else key
-    body = []
-    if info is None:
-        body += noted(["This method is not installed where this site was made; its records name the code that ran."])
-    else:
-        body.append(f"<p>{escaped(upper(info.summary))}</p>{_facts(facts)}")
-    mine = [run for run in site.collected.done if run.result.spec.method.key == key]
-    if any(run.result.oracle for run in mine):
-        body += noted(["Oracle: this method was granted true labels. It is never best, second or ranked."])
-    body += [_of_method(site, one, key) for one in site.protocols if one.rows_of(key)]
-    body.append(_section("Cost", _shown(_costs(mine)), *noted([COST])))
-    if presets:
-        blocks = "".join(
-            f"<dt>{escaped(one.name)}</dt><dd>{escaped(one.source)}<br><code>{escaped(one.values)}</code>"
-            + "".join(f"<br>{escaped(data)}: <code>{escaped(values)}</code>" for data, values in one.per_data)
-            + "</dd>"
-            for one in presets
-        )
-        body.append(_section("Presets and where their values come from", f"<dl>{blocks}</dl>"))
-    return _document(site, title, body)
-
-
-#: What to know of seconds and memory.
-COST = (
-    "Seconds and memory are a method's own only where it was alone on the machine (runs at once: 1); a hyphen says "
-    "that no study carried the run out. An epoch is what the method calls one."
-)
-
-
-def _of_method(site: Site, one: Protocol, key: str) -> str:
-    """Values and places under every criterion."""
-    model = one.model
-    rows = []
-    for row in one.rows_of(key):
-        for setting in model.settings:
-            for column in setting.columns:
-                cells = {c: model.cells(model.measure, c)[row, column.label] for c in model.criteria}
-                if not cells[model.criterion].seeds:
-                    continue
-                line = [Entry(column.label), Entry(row)]
-                for criterion, cell in cells.items():
-                    place = one.places(criterion, column).get(row)
-                    rank = f"{place.rank} of {place.of}" if place is not None else "-"
-                    line += [_elsewhere(entry(cell, model.measure, column), one), Entry(rank)]
-                rows.append(tuple(line))
-    head = ["data", "row"]
-    for criterion in model.criteria:
-        head += [f"by {model.criterion_name(criterion)}", "rank"]
-    text = (
-        f'<p><a href="{_file(one.key)}">{escaped(one.title)}</a>: {escaped(model.measure.label)}, with the rank among '
-        "methods that have every seed, under each selection criterion.</p>"
+    mine = site.runs_of("method", key)
+    table, costs = _of_method(site, key), _dumbbell(site, key)
+    return rendered(
+        "method.html.j2",
+        f"{info.name} ({key})" if info is not None else key,
+        ("page.js", "card.js"),
+        nav=site.nav,
+        info=info,
+        facts=facts,
+        docs=site.docs_of("methods", key, info is not None),
+        verdict=_verdict(site, key),
+        oracle=any(run.result.oracle for run in mine),
+        table=table,
+        costs=_costs(mine),
+        presets=presets,
+        charts=script_json(costs),
     )
-    return _section(one.title, text, _shown(Table(f"of-{one.key}", "", tuple(head), tuple(rows), left=2)))
+
+
+def _verdict(site: Site, key: str) -> list[str]:
+    """Where a method is among the others, in each setting: the front page's numbers."""
+    found = []
+    for one, view in site.views:
+        standing = view.standing(view.criterion)
+        for place in standing.places:
+            if place.row in one.rows_of(key):
+                tied = "shared " if sum(other.rank == place.rank for other in standing.places) > 1 else ""
+                found.append(
+                    f"{view.title}{_setup(view, place.row, key)}: {tied}rank {place.rank} of {len(standing.places)} on "
+                    f"{counted(len(standing.columns), 'data set')}, {points(place.below)} points below the best on "
+                    f"average ({points(place.low)} to {points(place.high)}); first in {percent(place.first)}."
+                )
+    return found
+
+
+def _setup(view: View, row: str, key: str) -> str:
+    """What tells a row from others of its method."""
+    return "" if row == key else f", {view.names[row]}"
+
+
+def _of_method(site: Site, key: str) -> Table:
+    """One row for each data set and setting: its place, and values under every criterion."""
+    criteria = in_order({c for one, _ in site.views if one.rows_of(key) for c in one.model.criteria})
+    oracles = {c for one, _ in site.views for c in one.model.oracle_criteria}
+    rows = []
+    for one, view in site.views:
+        for row in one.rows_of(key):
+            for column in view.setting.columns:
+                model, label = one.model, column.label
+                runs = model.gathered.grid.cell(row, label)
+                if not runs.seeds:
+                    continue
+                place = one.places(model.criterion, column).get(row)
+                name = view.columns[label] + _setup(view, row, key)
+                values = [
+                    _elsewhere(entry(model.cells(model.measure, c)[row, label], model.measure, column), one)
+                    if c in model.criteria
+                    else Entry("")
+                    for c in criteria
+                ]
+                ranked = [one.places(c, column).get(row) for c in criteria]
+                values = [
+                    replace(value, why=value.why or (f"rank {at.rank} of {at.of}" if at else ""))
+                    for value, at in zip(values, ranked, strict=True)
+                ]
+                data = site.data.get(column.spec.data.key, "")
+                rows.append((
+                    Entry(name, link=_file(data) if data else "", why=label),
+                    Entry(view.title, link=_file(one.key), why=view.setting.words),
+                    Entry(f"{place.rank} of {place.of}" if place else "-"),
+                    Entry("", below=view.below(row, label)),
+                    *values,
+                    Entry(_duration(runs)),
+                ))  # fmt: skip
+    chosen = [criterion_text(c)[0] + (" (oracle)" if c in oracles else "") for c in criteria]
+    head = ("data set", "setting", "rank", "points below the best", *(f"by {name}" for name in chosen), "s / run")
+    return Table("results", "", head, tuple(rows), left=2)
+
+
+def _duration(runs: Any) -> str:
+    seconds, shared = seconds_of(runs)
+    return "" if seconds is None else f"{'○ ' if shared else ''}{seconds_text(seconds)}"
+
+
+def _dumbbell(site: Site, key: str) -> dict[str, Any]:
+    """Values at the epochs of an oracle and of the shown criterion, by data set, of the largest setting with both."""
+    for one, view in site.views:
+        model, oracle = one.model, view.oracle
+        if not oracle or oracle == view.criterion or key not in one.rows_of(key):
+            continue
+        chosen, best = (model.cells(model.measure, c) for c in (view.criterion, oracle))
+        rows = []
+        for column in view.setting.columns:
+            means = [cells[key, column.label].mean for cells in (best, chosen)]
+            known = [round(model.measure.scale * mean, 2) for mean in means if mean is not None]
+            if len(known) == 2:
+                rows.append([view.columns[column.label], *known])
+        if rows:
+            names = [criterion_text(c)[0] for c in (oracle, view.criterion)]
+            return {"dumbbell": {"rows": rows, "oracle": names[0], "chosen": names[1], "title": view.title}}
+    return {}
 
 
 def _costs(runs: Sequence[RunResult]) -> Table:
     groups: dict[tuple[str, str, str], list[RunResult]] = {}
     for run in runs:
-        result = run.result
-        at_once = "-" if result.at_once is None else str(result.at_once)
-        groups.setdefault((result.spec.data.key, at_once, str(result.threads)), []).append(run)
+        at_once = "-" if run.result.at_once is None else str(run.result.at_once)
+        groups.setdefault((run.result.spec.data.key, at_once, str(run.result.threads)), []).append(run)
     rows = []
     for (data, at_once, threads), mine in sorted(groups.items()):
         seconds = [run.result.seconds.total for run in mine]
         memory = max(run.result.peak_memory.bytes for run in mine)
-        epochs = statistics.fmean(run.result.epochs for run in mine)
-        values = (f"{statistics.fmean(seconds):.1f}", f"{max(seconds):.1f}", f"{epochs:.0f}", f"{memory / MIB:.0f}")
+        epochs = statistics.median(run.result.epochs for run in mine)
+        values = (f"{statistics.median(seconds):.1f}", f"{max(seconds):.1f}", f"{epochs:.0f}", f"{memory / MIB:.0f}")
         rows.append((Entry(data), *(Entry(text) for text in (*values, at_once, threads, str(len(mine))))))
-    head = ("data", "seconds, mean", "seconds, most", "epochs, mean", "peak MiB", "runs at once", "threads", "runs")
-    return Table("cost", "", head, tuple(rows))
+    head = ("data", "seconds, median", "seconds, most", "epochs, median", "peak MiB", "runs at once", "threads", "runs")
+    note = (
+        "Seconds and memory are a method's own only where it was alone on the machine (runs at once: 1); a hyphen says "
+        "that no study carried the run out. An epoch is what the method calls one."
+    )
+    return Table("cost", "", head, tuple(rows), (note,))
 
 
 # -------------------------------------------------------------------- a data set
@@ -265,107 +314,144 @@ def _costs(runs: Sequence[RunResult]) -> Table:
 
 def _data(site: Site, key: str) -> str:
     info, facts = data_card(key)
-    body = []
-    if info is None:
-        body += noted(["This data set is not installed where this site was made."])
-    else:
-        body.append(f"<p>{escaped(upper(info.summary))}</p>{_facts(facts)}")
-    for one in site.protocols:
-        tables = "".join(_shown(table) for table in _of_data(site, one, key))
-        if tables:
-            model = one.model
-            text = (
-                f'<p><a href="{_file(one.key)}">{escaped(one.title)}</a>: at the epoch that '
-                f"{escaped(model.criterion_name(model.criterion))} chose.</p>"
-            )
-            body.append(_section(one.title, text, tables))
-    return _document(site, f"{info.name} ({key})" if info is not None else key, body)
+    places = site.columns.get(key, [])
+    sections = [(one, view, column, _of_data(site, one, view, column)) for one, view, column in places]
+    return rendered(
+        "data.html.j2",
+        f"{info.name} ({key})" if info is not None else key,
+        ("page.js", "card.js"),
+        nav=site.nav,
+        info=info,
+        facts=[*facts, *_measured(site.runs_of("data", key))],
+        docs=site.docs_of("data-sets", key, info is not None),
+        sections=[
+            {"title": _column_title(view, column), "link": _file(one.key), "by": criterion_text(view.criterion)[0],
+             "verdict": _best_of(one, view, column), "table": table}
+            for one, view, column, table in sections
+        ],
+        charts=script_json({"scatter": _times(places)}),
+    )  # fmt: skip
 
 
-def _of_data(site: Site, one: Protocol, key: str) -> Iterator[Table]:
+def _column_title(view: View, column: Column) -> str:
+    return f"{view.columns[column.label]}: {view.title}"
+
+
+def _measured(runs: Sequence[RunResult]) -> list[tuple[str, str]]:
+    """Rows and share of positives of its runs, if records tell them."""
+    tests = {part.rows for run in runs if (part := getattr(run.result.data, "test", None)) is not None}
+    priors = sorted({round(p, 3) for run in runs if (p := getattr(run.result.data.prior, "true", None)) is not None})
+    found = [("test rows", ", ".join(f"{n:,}" for n in sorted(tests)))] if tests else []
+    ends = dict.fromkeys(f"{p:g}" for p in (priors[0], priors[-1])) if priors else {}
+    return [*found, *([("share of positives, π", " to ".join(ends))] if ends else [])]
+
+
+def _best_of(one: Protocol, view: View, column: Column) -> str:
+    """The best methods of a data set, in a sentence."""
+    places = one.places(view.criterion, column)
+    if not places:
+        return "No two methods can be compared here."
+    first = [view.names[row] for row, place in places.items() if place.rank == 1]
+    cell = view.model.cells(view.measure, view.criterion)[min(places, key=lambda row: places[row].rank), column.label]
+    value = "" if cell.mean is None else f" with {view.measure.text(cell.mean)}"
+    n = f" over {counted(len(cell.values), 'seed')}" if cell.mean is not None else ""
+    return f"{' and '.join(first)} {'is' if len(first) == 1 else 'are'} first of {len(places)} methods{value}{n}."
+
+
+def _of_data(site: Site, one: Protocol, view: View, column: Column) -> Table:
     """Methods by measures, the best first."""
-    model = one.model
-    grid = model.gathered.grid
-    for setting in model.settings:
-        for column in setting.columns:
-            of = [run for row in model.rows for run in grid.cell(row, column.label).runs.values()]
-            if not any(run.result.spec.data.key == key for run in of):
-                continue
-            ranks = one.places(model.criterion, column)
-            rows = [row for row in model.rows_of(setting) if grid.cell(row, column.label).seeds]
-            last = len(rows) + 1
-            lines = []
-            for row in sorted(rows, key=lambda row: (ranks[row].rank if row in ranks else last, row)):
-                found = [_value(one, measure, row, column.label) for measure in model.measures]
-                rank = Entry(f"{ranks[row].rank}" if row in ranks else "-")
-                lines.append((_row(site, one, row), rank, *found))
-            head = ("method", "rank", *(measure.label for measure in model.measures))
-            place = setting.key + f"-{setting.columns.index(column) + 1}"
-            title = column.label if column.label != key or len(model.settings) > 1 else ""
-            yield Table(f"of-{one.key}-{place}", title, head, tuple(lines))
+    model, grid = one.model, one.model.gathered.grid
+    ranks = one.places(model.criterion, column)
+    rows = [row for row in view.rows if grid.cell(row, column.label).seeds]
+    lines = []
+    for row in sorted(rows, key=lambda row: (ranks[row].rank if row in ranks else len(rows) + 1, row)):
+        found = [
+            _elsewhere(entry(model.cells(m, model.criterion)[row, column.label], m, column), one)
+            for m in model.measures
+        ]
+        place = site.methods.get(model.method_of[row], "")
+        name = view.names[row] + (
+            "" if row not in model.apart else f" ({'oracle' if row in model.oracles else 'baseline'})"
+        )
+        below = view.below(row, column.label)
+        lines.append((
+            Entry(name, link=_file(place) if place else "", why=row),
+            Entry(f"{ranks[row].rank}" if row in ranks else "-"),
+            Entry("", below=None if below is None or row in model.oracles else below),
+            *found,
+            Entry(_duration(grid.cell(row, column.label))),
+        ))  # fmt: skip
+    head = ("method", "rank", "points below the best", *(measure.label for measure in model.measures), "s / run")
+    key = f"of-{one.key}-{view.setting.key}-{view.setting.columns.index(column) + 1}"
+    return Table(key, "", head, tuple(lines))
 
 
-def _value(one: Protocol, measure: Measure, row: str, label: str) -> Entry:
-    column = next(column for setting in one.model.settings for column in setting.columns if column.label == label)
-    return _elsewhere(entry(one.model.cells(measure, one.model.criterion)[row, label], measure, column), one)
+def _times(places: Sequence[tuple[Protocol, View, Column]]) -> list[dict[str, Any]]:
+    """Points below the best against seconds, of the first setting."""
+    for _, view, column in places:
+        dots = []
+        for row in view.rows:
+            seconds, shared = seconds_of(view.model.gathered.grid.cell(row, column.label))
+            below = view.below(row, column.label)
+            if seconds is not None and below is not None and row not in view.model.oracles:
+                dots.append(
+                    {"name": view.names[row], "seconds": seconds, "below": round(max(below, 0.0), 3), "shared": shared}
+                )
+        if len(dots) > 1:
+            return dots
+    return []
 
 
-# -------------------------------------------------------------------- records, and how to add some
+def _elsewhere(cell: Entry, one: Protocol) -> Entry:
+    """With the address of its runs on the table's own page."""
+    return replace(cell, link=f"{_file(one.key)}#{cell.link}" if cell.link else "")
+
+
+# -------------------------------------------------------------------- records
 
 
 def _records(site: Site) -> str:
+    shown = {run.run_id: (one, view) for one, view in site.views for run in one.model.gathered.done}
+    measure = site.protocols[0].model.measure
     rows = []
     for run in site.collected.published:
-        result = run.result
+        result, (one, view) = run.result, shown.get(run.run_id, site.views[0])
         files = dict(site.files.get(run.run_id, ()))
-        address = site.records.get(run.run_id, "")
-        rows.append(
-            (
-                Entry(run.run_id, link=address),
-                Entry(result.spec.method.key),
-                Entry(result.spec.data.key),
-                Entry(", ".join(site.collected.studies.get(run.run_id, {}))),
-                Entry(str(result.spec.seed)),
-                Entry("yes" if result.oracle else ""),
-                Entry("" if run.run_id in site.collected.runs else "another one was chosen"),
-                Entry("specification", link=files["spec.yaml"]) if "spec.yaml" in files else Entry(""),
-                Entry("scores", link=files["scores.npz"]) if "scores.npz" in files else Entry(""),
-                Entry(result.code.hash),
-            )
-        )
-    head = ("run", "method", "data", "studies", "seed", "oracle", "draw", "specification", "scores", "code")
-    sources = site.collected.sources
-    folders = {"records": not all(source.rows for source in sources), "rows": any(source.rows for source in sources)}
-    sums = " and ".join(
-        f"<a href='{folder}/SHA256SUMS'>{folder}/SHA256SUMS</a>" for folder, there in folders.items() if there
-    )
-    text = (
-        "<p>A run is named by the hash of what decides its scores, its code by the hash of what computed them. The "
-        f"SHA-256 checksums of all files are in {sums}. Of a study that draws hyper-parameters, tables show the draw "
-        "that the criterion chose on each split; the others are here.</p>"
-    )
-    return _document(site, "Records", [text, _shown(Table("records", "", head, tuple(rows), left=4))])
-
-
-def _contribute(site: Site) -> str:
-    steps = (
-        ("Carry the runs out", "pubench study run conventional --results my-results -j 2", "Or any pubench run; scores "
-         "are kept by default, and they are needed."),
-        ("Check them", "pubench verify my-results --rerun 1", "Every specification must resolve to the id of its run, "
-         "the code must be that of the released version, the stored scores must give the stored measures, and a run "
-         "carried out again must give the same scores."),
-        ("Look at them", "pubench site my-results --out my-site", "The page opens from disk."),
-        ("Send them", "git add my-results/*/spec.yaml my-results/*/result.json my-results/*/environment.json "
-         "my-results/*/scores.npz", "One folder per contributor, by pull request. Whoever merges it runs pubench "
-         "verify on the folder, and again with a larger --rerun."),
+        chosen = result.criteria.get(one.model.criterion)
+        found = chosen.measured("test").get(measure.key) if chosen is not None else None
+        value = "" if found is None or found.value is None else measure.text(found.value)
+        rows.append((
+            Entry(run.run_id, link=site.records.get(run.run_id, "")),
+            Entry(result.spec.method.key),
+            Entry(result.spec.data.key),
+            Entry(view.title),
+            Entry(", ".join(site.collected.studies.get(run.run_id, {}))),
+            Entry(str(result.spec.seed)),
+            Entry(value, alike=int(chosen is not None and chosen.decided_alike)),
+            Entry("" if chosen is None or chosen.epoch is None else str(chosen.epoch)),
+            Entry(result.finished_at[:10]),
+            Entry("yes" if result.oracle else ""),
+            Entry("" if run.run_id in site.collected.runs else "another one was chosen"),
+            Entry("specification", link=files["spec.yaml"]) if "spec.yaml" in files else Entry(""),
+            Entry("scores", link=files["scores.npz"]) if "scores.npz" in files else Entry(""),
+            Entry(result.code.hash),
+        ))  # fmt: skip
+    head = (
+        "run", "method", "data", "setting", "studies", "seed", measure.label, "epoch", "finished", "oracle", "draw",
+        "specification", "scores", "code",
     )  # fmt: skip
-    items = "".join(
-        f"<li><b>{escaped(title)}.</b> {escaped(text)}<pre>{escaped(command)}</pre></li>"
-        for title, command, text in steps
+    drop = [k for k, _ in enumerate(head) if all(not row[k].text for row in rows)]
+    table = Table(
+        "records",
+        "",
+        tuple(name for k, name in enumerate(head) if k not in drop),
+        tuple(tuple(cell for k, cell in enumerate(row) if k not in drop) for row in rows),
+        left=4,
     )
-    text = (
-        "<p>Records are folders named by their run. Anybody can make them, and anybody can check them. A method of "
-        "your own is listed once its package can be installed: without it, its code cannot be compared and its runs "
-        "cannot be repeated.</p>"
-    )
-    return _document(site, "Add your own runs", [text, f"<ol>{items}</ol>"])
+    sources = site.collected.sources
+    sums = [
+        f"{folder}/SHA256SUMS"
+        for folder, rows in (("records", False), ("rows", True))
+        if any(s.rows is rows for s in sources)
+    ]
+    return rendered("records.html.j2", "Records", nav=site.nav, table=table, sums=sums, runs=len(rows))

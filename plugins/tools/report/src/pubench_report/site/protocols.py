@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from pubench_core.errors import RequestError, counted, unknown
+from pubench_core.errors import RequestError, counted, shortened, unknown
 
-from ..grouping import FailedRun, Grid, grid_of, spec_of
+from ..grouping import FailedRun, grid_of, spec_of
+from ..pages.names import in_order, setting_names
 from ..report.gather import place_of
 from ..report.gathered import Gathered
 from ..report.model import Column, Model, model_of, setting_of
 from ..report.statistics import Comparison, check_baseline, comparisons_of, row_called
 from ..report.write import BASELINE
-from .names import setting_names
+from ..standing import counted_in
 from .sources import Collected, Run
 
 By = Literal["protocol", "study"]
-#: Criteria by how early they are offered; others follow.
-_OFFERED = ("pa", "last", "f1", "oa", "pauc", "native", "macro-f1")
 _PLAIN = re.compile(r"[^a-z0-9]+")
 
 
@@ -36,8 +36,8 @@ class Place:
 
 @dataclass
 class Protocol:
-    """``key``: of its file; ``name``: for people; ``studies``: that its runs are of; ``method_of``: row -> key of its
-    method; ``planned``: whether a plan says which runs it lacks.
+    """``key``: of its file; ``name``: for people; ``studies``: that its runs are of; ``planned``: whether a plan says
+    which runs it lacks.
     """
 
     key: str
@@ -45,14 +45,27 @@ class Protocol:
     model: Model
     tests: tuple[Comparison, ...]
     studies: tuple[str, ...]
-    method_of: Mapping[str, str]
     planned: bool = True
     name: str = ""
     _places: dict[tuple[str, str], dict[str, Place]] = field(default_factory=dict)
 
     def rows_of(self, method: str) -> list[str]:
         """The rows of a method, set up in one way each."""
-        return [row for row in self.model.rows if self.method_of[row] == method]
+        return [row for row in self.model.rows if self.model.method_of[row] == method]
+
+    @cached_property
+    def lacks(self) -> dict[tuple[str, str], list[int]]:
+        """(row, label) -> seeds that it has no value of, of those that most methods share there."""
+        model, found = self.model, {}
+        cells = model.cells(model.measure, model.criterion)
+        for setting in model.settings:
+            counts = counted_in(model, setting, cells)
+            for column in setting.columns:
+                for row in model.rows_of(setting):
+                    left = [s for s in counts.seeds[column.label] if s not in cells[row, column.label].values]
+                    if left and row not in model.oracles:
+                        found[row, column.label] = left
+        return found
 
     def places(self, criterion: str, column: Column) -> Mapping[str, Place]:
         """Row -> its place on a data set, of rows that can be compared: no oracle methods, no missing seeds."""
@@ -133,6 +146,21 @@ def protocols_of(
     return found, notes
 
 
+def lacking(protocols: Sequence[Protocol], most: int = 4) -> list[str]:
+    """A line on each table that is not complete over the seeds that most methods share."""
+    found = []
+    for one in protocols:
+        runs = sum(len(seeds) for seeds in one.lacks.values())
+        cells = [
+            f"{row} on {shortened(label, 40)} ({', '.join(map(str, seeds))})"
+            for (row, label), seeds in one.lacks.items()
+        ]
+        if runs:
+            more = f" and {len(cells) - most} more cells" if len(cells) > most else ""
+            found.append(f"{one.name}: lacks {counted(runs, 'run')} to be complete: {', '.join(cells[:most])}{more}")
+    return found
+
+
 def _newest(runs: Sequence[Run]) -> tuple[list[Run], int]:
     """Of finished runs that the installed version reads as one specification, the one of the newest engine; and how
     many others there are.
@@ -176,7 +204,7 @@ def _protocol(
     studies = dict.fromkeys(name for run in runs for name in collected.studies.get(run.run_id, {}))
     rows = {source.path for source in collected.sources if source.rows}
     planned = bool(studies) and not any(run.folder in rows for run in gathered.done)
-    return Protocol(key, title, model, tuple(tests), tuple(studies), _method_of(grid), planned)
+    return Protocol(key, title, model, tuple(tests), tuple(studies), planned)
 
 
 def default_criterion(gathered: Gathered) -> str:
@@ -184,17 +212,3 @@ def default_criterion(gathered: Gathered) -> str:
     tracked = {name: found.oracle for run in gathered.done for name, found in run.result.criteria.items()}
     offered = in_order(tracked)
     return next((name for name in offered if not tracked[name]), offered[0])
-
-
-def in_order(criteria: Iterable[str]) -> list[str]:
-    """Criteria in the order in which they are offered."""
-    return sorted(criteria, key=lambda name: _OFFERED.index(name) if name in _OFFERED else len(_OFFERED))
-
-
-def _method_of(grid: Grid) -> dict[str, str]:
-    """Row -> key of its method."""
-    found: dict[str, str] = {}
-    for (row, _), cell in grid.cells.items():
-        runs: list[Run] = [*cell.runs.values(), *cell.failures]
-        found.setdefault(row, spec_of(runs[0]).method.key)
-    return found

@@ -30,6 +30,8 @@ from pubench_core.results import (
 from pubench_core.results.result import Stored
 from pubench_core.specs import RunSpec
 
+from ..boards import read_board
+
 Row = Mapping[str, str]
 #: Columns of measures, in percent; every other column is named below.
 MEASURES = ("accuracy", "precision", "recall", "f1", "macro-f1", "auc")
@@ -38,7 +40,7 @@ _NEEDED = (
     "criterion_oracle", "selected", "epoch", "epochs", *MEASURES, "seconds", "peak_mib", "at_once", "threads",
     "run_id", "code", "study",
 )  # fmt: skip
-#: Columns that say which spec a run had, but for its seed; files from before there were positive rates lack those.
+#: Columns that say which spec a run had, except for its seed; files from before there were positive rates lack those.
 _OF_A_SPEC = ("method", "data", "mechanism", "c", "positive_rate", "scheme", "prior", "preset", "settings")
 #: Column -> largest number that it may have; and those that may have none.
 _BOUNDS = {
@@ -85,12 +87,13 @@ def has_rows(path: Path) -> bool:
 
 
 def read_rows(path: Path) -> Rows:
-    """The runs of a file of rows. Their specs are what the installed plugins make of method, preset and settings.
+    """The runs of a file of rows, or of the folder of a dated board. Their specs are what the installed plugins make of
+    method, preset and settings.
 
     Raises RequestError if the file cannot be read, or is none of rows.
     """
     by_run: dict[str, list[Row]] = {}
-    for row in _rows(path):
+    for row in _board_rows(path) if path.is_dir() else _rows(path):
         by_run.setdefault(row["run_id"], []).append(row)
     shares = _shares(row for rows in by_run.values() for row in rows)
     specs, runs, notes = _Specs(), [], []
@@ -141,6 +144,13 @@ def _rows(path: Path) -> list[Row]:
             raise RequestError(f"{path}, line {number}: not a row of a run")
         _refuse_impossible(path, number, row)
     return found
+
+
+def _board_rows(path: Path) -> list[Row]:
+    """As those of a file: a board has the same columns and more."""
+    rows = read_board(path).rows
+    texts = rows.astype("string").fillna("")
+    return [{str(name): str(value) for name, value in row.items()} for row in texts.to_dict("records")]
 
 
 def _refuse_impossible(path: Path, number: int, row: Row) -> None:

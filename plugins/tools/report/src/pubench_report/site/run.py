@@ -22,13 +22,10 @@ def write(
     criterion: str | None,
     baseline: str | None,
     with_scores: bool,
-    figures: bool,
     title: str,
 ) -> None:
     """Writes the site and says where it is."""
-    asked = SiteOptions(
-        sources_of(sources), place, study, by, measure, criterion, baseline, with_scores, figures, title
-    )
+    asked = SiteOptions(sources_of(sources), place, study, by, measure, criterion, baseline, with_scores, title)
     written = write_site(asked, _say)
     out().print(
         f"{written.index}: {written.pages} pages, {written.records:,} runs, {written.bytes / 2**20:.1f} MiB",

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os.path import isdir, isfile
 from pathlib import Path
+from typing import Literal
 
 from pubench_study.files import studies_in
 
@@ -14,6 +15,7 @@ from pubench.field_names import PubenchWarning
 from pubench.running import RunResult
 from pubench_core.errors import RequestError, shortened, unknown
 
+from ..boards import BOARD
 from ..draws import DRAWS, NamedRun, best_of_draws, left_out
 from ..grouping import FailedRun
 from ..report.gather import gather, why_misnamed
@@ -27,12 +29,19 @@ Run = RunResult | FailedRun
 
 @dataclass(frozen=True)
 class Source:
-    """``path``: a folder of records or a file of rows; ``studies``: of its runs; ``runs``: finished ones."""
+    """``path``: a folder of records, a file of rows or the folder of a dated board; ``studies``: of its runs; ``runs``:
+    finished ones.
+    """
 
     path: Path
     studies: tuple[str, ...]
     runs: int
-    rows: bool
+    kind: Literal["records", "rows", "board"]
+
+    @property
+    def rows(self) -> bool:
+        """Whether it has rows instead of records."""
+        return self.kind != "records"
 
 
 @dataclass
@@ -85,15 +94,18 @@ def collect(given: Sequence[Path], study: str | None = None, criterion: str | No
     found = Collected()
     for path in given:
         before = len(found.done)
-        if isdir(path):
+        kind: Literal["records", "rows", "board"] = "records"
+        if isdir(path) and not isfile(path / BOARD):
             studies = _records(found, path, study, criterion)
-        elif isfile(path):
+        elif isdir(path) or isfile(path):
+            kind = "board" if isdir(path) else "rows"
             studies = _rows(found, path, study, criterion)
         else:
             raise RequestError(
-                f"{shortened(str(path))} is not there; expected a folder of records or a file of rows (.csv)"
+                f"{shortened(str(path))} is not there; expected a folder of records, a file of rows (.csv) or a dated "
+                "board"
             )
-        found.sources.append(Source(path, studies, len(found.done) - before, rows=not isdir(path)))
+        found.sources.append(Source(path, studies, len(found.done) - before, kind))
     found.notes = list(dict.fromkeys([*found.notes, *lines_on(run.result for run in found.done)]))
     if not found.done:
         places = ", ".join(shortened(str(path)) for path in given)

@@ -14,9 +14,10 @@ from pubench_study.export import SUMS
 from pubench_core.errors import RequestError
 from pubench_core.records.files import ENVIRONMENT, RESULT, SCORES, SPEC, TRAINING_SCORES
 
+from ..boards import ROWS as BOARD_ROWS
 from ..report.text import csv_text
 from .pages import INDEX, TABLES, Site, pages_of
-from .protocols import By, protocols_of, slugs
+from .protocols import By, lacking, protocols_of, slugs
 from .sources import Collected, collect
 
 #: The file that says of a folder that it is a site, which may be replaced.
@@ -26,8 +27,8 @@ RECORDS, ROWS = "records", "rows"
 
 @dataclass(frozen=True)
 class SiteOptions:
-    """``sources``: folders of records and files of rows; ``study``: only its runs; ``by``: what makes a table;
-    ``home``: address that the pages link to as documentation.
+    """``sources``: folders of records, files of rows and boards; ``study``: only its runs; ``by``: what makes a table;
+    ``home``: address that the pages link to as documentation; ``docs``: as :class:`Site` has it.
     """
 
     sources: tuple[Path, ...]
@@ -38,9 +39,9 @@ class SiteOptions:
     criterion: str | None = None
     baseline: str | None = None
     with_scores: bool = False
-    figures: bool = True
     title: str = "Leaderboard"
     home: str = ""
+    docs: str = ""
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,7 @@ def write_site(asked: SiteOptions, say: Callable[[str], None] = lambda text: Non
     _check_place(asked.out)
     collected = collect(asked.sources, asked.study, asked.criterion)
     protocols, notes = protocols_of(collected, asked.by, asked.measure, asked.criterion, asked.baseline)
+    notes += lacking(protocols)
     for note in (*collected.notes, *notes):
         say(note)
     aside = asked.out.with_name(f".{asked.out.name}-{os.getpid()}")
@@ -70,7 +72,7 @@ def write_site(asked: SiteOptions, say: Callable[[str], None] = lambda text: Non
         aside.mkdir(parents=True)
         files = _copied(collected, aside, say, with_scores=asked.with_scores)
         records = {run_id: mine[0][1] for run_id, mine in files.items()}
-        site = Site(asked.title, collected, tuple(protocols), tuple(notes), records, files, asked.figures, asked.home)
+        site = Site(asked.title, collected, tuple(protocols), tuple(notes), records, files, asked.home, asked.docs)
         pages = 0
         for name, text in pages_of(site):
             (aside / name).write_text(text, encoding="utf-8")
@@ -120,17 +122,19 @@ def _copied(
 ) -> dict[str, tuple[tuple[str, str], ...]]:
     """Copies records and files of rows, each folder with its checksums; run id -> (name, address), the result first.
 
-    What a link points to is not published, but for results, which were read as such.
+    What a link points to is not published, except for results, which were read as such.
     """
     wanted = (RESULT, SPEC, ENVIRONMENT, *((SCORES, TRAINING_SCORES) if with_scores else ()))
     found: dict[str, tuple[tuple[str, str], ...]] = {}
     sums: dict[str, list[str]] = {RECORDS: [], ROWS: []}
-    files = [source.path for source in collected.sources if source.rows]
-    stems = [path.stem for path in files]
-    called = stems if len({*stems}) == len(stems) else [str(path) for path in files]
-    rows = {path: f"{name}.csv" for path, name in zip(files, slugs(called, "rows").values(), strict=True)}
-    for path, name in rows.items():
-        sums[ROWS].append(_copy(path, place / ROWS, name))
+    sources = [source for source in collected.sources if source.rows]
+    stems = [source.path.resolve().stem for source in sources]
+    called = stems if len({*stems}) == len(stems) else [str(source.path) for source in sources]
+    rows: dict[Path, str] = {}
+    for source, name in zip(sources, slugs(called, "rows").values(), strict=True):
+        file = source.path if source.kind == "rows" else source.path / BOARD_ROWS
+        rows[source.path] = f"{name}{file.suffix}"
+        sums[ROWS].append(_copy(file, place / ROWS, rows[source.path]))
     for run in collected.published:
         if run.folder in rows:
             found[run.run_id] = (("rows", f"{ROWS}/{rows[run.folder]}"),)

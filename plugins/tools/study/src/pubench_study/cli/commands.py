@@ -77,7 +77,7 @@ def run(
     only: Only = None,
     gpus: Annotated[str | None, typer.Option(help="Numbers of the GPUs to use: 0,1.")] = None,
     slots_per_gpu: Annotated[int, typer.Option(help="Runs at once on each of --gpus.", min=1, max=64)] = 1,
-    device: Annotated[str, typer.Option(help=option("--device").help)] = "auto",
+    device: Annotated[str, typer.Option(help=option("--device").help())] = "auto",
     threads: Annotated[int, typer.Option(help="CPU threads of each run.", min=1, max=1024)] = 1,
     executor: Annotated[Executor, typer.Option(help="Processes on this machine, or a Ray cluster.")] = Executor.local,
     ray_address: Annotated[str | None, typer.Option(help="Of the Ray cluster. (default: one on this machine)")] = None,
@@ -90,8 +90,8 @@ def run(
     track: Annotated[bool, typer.Option("--track", help="At the end, send the records to sinks.")] = False,
     replan: Replan = False,
     data_root: Root = None,
-    encoder: Annotated[Path | None, typer.Option(help=option("--encoder").help)] = None,
-    offline: Annotated[bool, typer.Option("--offline", help=option("--offline").help)] = False,
+    encoder: Annotated[Path | None, typer.Option(help=option("--encoder").help())] = None,
+    offline: Annotated[bool, typer.Option("--offline", help=option("--offline").help())] = False,
     format: PrintFormat = Format.table,
 ) -> None:
     """Carry out what is missing of a study. The same command again goes on where it was.

@@ -167,7 +167,7 @@ def print_protocols(*, as_json: bool) -> None:
 
 
 def print_plan(request: Request, *, replan: bool, jobs: int, as_json: bool) -> None:
-    """Freezes a plan where there is none, and says what is in it."""
+    """Freezes a plan if there is none, and says what is in it."""
     folder, plan, frozen = prepared(request, replan=replan)
     found = looked(request, folder, plan)
     facts = plan_facts(found, jobs)

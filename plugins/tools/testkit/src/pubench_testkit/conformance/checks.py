@@ -97,7 +97,7 @@ def finite_scores(subject: Subject) -> None:
 
 @check("order-of-rows")
 def order_of_rows(subject: Subject) -> None:
-    """A row's score depends neither on its position nor on the rows beside it."""
+    """A row's score depends neither on its position nor on the rows next to it."""
     trained = subject.usual().trained
     features, rows, _ = subject.usual().problem.part("test")
     fn, place = trained.method.candidates()[trained.selection.tracks["last"].candidate], {"stage": "check"}
@@ -109,7 +109,7 @@ def order_of_rows(subject: Subject) -> None:
     gap = np.abs(permuted - straight[order.cpu().numpy()]).max() / size
     assert gap < TOLERANCE, f"scores of permuted rows are not the permuted scores (relative difference {gap:.1e})"
     gap = np.abs(apart - straight[:12]).max() / size
-    assert gap < TOLERANCE, f"a row scored alone has another score than beside others (relative difference {gap:.1e})"
+    assert gap < TOLERANCE, f"a row scored alone has another score than next to others (relative difference {gap:.1e})"
 
 
 @check("same-seed-same-scores")

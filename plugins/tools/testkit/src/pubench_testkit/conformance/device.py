@@ -26,7 +26,7 @@ from .register import NotApplicable, check
 from .source_location import Place, place
 from .subject import Subject
 
-#: What torch says of an operation for which the host waits, where it is told to.
+#: What torch says of an operation for which the host waits, if requested.
 _WARNING = "called a synchronizing CUDA operation"
 
 

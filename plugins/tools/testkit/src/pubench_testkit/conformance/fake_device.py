@@ -31,7 +31,7 @@ Report = Callable[[str, Place], None]
 aten = torch.ops.aten
 _GETS = {aten.index, aten._unsafe_index}
 _PUTS = {aten.index_put, aten.index_put_, aten._index_put_impl_, aten._unsafe_index_put}
-#: Beside what works element by element: what reads a host tensor of no dimension as a number.
+#: Besides what works element by element: what reads a host tensor of no dimension as a number.
 _READS_NUMBERS = _PUTS | {aten.masked_fill, aten.masked_fill_, aten.fill, aten.fill_, aten.index_fill, aten.index_fill_}
 #: The host reads a value, or a shape that depends on values. Indices wait for masks only, which is looked at apart.
 _READS = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}
@@ -197,7 +197,7 @@ class _Mode(TorchDispatchMode):
             self._check_mixed(func, _named(func, args, kwargs), strangers)
 
     def _copied(self, source: Tensor, to_device: bool, named: dict[str, Any]) -> None:
-        """A copy between the two waits, but for one to the device that says ``non_blocking``."""
+        """A copy between the two waits, except for one to the device that says ``non_blocking``."""
         if _is_here(source) == to_device or not source.numel():
             return
         if not to_device:
@@ -335,7 +335,7 @@ def _generator_type(mode: _Mode) -> type[torch.Generator]:
 
 @contextmanager
 def pretended_device(report: Report = lambda operation, where: None) -> Iterator[torch.device]:
-    """Inside this block there is a device ``cuda:0``. ``report`` is told for what the host waits.
+    """Inside this block there is a device ``cuda:0``. ``report`` gets what the host waits for.
 
     Raises DeviceError where tensors of the host and of the device are mixed.
     """

@@ -61,7 +61,7 @@ class Usual:
 
 @dataclass(frozen=True)
 class Subject:
-    """``sets``: what shortens the method for a check (``warm_up=1``), beside two short epochs of batches of 64.
+    """``sets``: what shortens the method for a check (``warm_up=1``), besides two short epochs of batches of 64.
 
     What several checks look at is made once per object: a method that was edited needs a new one.
     """

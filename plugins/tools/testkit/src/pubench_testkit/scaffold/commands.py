@@ -63,7 +63,7 @@ def _is_found(file: Path) -> bool:
 
 
 def _uv() -> str | None:
-    """What calls uv: on PATH, beside this Python, or where this repository's Makefile puts it."""
+    """What calls uv: on PATH, next to this Python, or where this repository's Makefile puts it."""
     if shutil.which("uv"):
         return "uv"
     places = (Path(sys.executable).with_name("uv"), Path(sys.prefix).parent / ".uv" / "bin" / "uv")

@@ -18,7 +18,7 @@ from pubench_core.errors import PluginError, RequestError
 SUFFIX = ".tmpl"
 #: A folder of this name in a template becomes the package.
 PACKAGE = "PACKAGE"
-#: What a package of its own has in its pyproject.toml beside what every package has.
+#: What a package of its own has in its pyproject.toml besides what every package has.
 ALONE = "alone.toml.tmpl"
 
 
@@ -27,7 +27,7 @@ class Template:
     """``folders``: where its files lie; a later one's replace an earlier one's.
 
     ``template`` and ``family``: what --template and --family call it; empty where its kind has one template only.
-    ``dependencies``: of the package, beside pubench-core; those that core has too get its bounds.
+    ``dependencies``: of the package, besides pubench-core; those that core has too get its bounds.
     """
 
     kind: str
@@ -96,7 +96,7 @@ def templates() -> list[Template]:
 
 
 def find(kind: str, template: str | None = None, family: str | None = None) -> Template:
-    """The template of a kind that is meant. Raises RequestError where there is none of this template and family."""
+    """The template of a kind that is meant. Raises RequestError if there is none of this template and family."""
     of_kind = [each for each in templates() if each.kind == kind]
     for each in of_kind:
         if template in (None, each.template) and family in (None, each.family):

@@ -20,7 +20,7 @@ def written(target: Path, files: Mapping[PurePosixPath, bytes]) -> Iterator[None
     """
     if os.path.lexists(target):
         raise RequestError(f"{target} exists already; choose another key or another folder")
-    # Beside the target, so that the last step is a rename within one file system.
+    # Next to the target, so that the last step is a rename within one file system.
     aside = target.with_name(f".{target.name}.{os.getpid()}")
     above: list[Path] = []
     try:

@@ -75,7 +75,7 @@ def tune(
 ) -> None:
     """Search hyper-parameters without negatives: by a criterion on validation rows, with Optuna.
 
-    Every trial is an ordinary run with a record; the first is the configuration as it stands. The same command again
+    Every trial is an ordinary run with a record; the first is the configuration as it is. The same command again
     goes on where it was. Exit codes: 0 done, 1 trials are left or none has a value, 2 a wrong request, 130 interrupted.
     """
     from .tune import TuneOptions, tune_method

@@ -141,7 +141,7 @@ def _print_changed(found: Reproduction) -> None:
 
 
 def _folded(changed: Sequence[Changed]) -> tuple[list[Changed], list[str]]:
-    """Everything, but for many packages that are installed on one side only: those are named in a line."""
+    """Everything, except for many packages that are installed on one side only: those are named in a line."""
     lines, folded = [], []
     for side, words in (("recorded", "installed since"), ("now", "installed no more")):
         mine = [one for one in changed if one.kind == "versions" and getattr(one, side) == ABSENT]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from pubench_core.errors import RequestError
 
@@ -15,10 +16,10 @@ from ..statistics import ALPHA, Comparison
 from ..tables import upper
 from .diagram import critical_difference, rank_figure
 from .dots import Panel, dots
-from .lines import Cost, Curve, costs, curves
-from .style import Drawn, inline_svg, plain_style, png, svg
+from .lines import Cost, Curve, costs, curves, epochs
+from .style import Drawn, plain_style, png, svg
 
-__all__ = ["Drawn", "all_figures", "inline_svg", "no_costs", "write_figures"]
+__all__ = ["Drawn", "all_figures", "no_costs", "write_curves", "write_figures"]
 
 #: Measures that the radar plots of the published benchmark have.
 RADAR = ("accuracy", "precision", "recall", "f1", "auc")
@@ -50,6 +51,18 @@ def write_figures(figures: Sequence[Drawn], folder: Path) -> list[Path]:
     except OSError as error:
         raise RequestError(f"cannot write figures in {folder}: {error.strerror or error}") from error
     return written
+
+
+def write_curves(path: Path, panels: Mapping[str, Sequence[Any]]) -> None:
+    """A panel for each quantity, a line for each run, as PNG or SVG. Raises RequestError if it cannot be written."""
+    with plain_style():
+        figure = epochs(panels)
+        drawn = Drawn(path.stem, "", "", figure)
+        content = png(drawn) if path.suffix.lower() == ".png" else svg(drawn).encode()
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise RequestError(f"cannot write {path}: {error.strerror or error}; choose another file") from error
 
 
 def _per_setting(model: Model, tests: Sequence[Comparison]) -> Iterator[Drawn]:
@@ -253,7 +266,7 @@ def _titles(columns: Sequence[Column], varied: Container[str]) -> dict[str, str]
 
 
 def _curves(model: Model, columns: Sequence[Column], amount: str, key: str, name: str, against: str) -> Iterator[Drawn]:
-    """Where a method has ``CURVE`` values on the same problem but for how many are labeled."""
+    """Where a method has ``CURVE`` values on the same problem except for how many are labeled."""
     measure, cells = model.measure, model.cells(model.measure, model.criterion)
     at = {column.label: column.amount[1] for column in columns if column.amount and column.amount[0] == amount}
     groups: dict[str, list[tuple[float, str]]] = {}

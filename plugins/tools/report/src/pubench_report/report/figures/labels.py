@@ -1,4 +1,4 @@
-"""Labels in a column beside a panel, none over another, each joined to its point by a thin line."""
+"""Labels in a column next to a panel, none over another, each joined to its point by a thin line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LINE = SMALL * 1.3 / 72
 def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
     """Places near the wanted ones, in their order, at least ``gap`` apart and within [low, high].
 
-    Where there is no room for all, they are spread evenly, closer than the gap.
+    If there is no room for all, they are spread evenly, closer than the gap.
 
     >>> spread([1.0, 1.0, 5.0], 1.0, 0.0, 10.0)
     [0.5, 1.5, 5.0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .labels import LINE, label_column
 from .style import (
@@ -14,6 +14,8 @@ from .style import (
     TEXT,
     Look,
     add_axes,
+    add_legend,
+    legend_rows,
     looks,
     new_figure,
     numbers,
@@ -75,6 +77,31 @@ def curves(panels: Mapping[str, Sequence[Curve]], label: str, against: str, *, l
         ticks = [(x, f"{x:g}") for x in sorted({x for curve in group for x, _ in curve.points})]
         _finish(axes, titles[title], ticks, against, label)
         label_column(axes, [curve.points[-1] for curve in group], [shown[curve.name] for curve in group])
+    return figure
+
+
+def epochs(panels: Mapping[str, Sequence[Any]]) -> Figure:
+    """Quantity -> curves (``run``, ``values`` by epoch, ``chosen``): a panel each, a dot at the chosen epoch."""
+    across = min(3, len(panels))
+    lines = -(-len(panels) // across)
+    runs = list(dict.fromkeys(curve.run for group in panels.values() for curve in group))
+    width = across * (0.75 + PANEL)
+    head = 0.2 + 0.2 * legend_rows(runs, width - 0.2)
+    figure, tall = new_figure(width, head + lines * (OVER + 2.0 + UNDER)), 2.0
+    styles, handles = dict(zip(runs, looks(len(runs)), strict=True)), {}
+    for k, (title, group) in enumerate(panels.items()):
+        line, place = divmod(k, across)
+        bottom = (lines - 1 - line) * (OVER + tall + UNDER) + UNDER
+        axes = add_axes(figure, 0.65 + place * (0.75 + PANEL), bottom, PANEL - 0.1, tall)
+        for curve in group:
+            look, values = styles[curve.run], [math.nan if v is None else v for v in curve.values]
+            (handles[curve.run],) = axes.plot(range(1, len(values) + 1), values, color=look.color, linestyle=look.line)
+            if curve.chosen is not None and 1 <= curve.chosen <= len(values):
+                axes.plot([curve.chosen], [values[curve.chosen - 1]], marker="o", markersize=5, color=look.color)
+        rule_x(axes, numbers(*axes.get_xlim(), 5), "epoch")
+        rule_y(axes, numbers(*axes.get_ylim(), 4), "")
+        axes.set_title(title, loc="left", fontsize=TEXT, color=INK, parse_math=False)
+    add_legend(figure, list(handles.values()), list(handles), width - 0.2, 0.1)
     return figure
 
 

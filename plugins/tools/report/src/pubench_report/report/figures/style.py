@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import math
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,12 +11,14 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pubench_core.errors import RequestError
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 #: Okabe and Ito's colors, which differ in hue and in lightness for every kind of color vision; a marker and a line of
-#: its own beside each, so that no color is needed to tell series apart.
+#: its own next to each, so that no color is needed to tell series apart.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#7A7A7A")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h", "d", "8")
 LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 2)), (0, (7, 3)))
@@ -76,7 +77,12 @@ def plain_style() -> Iterator[None]:
     if _PLAIN.get():
         yield
         return
-    from matplotlib import rc_context, rcdefaults
+    try:
+        from matplotlib import rc_context, rcdefaults
+    except ModuleNotFoundError as error:
+        raise RequestError(
+            "files of figures need matplotlib, which is not installed: pip install 'pubench-report[figures]'"
+        ) from error
 
     token = _PLAIN.set(True)
     try:
@@ -266,19 +272,3 @@ def svg(drawn: Drawn) -> str:
             stream, format="svg", metadata={"Date": None, "Creator": None, "Type": None, "Format": None}
         )
     return stream.getvalue()
-
-
-_ID = re.compile(r'(\bid="|xlink:href="#|url\(#)')
-#: A number with more than two decimals; not a factor in brackets, by which outlines of letters are scaled.
-_NUMBER = re.compile(r"(?<![\w.(])(-?\d+\.\d{2})\d+")
-
-
-def inline_svg(drawn: Drawn, label: str) -> str:
-    """The figure as an element of an HTML page: its identifiers are its own, places are rounded to 0.01 pt."""
-    text = svg(drawn)
-    text = text[text.index("<svg") :]
-    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    text = re.sub(r"<!--.*?-->\s*", "", text, flags=re.DOTALL)
-    text = _ID.sub(lambda match: f"{match[0]}{drawn.key}-", _NUMBER.sub(r"\1", text))
-    text = text.replace(' xmlns="http://www.w3.org/2000/svg"', "").replace(' version="1.1"', "")
-    return text.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)

@@ -1,10 +1,9 @@
 // The front page for any choice of setting, criterion, measure and data sets, from the page's JSON. The numbers are
 // those of pubench_report/standing.py, from the same stream of random numbers. What is chosen stands in the address.
-const DATA = JSON.parse(document.getElementById("values").textContent), RESAMPLES = DATA.resamples;
-const by = (id) => document.getElementById(id);
+{
+const DATA = jsonOf("values"), RESAMPLES = DATA.resamples;
 const mean = (list) => list.reduce((sum, one) => sum + one, 0) / list.length;
 const median = (list) => { const s = [...list].sort((a, b) => a - b), k = s.length >> 1; return s.length % 2 ? s[k] : (s[k - 1] + s[k]) / 2; };
-const many = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
 const EQUAL = 1e-9, LEAST = 2, state = {};
 
 function begin(k) {
@@ -44,12 +43,14 @@ function resampling(groups, counts) {
   });
 }
 
-function standing(criterion) {
+function standing(criterion, resampled = true) {
   const s = here(), all = cellsOf(s, criterion), columns = [...state.data].sort((a, b) => a - b);
   const there = s.rows.flatMap((row, r) => (row.kind || !visibleRow(row) ? [] : [r]));
   const rows = there.filter((r) => columns.every((c) => shared(all[r][c], s.columns[c].seeds)));
   const result = { baselines: [], cells: all, columns, rows, places: [], groups: columns.map((c) => s.columns[c].group), why: "" };
-  if (there.length < 2) result.why = `${many(there.length, "method")}: there is nothing to compare.`;
+  const [, named, ranked] = s.measures.find(([key]) => key === state.measure);
+  if (!ranked) result.why = `A method that decides every row alike can have the best ${named}, so none is ranked by it.`;
+  else if (there.length < 2) result.why = `${many(there.length, "method")}: there is nothing to compare.`;
   else if (s.columns.every((one) => one.seeds.length < LEAST)) result.why = "One seed per data set: the spread is unknown, so no method is ranked. Run 3 seeds or more.";
   else if (rows.length < 2 || !columns.length) result.why = "No two methods have a value for every shared seed of a data set, so none is ranked.";
   if (result.why) return result;
@@ -67,16 +68,16 @@ function standing(criterion) {
     const values = row.kind === "baseline" ? columns.map((c) => shared(all[r][c], s.columns[c].seeds)) : [null];
     return values.every(Boolean) ? [{ r, name: row.name, below: mean(values.map((list, k) => tops[k] - mean(list))) }] : [];
   });
-  const weights = resampling(result.groups, columns.map((c) => s.columns[c].seeds.length));
-  const resampled = flat.map((list) => weights.map((row) => { let sum = 0; for (let j = 0; j < list.length; j++) sum += row[j] * list[j]; return sum; }));
+  const weights = !resampled ? [] : resampling(result.groups, columns.map((c) => s.columns[c].seeds.length));
+  const drawn = flat.map((list) => weights.map((row) => { let sum = 0; for (let j = 0; j < list.length; j++) sum += row[j] * list[j]; return sum; }));
   const below = point.map(mean), first = rows.map(() => 0);
-  for (let b = 0; b < RESAMPLES; b++) {
-    const least = Math.min(...resampled.map((list) => list[b])) + EQUAL, winners = rows.flatMap((_, k) => (resampled[k][b] <= least ? [k] : []));
+  for (let b = 0; b < weights.length; b++) {
+    const least = Math.min(...drawn.map((list) => list[b])) + EQUAL, winners = rows.flatMap((_, k) => (drawn[k][b] <= least ? [k] : []));
     for (const k of winners) first[k] += 1 / winners.length / RESAMPLES;
   }
   const places = rows.map((r, k) => {
-    const sorted = Float64Array.from(resampled[k]).sort(), at = (share) => Math.max(0, sorted[Math.floor(RESAMPLES * share)]);
-    return { r, name: s.rows[r].name, below: below[k], low: at(0.05), high: at(0.95), first: first[k], byColumn: point[k], resampled: resampled[k],
+    const sorted = Float64Array.from(drawn[k]).sort(), at = (share) => Math.max(0, sorted[Math.floor(RESAMPLES * share)]);
+    return { r, name: s.rows[r].name, below: below[k], low: at(0.05), high: at(0.95), first: first[k], byColumn: point[k], resampled: drawn[k],
       rank: 1 + below.filter((one) => one < below[k] - EQUAL).length };
   });
   result.places = places.sort((a, b) => a.rank - b.rank || (s.rows[a.r].key < s.rows[b.r].key ? -1 : 1));
@@ -138,7 +139,9 @@ function facts(s, now) {
     (a.place ? now.places.indexOf(a.place) : 1e9) - (b.place ? now.places.indexOf(b.place) : 1e9) || (a.row.name.toLowerCase() < b.row.name.toLowerCase() ? -1 : 1));
 }
 function table(s, now, lines) {
+  const [, , ranked] = s.measures.find(([key]) => key === state.measure);
   const best = s.columns.map((column, c) => {
+    if (!ranked) return null;
     const means = s.rows.flatMap((row, r) => { const cell = now.cells[r][c], list = cell && !row.kind && !cell.alike ? shared(cell, column.seeds) : null; return list ? [mean(list)] : []; });
     return means.length && column.seeds.length >= LEAST ? Math.max(...means) : null;
   });
@@ -150,13 +153,13 @@ function table(s, now, lines) {
     const way = state.sort && state.sort[0] === k ? ` aria-sort="${state.sort[1]}"` : "";
     return `<th scope="col" class="${kind}" title="${plain(tip)}"${way}><button type="button" data-sort="${k}">${plain(text)}</button></th>`;
   }).join("") + "</tr>";
-  by("board").tBodies[0].innerHTML = lines.map(({ r, row, place, runs, alike, seconds, shared: many }) =>
+  by("board").tBodies[0].innerHTML = lines.map(({ r, row, place, runs, alike, seconds, shared: several }) =>
     `<tr class="${!place ? "out" : place.first >= 0.05 ? "lead" : ""}"><td class="r" data-v="${place ? place.rank : ""}">${place ? place.rank : ""}</td>` +
     `<th scope="row" class="m" data-v="${plain(row.name)}" title="${plain(row.key)}">${row.page ? `<a href="${plain(row.page)}">${plain(row.name)}</a>` : plain(row.name)} <small>${plain(row.kind ? `(${row.kind})` : row.from)}</small></th>` +
-    `<td class="strip" data-v="${place ? place.below : baselines.has(r) ? baselines.get(r) : ""}">${place ? dot(place) : baselines.has(r) ? dot({ below: baselines.get(r) }) : row.kind === "oracle" ? "sees every label" : row.kind ? "not ranked" : "values missing"}</td>` +
+    `<td class="strip" data-v="${place ? place.below : baselines.has(r) ? baselines.get(r) : ""}">${place ? dot(place) : baselines.has(r) ? dot({ below: baselines.get(r) }) : row.kind === "oracle" ? "sees every label" : row.kind || now.why ? "not ranked" : "values missing"}</td>` +
     `<td class="r" data-v="${place ? place.first : ""}">${place && place.first >= 0.005 ? percent(place.first) : ""}</td>` +
     `<td class="r${alike ? " x" : ""}" data-v="${runs ? alike / runs : ""}">${alike ? percent(alike / runs) : runs ? "0" : ""}</td>` +
-    `<td class="r" data-v="${seconds === null ? "" : seconds}"${many ? ' title="several runs shared the machine"' : ""}>${many ? "○ " : ""}${seconds === null ? "" : duration(seconds)}</td>` +
+    `<td class="r" data-v="${seconds === null ? "" : seconds}"${several ? ' title="several runs shared the machine"' : ""}>${several ? "○ " : ""}${seconds === null ? "" : duration(seconds)}</td>` +
     s.columns.map((_, c) => cellHtml(s, row, c, now.cells[r][c], best[c])).join("") + "</tr>").join("");
   if (state.sort) order(...state.sort);
 }
@@ -172,7 +175,6 @@ function order(column, way) {
 
 // -------- figures
 
-const width = (place) => Math.max(300, Math.min(540, place.clientWidth));
 function figures(s, now, lines, oracle, oracleName) {
   const name = criterionOf(s, state.criterion)[1];
   by("cost").innerHTML = by("cost-text").textContent = by("time").innerHTML = by("time-text").textContent = by("wins").innerHTML = "";
@@ -197,17 +199,35 @@ function figures(s, now, lines, oracle, oracleName) {
     const share = wins(a, b);
     return [rounded(100 * share), (share - 0.5) * 1.1, `${a.name} is better than ${b.name} in ${percent(share)}`];
   })));
+  for (const id of ["cost", "time", "wins"]) by(id).closest("section").hidden = !by(id).innerHTML;
   by("coverage").innerHTML = heat(lines.map((one) => one.row.name), s.columns.map((one) => one.name), lines.map((one) => s.columns.map((column, c) => {
     const cell = now.cells[one.r][c], n = cell ? cell.bySeed.size : 0;
     return [n || "", Math.min(n, 10) * 0.05, `${one.row.name} on ${column.name}: ${n ? many(n, "seed") : "not run"}`];
   })));
 }
 
+// Ranks in every setting that has a ranking, by its first measure and criterion. A figure for two settings or more.
+function ranks() {
+  const keep = { ...state }, found = [];
+  DATA.settings.forEach((s, k) => {
+    begin(k);
+    const now = standing(s.criterion, false);
+    if (now.places.length) found.push({ title: s.title, rank: new Map(now.places.map((one) => [one.name, one.rank])) });
+  });
+  Object.assign(state, keep);
+  const names = [...new Set(found.flatMap((one) => [...one.rank.keys()]))].map((name) => ({ name, ranks: found.map((one) => one.rank.get(name) || null) })).filter((one) => one.ranks.filter(Boolean).length > 1);
+  by("bump-section").hidden = found.length < 2 || !names.length;
+  if (by("bump-section").hidden) return;
+  const changed = names.filter((one) => new Set(one.ranks.filter(Boolean)).size > 1).length;
+  by("bump-text").textContent = `Rank by points below the best in each of ${many(found.length, "setting")}, of methods that are ranked in two or more: ${changed} of ${names.length} change theirs.`;
+  by("bump").innerHTML = bump(names, found.map((one) => one.title), by("bump-text").textContent);
+}
+
 // -------- choices
 
 const criterionOf = (s, key) => s.criteria.find((one) => one[0] === key);
 function controls(s) {
-  const chips = (legend, items) => `<fieldset><legend>${legend}</legend>${items}</fieldset>`;
+  const chips = (legend, items) => !items ? "" : `<fieldset><legend>${legend}</legend>${items}</fieldset>`;
   const button = (kind, value, text, on, extra = "", tip = "") => `<button type="button" class="${extra}" data-${kind}="${plain(value)}" aria-pressed="${on}" title="${plain(tip)}">${plain(text)}</button>`;
   const families = [...new Set(s.rows.map((row) => row.family).filter(Boolean))].sort();
   const select = (kind, options) => `<select aria-label="${kind}" data-select="${kind}">${options.map(([value, text]) => `<option value="${plain(value)}"${String(state[kind]) === String(value) ? " selected" : ""}>${plain(text)}</option>`).join("")}</select>`;
@@ -234,6 +254,7 @@ function draw() {
   controls(s);
   table(s, now, lines);
   figures(s, now, lines, oracle, oracleName);
+  document.dispatchEvent(new Event("drawn"));
   if (held) { // the control that was used keeps the focus
     const [kind, value] = Object.entries(held)[0];
     const again = [...document.querySelectorAll(`[data-${kind}]`)].find((one) => one.dataset[kind] === value);
@@ -241,13 +262,12 @@ function draw() {
   }
 }
 function remember() {
-  const s = here(), parts = { setting: state.setting, by: state.criterion, measure: state.measure, data: [...state.data].sort((a, b) => a - b).join("."), family: state.family, prior: state.prior, sort: state.sort ? state.sort.join(".") : "" };
-  const usual = { setting: 0, by: s.criterion, measure: s.measure, data: s.columns.flatMap((one, c) => (one.counts ? [c] : [])).join("."), family: "", prior: "", sort: "" };
-  const text = Object.entries(parts).filter(([key, value]) => String(value) !== String(usual[key])).map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join("&");
-  history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
+  const s = here(), parts = { setting: state.setting, by: state.criterion, measure: state.measure, data: [...state.data].sort((a, b) => a - b).join("."), family: state.family, prior: state.prior, rows: state.sort ? state.sort.join(".") : "" };
+  const usual = { setting: 0, by: s.criterion, measure: s.measure, data: s.columns.flatMap((one, c) => (one.counts ? [c] : [])).join("."), family: "", prior: "", rows: "" };
+  address.write(Object.fromEntries(Object.entries(parts).map(([key, value]) => [key, String(value) === String(usual[key]) ? "" : value])));
 }
 function arrive() {
-  const hash = new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : ""), k = Number(hash.get("setting"));
+  const hash = address.read(), k = Number(hash.get("setting"));
   begin(DATA.settings[k] ? k : 0);
   const s = here();
   if (offered(s, hash.get("measure"), s.criterion)) state.measure = hash.get("measure");
@@ -255,7 +275,7 @@ function arrive() {
   if (hash.has("data")) state.data = new Set(hash.get("data").split(".").filter(Boolean).map(Number).filter((c) => s.columns[c] && s.columns[c].seeds.length >= LEAST));
   state.family = s.rows.some((row) => row.family === hash.get("family")) ? hash.get("family") : "";
   state.prior = ["needs", "without"].includes(hash.get("prior")) ? hash.get("prior") : "";
-  const [column, way] = (hash.get("sort") || "").split(".");
+  const [column, way] = (hash.get("rows") || "").split(".");
   state.sort = ["ascending", "descending"].includes(way) && Number(column) < 6 + s.columns.length ? [Number(column), way] : null;
   draw();
 }
@@ -266,14 +286,14 @@ function drawer(r, c) {
     `<p>${values.length ? `${mean(values).toFixed(2)}${spread} over ${many(values.length, "seed")}` : "no value"}${cell.alike ? `; <span class="x">${cell.alike} of ${many(cell.runs, "run")} decide every row alike</span>` : ""}` +
     `${cell.seconds === null ? "" : `; ${duration(cell.seconds)} s per run`}.</p><table><thead><tr><th>seed</th><th>${plain(s.measures.find(([key]) => key === state.measure)[1])}</th></tr></thead><tbody>` +
     seeds.map((seed) => `<tr><td>${seed}</td><td class="r">${cell.bySeed.get(seed).toFixed(2)}</td></tr>`).join("") +
-    `</tbody></table><p><a href="${plain(cell.link)}">Its runs, records and the commands that repeat them</a></p><form method="dialog"><button autofocus>Close</button></form>`;
+    `</tbody></table>${window.curveOf ? window.curveOf(cell.link, state.criterion) : ""}<p><a href="${plain(cell.link)}">Its runs, records and the commands that repeat them</a></p><form method="dialog"><button autofocus>Close</button></form>`;
   by("drawer").showModal();
 }
 
 document.addEventListener("click", (event) => {
   const cell = event.target.closest("[data-cell]"), button = event.target.closest("button");
   if (cell && !event.ctrlKey && !event.metaKey && !event.shiftKey) { event.preventDefault(); drawer(...cell.dataset.cell.split(",").map(Number)); return; }
-  if (event.target === by("drawer")) by("drawer").close();
+  if (event.target === by("drawer") || event.target.closest("#drawer a")) by("drawer").close();
   if (!button || !button.closest("#controls, #board")) return;
   const { criterion, measure, data, sort } = button.dataset;
   if (criterion) state.criterion = criterion;
@@ -303,6 +323,7 @@ document.addEventListener("keydown", (event) => { // arrows move between the cel
   }
 });
 window.addEventListener("hashchange", () => { if (location.hash.includes("=") || !location.hash) arrive(); });
-for (const one of document.querySelectorAll("[data-script]")) one.hidden = false;
 if (window.matchMedia("(max-width: 800px)").matches) by("bar").open = false;
 arrive();
+ranks();
+}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from string import ascii_uppercase
 
@@ -13,6 +13,8 @@ from pubench_core.specs import RunSpec
 from ..report.model import Column
 from ..report.tables import upper
 
+#: Criteria by how early they are offered; others follow.
+_OFFERED = ("pa", "last", "f1", "oa", "pauc", "native", "macro-f1")
 #: What tells rows of one method, or columns of one data set, apart -> the same for people.
 _SETUPS = {
     "calibrate=off": "uncalibrated",
@@ -82,7 +84,9 @@ def _telling(label: str, most: int = 30) -> str:
 
 
 def row_name(row: str, method: str) -> str:
-    """``nnPU, uncalibrated`` for ``nnpu [calibrate=off]``."""
+    """``nnPU, uncalibrated`` for ``nnpu [calibrate=off]``; a name that a study gave as it is."""
+    if not row.startswith(method):
+        return row
     info = next((one for one in registry().infos(MethodInfo) if one.key == method), None)
     setup = row.removeprefix(method).strip(" []")
     words = [_SETUPS.get(part, part) for part in setup.split(", ") if part]
@@ -98,6 +102,11 @@ def published(method: str) -> str:
     if len(venue) > 12:
         venue = "".join(word[0] for word in venue.split() if word[0].isupper())
     return f"{venue} {info.reference.year % 100:02d}"
+
+
+def in_order(criteria: Iterable[str]) -> list[str]:
+    """Criteria in the order in which they are offered."""
+    return sorted(criteria, key=lambda name: _OFFERED.index(name) if name in _OFFERED else len(_OFFERED))
 
 
 def criterion_text(key: str) -> tuple[str, str]:

@@ -1,12 +1,12 @@
-"use strict";
-// What is sorted and filtered stands in the address (#filter=nnpu&sort=results-s1:2:descending), so that a view can be
-// linked to. An address without "=" is the place of a cell, whose runs are opened.
-const filter = document.getElementById("filter"), count = document.getElementById("count");
-const tables = [...document.querySelectorAll("table[id]")];
+// Tables are sorted by their heads and filtered by names; an address that is the place of a cell opens its runs.
+{
+const filter = by("filter"), count = by("count");
+const tables = [...document.querySelectorAll("table[id]:not(#board)")];
+const SMALL_FIRST = /^(rank|average rank|p|adjusted p|points below|s \/ run|seconds|peak)/;
 const firstOrder = new Map(tables.map((table) => [table, [...table.tBodies[0].rows]]));
 const sorted = new Map();
 
-const plain = (cell) => cell.textContent.trim();
+const textOf = (cell) => cell.textContent.trim();
 const numberIn = (text) => { const found = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?/i.exec(text); return found ? Number(found[0]) : NaN; };
 
 function compare(one, other, direction) {
@@ -26,17 +26,18 @@ function sort(table, column, way) {
   if (way && head[column]) {
     head[column].setAttribute("aria-sort", way);
     const direction = way === "ascending" ? 1 : -1;
-    rows = [...rows].sort((a, b) => compare(plain(a.cells[column]), plain(b.cells[column]), direction));
+    rows = [...rows].sort((a, b) => compare(textOf(a.cells[column]), textOf(b.cells[column]), direction));
     sorted.set(table.id, [column, way]);
   } else sorted.delete(table.id);
   body.append(...rows);
 }
 
-function show(text) {
-  const words = text.toLowerCase().split(/[\s,]+/).filter(Boolean);
+function show() {
+  if (!filter) return;
+  const words = filter.value.toLowerCase().split(/[\s,]+/).filter(Boolean);
   let shown = 0, all = 0;
-  for (const table of tables) for (const row of table.tBodies[0].rows) {
-    const names = [...row.querySelectorAll(".n")].map(plain).join(" ").toLowerCase();
+  for (const row of document.querySelectorAll("table[id] > tbody > tr")) {
+    const names = [...row.querySelectorAll(".n, th")].map((cell) => `${cell.textContent} ${cell.title}`).join(" ").toLowerCase();
     row.hidden = words.length > 0 && !words.some((word) => names.includes(word));
     all += 1; shown += row.hidden ? 0 : 1;
   }
@@ -44,10 +45,7 @@ function show(text) {
 }
 
 function remember() {
-  const parts = [];
-  if (filter.value) parts.push("filter=" + encodeURIComponent(filter.value));
-  for (const [id, [column, way]] of sorted) parts.push(`sort=${id}:${column}:${way}`);
-  history.replaceState(null, "", parts.length ? "#" + parts.join("&") : location.pathname + location.search);
+  address.write({ filter: filter ? filter.value : "", sort: [...sorted].map(([id, [column, way]]) => `${id}:${column}:${way}`) });
 }
 
 function choose(button) {
@@ -57,19 +55,15 @@ function choose(button) {
 }
 
 function arrive() {
-  const hash = decodeURIComponent(location.hash.slice(1));
-  if (hash.includes("=")) {
-    filter.value = "";
+  const hash = decodeURIComponent(location.hash.slice(1)), chosen = address.read();
+  if (!hash || hash.includes("=")) {
+    if (filter) filter.value = chosen.get("filter") || "";
     for (const table of tables) sort(table, 0, "");
-    for (const part of location.hash.slice(1).split("&")) {
-      const [name, value] = part.split(/=(.*)/s).map(decodeURIComponent);
-      if (name === "filter") filter.value = value;
-      if (name === "sort") {
-        const [id, column, way] = value.split(":"), table = tables.find((one) => one.id === id);
-        if (table && ["ascending", "descending"].includes(way)) sort(table, Number(column), way);
-      }
+    for (const value of chosen.getAll("sort")) {
+      const [id, column, way] = value.split(":"), table = tables.find((one) => one.id === id);
+      if (table && ["ascending", "descending"].includes(way)) sort(table, Number(column), way);
     }
-    show(filter.value);
+    show();
     return;
   }
   const target = hash && document.getElementById(hash);
@@ -85,15 +79,17 @@ document.addEventListener("click", (event) => {
   const button = event.target.closest("button");
   if (!button) return;
   if (button.dataset.seed) choose(button);
-  const cell = button.closest("thead th");
+  const cell = button.closest("table:not(#board) thead th");
   if (cell) {
-    const now = cell.getAttribute("aria-sort"), first = cell.classList.contains("n") ? "ascending" : "descending";
+    const now = cell.getAttribute("aria-sort"), first = cell.classList.contains("n") || SMALL_FIRST.test(textOf(cell)) ? "ascending" : "descending";
     const second = first === "ascending" ? "descending" : "ascending";
     sort(cell.closest("table"), cell.cellIndex, now === first ? second : now === second ? "" : first);
     remember();
   }
 });
-filter.addEventListener("input", () => { show(filter.value); remember(); });
+if (filter) filter.addEventListener("input", () => { show(); remember(); });
+document.addEventListener("drawn", show);
 window.addEventListener("hashchange", arrive);
 for (const one of document.querySelectorAll("[data-script]")) one.hidden = false;
 arrive();
+}

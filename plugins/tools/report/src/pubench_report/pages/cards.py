@@ -34,7 +34,7 @@ def method_card(key: str) -> tuple[MethodInfo | None, Facts, list[PresetCard]]:
         ("family", info.family),
         ("what is followed, and where it deviates", info.follows),
         ("made for", f"{'one-sample and two-sample' if info.setting == 'either' else info.setting} data"),
-        ("needs beside features and labels", ", ".join(sorted(info.needs)) or "nothing"),
+        ("needs besides features and labels", ", ".join(sorted(info.needs)) or "nothing"),
         *((f"declared failure: {check}", reason) for check, reason in info.declared_failures.items()),
     ]
     return info, [fact for fact in facts if fact[1]], [_preset(name, one) for name, one in info.presets.items()]

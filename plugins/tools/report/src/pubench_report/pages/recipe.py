@@ -1,0 +1,191 @@
+"""The command and the Python call that carry a run out again, from its recorded spec.
+
+Both name everything that decides the scores and is not what the installed plugins would take anyway: hyper-parameters
+that the preset gives, and classes and preprocessing that the data set has by itself, are left out.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from pubench_core.data.table_files import in_memory
+from pubench_core.plugins.info import DatasetInfo, MechanismInfo, MethodInfo
+from pubench_core.plugins.registry import registry
+from pubench_core.results import Result
+from pubench_core.specs import DataSpec, ExecutionSpec, RunSpec, UserTableSpec
+from pubench_core.specs.run_fields import RunField, run_fields
+
+#: One encoder for all: json.dumps makes one for every call.
+_as_json = json.JSONEncoder(separators=(",", ":")).encode
+#: Marks a field that no request sets.
+LEFT_OUT = object()
+#: Stands for the seed in what the runs of a cell have in common.
+SEED = "\N{SYMBOL FOR SUBSTITUTE}"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """``command`` for a shell, ``python`` for a session, both with a sign in the place of the seed. ``first``: what
+    must be done before; empty where nothing must.
+    """
+
+    command: str
+    python: str
+    first: str = ""
+
+    def of_seed(self, seed: int) -> Recipe:
+        """Recipe with the seed in its place."""
+        return replace(self, command=self.command.replace(SEED, str(seed)), python=self.python.replace(SEED, str(seed)))
+
+
+@dataclass
+class Known:
+    """Defaults of installed plugins, looked up once."""
+
+    methods: Mapping[str, MethodInfo] = field(
+        default_factory=lambda: {info.key: info for info in registry().infos(MethodInfo)}
+    )
+    data: Mapping[str, DatasetInfo] = field(
+        default_factory=lambda: {info.key: info for info in registry().infos(DatasetInfo)}
+    )
+    mechanisms: Mapping[str, MechanismInfo] = field(
+        default_factory=lambda: {info.key: info for info in registry().infos(MechanismInfo)}
+    )
+
+
+#: Fields outside of the run id that a recipe names all the same.
+_NAMED = frozenset(
+    {"method.preset", "data.binarization", "data.own.path", "data.own.test"}
+    | {"selection.criterion", "selection.non_finite", "execution.threads", "execution.device"}
+)
+
+
+def recipe(result: Result, known: Known) -> Recipe:
+    """Recipe of a recorded run. Threads and a CPU are named, as they can decide the last digits."""
+    execution = {"threads": result.threads, "device": "cpu" if result.device.startswith("cpu") else "auto"}
+    spec = result.spec.model_copy(update={"execution": ExecutionSpec.model_validate(execution)})
+    named, config = list(named_fields(spec, known)), _config(spec, known)
+    return Recipe(_command(spec, named, config), _python(spec, named, config), _first(spec))
+
+
+def named_fields(spec: BaseModel, known: Known) -> Iterator[tuple[RunField, Any]]:
+    """The fields that a request for this run must set, in the order of their declaration, with their values.
+
+    Those with a flag or an argument are named unless they are neutral, the others if they are not as by default.
+    """
+    taken = _taken(spec, known) if isinstance(spec, RunSpec) else {}
+    for one in run_fields(type(spec)):
+        value: Any = spec
+        for name in one.path:
+            value = getattr(value, name, None)
+        if value in (None, (), {}, one.neutral) or (one.name in taken and taken[one.name] in (value, LEFT_OUT)):
+            continue
+        if (one.identifies or one.name in _NAMED) and (one.flag or one.argument or value != one.default):
+            yield one, value
+
+
+def _first(spec: RunSpec) -> str:
+    own = spec.data.own
+    if own is None or not any(path is not None and in_memory(path) for path in (own.path, own.test)):
+        return ""
+    saved = _saved(own.path) if in_memory(own.path) else Path(own.path.name).with_suffix(".parquet")
+    return f"The table was in memory: table.save({str(saved)!r}) writes what is read here."
+
+
+def _saved(path: Path) -> Path:
+    """Where a table in memory is once it is saved; a file stays where it is."""
+    return Path(f"{path.name}.parquet") if in_memory(path) else path
+
+
+def _saved_test(own: UserTableSpec) -> Path | None:
+    """As ``PUTable.save`` names it."""
+    if own.test is None or not in_memory(own.test):
+        return own.test
+    return Path(f"{_saved(own.path).stem}-test.parquet")
+
+
+def _config(spec: RunSpec, known: Known) -> dict[str, Any]:
+    """Hyper-parameters that the preset does not give."""
+    info, preset = known.methods.get(spec.method.key), spec.method.preset
+    known_preset = info.presets.get(preset) if info is not None and preset is not None else None
+    given = known_preset.resolve(spec.data.key) if known_preset is not None else {}
+    return {name: v for name, v in spec.method.config.items() if name not in given or given[name] != v}
+
+
+def _taken(spec: RunSpec, known: Known) -> dict[str, Any]:
+    """Field -> the value that installed plugins take by themselves, or :data:`LEFT_OUT`."""
+    found: dict[str, Any] = dict.fromkeys(
+        ("method.key", "method.config", "data.key", "data.own.path", "seed"), LEFT_OUT
+    )
+    found |= dict.fromkeys(("data.own.sha256", "data.own.test_sha256"), LEFT_OUT)
+    found["execution.device"] = "auto"
+    info, mechanism = known.data.get(spec.data.key), known.mechanisms.get(spec.mechanism.key)
+    if spec.data.own is not None:
+        found["data.preprocess"] = LEFT_OUT
+    elif info is not None:
+        found["data.preprocess"] = info.preprocess
+    if spec.data.own is not None or spec.data.binarization or (info is not None and _same_classes(spec.data, info)):
+        found["data.positive"] = found["data.negative"] = LEFT_OUT
+    if spec.mechanism.amount is None:  # labels are given
+        found["mechanism.key"] = found["mechanism.variant"] = LEFT_OUT
+    elif mechanism is not None:
+        found["mechanism.variant"] = mechanism.variants[0]
+    return found
+
+
+def _same_classes(data: DataSpec, info: DatasetInfo) -> bool:
+    return (tuple(sorted(info.positive)), tuple(sorted(info.negative))) == (data.positive, data.negative)
+
+
+def _command(spec: RunSpec, named: Sequence[tuple[RunField, Any]], config: Mapping[str, Any]) -> str:
+    own = spec.data.own
+    words = ["pubench", "run", "--method", spec.method.key]
+    words += ["--data", spec.data.key if own is None else str(_saved(own.path))]
+    for one, value in named:
+        if own is not None and one.name == "data.own.test":
+            value = _saved_test(own)
+        words += _typed(one, value)
+    for name, value in config.items():
+        words += ["--set", f"{name}={_yaml(value)}"]
+    return f"{shlex.join(words)} --seed {SEED}"
+
+
+def _typed(field: RunField, value: Any) -> list[str]:
+    """A field as it is typed; a list whose texts have commas themselves is written as YAML."""
+    plain = list(value) if isinstance(value, tuple) else value
+    commas = isinstance(plain, list) and any("," in str(one) or str(one) != str(one).strip() for one in plain)
+    if not field.flag or commas:
+        return ["--set", f"{field.name}={_yaml(plain)}"]
+    return [field.flag, ",".join(map(str, plain)) if isinstance(plain, list) else str(plain)]
+
+
+def _yaml(value: Any) -> str:
+    return value if isinstance(value, str) else _as_json(value)
+
+
+def _python(spec: RunSpec, named: Sequence[tuple[RunField, Any]], config: Mapping[str, Any]) -> str:
+    own = spec.data.own
+    of_table: dict[str, Any] = {}
+    of_run: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
+    for one, value in named:
+        plain = list(value) if isinstance(value, tuple) else value
+        if own is not None and one.name == "data.own.test":
+            plain = str(_saved_test(own))
+        (of_table if one.of_table else of_run if one.argument else settings)[one.argument or one.name] = plain
+    data = repr(spec.data.key) if own is None else f"pubench.data({_call(repr(str(_saved(own.path))), of_table)})"
+    of_run |= {name: dict(given) for name, given in (("config", config), ("settings", settings)) if given}
+    return f"pubench.run({_call(repr(spec.method.key), data, of_run)}, seed={SEED})"
+
+
+def _call(*parts: str | Mapping[str, Any]) -> str:
+    """Arguments of a call: texts as they are, mappings by name."""
+    found = [[one] if isinstance(one, str) else [f"{name}={value!r}" for name, value in one.items()] for one in parts]
+    return ", ".join(word for words in found for word in words if word)

@@ -1,0 +1,180 @@
+"""A report as one HTML file that needs nothing but itself: the verdict, the table behind it, figures, and the runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from pubench.running import RunResult
+from pubench_core.errors import visible
+
+from ..report.model import Model
+from ..report.statistics import ALPHA, Comparison
+from ..report.tables import sections
+from ..report.text import GAPS, LEGEND
+from .learning import learning
+from .recipe import SEED, Known, Recipe, recipe
+from .template import rendered, script_json
+from .view import shown_first, views_of
+
+#: Bytes of values and of learning curves in a page.
+BUDGET, CURVES = 1_500_000, 1_500_000
+#: Label of a file for programs -> its address.
+Links = Mapping[str, str]
+
+
+def page(
+    model: Model,
+    tests: Sequence[Comparison],
+    title: Sequence[str],
+    *,
+    table: str = "",
+    nav: Sequence[tuple[str, str]] = (),
+    pages: Mapping[str, str] | None = None,
+    records: Mapping[str, str] | None = None,
+) -> str:
+    """The whole document. ``table``: name of the setting; ``nav``: (address, text) of links above; ``pages``: method ->
+    its page; ``records``: run id -> address of its record, for links.
+    """
+    views = views_of(model, table)
+    names = {row: name for view in views for row, name in view.names.items()}
+    parts = {section.key: section for section in sections(model, tests)}
+    curves = learning(views, CURVES)
+    return rendered(
+        "report.html.j2",
+        title[0],
+        ("page.js", "board.js", "report.js"),
+        nav=nav,
+        lines_above=title[1:],
+        results=parts["results"],
+        legend=f"{LEGEND['html']}; {GAPS}",
+        tests=parts["tests"].tables,
+        tests_text=parts["tests"].text,
+        ranks=parts["ranks"],
+        forests=script_json({"tests": [_forest(model, test, names) for test in tests if test.pairs]}),
+        labels=script_json({"panels": list(_amounts(model, names))}),
+        learning=script_json(curves),
+        has_curves=bool(curves),
+        left_out=curves.get("left_out", 0),
+        notes=model.gathered.notes,
+        failed=[str(failure) for failure in model.gathered.failed],
+        made=_made(model),
+        cells=list(_cells(model, records or {})),
+        **shown_first(views, pages or {}, BUDGET),
+    )
+
+
+# -------------------------------------------------------------------- figures
+
+
+def _forest(model: Model, test: Comparison, names: Mapping[str, str]) -> dict[str, Any]:
+    """Differences to the baseline with 95 % intervals, in the unit that is shown."""
+    scale = model.measure.scale
+    rows = []
+    for pair in test.pairs.values():
+        low, high = pair.interval(ALPHA)
+        if pair.difference == pair.difference:
+            bounds = [round(scale * end, 3) if end == end else None for end in (low, high)]
+            rows.append(
+                [pair.data, names[pair.method], round(scale * pair.difference, 3), *bounds, pair.decision, pair.n]
+            )
+    return {
+        "title": test.setting.words,
+        "baseline": names.get(test.baseline, test.baseline),
+        "unit": model.measure.label,
+        "rows": rows,
+    }
+
+
+def _amounts(model: Model, names: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """A panel for each problem that was run with several amounts of labels, and nothing else different."""
+    from ..report.panels import amounts_of
+
+    cells = model.cells(model.measure, model.criterion)
+    for amount, panels in amounts_of(model, 2).items():
+        for title, columns in panels.items():
+            curves = []
+            for row in model.rows:
+                points = [[x, cells[row, label].mean] for x, label in columns]
+                known = [[x, round(mean * model.measure.scale, 2)] for x, mean in points if mean is not None]
+                if len(known) > 1:
+                    curves.append([names.get(row, row), known])
+            if curves:
+                yield {"title": title, "amount": amount, "curves": curves}
+
+
+# -------------------------------------------------------------------- runs
+
+
+@dataclass(frozen=True)
+class ShownRun:
+    """A run of a cell. ``record``: its address; empty if it is not published."""
+
+    id: str
+    seed: int
+    text: str
+    alike: bool
+    record: str
+
+
+@dataclass(frozen=True)
+class ShownRecipe:
+    """Commands that repeat some runs of a cell."""
+
+    runs: Sequence[ShownRun]
+    first: str
+    command: Markup
+    python: Markup
+
+
+@dataclass(frozen=True)
+class ShownCell:
+    """The runs of a method on a data set."""
+
+    id: str
+    name: str
+    runs: int
+    recipes: Sequence[ShownRecipe]
+
+
+def _cells(model: Model, records: Mapping[str, str]) -> Iterator[ShownCell]:
+    known, grid = Known(), model.gathered.grid
+    for (row, column), name in model.ids().items():
+        runs = list(grid.cell(row, column).runs.values())
+        groups: dict[Recipe, list[RunResult]] = {}
+        for run in runs:
+            groups.setdefault(recipe(run.result, known), []).append(run)
+        recipes = [_recipe(model, one, group, records) for one, group in groups.items()]
+        yield ShownCell(name, f"{model.row_name(row)} on {column}", len(runs), recipes)
+
+
+def _recipe(model: Model, one: Recipe, runs: Sequence[RunResult], records: Mapping[str, str]) -> ShownRecipe:
+    seed = Markup("<b class=seed>{}</b>").format(runs[0].result.spec.seed)
+    command, python = (Markup(escape(visible(text)).replace(SEED, seed)) for text in (one.command, one.python))
+    return ShownRecipe([_run(model, run, records.get(run.run_id, "")) for run in runs], one.first, command, python)
+
+
+def _run(model: Model, run: RunResult, record: str) -> ShownRun:
+    chosen = run.result.criteria.get(model.criterion)
+    measure = chosen.measured("test").get(model.measure.key) if chosen is not None else None
+    value = "no value" if measure is None or measure.value is None else model.measure.text(measure.value)
+    epoch = "" if chosen is None or chosen.epoch is None else f", epoch {chosen.epoch}"
+    alike = chosen is not None and chosen.decided_alike
+    return ShownRun(run.run_id, run.result.spec.seed, value + epoch, alike, record)
+
+
+def _made(model: Model) -> list[str]:
+    """Versions, devices and threads of the runs, the most frequent first."""
+    results = [run.result for run in model.gathered.done]
+    engines = Counter(result.code.parts.get("engine", "") for result in results)
+    versions = Counter(
+        f"{name} {version}" for result in results for name, version in getattr(result.code, "versions", {}).items()
+    )
+    devices = Counter(f"{result.device or 'unknown device'}, {result.threads} threads" for result in results)
+    counts = {"engine": engines, "on": devices, "versions": versions}
+    named = {what: [name for name, _ in of.most_common(12) if name] for what, of in counts.items()}
+    return [f"{what}: {', '.join(names)}" for what, names in named.items() if names]

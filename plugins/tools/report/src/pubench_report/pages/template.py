@@ -1,0 +1,62 @@
+"""HTML from the templates of this package: one style, one set of charts, nothing from elsewhere."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader
+from markupsafe import Markup
+
+from pubench_core.errors import visible
+
+from ..standing import percent, points
+
+#: Width of the strip of dots, its margins, and the points that it spans; ``charts.js`` has the same.
+STRIP, MARGIN, SPAN = 150, 6, 26.0
+
+
+def rendered(template: str, title: str, scripts: Sequence[str] = ("page.js",), **given: Any) -> str:
+    """A whole page. ``scripts``: those of the templates' folder that run in it, after ``charts.js``."""
+    script = "".join(asset(name) for name in ("charts.js", *scripts))
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
+    return (
+        _environment()
+        .get_template(template)
+        .render(title=title, policy=Markup(policy), style=Markup(asset("style.css")), script=Markup(script), **given)
+    )
+
+
+def script_json(data: Mapping[str, Any]) -> Markup:
+    """JSON that can stand between ``<script>`` tags."""
+    text = visible(json.dumps(data, separators=(",", ":"), ensure_ascii=False))
+    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
+
+
+@cache
+def asset(name: str) -> str:
+    """A file of the templates' folder."""
+    return (files(__package__ or "") / "templates" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader(__package__ or "", "templates"), autoescape=True, trim_blocks=True, lstrip_blocks=True,
+        finalize=lambda value: visible(value) if type(value) is str else value,
+    )  # fmt: skip
+    environment.globals |= {
+        "strip": {"width": STRIP, "marks": [0, 10, 20]},
+        "x": lambda value: round(MARGIN + min(max(value, 0.0), SPAN) / SPAN * (STRIP - 2 * MARGIN), 1),
+        "percent": percent,
+        "points": points,
+        "nan": math.isnan,
+    }
+    return environment

@@ -1,0 +1,165 @@
+"use strict";
+// Charts as SVG with text. Each function gives the HTML of one figure; colors come from the page's style. W: width.
+const escapes = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+const plain = (text) => String(text).replace(/[&<>"]/g, (one) => escapes[one]);
+const rounded = (value) => Math.floor(value + 0.5 + 1e-9); // halves go up, whatever the order of the sum was
+const fixed = (value) => (rounded(10 * value) / 10).toFixed(1);
+const percent = (share) => `${rounded(100 * share)} %`;
+const duration = (s) => (s < 10 ? fixed(s) : String(rounded(s)));
+const many = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
+const by = (id) => document.getElementById(id);
+const width = (place, most = 540) => Math.max(300, Math.min(most, place.clientWidth));
+const jsonOf = (id) => { const found = by(id); return found ? JSON.parse(found.textContent) : {}; };
+
+// What is chosen stands in the address (#by=f1&filter=nnpu), so that a view can be linked to. Without "=" the address is a
+// place in the page. write: replaces the values of these names, an empty one is left out.
+const address = {
+  read: () => new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : ""),
+  write(values) {
+    const kept = [...address.read()].filter(([name]) => !(name in values));
+    const mine = Object.entries(values).flatMap(([name, of]) => (Array.isArray(of) ? of : [of]).map((one) => [name, String(one)])).filter(([, one]) => one !== "");
+    const text = [...kept, ...mine].map(([name, one]) => `${name}=${encodeURIComponent(one).replace(/%3A/g, ":").replace(/%2C/g, ",")}`).join("&");
+    history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
+  },
+};
+
+// A dot with its interval on a common scale; hollow without one. place: {below, low, high}
+const STRIP = 150, SPAN = 26;
+function dot({ below, low, high }) {
+  const x = (value) => (6 + (Math.min(value, SPAN) / SPAN) * (STRIP - 12)).toFixed(1), ranked = low !== undefined;
+  const marks = [0, 10, 20].map((v) => `<line class="g" x1="${x(v)}" x2="${x(v)}" y2="20"/>`).join("");
+  return `<svg width="${STRIP + 40}" height="20" role="img" aria-label="${fixed(below)} points${ranked ? `, ${fixed(low)} to ${fixed(high)}` : ""}">${marks}` +
+    (ranked ? `<line class="i" x1="${x(low)}" x2="${x(high)}" y1="10" y2="10"/>` : "") +
+    `<circle class="${ranked ? "a" : "o"}" cx="${x(below)}" cy="10" r="4.5"/><text x="${STRIP + 36}" y="14" text-anchor="end">${fixed(below)}</text></svg>`;
+}
+
+// Steps that are easy to read, at most five of them.
+function ticks(low, high, least = 1) {
+  const unit = Math.max(least, 10 ** Math.floor(Math.log10(Math.max(high - low, 1e-9) / 5)));
+  const step = unit * [1, 2, 5, 10, 20, 50, 100, 1000].find((one) => (high - low) / (one * unit) <= 5);
+  const found = [];
+  for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k++) found.push(Number((k * step).toPrecision(12)));
+  return found;
+}
+
+// Two values for each name. rows: [name, hollow, solid]
+function dumbbell(rows, hollow, solid, label, W = 540) {
+  const line = 20, left = W < 480 ? 118 : 150, right = 60, H = rows.length * line + 44;
+  const all = rows.flatMap((row) => [row[1], row[2]]), low = Math.min(...all), high = Math.max(...all, low + 1);
+  const x = (v) => left + ((v - low) / (high - low)) * (W - left - right);
+  let svg = `<svg viewBox="0 0 ${W} ${H}" width="100%" role="img" aria-label="${plain(label)}">`;
+  for (const v of ticks(low, high)) svg += `<line class="g" x1="${x(v)}" x2="${x(v)}" y1="22" y2="${H - 18}"/><text class="t" x="${x(v)}" y="${H - 4}" text-anchor="middle">${v} %</text>`;
+  rows.forEach(([name, one, other], k) => {
+    const y = 34 + k * line, loss = one - other;
+    svg += `<text x="${left - 10}" y="${y + 4}" text-anchor="end">${plain(short(name, (left - 16) / 7))}</text><line class="bad" x1="${x(other)}" x2="${x(one)}" y1="${y}" y2="${y}"/>` +
+      `<circle class="o" cx="${x(one)}" cy="${y}" r="4.5"/><circle class="bad" cx="${x(other)}" cy="${y}" r="4"><title>${plain(name)}: ${one.toFixed(2)} to ${other.toFixed(2)}</title></circle>` +
+      `<text class="t" x="${W - 4}" y="${y + 4}" text-anchor="end">${Math.abs(loss) < 0.05 ? "0" : (loss > 0 ? "−" : "+") + fixed(Math.abs(loss))}</text>`;
+  });
+  return svg + `<circle class="o" cx="${left - 40}" cy="9" r="4.5"/><text x="${left - 31}" y="13">${plain(hollow)}</text><circle class="bad" cx="${left + 0.34 * W}" cy="9" r="4"/><text x="${left + 0.34 * W + 9}" y="13">${plain(solid)}</text></svg>`;
+}
+const short = (name, most = 22) => (name.length > most ? name.slice(0, most - 1) + "…" : name);
+
+// What nothing is both faster and better than. dots: {name, seconds, below, shared}
+const frontier = (dots) => [...dots].sort((a, b) => a.seconds - b.seconds || a.below - b.below)
+  .reduce((kept, one) => (!kept.length || one.below < kept[kept.length - 1].below - 1e-9 ? [...kept, one] : kept), []);
+function scatter(dots, label, W = 540) {
+  const H = 430, left = 44, right = W < 480 ? 66 : 96, top = 14, bottom = 44;
+  const logs = dots.map((one) => Math.log10(Math.max(one.seconds, 0.01))), low = Math.floor(Math.min(...logs)), high = Math.max(Math.ceil(Math.max(...logs)), low + 1);
+  const worst = Math.max(...dots.map((one) => one.below), 1) * 1.06;
+  const x = (s) => left + ((Math.log10(Math.max(s, 0.01)) - low) / (high - low)) * (W - left - right), y = (v) => top + (v / worst) * (H - top - bottom);
+  let svg = `<svg viewBox="0 0 ${W} ${H}" width="100%" role="img" aria-label="${plain(label)}">`;
+  for (let e = low; e <= high; e += W < 480 && high - low > 4 ? 2 : 1) svg += `<line class="g" x1="${x(10 ** e)}" x2="${x(10 ** e)}" y1="${top}" y2="${H - bottom}"/><text class="t" x="${x(10 ** e)}" y="${H - bottom + 16}" text-anchor="middle">${10 ** e} s</text>`;
+  for (const v of ticks(0, worst)) svg += `<line class="g" x1="${left}" x2="${W - right}" y1="${y(v)}" y2="${y(v)}"/><text class="t" x="${left - 8}" y="${y(v) + 4}" text-anchor="end">${v ? "−" + v : 0}</text>`;
+  const on = new Set(frontier(dots)), line = [...on].map((one, k) => `${k ? "L" : "M"}${x(one.seconds)} ${y(one.below)}`).join("");
+  svg += `<path class="f" d="${line}"/>`;
+  const taken = dots.map((one) => [x(one.seconds) - 6, y(one.below) - 6, x(one.seconds) + 6, y(one.below) + 6]);
+  let names = "";
+  for (const one of [...on, ...dots.filter((d) => !on.has(d))]) {
+    const cx = x(one.seconds), cy = y(one.below), width = 7.2 * short(one.name).length;
+    svg += `<circle class="${on.has(one) ? "a" : "p"}${one.shared ? " hollow" : ""}" cx="${cx}" cy="${cy}" r="5"><title>${plain(one.name)}: ${duration(one.seconds)} s, ${fixed(one.below)} points below the best</title></circle>`;
+    for (const [dx, dy] of [[9, 4], [9, -9], [9, 17], [-9 - width, 4], [-9 - width, 17]]) { // the first place that is free
+      const box = [cx + dx, cy + dy - 11, cx + dx + width, cy + dy + 2];
+      if (box[0] < left || box[2] > W || box[3] > H - bottom || taken.some((b) => box[0] < b[2] && b[0] < box[2] && box[1] < b[3] && b[1] < box[3])) continue;
+      taken.push(box);
+      names += `<text class="${on.has(one) ? "e" : "t"}" x="${cx + dx}" y="${cy + dy}">${plain(short(one.name))}</text>`;
+      break;
+    }
+  }
+  return svg + names + `<text class="t" x="${left}" y="${H - 8}">seconds per run, log scale; hollow: several runs shared the machine</text></svg>`;
+}
+
+// A table of shaded cells. cells[row][column]: [text, shade from -1 to 1, tip]
+function heat(rows, columns, cells) {
+  const head = columns.map((name) => `<th scope="col">${plain(name)}</th>`).join("");
+  const body = rows.map((name, r) => `<tr><th scope="row">${plain(name)}</th>` + cells[r].map(([text, shade, tip]) =>
+    `<td title="${plain(tip)}"${shade ? ` style="background:rgba(var(${shade > 0 ? "--h" : "--l"}),${Math.abs(shade).toFixed(2)})"` : ""}>${plain(text)}</td>`).join("") + "</tr>").join("");
+  return `<table class="heat"><thead><tr><td></td>${head}</tr></thead><tbody>${body}</tbody></table>`;
+}
+
+// Lines in one panel. curves: {name, points: [[x, y]], marks: [[x, y, class, tip]]}; y: [low, high]; named: names at the ends.
+function lines(curves, { title, x: about, y: [low, high], W = 260, H = 170, log = false, named = false, xs = null }) {
+  const left = 42, right = named ? 108 : 10, top = 22, bottom = 34, at = (v) => (log ? Math.log10(v) : v);
+  const all = xs || curves.flatMap((one) => one.points.map((p) => p[0])), first = at(Math.min(...all)), last = Math.max(at(Math.max(...all)), first + 1e-9);
+  const x = (v) => left + ((at(v) - first) / (last - first)) * (W - left - right), y = (v) => top + ((high - v) / (high - low || 1)) * (H - top - bottom);
+  const place = ([a, b]) => `${x(a).toFixed(1)} ${y(b).toFixed(1)}`;
+  let svg = `<svg viewBox="0 0 ${W} ${H}" width="${W}" role="img" aria-label="${plain(title)}"><text class="e" x="0" y="12">${plain(short(title, W / 7))}</text>`;
+  for (const v of ticks(low, high, 1e-9)) svg += `<line class="g" x1="${left}" x2="${W - right}" y1="${y(v)}" y2="${y(v)}"/><text class="t" x="${left - 5}" y="${y(v) + 4}" text-anchor="end">${v}</text>`;
+  const along = log ? [...new Set(all)].sort((a, b) => a - b) : ticks(Math.min(...all), Math.max(...all));
+  let end = -99;
+  for (const v of along) {
+    const half = 3.4 * String(v).length;
+    if (x(v) - half < end + 6) continue;
+    svg += `<text class="t" x="${x(v)}" y="${H - 19}" text-anchor="middle">${v}</text>`;
+    end = x(v) + half;
+  }
+  svg += `<text class="t" x="${(left + W - right) / 2}" y="${H - 4}" text-anchor="middle">${plain(about)}</text>`;
+  for (const one of curves) {
+    let path = "", open = false;
+    for (const point of one.points) { if (point[1] === null) { open = false; continue; } path += `${open ? "L" : "M"}${place(point)}`; open = true; }
+    svg += `<path class="l" d="${path}"><title>${plain(one.name)}</title></path>`;
+    for (const [a, b, kind, tip] of one.marks || []) svg += `<circle class="${kind}" cx="${x(a).toFixed(1)}" cy="${y(b).toFixed(1)}" r="3.5"><title>${plain(tip)}</title></circle>`;
+  }
+  if (named) {
+    const ends = curves.map((one) => { const known = one.points.filter((p) => p[1] !== null), p = known[known.length - 1]; return { name: one.name, from: p, y: y(p[1]) }; }).sort((a, b) => a.y - b.y);
+    const gap = Math.min(13, (H - 20) / ends.length);
+    let last = -99;
+    for (const one of ends) { one.at = Math.max(one.y, last + gap); last = one.at; }
+    const over = Math.max(0, last - (H - 8));
+    for (const one of ends) svg += `<path class="g" fill="none" d="M${place(one.from)}L${W - right + 8} ${one.at - over}"/><text class="t" x="${W - right + 11}" y="${one.at - over + 4}">${plain(short(one.name, 14))}</text>`;
+  }
+  return svg + "</svg>";
+}
+const bounds = (values) => { const known = values.filter((v) => v !== null), low = Math.min(...known), high = Math.max(...known); return low < high ? [low, high] : [low - 0.5, high + 0.5]; };
+
+// Differences with their intervals. rows: {name, value, low, high, kind, tip}
+function forest(rows, { label, unit, W = 620 }) {
+  const line = 20, left = W < 480 ? 118 : 170, right = 150, top = 8, H = rows.length * line + 46;
+  const all = rows.flatMap((one) => [one.value, one.low === null ? 0 : one.low, one.high === null ? 0 : one.high]), far = Math.max(...all.map(Math.abs), 1e-6);
+  const reach = Math.min(far, 3 * Math.max(...rows.map((one) => Math.abs(one.value)), 1e-6)), clip = (v) => Math.max(-reach, Math.min(reach, v));
+  const x = (v) => left + ((clip(v) + reach) / (2 * reach)) * (W - left - right);
+  let svg = `<svg viewBox="0 0 ${W} ${H}" width="100%" style="max-width:${W}px" role="img" aria-label="${plain(label)}">`;
+  for (const v of ticks(-reach, reach, 1e-9)) svg += `<line class="${v ? "g" : "z"}" x1="${x(v)}" x2="${x(v)}" y1="${top}" y2="${H - 36}"/><text class="t" x="${x(v)}" y="${H - 22}" text-anchor="middle">${v > 0 ? "+" : ""}${v}</text>`;
+  rows.forEach((one, k) => {
+    const y = top + 10 + k * line;
+    svg += `<text x="${left - 10}" y="${y + 4}" text-anchor="end">${plain(short(one.name, (left - 16) / 7))}</text>` +
+      (one.low === null ? "" : `<line class="i" x1="${x(one.low)}" x2="${x(one.high)}" y1="${y}" y2="${y}"/>`) +
+      `<circle class="${one.kind}" cx="${x(one.value)}" cy="${y}" r="4.5"><title>${plain(one.tip)}</title></circle><text class="t" x="${W - right + 8}" y="${y + 4}">${plain(one.said)}</text>`;
+  });
+  return `${svg}<text class="t" x="${left}" y="${H - 4}">${plain(unit)}</text></svg>`;
+}
+
+// Ranks of names in several columns, 1 on top. rows: {name, ranks: [rank or null]}
+function bump(rows, columns, label, W = 900) {
+  const left = 150, right = 150, top = 44, line = 20, most = Math.max(...rows.flatMap((one) => one.ranks.filter(Boolean))), H = top + most * line + 10;
+  const x = (k) => left + (columns.length < 2 ? 0 : (k / (columns.length - 1)) * (W - left - right)), y = (rank) => top + (rank - 0.5) * line;
+  let svg = `<svg viewBox="0 0 ${W} ${H}" width="${W}" role="img" aria-label="${plain(label)}">`;
+  columns.forEach((name, k) => { svg += `<text class="t" x="${x(k)}" y="${k % 2 ? 30 : 14}" text-anchor="middle">${plain(short(name, 34))}<title>${plain(name)}</title></text>`; });
+  for (const one of rows) {
+    const there = one.ranks.flatMap((rank, k) => (rank ? [[k, rank]] : [])), first = there[0], last = there[there.length - 1];
+    svg += `<g class="b" tabindex="0" role="img" aria-label="${plain(`${one.name}: ${one.ranks.map((rank) => rank || "not ranked").join(", ")}`)}"><path class="l" d="${there.map(([k, rank], j) => `${j ? "L" : "M"}${x(k)} ${y(rank)}`).join("")}"/>` +
+      there.map(([k, rank]) => `<circle class="p" cx="${x(k)}" cy="${y(rank)}" r="4"><title>${plain(`${one.name}: ${rank} in ${columns[k]}`)}</title></circle>`).join("") +
+      (first[0] === 0 ? `<text class="t" x="${left - 10}" y="${y(first[1]) + 4}" text-anchor="end">${plain(short(one.name))}</text>` : "") +
+      (last[0] === columns.length - 1 ? `<text class="t" x="${W - right + 10}" y="${y(last[1]) + 4}">${plain(short(one.name))}</text>` : "") + "</g>";
+  }
+  return `${svg}</svg>`;
+}

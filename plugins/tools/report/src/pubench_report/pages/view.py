@@ -1,0 +1,398 @@
+"""Methods of a setting as pages show them: who is best, how sure that is, and the JSON of values behind it.
+
+A page stands without JavaScript. With it, ``view.js`` computes the same for any choice of setting, criterion,
+measure and data sets. The front page of a site and the report of a study show the same views.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+from pubench_core.errors import counted
+from pubench_core.plugins.info import MethodInfo
+from pubench_core.plugins.registry import registry
+
+from ..grouping import Cell as Runs
+from ..report.model import Cell, Measure, Model, Setting
+from ..standing import (
+    LEAST_SEEDS,
+    LEVEL,
+    RESAMPLES,
+    Counted,
+    Place,
+    Standing,
+    changes,
+    counted_in,
+    headline,
+    percent,
+    points,
+    standing_of,
+    why_unranked,
+)
+from .names import column_names, criterion_text, in_order, published, row_name, setting_names
+from .template import script_json
+
+
+@dataclass(frozen=True)
+class View:
+    """A setting of a table. ``page``: file that holds its runs; ``names``: of rows; ``columns``: label -> name.
+
+    The columns of the setting begin with those that count.
+    """
+
+    model: Model
+    setting: Setting
+    title: str
+    page: str
+    counts: Counted
+    names: Mapping[str, str]
+    columns: Mapping[str, str]
+
+    @property
+    def criterion(self) -> str:
+        return self.model.criterion
+
+    @property
+    def measure(self) -> Measure:
+        return self.model.measure
+
+    @property
+    def rows(self) -> list[str]:
+        """Methods that were run or planned here."""
+        return self.model.rows_of(self.setting)
+
+    @property
+    def criteria(self) -> list[str]:
+        """Criteria in the order in which they are offered."""
+        return in_order(self.model.criteria)
+
+    @property
+    def oracle(self) -> str:
+        """The criterion that shows what true labels would choose; empty if none was tracked."""
+        return next((key for key in self.criteria if key in self.model.oracle_criteria), "")
+
+    @property
+    def measures(self) -> list[Measure]:
+        """The one shown first leads."""
+        others = (one for one in self.model.measures if one.percent and one.key != self.measure.key)
+        return [self.measure, *others]
+
+    @cached_property
+    def _standings(self) -> dict[str, Standing]:
+        return {}
+
+    def standing(self, criterion: str) -> Standing:
+        """Standing of its methods by its measure."""
+        if criterion not in self._standings:
+            found = standing_of(self.model, self.setting, self.measure, criterion, self.counts)
+            self._standings[criterion] = found
+        return self._standings[criterion]
+
+    @cached_property
+    def _bests(self) -> dict[str, float | None]:
+        cells = self.model.cells(self.measure, self.criterion)
+        return {column.label: _best(self, column.label, cells) for column in self.setting.columns}
+
+    def below(self, row: str, label: str) -> float | None:
+        """Points below the best of a data set, over the seeds that methods share there; None without values."""
+        best = self._bests[label]
+        mean = _mean(self, self.model.cells(self.measure, self.criterion)[row, label], self.counts.seeds[label])
+        return None if best is None or mean is None else best - mean
+
+
+def views_of(model: Model, title: str = "", page: str = "") -> list[View]:
+    """One for each setting. ``title``: of the table; by default that of the setting."""
+    called = setting_names([setting.columns[0].spec for setting in model.settings])
+    found = []
+    for setting, name in zip(model.settings, called, strict=True):
+        counts = counted_in(model, setting, model.cells(model.measure, model.criterion))
+        names = {row: row_name(row, model.method_of[row]) for row in model.rows_of(setting)}
+        names |= {row: f"{names[row]} ({key})" for row, key in _alike_names(names)}
+        first = [column for column in setting.columns if column.label in counts.columns]
+        columns = (*first, *(column for column in setting.columns if column not in first))
+        full = name if not title else title if len(model.settings) == 1 else f"{title}: {name}"
+        found.append(View(model, replace(setting, columns=columns), full, page, counts, names, column_names(columns)))
+    return found
+
+
+def _alike_names(names: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Rows whose names are those of others, with their keys."""
+    return [(row, row) for row, name in names.items() if list(names.values()).count(name) > 1]
+
+
+# -------------------------------------------------------------------- the page's JSON
+
+
+def payload(views: Sequence[View], pages: Mapping[str, str], budget: int) -> dict[str, Any]:
+    """All settings as plain data. Values are hundredths of a percent, by seed.
+
+    ``pages``: method -> its page. The measures of the largest settings come first, until the budget is spent.
+    """
+    settings = [_setting(view, pages) for view in views]
+    left = budget - sum(len(json.dumps(setting, separators=(",", ":"))) for setting in settings)
+    for rank in range(max(len(view.measures) for view in views)):
+        for view, setting in zip(views, settings, strict=True):
+            for measure, criterion in product(view.measures[rank : rank + 1], view.criteria):
+                values = _values(view, measure, criterion, setting)
+                left -= len(json.dumps(values, separators=(",", ":")))
+                is_default = rank == 0 and criterion in (view.criterion, view.oracle)
+                if left > 0 or is_default:
+                    setting["values"].setdefault(measure.key, {})[criterion] = values
+    return {"resamples": RESAMPLES, "settings": settings}
+
+
+def _setting(view: View, pages: Mapping[str, str]) -> dict[str, Any]:
+    grid, model = view.model.gathered.grid, view.model
+    infos = {info.key: info for info in registry().infos(MethodInfo)}
+    rows, labels = view.rows, [column.label for column in view.setting.columns]
+    cells: list[list[Any]] = []
+    seeds: dict[tuple[int, ...], int] = {}
+    for (r, row), (c, label) in product(enumerate(rows), enumerate(labels)):
+        of = grid.cell(row, label)
+        if of.seeds:
+            cells.append(
+                [
+                    r,
+                    c,
+                    model.ids().get((row, label), ""),
+                    seeds.setdefault(tuple(sorted(of.runs)), len(seeds)),
+                    *seconds_of(of),
+                ]
+            )
+    return {
+        "title": view.title,
+        "tip": view.setting.words,
+        "page": view.page,
+        "runs": sum(len(grid.cell(row, label).runs) for row in rows for label in labels),
+        "columns": [
+            {
+                "name": view.columns[column.label],
+                "tip": column.label,
+                "group": column.spec.data.key,
+                "seeds": view.counts.seeds[column.label],
+                "counts": column.label in view.counts.columns,
+            }
+            for column in view.setting.columns
+        ],
+        "rows": [
+            {
+                "name": view.names[row],
+                "key": row,
+                "from": published(key := view.model.method_of[row]),
+                "page": f"{pages[key]}.html" if key in pages else "",
+                "kind": kind_of(model, row),
+                "prior": key in infos and "prior" in infos[key].needs,
+                "family": infos[key].family if key in infos else "",
+            }
+            for row in rows
+        ],
+        "cells": cells,
+        "seeds": list(seeds),
+        "criteria": [[key, *criterion_text(key), int(key in model.oracle_criteria)] for key in view.criteria],
+        "criterion": view.criterion,
+        "measures": [[one.key, one.name, int(why_unranked(one) == "")] for one in view.measures],
+        "measure": view.measure.key,
+        "values": {},
+    }
+
+
+def kind_of(model: Model, row: str) -> str:
+    return "oracle" if row in model.oracles else "baseline" if row in model.apart else ""
+
+
+def seconds_of(of: Runs) -> tuple[float | None, int]:
+    """Median seconds of a cell's runs, and whether any shared the machine."""
+    seconds = [run.result.seconds.total for run in of.runs.values()]
+    shared = any((run.result.at_once or 1) > 1 for run in of.runs.values())
+    return (round(statistics.median(seconds), 2) if seconds else None), int(shared)
+
+
+def _values(view: View, measure: Measure, criterion: str, setting: Mapping[str, Any]) -> list[Any]:
+    """Of each cell: how many runs decide every row alike, and a value for each of its seeds (None: it has none)."""
+    of = view.model.cells(measure, criterion)
+    rows, labels = view.rows, [column.label for column in view.setting.columns]
+    found = []
+    for r, c, _, seeds, *_ in setting["cells"]:
+        cell = of[rows[r], labels[c]]
+        by_seed = [
+            round(100 * float(measure.text(cell.values[s]))) if s in cell.values else None
+            for s in setting["seeds"][seeds]
+        ]
+        found.append([cell.alike, *by_seed])
+    return found
+
+
+# -------------------------------------------------------------------- the table without JavaScript
+
+#: Points below the best at which a cell has no shade left.
+UNSHADED = 12.0
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A cell of the table. ``state``: ``value``, ``alike`` (every run decides every row alike) or ``none``."""
+
+    text: str
+    state: str
+    shade: float = 0.0
+    few: int = 0
+    best: bool = False
+    link: str = ""
+    tip: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of the table. ``place``: None if it is not ranked; ``below``: of it, or of a baseline."""
+
+    row: str
+    name: str
+    source: str
+    page: str
+    kind: str
+    place: Place | None
+    below: float | None
+    alike: str
+    seconds: str
+    shared: bool
+    cells: Sequence[Shown]
+
+
+def lines_of(view: View, standing: Standing, pages: Mapping[str, str]) -> list[Line]:
+    """Ranked methods, then those that lack values, then baselines and oracles."""
+    places = {place.row: place for place in standing.places}
+    kinds = {row: kind_of(view.model, row) for row in view.rows}
+    order = {row: k for k, row in enumerate(places)}
+    rows = sorted(
+        view.rows,
+        key=lambda row: (
+            ["", "baseline", "oracle"].index(kinds[row]),
+            order.get(row, len(order)),
+            view.names[row].lower(),
+        ),
+    )
+    cells = view.model.cells(view.measure, view.criterion)
+    found = []
+    for row in rows:
+        key = view.model.method_of[row]
+        of = {c.label: view.model.gathered.grid.cell(row, c.label) for c in view.setting.columns}
+        runs = sum(len(cell.runs) for cell in of.values())
+        alike = sum(cells[row, label].alike for label in of)
+        seconds = [
+            seconds_of(cell)
+            for label, cell in of.items()
+            if cell.runs and (row not in places or label in standing.columns)
+        ]
+        typical = statistics.median(value for value, _ in seconds if value is not None) if seconds else None
+        shown = [_shown(view, row, label, cells[row, label], view._bests[label]) for label in of]
+        place = places.get(row)
+        found.append(
+            Line(
+                row=row,
+                name=view.names[row],
+                source=published(key),
+                page=f"{pages[key]}.html" if key in pages else "",
+                kind=kinds[row],
+                place=place,
+                below=place.below if place is not None else standing.baselines.get(row),
+                alike=percent(alike / runs) if alike else "0" if runs else "",
+                seconds="" if typical is None else seconds_text(typical),
+                shared=any(shared for _, shared in seconds),
+                cells=shown,
+            )
+        )
+    return found
+
+
+def seconds_text(seconds: float) -> str:
+    """``0.5``, ``12``, as a browser rounds."""
+    return points(seconds) if seconds < 10 else f"{math.floor(seconds + 0.5)}"
+
+
+def _best(view: View, label: str, cells: Mapping[tuple[str, str], Cell]) -> float | None:
+    """The best mean of a column over its shared seeds; None in a column with one seed."""
+    seeds = view.counts.seeds[label]
+    if why_unranked(view.measure):
+        return None
+    means = [
+        mean
+        for row in view.rows
+        if row not in view.model.apart and not cells[row, label].alike
+        and (mean := _mean(view, cells[row, label], seeds)) is not None
+    ]  # fmt: skip
+    return max(means) if means and len(seeds) >= LEAST_SEEDS else None
+
+
+def _mean(view: View, cell: Cell, seeds: Sequence[int]) -> float | None:
+    """Over these seeds; None if one has no value."""
+    if not seeds or not cell.values.keys() >= set(seeds):
+        return None
+    return statistics.fmean(float(view.measure.text(cell.values[seed])) for seed in seeds)
+
+
+def _shown(view: View, row: str, label: str, cell: Cell, best: float | None) -> Shown:
+    name = f"{view.names[row]} on {view.columns[label]}"
+    if not cell.seeds:
+        return Shown("–", "none", tip=f"{name}: not run")
+    link = f"{view.page}#{cell.id}" if cell.id else ""
+    if not cell.values:
+        return Shown("–", "none", link=link, tip=f"{name}: {'; '.join(cell.why) or 'no value'}")
+    seeds = view.counts.seeds[label]
+    shared = _mean(view, cell, seeds)
+    mean = shared if shared is not None else _mean(view, cell, sorted(cell.values))
+    assert mean is not None
+    n = len(cell.values) if shared is None else len(seeds)
+    tip = (
+        f"{name}: {mean:.2f} over {counted(n, 'seed')}{f', {cell.alike} decide every row alike' if cell.alike else ''}"
+    )
+    if cell.alike == cell.seeds:
+        return Shown(points(mean), "alike", few=n if n < 3 else 0, link=link, tip=tip)
+    competes = best is not None and row not in view.model.apart and not cell.alike and shared is not None
+    shade = max(0.0, 1 - max(0.0, best - mean) / UNSHADED) if best is not None and not cell.alike else 0.0
+    return Shown(
+        points(mean), "value", round(0.55 * shade, 2), n if n < 3 else 0,
+        best=competes and mean >= (best or 0.0) - 1e-9, link=link, tip=tip,
+    )  # fmt: skip
+
+
+# -------------------------------------------------------------------- for the templates
+
+
+def shown_first(views: Sequence[View], pages: Mapping[str, str], budget: int) -> dict[str, Any]:
+    """Arguments of templates for views: the first one's sentences and table, and the JSON of all of them.
+
+    ``pages``: method -> its page; ``budget``: bytes of values.
+    """
+    view = views[0]
+    standing, oracle = view.standing(view.criterion), None
+    if view.oracle and view.oracle != view.criterion:
+        oracle = (criterion_text(view.oracle)[0], view.standing(view.oracle))
+    sources = {column.spec.data.key: view.columns[column.label].partition(",")[0] for column in view.setting.columns}
+    lines = lines_of(view, standing, pages)
+    compared = sum(not line.kind for line in lines)
+    chosen = f"{criterion_text(view.criterion)[0]}{_labels(view)}"
+    return {
+        "view": view,
+        "views": views,
+        "lines": lines,
+        "ranked": bool(standing.places),
+        "headline": headline(standing, view.names),
+        "changes": changes(standing, view.names, sources, oracle),
+        "setting": f"{view.title}; test {view.measure.name} at the epoch chosen by {chosen}; "
+        f"{counted(len(standing.columns), 'data set')}; {len(standing.places)} of {counted(compared, 'method')} have "
+        "every value there.",
+        "values": script_json(payload(views, pages, budget)),
+        "level": f"{100 * LEVEL:.0f}",
+        "resamples": RESAMPLES,
+    }
+
+
+def _labels(view: View) -> str:
+    return " (oracle)" if view.criterion in view.model.oracle_criteria else ", without labels"

@@ -1,0 +1,147 @@
+"""``pubench curves``: what a trace says, on the terminal, as JSON, as a page and as a picture."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import browser, needs_browser
+from made_studies import made_run, stored
+from pubench_report.cli.curves import bars, curves
+from pubench_report.pages.learning import learning, read_trace
+from pubench_report.pages.report import page
+from pubench_report.pages.view import views_of
+from pubench_report.report.gather import gather
+from pubench_report.report.model import model_of
+from pubench_report.report.statistics import comparisons_of
+
+from pubench_core.errors import RequestError
+
+PA = [0.5, 0.7, 0.9, 0.8, None]
+LOSS = [3.0, 2.0, 1.5, 1.25, 1.0]
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two methods with two seeds on two data sets; one run has no trace."""
+    made = [
+        made_run(m, d, s, {"pa": 0.8, "f1": 0.9}) for m in ("nnpu", "vpu") for d in ("imdb", "digits") for s in (2, 25)
+    ]
+    folder = stored(tmp_path_factory.mktemp("curves") / "results", made)
+    for result in made[1:]:
+        with (folder / result.run_id / "trace.csv").open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["stage", "epoch", "in_stage", "seconds", "loss", "criterion-pa", "criterion-f1"])
+            for k, (loss, pa) in enumerate(zip(LOSS, PA, strict=True), 1):
+                writer.writerow(["train", k, k, 0.1, loss, "" if pa is None else pa, 0.1 * k])
+    return folder
+
+
+def runs(results: Path) -> list[str]:
+    return [path.parent.name for path in sorted(results.glob("*/trace.csv"))]
+
+
+def test_a_trace_is_read_with_gaps(results: Path, tmp_path: Path) -> None:
+    trace = read_trace(results / runs(results)[0])
+    assert list(trace) == ["loss", "criterion-pa", "criterion-f1"]
+    assert trace["criterion-pa"] == PA
+    assert read_trace(tmp_path) == {}
+
+
+def test_bars_show_low_and_high_and_the_chosen_epoch() -> None:
+    assert bars([1.0, 2.0, None, 4.0], 10, chosen=2) == "▁▏▃ █"
+    assert len(bars([float(k) for k in range(200)], 80)) == 67
+    assert bars([2.0, 2.0], 10) == "▁▁"
+
+
+def test_curves_are_printed_with_their_ends(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    curves(runs(results)[:2], results, "pa,loss", None, as_json=False)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 6
+    assert lines[0].endswith(": 5 epochs")
+    assert lines[1].split()[0] == "pa"
+    assert lines[1].endswith("0.5 to 0.9, chose epoch 3")
+    assert lines[2].endswith("1 to 3")
+
+
+def test_json_has_every_value(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    curves(runs(results)[:1], results, None, None, as_json=True)
+    found = {one["quantity"]: one for one in json.loads(capsys.readouterr().out)}
+    assert found["pa"]["values"] == PA
+    assert (found["loss"]["values"], found["loss"]["chosen"]) == (LOSS, None)
+
+
+@pytest.mark.parametrize("name", ["a.png", "a.svg"])
+def test_a_picture_is_written(results: Path, tmp_path: Path, name: str) -> None:
+    curves(runs(results), results, None, tmp_path / name, as_json=False)
+    assert (tmp_path / name).read_bytes()[:5] in (b"\x89PNG\r", b"<?xml")
+
+
+def test_a_picture_without_matplotlib_names_the_extra(
+    results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(RequestError, match=r"need matplotlib.*pip install 'pubench-report\[figures\]'"):
+        curves(runs(results), results, None, tmp_path / "a.png", as_json=False)
+    curves(runs(results), results, None, tmp_path / "a.html", as_json=False)  # which needs none
+
+
+@pytest.mark.parametrize(
+    ("only", "name", "words"),
+    [
+        ("los", None, "unknown quantity 'los'; did you mean 'loss'?"),
+        (None, "a.pdf", r"a.pdf must end in .html, .png or .svg"),
+    ],
+)
+def test_what_cannot_be_drawn_is_one_line(results: Path, only: str | None, name: str | None, words: str) -> None:
+    with pytest.raises(RequestError, match=words.replace("?", r"\?")):
+        curves(runs(results), results, only, Path(name) if name else None, as_json=False)
+
+
+def test_a_run_without_a_trace_is_named(results: Path) -> None:
+    (lacking,) = {path.parent.name for path in results.glob("*/result.json")} - set(runs(results))
+    with pytest.raises(RequestError, match=f"{lacking} kept no trace; a run whose artifacts name trace keeps it"):
+        curves([lacking], results, None, None, as_json=False)
+
+
+def model(results: Path) -> Any:
+    return model_of(gather(str(results), results, None), "accuracy", "pa")
+
+
+def test_a_report_holds_each_runs_curves_and_chosen_epochs(results: Path) -> None:
+    found = learning(views_of(model(results)), 10**6)
+    assert len(found["runs"]) == 7
+    assert found["left_out"] == 0
+    r, d, seed, step, values, chosen = found["runs"][0]
+    assert (found["rows"][r], step, values["pa"]) == ("nnPU", 1, PA)
+    assert chosen["f1"] == [3, {"pa": 0.9, "f1": pytest.approx(0.3)}]
+    assert seed in (2, 25)
+    assert found["data"][d] in ("IMDb", "Digits 8x8")
+    assert learning(views_of(model(results)), -1) == {}
+
+
+@needs_browser
+def test_the_page_draws_a_line_for_each_run_and_a_mark_for_each_choice(results: Path, tmp_path: Path) -> None:
+    curves(runs(results)[:3], results, None, tmp_path / "curves.html", as_json=False)
+    made = model(results)
+    (tmp_path / "report.html").write_text(page(made, comparisons_of(made, "nnpu"), ["Report"]), encoding="utf-8")
+    with browser() as window:
+        errors: list[str] = []
+        window.on("pageerror", lambda error: errors.append(str(error)))
+        window.goto(f"file://{tmp_path}/curves.html")
+        panels = window.locator("#panels svg")
+        assert panels.count() == 3
+        assert panels.first.locator("path.l").count() == 3
+        assert panels.first.locator("circle.a").count() == 3
+        window.goto(f"file://{tmp_path}/report.html")
+        shown = window.locator("#learning-panels svg")
+        assert shown.count() == 2  # methods on the first data set
+        window.select_option("[data-curve=criterion]", "f1")
+        assert window.locator("#learning-panels circle.a").count() >= 1
+        window.click("#board td a >> nth=0")
+        assert window.locator("#drawer path.l").count() == 2 - (window.locator("#drawer tbody tr").count() == 1)
+        assert errors == []

@@ -1,0 +1,142 @@
+"""Fields of a run as their declarations say them: flag, argument, help, default. What front doors are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from .fields import about
+from .run import RunSpec
+
+#: The section of a user table, whose fields :func:`pubench.data` sets.
+TABLE = "data.own"
+
+
+@dataclass(frozen=True)
+class RunField:
+    """A field of a run that is no section.
+
+    ``path``: from the spec. ``info``: its declaration. ``identifies``: whether the field is in the run id.
+    """
+
+    path: tuple[str, ...]
+    info: FieldInfo
+    identifies: bool
+
+    @property
+    def name(self) -> str:
+        """The dotted path, as errors of core name it."""
+        return ".".join(self.path)
+
+    @property
+    def flag(self) -> str:
+        """Option of the command line; empty if ``--set`` is the only way."""
+        return str(about(self.info, "flag", ""))
+
+    @property
+    def argument(self) -> str:
+        """Argument of :func:`pubench.run`, of a user table: of :func:`pubench.data`; empty if there is none."""
+        return str(about(self.info, "argument", ""))
+
+    @property
+    def also(self) -> str:
+        """Another name of the argument; empty if there is none."""
+        return str(about(self.info, "also", ""))
+
+    @property
+    def names(self) -> str:
+        """Kind of plugin that its value names; empty for other values."""
+        return str(about(self.info, "names", ""))
+
+    @property
+    def of_table(self) -> bool:
+        """Whether it describes a user table."""
+        return self.name.startswith(f"{TABLE}.")
+
+    @property
+    def default(self) -> Any:
+        """The declared default; None if there is none."""
+        return None if self.info.is_required() else self.info.get_default(call_default_factory=True)
+
+    @property
+    def kinds(self) -> tuple[Any, ...]:
+        """The types of its values, None left out."""
+        annotation = self.info.annotation
+        union = () if get_origin(annotation) in (Literal, dict, tuple) else get_args(annotation)
+        return tuple(kind for kind in union or (annotation,) if kind is not type(None))
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The texts that its value can be; empty if that is no closed list."""
+        return tuple(map(str, get_args(self.kinds[0]))) if get_origin(self.kinds[0]) is Literal else ()
+
+    @property
+    def neutral(self) -> Any:
+        """The value at which the field is left out of the run id, None for those that have none."""
+        return about(self.info, "neutral")
+
+    @property
+    def switch(self) -> bool | None:
+        """The value that its flag sets without taking one; None for a flag that takes a value."""
+        return not self.default if self.kinds == (bool,) else None
+
+    def help(self, with_tables: bool = True) -> str:
+        """Meaning, accepted values and default as one text.
+
+        ``with_tables``: whether the command takes user tables, whose defaults differ.
+        """
+        text = (self.info.description or "").removesuffix(".")
+        if (accepts := about(self.info, "accepts")) is not None:
+            text += f"; {accepts}"
+        if not all(word in text for word in self.words):
+            text += f": {', '.join(self.words)}"
+        default = str(about(self.info, "unless_given", ""))
+        if not default and self.switch is None and self.default not in (None, (), {}):
+            default = f"default: {_shown(self.default)}"
+        if not with_tables:
+            default = default.partition("; own table")[0]
+        text = f"{text[:1].upper()}{text[1:]}."
+        return f"{text} ({default})" if default else text
+
+
+def _shown(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+@cache
+def run_fields(model: type[BaseModel] = RunSpec) -> tuple[RunField, ...]:
+    """Every field of a spec, those of its sections included, in the order of their declaration."""
+    return tuple(_fields(model, (), True))
+
+
+def _fields(model: type[BaseModel], path: tuple[str, ...], identifies: bool) -> Iterator[RunField]:
+    for name, info in model.model_fields.items():
+        section, counts = _section(info), identifies and about(info, "identifies", True) is not False
+        if section is None:
+            yield RunField((*path, name), info, counts)
+        else:
+            yield from _fields(section, (*path, name), counts)
+
+
+def _section(info: FieldInfo) -> type[BaseModel] | None:
+    kinds = (info.annotation, *get_args(info.annotation))
+    return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)), None)
+
+
+def sections(model: type[BaseModel] = RunSpec) -> tuple[str, ...]:
+    """Names of the fields of a spec that are specs themselves."""
+    return tuple(name for name, info in model.model_fields.items() if _section(info) is not None)
+
+
+def arguments(model: type[BaseModel] = RunSpec) -> dict[str, str]:
+    """Field -> argument of :func:`pubench.run`; the fields of a user table have those of :func:`pubench.data`."""
+    return {field.name: field.argument for field in run_fields(model) if field.argument}
+
+
+#: Pattern of a field's dotted path in a message.
+FIELD = rf"(?:{'|'.join(sections())})(?:\.[a-z][a-z0-9_]*)+"
