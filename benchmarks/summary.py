@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from pubench_core.request.identity import ENGINE_REVISION
+from pubench_core.engine.identity import ENGINE_REVISION
 
 #: What ``method_cost.py`` runs besides every method.
 REFERENCE = "nnpu"

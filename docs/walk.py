@@ -172,9 +172,9 @@ class _Body:
                 called = next((one for one in made if one is not None), None)
             if called is not None and (handed := self._handed(node, called)):
                 self._enter(called, handed)
-        if isinstance(node, ast.Attribute) and (found := self._property(node)) is not None:
-            if self._carries(node.value):
-                self._enter(found, ["self"])
+        found = self._property(node) if isinstance(node, ast.Attribute) and self._carries(node.value) else None
+        if found is not None:
+            self._enter(found, ["self"])
         if isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr)) and node.value is not None:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             kind = self._type(node.value)
@@ -254,24 +254,26 @@ class _Body:
             returned = found.node.returns
             if isinstance(returned, ast.Name) and returned.id == "Self":
                 return self.code.find(found.module, found.name.rpartition(".")[0])
-            if isinstance(returned, ast.Subscript) and isinstance(returned.value, ast.Name):
-                if returned.value.id in ("Iterator", "Generator"):  # a context manager
-                    return self.code.kind(returned.slice, found.module)
+            generates = isinstance(returned, ast.Subscript) and isinstance(returned.value, ast.Name)
+            if generates and returned.value.id in ("Iterator", "Generator"):  # type: ignore[union-attr]
+                return self.code.kind(returned.slice, found.module)  # type: ignore[union-attr]
             return self.code.kind(returned, found.module)
         if isinstance(node, ast.Attribute):
             owner = self._type(node.value)
             if owner is None or not isinstance(owner.node, ast.ClassDef):
                 return None
             for item in owner.node.body:
-                if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name) and item.target.id == node.attr:
+                if (
+                    isinstance(item, ast.AnnAssign)
+                    and isinstance(item.target, ast.Name)
+                    and item.target.id == node.attr
+                ):
                     return self.code.kind(item.annotation, owner.module)
             found = self._property(node)
             return self.code.kind(found.node.returns, found.module) if found else None  # type: ignore[attr-defined]
         if isinstance(node, ast.BoolOp):
             return next((found for value in node.values if (found := self._type(value))), None)
         return None
-
-
 
 
 def _in_order(node: ast.AST) -> Iterator[ast.AST]:

@@ -29,13 +29,13 @@ from ..records.scores import MEASURED, rows_and_labels, scores_name, scores_of
 from ..records.thresholds import measures_at, threshold_in
 from ..results import NEVER, RECORD_VERSION, CriterionResult, Environment, Result, SavedModelFacts, Seconds
 from .build import build_problem
-from .compute import Audience, Finished, compute
-from .decision_warnings import warnings_of
+from .compute import Audience, Finished, compute, warnings_of
 from .model_file import SavedModel, load_model
+from .open import OpenedData
 from .plan import Plan
-from .problem import OpenedData, Problem
+from .problem import Problem
+from .score import State, state_name
 from .select import Choice, HeldOut, Track
-from .train import State, state_name
 
 #: (epoch, candidate): a state that every fold keeps.
 StateKey = tuple[int, str]

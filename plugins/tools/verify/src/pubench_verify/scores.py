@@ -196,8 +196,8 @@ class _Derived:
 
     def _other_warnings(self, name: str, scores: Mapping[str, Any], warnings: Sequence[str]) -> Iterator[str]:
         """Warnings of a criterion's decisions that are not those of its scores; words of another version may differ."""
-        from pubench_core.engine.decision_warnings import warnings_of
-        from pubench_core.engine.train import State
+        from pubench_core.engine.compute import warnings_of
+        from pubench_core.engine.score import State
 
         table = self.plan.data.table
         labeled = None if table is None else table.labeled
