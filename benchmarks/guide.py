@@ -37,6 +37,8 @@ REFERENCES = ("pu-bagging", "nnpu")
 #: From this share of resamples on, a method other than the reference is recommended.
 SURE = 0.8
 RESAMPLES = 2000
+#: AUC in percent of scores that say nothing.
+CHANCE = 50.0
 #: With fewer seeds in every cell, chance decides.
 SEEDS = 3
 
@@ -55,6 +57,8 @@ class Answer:
     #: Share of resamples in which a method is first, the reference included.
     first: Mapping[str, float] = field(default_factory=dict)
     data: Sequence[str] = ()
+    #: Mean of the reference.
+    level: float = math.nan
 
     @property
     def recommended(self) -> str:
@@ -64,11 +68,12 @@ class Answer:
 
 
 def rows() -> pd.DataFrame:
-    """Rows of clean commits with the epoch by ``pa``, the true prior and a fixed preset, the newest of every run."""
+    """Rows of clean commits with the true prior and a fixed preset, the epoch by ``pa``, the newest of every run."""
     files = sorted(RESULTS.glob("study-*.csv"))
     frame = pd.concat(pd.read_csv(path, low_memory=False, dtype={"prior": str}) for path in files)
     frame = frame[
-        (frame.criterion == "pa")
+        frame.criterion.isin(["pa", "last"])
+        & frame.accuracy.notna()
         & ~frame.commit.str.endswith("-dirty")
         & frame.draw.isna()
         & (frame.prior == "true")
@@ -78,7 +83,8 @@ def rows() -> pd.DataFrame:
         & (frame.method != "pn")
     ]
     run = ["data", "scheme", "mechanism", "c", "method", "seed"]
-    return frame.sort_values("revision", kind="stable").drop_duplicates(run, keep="last")
+    # `pa` has no value if no labeled row is held out: then the last epoch counts
+    return frame.sort_values(["revision", "criterion"], kind="stable").drop_duplicates(run, keep="last")
 
 
 def cells_of(frame: pd.DataFrame, measure: str) -> dict[Cell, Values]:
@@ -99,6 +105,10 @@ def answer(cells: Mapping[Cell, Values], methods: Callable[[str], bool] = lambda
     random = np.random.default_rng(0)
     drawn = np.array([random.multinomial(len(data), [1 / len(data)] * len(data)) for _ in range(RESAMPLES)])
     means, resampled = {}, {}
+    level = np.mean([
+        np.mean([np.mean([*values[reference].values()]) for cell, values in mine.items() if cell[0] == name])
+        for name in data
+    ])  # fmt: skip
     for method in sorted({method for values in mine.values() for method in values if methods(method)} - {reference}):
         by_data = []
         for name in data:
@@ -121,6 +131,7 @@ def answer(cells: Mapping[Cell, Values], methods: Callable[[str], bool] = lambda
         {method: tuple(np.percentile(resampled[method], [2.5, 97.5])) for method in order},
         dict(zip([reference, *order], wins.tolist(), strict=True)),
         data,
+        float(level),
     )
 
 
@@ -196,7 +207,8 @@ def page() -> str:
         f"""# Which method?
 
 An answer from this project's rows, by what you know of your data. `benchmarks/guide.py` computes every line. Training
-reads no true label, and neither does the choice of the epoch (`pa`). The true prior is given. Test rows judge.
+reads no true label, and neither does the choice of the epoch: `pa`, or the last one if no labeled row is held out. The
+true prior is given. Test rows judge.
 
 **Start with `pu-bagging`.** It takes seconds. For a ranking, another method is better in {others} of the
 {len(known)} known lines below; {alone} of these lines rest on one data set. On a table of your own,
@@ -209,7 +221,8 @@ reads no true label, and neither does the choice of the epoch (`pa`). The true p
   resamples in which it is first of all. The best of many is picked on the same rows, so the difference is too high.
   On one data set the interval is over seeds alone.
 - *Methods*: how many others were run on every data set of the line.
-- *Unknown*: no method was run with {SEEDS} seeds next to the reference. `naive` is a baseline: it takes unlabeled rows
+- *Unknown*: no method was run with {SEEDS} seeds next to the reference. *None works*: every one ranks
+  worse than chance. `naive` is a baseline: it takes unlabeled rows
   as negative."""
     ]
     head = ("what you have", "rank", "best other", "decide", "best other", "methods", "data sets")
@@ -217,7 +230,10 @@ reads no true label, and neither does the choice of the epoch (`pa`). The true p
         lines = []
         for (regime, rank), (_, decide) in zip(by_goal["rank"][key], by_goal["decide"][key], strict=True):
             methods = str(len(rank.differences)) if rank.differences else ""
-            lines.append((regime, *cells_in(rank), *cells_in(decide), methods, ", ".join(rank.data)))
+            shown = [*cells_in(rank), *cells_in(decide)]
+            if rank.differences and rank.level + max(0, *rank.differences.values()) < CHANCE:
+                shown[0] = shown[2] = "none works"
+            lines.append((regime, *shown, methods, ", ".join(rank.data)))
         parts.append(f"## {title}\n\n{table(head, lines)}")
     parts.append(
         """## Real labels

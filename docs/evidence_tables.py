@@ -79,20 +79,24 @@ def priors(rows: list[Row]) -> str:
 
 
 def ranks(rows: list[Row]) -> str:
-    """Mean rank correlation over the shares of labeled positives, the published one in brackets."""
-    published = {
-        row["scenario"]: row for row in read(BENCHMARKS / "pulp-table-1.csv") if row["statistic"] == "rank_correlation"
-    }
+    """Means over the shares of positives in U: rank correlation and mean absolute deviation, published in brackets."""
+    printed = {(row["statistic"], row["scenario"]): row for row in read(BENCHMARKS / "pulp-table-1.csv")}
     names = list(dict.fromkeys(row["measure"] for row in rows))
     lines = []
     for scenario in dict.fromkeys(row["scenario"] for row in rows):
-        mine = {name: [row for row in rows if (row["scenario"], row["measure"]) == (scenario, name)] for name in names}
-        pooled = [
-            _of((float(row["rank_correlation"]) for row in mine[name]), published.get(scenario, {}).get(name, ""))
-            for name in names
-        ]
-        within = [_of((float(row["within_data_sets"]) for row in mine[name]), "") for name in names]
-        lines += [(f"{scenario}, all", *pooled), (f"{scenario}, within a data set", *within)]
+        for title, column, statistic in (
+            ("order, all", "rank_correlation", "rank_correlation"),
+            ("order, within a task", "within_data_sets", ""),
+            ("absolute deviation", "mean_absolute_deviation", "mean_absolute_deviation"),
+            ("standard deviation", "standard_deviation", ""),
+        ):
+            beside = printed.get((statistic, scenario), {})
+            mine = (
+                [float(row[column]) for row in rows if (row["scenario"], row["measure"]) == (scenario, name)]
+                for name in names
+            )
+            cells = (_of(values, beside.get(name, "")) for values, name in zip(mine, names, strict=True))
+            lines.append((f"{scenario}: {title}", *cells))
     return table(("labels", *names), lines)
 
 

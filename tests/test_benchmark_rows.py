@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from pubench_submit.building import problems_of
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -106,3 +107,9 @@ def test_figures_without_rows_are_marked_and_only_get_fewer() -> None:
     words = " ".join(" ".join(page.read_text(encoding="utf-8").split()).lower() for page in pages)
     assert words.count("*by hand*") == words.count("by hand")
     assert words.count("*by hand*") - 1 <= FIGURES_BY_HAND
+
+
+@pytest.mark.parametrize("folder", sorted((ROOT / "boards").glob("20*")), ids=lambda folder: folder.name)
+def test_a_committed_board_is_sound_and_small(folder: Path) -> None:
+    assert problems_of(folder) == []
+    assert sum(file.stat().st_size for file in folder.iterdir()) < 300_000

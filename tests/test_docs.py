@@ -394,9 +394,11 @@ def test_tables_of_evidence_are_means_of_their_rows(hook: Callable[[str], Module
     estimates = [{"estimator": "bbe", "c": "0.1", "error": e, "covered": v} for e, v in (("0.1", "1"), ("-0.3", "0"))]
     refused = {"estimator": "bbe", "c": "0.1", "error": "", "covered": ""}
     assert "| `bbe` | 0.1 | 2 of 3 | 0.200 | -0.100 | 1 of 2 |" in evidence.priors([*estimates, refused])
-    ranks = [{"scenario": "Random", "measure": "AUC", "rank_correlation": x, "within_data_sets": "0.5"} for x in "01"]
-    assert "| Random, all | 0.500 (0.918) |" in evidence.ranks(ranks)
-    assert "| Random, within a data set | 0.500 |" in evidence.ranks(ranks)
+    rank = {"scenario": "Random", "measure": "AUC", "within_data_sets": "0.5", "standard_deviation": "0.2"}
+    ranks = evidence.ranks([{**rank, "rank_correlation": x, "mean_absolute_deviation": x} for x in "01"])
+    assert "| Random: order, all | 0.500 (0.918) |" in ranks
+    assert "| Random: order, within a task | 0.500 |" in ranks
+    assert "| Random: absolute deviation | 0.500 (0.117) |" in ranks
 
 
 def test_the_pictures_are_those_that_their_scripts_draw(tmp_path: Path) -> None:

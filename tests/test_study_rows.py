@@ -186,6 +186,17 @@ def test_the_row_of_a_study_counts_where_both_have_a_run(script: object, rows: P
     assert found[25].undefined == {"pa"}
 
 
+def test_a_run_of_the_main_protocol_is_read_by_f1_whichever_criterion_names_it(script: object, rows: Path) -> None:
+    text = (rows / "a-study.csv").read_text()
+    for was, now in ((",f1,True,", ",f1,no,"), (",pa,False,", ",pa,True,"), (",f1,no,", ",f1,False,")):
+        text = text.replace(was, now)
+    (rows / "a-study.csv").write_text(text)
+    summary = script("summary")  # type: ignore[operator]
+    found = {row.seed: row for row in summary.read_accuracy([rows / "a-study.csv"])}
+    assert {row.protocol for row in found.values()} == {summary.CONVENTIONAL}
+    assert (found[2].measures["accuracy"], found[2].measures["accuracy_by_pa"]) == (80.0, 75.0)
+
+
 def test_a_row_of_the_present_engine_revision_counts_before_a_later_one(script: object, rows: Path) -> None:
     """Files are read in the order of their names; what a page shows of older rows is marked."""
     summary = script("summary")  # type: ignore[operator]

@@ -149,6 +149,44 @@ def test_a_wrong_request_is_one_line_and_exit_code_2(
     assert said in done.stderr.strip().splitlines()[-1]
 
 
+Change = Callable[[str, Callable[[Any], Any]], None]
+
+
+def _missing(folder: Path, _: Change) -> None:
+    (folder / "SAtest_pa.rds").unlink()
+
+
+def _without_presence(_: Path, change: Change) -> None:
+    change("SAtest_pa.rds", lambda frame: frame.assign(sa02=0))
+
+
+def _cut_short(folder: Path, _: Change) -> None:
+    path = folder / "SAtrain_po.rds"
+    path.write_bytes(path.read_bytes()[:200])
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (_missing, "no SAtest_pa.rds in"),
+        (_without_presence, "disdat/sa02 has no positive among its 12 test rows"),
+        (_cut_short, "SAtrain_po.rds is damaged"),
+    ],
+    ids=["missing file", "species without a presence", "damaged .rds"],
+)
+def test_files_that_cannot_be_used_are_one_line_and_exit_code_2(
+    root: DataRoot, change: Change, tmp_path: Path, pubench: Pubench, spoil: Callable[[Path, Change], None], said: str
+) -> None:
+    spoil(root.path / "disdat", change)
+    done = pubench(
+        "run", "--method", "naive", "--data", "disdat/sa02", "--data-root", root.path, "--results", tmp_path / "r"
+    )
+    assert done.returncode == 2
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert said in line
+    assert not list((tmp_path / "r").glob("*/result.json"))
+
+
 def test_the_command_lists_the_tasks(root: DataRoot, pubench: Pubench) -> None:
     found = json.loads(pubench("data", "info", "disdat", "--data-root", root.path, "--format", "json").stdout)
     assert len(found["tasks"]) == 226

@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from pubench_datasets_tables import excel as excel_files
-from pubench_datasets_tables import limits
 from pubench_datasets_tables.files import read_table
 from pubench_datasets_tables.user_table import read_user_table
 
@@ -367,15 +366,6 @@ class TestExcel:
     def test_what_is_no_table_is_refused(self, excel: Callable[..., Path], rows: list[list[Any]], words: str) -> None:
         path = excel(rows)
         assert words in refused(lambda: read_table(path))
-
-    def test_one_that_unpacks_to_too_much_is_refused(
-        self, excel: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        path = excel([["a", "b"], [1, 2]])
-        monkeypatch.setattr(limits, "EXCEL_BYTES", 1000)
-        assert "takes more than 1,000 bytes unpacked, which is the most that is read; save the table as CSV" in refused(
-            lambda: read_table(path)
-        )
 
     def test_no_damage_is_ever_a_traceback(self, excel: Callable[..., Path]) -> None:
         path = excel([["a", "b"], *([k, f"t{k}"] for k in range(20))])

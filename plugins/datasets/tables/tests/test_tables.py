@@ -15,9 +15,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
 import pytest
-from pubench_datasets_tables import limits
 from pubench_datasets_tables.files import read_table
 
 from pubench_core.data.table_files import is_table_path, sha256_of
@@ -466,45 +464,7 @@ class TestUnreadable:
             sha256_of(path)
 
 
-# ---------------------------------------------------------------- tables that unpack to more than anybody has
-
-
-def packed(path: Path, rows: int) -> Path:
-    """A table of zeros, in the format that the ending names."""
-    frame = pd.DataFrame({"a": np.zeros(rows), "s": np.arange(rows) < 5})
-    if path.suffix == ".parquet":
-        frame.to_parquet(path, index=False)
-    elif path.suffix == ".npz":
-        np.savez_compressed(path, **{name: frame[name].to_numpy() for name in frame})
-    elif path.suffix == ".xlsx":
-        frame.to_excel(path, index=False)
-    else:
-        frame.to_csv(path, index=False)
-    return path
-
-
-@pytest.mark.parametrize("name", ["my.csv.gz", "MY.CSV.GZ", "my.npz", "my.parquet", "my.xlsx"])
-def test_a_table_that_unpacks_to_more_than_the_limit_is_one_line(
-    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = packed(tmp_path / name.lower(), 3000).rename(tmp_path / name)
-    assert len(read_table(path)) == 3000
-    for limit in ("TABLE_BYTES", "EXCEL_BYTES"):
-        monkeypatch.setattr(limits, limit, 10_000)
-    with pytest.raises(RequestError, match=rf"{name} takes more than 10,000 bytes unpacked, .*; \w+") as error:
-        read_table(path)
-    assert "\n" not in str(error.value)
-
-
-def test_of_parquet_more_than_the_metadata_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A text that is there once and named by every row takes a few bytes in the file and in what it says of itself."""
-    path = tmp_path / "my.parquet"
-    pd.DataFrame({"a": ["x" * 10_000] * 5000, "s": np.arange(5000) < 5}).to_parquet(path, index=False)
-    facts = pq.ParquetFile(path).metadata
-    assert sum(facts.row_group(k).total_byte_size for k in range(facts.num_row_groups)) < 2**20
-    monkeypatch.setattr(limits, "TABLE_BYTES", 2**24)
-    with pytest.raises(RequestError, match="takes more than 16,777,216 bytes unpacked"):
-        read_table(path)
+# ---------------------------------------------------------------- arrays that no memory holds
 
 
 def test_an_array_that_says_it_is_larger_than_memory_is_one_line(tmp_path: Path) -> None:

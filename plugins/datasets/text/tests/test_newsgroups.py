@@ -8,6 +8,7 @@ import lzma
 import tarfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -224,10 +225,10 @@ class TestDamaged:
         mine = folder / "20news-bydate-train/alt.atheism/3"
         opened = Path.open
 
-        def forbid(path: Path, *mode: str) -> object:
+        def forbid(path: Path, *arguments: Any, **options: Any) -> object:
             if path == mine:
                 raise PermissionError(13, "Permission denied")
-            return opened(path, *mode)
+            return opened(path, *arguments, **options)
 
         monkeypatch.setattr(Path, "open", forbid)
         assert refused(read) == f"cannot read {mine}: Permission denied; check the file and its permissions"

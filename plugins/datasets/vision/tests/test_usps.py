@@ -186,11 +186,6 @@ class TestDamaged:
         write(tmp_path / "usps", FORMS["libsvm"] | {"usps.t.bz2": bz2.compress(wrong)})
         assert "not numbered from 1 to 256" in refused(tmp_path)
 
-    def test_a_file_of_impossible_size(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("pubench_datasets_vision.usps.LIMIT", 1000)
-        write(tmp_path / "usps", FORMS["gzip"])
-        assert "more than 1000 bytes" in refused(tmp_path)
-
     @pytest.mark.parametrize(
         ("form", "name"), [("gzip", "zip.train.gz"), ("text", "zip.train"), ("libsvm", "usps.bz2")]
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,45 +21,36 @@ from pubench_cgenpu.method import (
     prior_divergence,
 )
 from pubench_testkit.conformance import Subject
+from pubench_testkit.testing import MethodFacts, Trainer, accuracy
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
 from pubench_core.engine.build import build_problem
 from pubench_core.engine.execute import execute
-from pubench_core.engine.layers import Layer
-from pubench_core.engine.plan import Plan
-from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import PluginError
-from pubench_core.plugins.info import MethodInfo
-from pubench_core.plugins.registry import registry
 from pubench_core.records import files
 from pubench_core.training.run import Run
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-SHORT = ("epochs=2", "steps_per_epoch=5", "mechanism.c=0.3")
+trained = Trainer("cgenpu", short=("epochs=2", "steps_per_epoch=5", "mechanism.c=0.3"))
 
 
-def planned(*sets: str) -> Plan:
-    return resolve([Layer.of("data.key=digits", "method.key=cgenpu", "backbone.key=mlp-wang", *sets)], registry())
-
-
-def trained(*sets: str) -> Trained:
-    plan = planned(*sets)
-    return train(plan, build_problem(plan))
-
-
-def scores(*sets: str) -> Any:
-    return trained(*sets).scores["last"]["test"]
+class TestFacts(MethodFacts):
+    trained = trained
+    options = (
+        *("lr=1e-3", "discriminator_lr=1e-3", "generator_lr=1e-3", "betas=[0.9,0.999]", "latent=5", "noise=normal"),
+        *("weight_auxiliary=0.5", "reduction=sum", "weight_prior=1", "optimizer=sgd", "weight_decay=0.1"),
+    )
+    presets_in = ("epochs=1", "steps_per_epoch=3")
+    extremes = ("mechanism.c=0.002",)
 
 
 def test_it_learns() -> None:
     """It goes up and down from epoch to epoch: the best of ten by true validation labels."""
     best = ("selection.criterion=oa", "selection.criteria=[oa]")
-    result = trained("method.preset=quick", "steps_per_epoch=8", "mechanism.c=0.3", *best)
-    truth = result.evaluator.problem.truth_test
-    assert ((result.scores["oa"]["test"] > 0) == truth).mean() > 0.6
+    assert accuracy(trained("method.preset=quick", "steps_per_epoch=8", "mechanism.c=0.3", *best), "oa") > 0.6
 
 
 # -------------------------------------------------------------------- the prior
@@ -68,18 +58,18 @@ def test_it_learns() -> None:
 
 def test_it_needs_no_prior() -> None:
     assert CGenPU.requires(Config()) == frozenset()
-    one, two = (scores(*SHORT, f"prior={prior}") for prior in (0.01, 0.99))
+    one, two = (trained.last(f"prior={prior}") for prior in (0.01, 0.99))
     np.testing.assert_array_equal(one, two)
 
 
 def test_pu_benchs_term_needs_one() -> None:
     assert CGenPU.requires(Config(weight_prior=3)) == {"prior"}
-    one, two = (scores(*SHORT, "weight_prior=3", f"prior={prior}") for prior in (0.1, 0.9))
+    one, two = (trained.last("weight_prior=3", f"prior={prior}") for prior in (0.1, 0.9))
     assert not np.array_equal(one, two)
 
 
 def test_the_weight_of_the_divergences_is_also_that_of_pu_benchs_term() -> None:
-    problem = build_problem(planned("prior=0.3"))
+    problem = build_problem(trained.plan("prior=0.3"))
     rows = [torch.rand(4, 64, generator=torch.Generator().manual_seed(i)) for i in range(3)]
 
     def loss(weight_auxiliary: float, weight_prior: float) -> float:
@@ -232,37 +222,13 @@ def test_a_step_of_the_generator_has_new_noise(monkeypatch: pytest.MonkeyPatch) 
     assert len({noise.numpy().tobytes() for noise in drawn}) == 4
 
 
-@cache
-def plain() -> Any:
-    """Scores of a short run with the defaults."""
-    return scores(*SHORT)
-
-
 def test_losses_of_all_three_are_reported() -> None:
-    for event in trained(*SHORT).epochs:
+    for event in trained.shortly().epochs:
         assert event.values.keys() == {"discriminator", "classifier", "generator"}
 
 
-@pytest.mark.parametrize(
-    "setting",
-    [
-        *("lr=1e-3", "discriminator_lr=1e-3", "generator_lr=1e-3", "betas=[0.9,0.999]", "latent=5", "noise=normal"),
-        *("weight_auxiliary=0.5", "reduction=sum", "weight_prior=1", "optimizer=sgd", "weight_decay=0.1"),
-    ],
-)
-def test_every_option_gives_another_result(setting: str) -> None:
-    other = scores(*SHORT, setting)
-    assert np.isfinite(other).all()
-    assert not np.array_equal(plain(), other)
-
-
-@pytest.mark.parametrize("preset", ["official", "pubench", "quick"])
-def test_presets_run(preset: str) -> None:
-    assert np.isfinite(scores(f"method.preset={preset}", "epochs=1", "steps_per_epoch=3")).all()
-
-
 def test_the_official_preset_differs_from_the_defaults_in_what_its_toy_problem_decides() -> None:
-    (info,) = [info for info in registry().infos(MethodInfo) if info.key == "cgenpu"]
+    info = trained.info
     official, defaults = (
         Config.model_validate(v).model_dump() for v in (info.presets["official"].resolve("digits"), {})
     )
@@ -298,7 +264,7 @@ def test_all_rows_positive_for_certain_is_a_stationary_point() -> None:
 
 
 def test_the_discriminator_is_a_further_score_the_probability_of_a_real_row() -> None:
-    result = trained(*SHORT)
+    result = trained.shortly()
     method: Any = result.method
     x = result.evaluator.problem.view(frozenset()).take(torch.arange(50))
     method.discriminator.eval()
@@ -307,7 +273,7 @@ def test_the_discriminator_is_a_further_score_the_probability_of_a_real_row() ->
 
 
 def test_the_discriminator_is_assembled_as_it_was_trained() -> None:
-    method: Any = trained(*SHORT).method
+    method: Any = trained.shortly().method
     other = CGenPU(Config())
     other.assemble(SimpleNamespace(shape=(64,)))  # type: ignore[arg-type]
     other.discriminator.load_state_dict(method.discriminator.state_dict())
@@ -342,7 +308,7 @@ def test_rows_are_bounded_where_all_numbers_are_from_0_to_1(extreme: float, boun
 
 
 def test_a_prior_is_no_business_of_the_official_form() -> None:
-    data = build_problem(planned()).view(CGenPU.requires(Config()))
+    data = build_problem(trained.plan()).view(CGenPU.requires(Config()))
     with pytest.raises(PluginError):
         _ = data.unlabeled_prior
 
@@ -351,7 +317,7 @@ def test_a_prior_is_no_business_of_the_official_form() -> None:
 
 
 def traced(tmp_path: Path, *sets: str) -> list[dict[str, str]]:
-    outcome = execute(planned(*sets, f"execution.results={tmp_path}", "execution.artifacts=[trace]"))
+    outcome = execute(trained.plan(*sets, f"execution.results={tmp_path}", "execution.artifacts=[trace]"))
     return list(csv.DictReader((outcome.folder / files.TRACE).read_text(encoding="utf-8").splitlines()))
 
 

@@ -2,43 +2,38 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 import pytest
 import torch
 from pubench_count_loss.method import CountLoss, distribution_loss, exact_count_loss
+from pubench_testkit.testing import MethodFacts, Trainer, accuracy
 
 from pubench.method import Run
-from pubench_core.engine.build import build_problem
-from pubench_core.engine.layers import Layer
-from pubench_core.engine.resolve import resolve
-from pubench_core.engine.train import Trained, train
-from pubench_core.plugins.info import MethodInfo
-from pubench_core.plugins.registry import registry
 from pubench_formulas.counts import count_log_probabilities, posterior_given_count
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-SHORT = ("epochs=2", "mechanism.c=0.3")
-LAST = ("selection.criteria=[last]", "selection.criterion=last")
+trained = Trainer("count-loss", short=("epochs=2", "mechanism.c=0.3"))
 
 
-def trained(*sets: str) -> Trained:
-    plan = resolve([Layer.of("data.key=digits", "method.key=count-loss", "backbone.key=mlp-wang", *sets)], registry())
-    return train(plan, build_problem(plan))
-
-
-def last(*sets: str) -> np.ndarray:
-    return trained(*SHORT, *LAST, *sets).scores["last"]["test"]
+class TestFacts(MethodFacts):
+    trained = trained
+    options = (
+        "form=distribution",
+        "weight_positive=3",
+        "weight_unlabeled=0.1",
+        "max_norm=0.01",
+        "batch_size=999",
+    )
+    compared_in = ("optimizer=sgd",)
+    presets_in = ("epochs=1", "steps_per_epoch=3", "mechanism.c=0.3")
+    variants = ("form=exact", "form=distribution")
 
 
 @pytest.mark.parametrize("form", ["exact", "distribution"])
 def test_it_learns(form: str) -> None:
     weights = ("weight_unlabeled=100",) if form == "distribution" else ()  # it is divided by the number of rows
-    result = trained("epochs=20", "lr=1e-3", "mechanism.c=0.3", f"form={form}", *weights)
-    truth = result.evaluator.problem.truth_test
-    assert ((result.scores["last"]["test"] > 0) == truth).mean() > 0.85
+    assert accuracy(trained("epochs=20", "lr=1e-3", "mechanism.c=0.3", f"form={form}", *weights)) > 0.85
 
 
 @pytest.mark.parametrize("rounding", ["nearest", "floor"])
@@ -53,26 +48,11 @@ def test_the_count_of_a_batch_is_its_share_of_positives_in_u(
         return exact_count_loss(logits, count)
 
     monkeypatch.setattr("pubench_count_loss.method.exact_count_loss", watched)
-    result = trained(*SHORT, f"data.scheme={scheme}", f"rounding={rounding}", "batch_size=102")
+    result = trained.shortly(f"data.scheme={scheme}", f"rounding={rounding}", "batch_size=102")
     data = result.evaluator.problem.view(frozenset({"truth"}))
     rows = 102 * float(data.truth[data.unlabeled_rows].mean())
     assert rows % 1 > 0.5  # rounding up and down differ
     assert seen == {(102, int(rows) + (rounding == "nearest"))}
-
-
-@cache
-def with_options(*sets: str) -> np.ndarray:
-    """Test scores of a short run; every option is compared with the same one."""
-    return last("optimizer=sgd", *sets)
-
-
-@pytest.mark.parametrize(
-    "setting", ["form=distribution", "weight_positive=3", "weight_unlabeled=0.1", "max_norm=0.01", "batch_size=999"]
-)
-def test_options_have_results_and_make_a_difference(setting: str) -> None:
-    plain, other = with_options(), with_options(setting)
-    assert np.isfinite(other).all()
-    assert not np.allclose(plain, other)
 
 
 def test_the_gradient_of_a_step_is_bounded_as_configured(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,8 +64,8 @@ def test_the_gradient_of_a_step_is_bounded_as_configured(monkeypatch: pytest.Mon
         step(self, *rest, max_norm=max_norm, **more)  # type: ignore[call-overload]
 
     monkeypatch.setattr(Run, "step", watched)
-    last()
-    last("max_norm=null")
+    trained.last()
+    trained.last("max_norm=null")
     assert bounds == {10.0, None}
 
 
@@ -124,24 +104,13 @@ def test_float32_logits_lose_no_more_than_their_own_digits() -> None:
 
 @pytest.mark.parametrize("form", ["exact", "distribution"])
 def test_the_same_seed_gives_the_same_scores_and_another_seed_others(form: str) -> None:
-    first, again, other = (last(f"form={form}", f"seed={seed}") for seed in (2, 2, 25))
+    first, again, other = (trained.last(f"form={form}", f"seed={seed}") for seed in (2, 2, 25))
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, other)
 
 
-@pytest.mark.parametrize("form", ["exact", "distribution"])
-@pytest.mark.parametrize("prior", [0.01, 0.99])
-def test_an_extreme_prior_has_a_result(prior: float, form: str) -> None:
-    assert np.isfinite(last(f"prior={prior}", f"form={form}")).all()
-
-
-@pytest.mark.parametrize("preset", ["official", "pubench", "wang", "quick"])
-def test_presets_run(preset: str) -> None:
-    assert np.isfinite(last(f"method.preset={preset}", "epochs=1", "steps_per_epoch=3")).all()
-
-
 def test_the_presets_ask_for_different_counts() -> None:
-    (info,) = [info for info in registry().infos(MethodInfo) if info.key == "count-loss"]
+    info = trained.info
     official, wang = (info.presets[preset].resolve("cifar10") for preset in ("official", "wang"))
     assert (official["form"], official["weight_positive"], official["weight_unlabeled"]) == ("distribution", 10, 10)
     assert (wang["rounding"], wang["batch_size"], wang["epochs"] * wang["steps_per_epoch"]) == ("floor", 64, 20_000)

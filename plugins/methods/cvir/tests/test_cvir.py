@@ -2,47 +2,44 @@
 
 from __future__ import annotations
 
-from functools import cache
-
-import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from pubench_cvir.method import CVIR, cvir_loss, n_ignored, provisional_negatives
+from pubench_testkit.testing import MethodFacts, Trainer, accuracy
 
 from pubench_core.engine.build import build_problem
-from pubench_core.engine.layers import Layer
-from pubench_core.engine.resolve import resolve
-from pubench_core.engine.train import Trained, train
+from pubench_core.engine.train import train
 from pubench_core.errors import RequestError
-from pubench_core.plugins.info import MethodInfo
-from pubench_core.plugins.registry import registry
 from pubench_core.training.run import Run
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-SHORT = ("epochs=2", "warm_up=1", "mechanism.c=0.3")
-LAST = ("selection.criteria=[last]", "selection.criterion=last")
+trained = Trainer("cvir", short=("epochs=2", "warm_up=1", "mechanism.c=0.3"))
 
 
-def trained(*sets: str) -> Trained:
-    plan = resolve([Layer.of("data.key=digits", "method.key=cvir", "backbone.key=mlp-wang", *sets)], registry())
-    return train(plan, build_problem(plan))
+class TestFacts(MethodFacts):
+    trained = trained
+    options = (
+        "weights=prior",
+        "unlabeled_batch=proportional",
+        "augment=true",
+        "batch_size=999",
+    )
+    presets_in = ("epochs=1", "warm_up=1", "steps_per_epoch=3", "mechanism.c=0.3")
 
 
 def test_it_learns() -> None:
-    result = trained("epochs=15", "lr=1e-3", "mechanism.c=0.3")
-    truth = result.evaluator.problem.truth_test
-    assert ((result.scores["last"]["test"] > 0) == truth).mean() > 0.85
+    assert accuracy(trained("epochs=15", "lr=1e-3", "mechanism.c=0.3")) > 0.85
 
 
 def test_the_warm_up_comes_before_the_epochs_and_is_not_selected() -> None:
-    result = trained(*SHORT, "warm_up=3")
+    result = trained.shortly("warm_up=3")
     assert [(event.stage, bool(event.criteria)) for event in result.epochs] == [("warm-up", False)] * 3 + [
         ("train", True)
     ] * 2
-    assert {event.stage for event in trained(*SHORT, "warm_up=0").epochs} == {"train"}
+    assert {event.stage for event in trained.shortly("warm_up=0").epochs} == {"train"}
 
 
 @pytest.mark.parametrize("calibrate", ["auto", "off"])
@@ -58,7 +55,7 @@ def test_as_many_rows_are_ignored_as_there_are_positives_in_u_and_without_calibr
         return kept
 
     monkeypatch.setattr("pubench_cvir.method.provisional_negatives", watched)
-    result = trained(*SHORT, f"data.scheme={scheme}", f"method.calibrate={calibrate}")
+    result = trained.shortly(f"data.scheme={scheme}", f"method.calibrate={calibrate}")
     data = result.evaluator.problem.view(frozenset({"prior", "truth"}))
     in_u = int(data.truth[data.unlabeled_rows].sum())
     if scheme == "single-training-set" and calibrate == "off":  # U lacks the labeled positives, and π is believed
@@ -77,19 +74,6 @@ def test_a_batch_of_which_nothing_is_kept_is_skipped(monkeypatch: pytest.MonkeyP
     assert len(trained("epochs=2", "warm_up=0", "mechanism.c=0.3").epochs) == 2
 
 
-@cache
-def with_options(*sets: str) -> np.ndarray:
-    """Test scores of a short run; every option is compared with the same one."""
-    return trained(*SHORT, *sets).scores["last"]["test"]
-
-
-@pytest.mark.parametrize("setting", ["weights=prior", "unlabeled_batch=proportional", "augment=true", "batch_size=999"])
-def test_options_have_results_and_make_a_difference(setting: str) -> None:
-    plain, other = with_options(), with_options(setting)
-    assert np.isfinite(other).all()
-    assert not np.allclose(plain, other)
-
-
 def test_crops_of_augmented_images_show_zeros_beyond_the_edge() -> None:
     paddings: list[str] = []
 
@@ -104,18 +88,8 @@ def test_crops_of_augmented_images_show_zeros_beyond_the_edge() -> None:
     assert paddings == ["zeros", ""]
 
 
-def test_the_same_seed_gives_the_same_scores() -> None:
-    one, two = (trained(*SHORT).scores["last"]["test"] for _ in range(2))
-    np.testing.assert_array_equal(one, two)
-
-
-@pytest.mark.parametrize("prior", [0.01, 0.99])
-def test_an_extreme_prior_has_a_result(prior: float) -> None:
-    assert np.isfinite(trained(*SHORT, f"prior={prior}").scores["last"]["test"]).all()
-
-
 def test_a_prior_that_leaves_no_negative_is_refused_before_the_run_is_announced() -> None:
-    plan = resolve([Layer.of("data.key=digits", "method.key=cvir", *SHORT, "prior=0.9999999999999")], registry())
+    plan = trained.plan(*trained.short, "prior=0.9999999999999")
     announced: list[bool] = []
     with pytest.raises(RequestError, match="ignores all 1149 unlabeled rows"):
         train(plan, build_problem(plan), started=lambda: announced.append(True))
@@ -123,17 +97,11 @@ def test_a_prior_that_leaves_no_negative_is_refused_before_the_run_is_announced(
 
 
 def test_the_official_scripts_take_equal_batches_on_mnist_and_no_weight_decay_on_imdb() -> None:
-    (info,) = [info for info in registry().infos(MethodInfo) if info.key == "cvir"]
+    info = trained.info
     official = info.presets["official"]
     assert official.resolve("cifar10")["unlabeled_batch"] == "proportional"
     assert (official.resolve("mnist")["unlabeled_batch"], official.resolve("mnist")["batch_size"]) == ("equal", 200)
     assert (official.resolve("mnist")["weight_decay"], official.resolve("imdb")["weight_decay"]) == (5e-4, 0)
-
-
-def test_one_labeled_positive_has_a_result() -> None:
-    result = trained("epochs=2", "warm_up=1", "mechanism.c=0.002", *LAST)
-    assert result.evaluator.problem.split.train.n_labeled == 1
-    assert np.isfinite(result.scores["last"]["test"]).all()
 
 
 @pytest.mark.parametrize("labeled", [True, False])

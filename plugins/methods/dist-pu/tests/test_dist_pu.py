@@ -6,31 +6,22 @@ import numpy as np
 import pytest
 import torch
 from pubench_dist_pu.method import DistPU, clipped, distribution_risk, mixup_loss, stored_targets
+from pubench_testkit.testing import MethodFacts, Trainer, accuracy
 
-from pubench_core.engine.build import build_problem
-from pubench_core.engine.layers import Layer
-from pubench_core.engine.resolve import resolve
-from pubench_core.engine.train import Trained, train
-from pubench_core.plugins.info import MethodInfo
-from pubench_core.plugins.registry import registry
 from pubench_formulas.entropy import binary_entropy
 from pubench_formulas.losses import masked_mean
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-LAST = ("selection.criterion=last", "selection.criteria=[last]")
-SHORT = ("epochs=3", "warm_up=1", "steps_per_epoch=3", *LAST)
+trained = Trainer("dist-pu", short=("epochs=3", "warm_up=1", "steps_per_epoch=3"))
 
 
-def trained(*sets: str) -> Trained:
-    layer = Layer.of("data.key=digits", "method.key=dist-pu", "backbone.key=mlp-wang", *sets)
-    plan = resolve([layer], registry())
-    return train(plan, build_problem(plan))
-
-
-def last(*sets: str) -> np.ndarray:
-    """Test scores after the last epoch of a short run."""
-    return trained(*SHORT, *sets).scores["last"]["test"]
+class TestFacts(MethodFacts):
+    trained = trained
+    extremes = (
+        *("mechanism.c=0.002 batch_size=2 steps_per_epoch=30", "mechanism.c=0.002 batching=paired"),
+        *(f"prior={prior} clip={clip}" for prior in (0.01, 0.99) for clip in (10, "null")),
+    )
 
 
 def test_it_learns_digits_and_no_epoch_of_the_warm_up_is_chosen() -> None:
@@ -39,8 +30,7 @@ def test_it_learns_digits_and_no_epoch_of_the_warm_up_is_chosen() -> None:
     chosen = [track.epoch for track in result.selection.tracks.values()]
     assert chosen
     assert all(epoch is None or epoch > 30 for epoch in chosen)
-    truth = result.evaluator.problem.truth_test
-    assert ((result.scores["pa"]["test"] > 0) == truth).mean() > 0.85
+    assert accuracy(result, "pa") > 0.85
 
 
 @pytest.mark.parametrize(
@@ -65,35 +55,15 @@ def test_a_warm_up_in_passes_over_u_is_longer_with_smaller_batches(batch_size: i
 
 @pytest.mark.parametrize("batching", ["joint", "paired"])
 def test_the_same_seed_gives_the_same_scores_and_another_seed_others(batching: str) -> None:
-    first, again, other = (last(f"seed={seed}", f"batching={batching}") for seed in (2, 2, 25))
+    first, again, other = (trained.last(f"seed={seed}", f"batching={batching}") for seed in (2, 2, 25))
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, other)
 
 
-@pytest.mark.parametrize("preset", ["official", "pubench", "wang", "quick"])
-def test_presets_run(preset: str) -> None:
-    assert np.isfinite(last(f"method.preset={preset}")).all()
-
-
 def test_the_official_preset_is_the_default() -> None:
-    (info,) = [info for info in registry().infos(MethodInfo) if info.key == "dist-pu"]
+    info = trained.info
     assert DistPU.Config(**info.presets["official"].values) == DistPU.Config()
     assert DistPU.requires(DistPU.Config()) == {"prior"} == info.needs
-
-
-@pytest.mark.parametrize("prior", [0.01, 0.99])
-@pytest.mark.parametrize("clip", ["10", "null"])
-def test_any_prior_gives_finite_scores(prior: float, clip: str) -> None:
-    assert np.isfinite(last(f"prior={prior}", f"clip={clip}")).all()
-
-
-@pytest.mark.parametrize(
-    "sets", [("batch_size=2", "steps_per_epoch=30"), ("batching=paired",)], ids=["joint", "paired"]
-)
-def test_one_labeled_positive_is_enough(sets: tuple[str, ...]) -> None:
-    result = trained("mechanism.c=0.002", *SHORT, *sets)
-    assert result.evaluator.problem.split.train.n_labeled == 1
-    assert np.isfinite(result.scores["last"]["test"]).all()
 
 
 @pytest.mark.parametrize("bins", [1, 5])

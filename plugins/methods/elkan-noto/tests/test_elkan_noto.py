@@ -19,9 +19,9 @@ from pubench_elkan_noto.method import (
     population_posterior,
     unlabeled_posterior,
 )
+from pubench_testkit.testing import run_on
 
 from pubench_core.specs import Scheme
-from pubench_core.training.run import Run
 from pubench_core.training.views import Features, PUData, PUPart
 
 Array = np.ndarray
@@ -100,13 +100,10 @@ def gaussians(
 
 def trained(data: PUData, warned: list[str] | None = None, **config: Any) -> ElkanNoto:
     method = ElkanNoto(Config(**{"base": "logistic", **config}))
-    run = SimpleNamespace(
-        numpy_rng=np.random.default_rng(0),
-        threads=1,
-        epochs=lambda n, *, patience: range(n),
-        warn=([] if warned is None else warned).append,
-    )
-    method.fit(data, cast(Run[Config], run))
+    run = run_on(data, method.config)
+    method.fit(data, run)
+    if warned is not None:
+        warned += run.warnings
     return method
 
 
@@ -140,5 +137,19 @@ def test_posteriors_above_1_are_clipped_and_counted() -> None:
     posterior = method.auxiliary_scores(torch.from_numpy(x))["posterior"].numpy()
     assert posterior.min() >= 0
     assert posterior.max() == 1
-    method._count_above_1(np.r_[np.zeros(94), np.full(6, 1.5)], cast(Any, SimpleNamespace(warn=warned.append)))
-    assert "6 % of the unlabeled rows have a posterior above 1" in warned[-1]
+    method._report_above_1(np.r_[np.zeros(94), np.full(6, 1.5)], cast(Any, SimpleNamespace(warn=warned.append)))
+    assert (
+        "6 % of the unlabeled rows have a posterior above 1, clipped there, and 33.3 % of its sum is lost" in warned[-1]
+    )
+
+
+def test_sure_positives_that_scatter_around_1_are_no_reason_to_warn() -> None:
+    """Half of them lie above 1 under SCAR; labels of one half of the class alone double its posterior."""
+    data, _ = gaussians("single-training-set")
+    warned: list[str] = []
+    method, run = trained(data, warned), cast(Any, SimpleNamespace(warn=warned.append))
+    noise = np.random.default_rng(0).normal(1, 0.15, size=400)
+    method._report_above_1(np.r_[np.zeros(600), noise], run)
+    assert not [text for text in warned if "above 1" in text]
+    method._report_above_1(np.r_[np.zeros(600), 2 * noise[:200], np.full(200, 0.1)], run)
+    assert "above 1" in warned[-1]

@@ -2,42 +2,36 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 import pytest
 import torch
 from pubench_glws.method import GLWS, Posterior, glws_loss, parameter_groups, posteriors
+from pubench_testkit.testing import LAST, MethodFacts, Trainer, accuracy
 from torch.optim import Optimizer
 
 from pubench.method import Run
-from pubench_core.engine.build import build_problem
-from pubench_core.engine.layers import Layer
-from pubench_core.engine.resolve import resolve
-from pubench_core.engine.train import Trained, train
-from pubench_core.plugins.info import MethodInfo
-from pubench_core.plugins.registry import registry
 from pubench_formulas.counts import count_log_probabilities, posterior_given_count
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-SHORT = ("epochs=2", "mechanism.c=0.3")
-LAST = ("selection.criteria=[last]", "selection.criterion=last")
+trained = Trainer("glws", short=("epochs=2", "mechanism.c=0.3"))
 
 
-def trained(*sets: str) -> Trained:
-    plan = resolve([Layer.of("data.key=digits", "method.key=glws", "backbone.key=mlp-wang", *sets)], registry())
-    return train(plan, build_problem(plan))
-
-
-def last(*sets: str) -> np.ndarray:
-    return trained(*SHORT, *LAST, *sets).scores["last"]["test"]
+class TestFacts(MethodFacts):
+    trained = trained
+    options = (
+        "posterior=released",
+        "decay_biases=false",
+        "augment=true",
+        "final_lr=1e-6",
+        "batch_size=999",
+    )
+    presets_in = ("epochs=1", "steps_per_epoch=3", "mechanism.c=0.3")
+    variants = ("posterior=exact", "posterior=released")
 
 
 def test_it_learns() -> None:
-    result = trained("epochs=40", "lr=1e-3", "mechanism.c=0.3")
-    truth = result.evaluator.problem.truth_test
-    assert ((result.scores["last"]["test"] > 0) == truth).mean() > 0.85
+    assert accuracy(trained("epochs=40", "lr=1e-3", "mechanism.c=0.3")) > 0.85
 
 
 @pytest.mark.parametrize("rounding", ["nearest", "floor"])
@@ -54,7 +48,7 @@ def test_as_many_rows_of_a_batch_are_positive_as_the_share_in_u_says(
         return targets
 
     monkeypatch.setattr("pubench_glws.method.posteriors", watched)
-    result = trained(*SHORT, f"data.scheme={scheme}", f"rounding={rounding}", "batch_size=102")
+    result = trained.shortly(f"data.scheme={scheme}", f"rounding={rounding}", "batch_size=102")
     data = result.evaluator.problem.view(frozenset({"truth"}))
     rows = 102 * float(data.truth[data.unlabeled_rows].mean())
     assert rows % 1 > 0.5  # rounding up and down differ
@@ -85,7 +79,7 @@ def test_the_posteriors_come_from_another_view_than_what_learns_them(monkeypatch
     monkeypatch.setattr("pubench_glws.method.posteriors", expecting)
     monkeypatch.setattr("pubench_glws.method.glws_loss", learning)
     for augmented in (False, True):
-        last(f"augment={augmented}".lower())
+        trained.last(f"augment={augmented}".lower())
     assert pairs
 
 
@@ -98,32 +92,17 @@ def test_the_learning_rate_follows_half_a_cosine_over_all_steps_or_stays(monkeyp
         step(self, loss, optimizer)
 
     monkeypatch.setattr(Run, "step", watched)
-    last("lr=0.01", "final_lr=1e-6", "steps_per_epoch=10")
+    trained.last("lr=0.01", "final_lr=1e-6", "steps_per_epoch=10")
     expected = 1e-6 + (0.01 - 1e-6) * (1 + np.cos(np.pi * np.arange(20) / 20)) / 2
     np.testing.assert_allclose(rates, expected, rtol=1e-9)
     rates.clear()
-    result = trained(*SHORT, *LAST, "final_lr=0", "batch_size=100")
+    result = trained.shortly(*LAST, "final_lr=0", "batch_size=100")
     steps = 2 * (result.evaluator.problem.view(frozenset()).n_unlabeled // 100)
     assert len(rates) == steps
     assert rates[-1] == pytest.approx(3e-4 * (1 + np.cos(np.pi * (steps - 1) / steps)) / 2)
     rates.clear()
-    last()
+    trained.last()
     assert set(rates) == {3e-4}
-
-
-@cache
-def with_options(*sets: str) -> np.ndarray:
-    """Test scores of a short run; every option is compared with the same one."""
-    return last(*sets)
-
-
-@pytest.mark.parametrize(
-    "setting", ["posterior=released", "decay_biases=false", "augment=true", "final_lr=1e-6", "batch_size=999"]
-)
-def test_options_have_results_and_make_a_difference(setting: str) -> None:
-    plain, other = with_options(), with_options(setting)
-    assert np.isfinite(other).all()
-    assert not np.allclose(plain, other)
 
 
 @pytest.mark.parametrize("kind", ["exact", "released"])
@@ -147,18 +126,6 @@ def test_a_single_row_and_a_network_in_single_precision() -> None:
     torch.testing.assert_close(posteriors(z, 20).double(), posterior_given_count(z.double(), 20), rtol=1e-6, atol=1e-7)
 
 
-def test_the_same_seed_gives_the_same_scores_and_another_seed_others() -> None:
-    first, again, other = (last(f"seed={seed}") for seed in (2, 2, 25))
-    np.testing.assert_array_equal(first, again)
-    assert not np.array_equal(first, other)
-
-
-@pytest.mark.parametrize("kind", ["exact", "released"])
-@pytest.mark.parametrize("prior", [0.01, 0.99])
-def test_an_extreme_prior_has_a_result(prior: float, kind: str) -> None:
-    assert np.isfinite(last(f"prior={prior}", f"posterior={kind}")).all()
-
-
 @pytest.mark.parametrize(
     ("data", "lr", "weight_decay"),
     [("mnist", 5e-4, 1e-4), ("fashion-mnist", 5e-4, 1e-4), ("cifar10", 1e-3, 1e-3), ("spambase", 1e-3, 1e-3)],
@@ -166,7 +133,7 @@ def test_an_extreme_prior_has_a_result(prior: float, kind: str) -> None:
 def test_official_has_the_rate_and_decay_of_each_released_configuration(
     data: str, lr: float, weight_decay: float
 ) -> None:
-    (info,) = [info for info in registry().infos(MethodInfo) if info.key == "glws"]
+    info = trained.info
     values = info.presets["official"].resolve(data)
     assert (values["lr"], values["weight_decay"], values["decay_biases"]) == (lr, weight_decay, False)
 
@@ -183,7 +150,7 @@ def test_biases_and_normalization_are_spared_from_decay_on_request(
         step(self, loss, optimizer)
 
     monkeypatch.setattr(Run, "step", watched)
-    last("weight_decay=0.1", f"decay_biases={decay_biases}")
+    trained.last("weight_decay=0.1", f"decay_biases={decay_biases}")
     assert decays == {(True, 0.1), (False, of_vectors)}
 
 
@@ -194,13 +161,8 @@ def test_every_parameter_is_trained_once() -> None:
     assert [tuple(p.shape) for p in vectors] == [(4,), (4,), (4,)]
 
 
-@pytest.mark.parametrize("preset", ["official", "pubench", "wang", "quick"])
-def test_presets_run(preset: str) -> None:
-    assert np.isfinite(last(f"method.preset={preset}", "epochs=1", "steps_per_epoch=3")).all()
-
-
 def test_the_published_presets_have_the_released_posterior_and_the_default_the_exact_one() -> None:
-    (info,) = [info for info in registry().infos(MethodInfo) if info.key == "glws"]
+    info = trained.info
     official, wang = (info.presets[preset].resolve("cifar10") for preset in ("official", "wang"))
     assert official["posterior"] == wang["posterior"] == "released"
     assert official["rounding"] == wang["rounding"] == "floor"

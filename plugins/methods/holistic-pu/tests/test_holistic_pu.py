@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -23,42 +22,28 @@ from pubench_holistic_pu.method import (
     trend,
     trend_loss,
 )
-from pubench_testkit.testing import ViewsAsked
+from pubench_testkit.testing import MethodFacts, Trainer, ViewsAsked, accuracy, pu_table, run_on
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel
 
 from pubench.method import Backbone, Run
-from pubench_core.engine.build import build_problem
-from pubench_core.engine.layers import Layer
-from pubench_core.engine.resolve import resolve
-from pubench_core.engine.train import Trained, train
-from pubench_core.plugins.info import MethodInfo
-from pubench_core.plugins.registry import registry
-from pubench_core.training.views import Features, PUData, PUPart
+from pubench_core.training.views import PUData
 from pubench_formulas.augmentation import weak_view
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-LAST = ("selection.criterion=last", "selection.criteria=[last]")
-SHORT = ("trend_epochs=3", "trend_steps=6", "epochs=3", "steps_per_epoch=6", "backbone.key=mlp-wang", *LAST)
-
-
-def trained(*sets: str) -> Trained:
-    plan = resolve([Layer.of("data.key=digits", "method.key=holistic-pu", *sets)], registry())
-    return train(plan, build_problem(plan))
-
-
-def last(*sets: str) -> np.ndarray:
-    """Test scores after the last epoch of a short run."""
-    return trained(*SHORT, *sets).scores["last"]["test"]
+trained = Trainer(
+    "holistic-pu",
+    short=("trend_epochs=3", "trend_steps=6", "epochs=3", "steps_per_epoch=6", "backbone.key=mlp-wang"),
+    sets=(),
+)
 
 
 def test_it_learns_and_no_epoch_of_the_first_stage_is_chosen() -> None:
     result = trained("method.preset=quick", "mechanism.c=0.3", "backbone.key=mlp-wang")
     assert [event.stage for event in result.epochs] == ["trends"] * 5 + ["pseudo-labels"] * 10
     assert all(track.epoch is None or track.epoch > 5 for track in result.selection.tracks.values())
-    truth = result.evaluator.problem.truth_test
-    assert ((result.scores["last"]["test"] > 0) == truth).mean() > 0.75
+    assert accuracy(result) > 0.75
 
 
 # -------------------------------------------------------------------- natural breaks
@@ -130,15 +115,10 @@ def normed(outputs: int) -> Backbone:
 def fitted(**options: Any) -> tuple[HolisticPU, PUData]:
     """A short training on a small table, all of it in this test's hands."""
     x = torch.randn(ROWS, FEATURES, generator=torch.Generator().manual_seed(0))
-    instance = torch.cat([torch.arange(LABELED), torch.arange(ROWS)])
-    labeled = torch.arange(len(instance)) < LABELED
-    part = PUPart(Features(x), instance, labeled, "case-control")
-    data = PUData(
-        Features(x), instance, labeled, "case-control", validation=part, granted=frozenset(), prior=None, truth=None
-    )
+    data = pu_table(x, LABELED, "case-control", copied=True)
     short: dict[str, Any] = {"trend_epochs": 3, "trend_steps": 4, "epochs": 4, "steps_per_epoch": 5, "batch_size": 8}
     config = Config(**{**short, **options})
-    run = Run(config=config, data=data, seed=2, device=torch.device("cpu"), threads=1, build=normed)
+    run = run_on(data, config, normed)
     method = HolisticPU(config)
     method.fit(data, run)
     return method, data
@@ -387,77 +367,47 @@ OPTIONS = (
 )
 
 
-@cache
-def with_options(*sets: str) -> np.ndarray:
-    """Test scores of a short run; every option is compared with the same one."""
-    return last("teacher_decay=0.9", *sets)
-
-
-@pytest.mark.parametrize("setting", OPTIONS)
-def test_every_option_gives_another_result(setting: str) -> None:
-    plain, other = with_options(), with_options(setting)
-    assert np.isfinite(other).all()
-    assert not np.allclose(plain, other)
-
-
 # -------------------------------------------------------------------- presets, edges
 
 
-def preset(name: str, data: str = "digits") -> dict[str, Any]:
-    (info,) = [info for info in registry().infos(MethodInfo) if info.key == "holistic-pu"]
-    return dict(info.presets[name].resolve(data))
-
-
 def test_the_official_values_are_the_defaults_and_no_prior_is_needed() -> None:
-    assert Config(**preset("official")) == Config()
+    assert Config(**trained.preset("official")) == Config()
     assert HolisticPU.requires(Config()) == frozenset()
 
 
 @pytest.mark.parametrize("data", ["cifar10", "imagenette", "usps", "letter"])
 def test_wang_et_als_warm_up_is_two_thousand_steps_in_passes_over_u(data: str) -> None:
-    values = preset("wang", data)
+    values = trained.preset("wang", data)
     assert (values["trend_epochs"], values["trend_total"], values["trend_steps"]) == (None, 2_000, None)
     assert values["epochs"] * values["steps_per_epoch"] == 20_000
     Config(**values)
 
 
-@pytest.mark.parametrize("batch_size", [16, 64, 1024])
+@pytest.mark.parametrize("batch_size", [16, 64, 256])
 def test_trends_are_followed_for_a_number_of_steps(batch_size: int) -> None:
     sets = (
         "trend_epochs=null",
-        "trend_total=200",
+        "trend_total=100",
         "trend_steps=null",
         "epochs=1",
         "steps_per_epoch=2",
         f"batch_size={batch_size}",
     )
-    result = trained(*SHORT, *sets)
+    result = trained.shortly(*sets)
     one_pass = -(-result.evaluator.problem.view(frozenset()).n_unlabeled // batch_size)
-    assert [event.stage for event in result.epochs].count("trends") == max(2, round(200 / one_pass))
+    assert [event.stage for event in result.epochs].count("trends") == max(2, round(100 / one_pass))
 
 
 @pytest.mark.parametrize(("total", "epochs"), [(7, 2), (40, 10)])
 def test_two_epochs_of_trends_at_least(total: int, epochs: int) -> None:
-    result = trained(*SHORT, "trend_epochs=null", f"trend_total={total}", "trend_steps=4")
+    result = trained.shortly("trend_epochs=null", f"trend_total={total}", "trend_steps=4")
     assert [event.stage for event in result.epochs].count("trends") == epochs
 
 
 @pytest.mark.parametrize("name", ["official", "pubench", "wang"])
 def test_digits_are_not_mirrored(name: str) -> None:
-    assert all(preset(name, data)["flip"] is False for data in ("mnist", "usps"))
-    assert "flip" not in preset(name, "cifar10")
-
-
-@pytest.mark.parametrize("name", ["official", "pubench", "wang", "quick"])
-def test_presets_run(name: str) -> None:
-    sets = ("trend_epochs=2", "trend_steps=2", "epochs=2", "steps_per_epoch=2", *LAST)
-    assert np.isfinite(trained(f"method.preset={name}", *sets).scores["last"]["test"]).all()
-
-
-def test_one_labeled_positive_has_a_result() -> None:
-    result = trained(*SHORT, "mechanism.c=0.002")
-    assert result.evaluator.problem.split.train.n_labeled == 1
-    assert np.isfinite(result.scores["last"]["test"]).all()
+    assert all(trained.preset(name, data)["flip"] is False for data in ("mnist", "usps"))
+    assert "flip" not in trained.preset(name, "cifar10")
 
 
 @pytest.mark.parametrize("size", [1.0, 800.0])
@@ -470,3 +420,11 @@ def test_losses_and_gradients_are_finite(size: float) -> None:
     for logits in (p, weak, strong):
         assert logits.grad is not None
         assert logits.grad.isfinite().all()
+
+
+class TestFacts(MethodFacts):
+    trained = trained
+    options = OPTIONS
+    compared_in = ("teacher_decay=0.9",)
+    presets_in = ("trend_epochs=2", "trend_steps=2", "epochs=2", "steps_per_epoch=2")
+    extremes = ("mechanism.c=0.002",)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,42 +18,26 @@ from pubench_lagam_pu.disambiguation import (
     pu_outer,
 )
 from pubench_lagam_pu.method import Config, LaGAM, balanced_bce, contrast
-from pubench_testkit.testing import ViewsAsked
+from pubench_testkit.testing import MethodFacts, Trainer, ViewsAsked, accuracy
 from torch import Tensor
 from torch.nn import functional as F
 
 from pubench.method import Run
-from pubench_core.engine.build import build_problem
-from pubench_core.engine.layers import Layer
-from pubench_core.engine.resolve import resolve
-from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError
-from pubench_core.plugins.info import MethodInfo
-from pubench_core.plugins.registry import registry
 from pubench_formulas.losses import sigmoid_loss
 from pubench_formulas.risks import pu_risk
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-LAST = ("selection.criterion=last", "selection.criteria=[last]")
-#: One epoch of warm-up, two of labels; the last has neighbors.
-SHORT = ("epochs=3", "clusters=5", "restarts=2", "iterations=3", "steps_per_epoch=5", "backbone.key=mlp-wang", *LAST)
-
-
-def trained(*sets: str) -> Trained:
-    plan = resolve([Layer.of("data.key=digits", "method.key=lagam-pu", *sets)], registry())
-    return train(plan, build_problem(plan))
-
-
-def last(*sets: str) -> np.ndarray:
-    """Test scores after the last epoch of a short run."""
-    return trained(*SHORT, *sets).scores["last"]["test"]
+trained = Trainer(
+    "lagam-pu",
+    short=("epochs=3", "clusters=5", "restarts=2", "iterations=3", "steps_per_epoch=5", "backbone.key=mlp-wang"),
+    sets=(),
+)
 
 
 def test_it_learns() -> None:
-    result = trained("method.preset=quick", "mechanism.c=0.3", "backbone.key=mlp-wang")
-    truth = result.evaluator.problem.truth_test
-    assert ((result.scores["pa"]["test"] > 0) == truth).mean() > 0.8
+    assert accuracy(trained("method.preset=quick", "mechanism.c=0.3", "backbone.key=mlp-wang"), "pa") > 0.8
 
 
 # -------------------------------------------------------------------- who judges labels
@@ -140,7 +123,7 @@ def test_held_out_instances_are_trained_on_in_no_copy(scheme: str, monkeypatch: 
         return found[-1]
 
     monkeypatch.setattr(LaGAM, "_hold_out", noted)
-    data = trained(*SHORT, f"data.scheme={scheme}").evaluator.problem.view(frozenset())
+    data = trained.shortly(f"data.scheme={scheme}").evaluator.problem.view(frozenset())
     rows, (p, u) = found[0]
     assert data.labeled[p].all()
     assert not data.labeled[u].any()
@@ -155,14 +138,14 @@ def test_held_out_instances_are_trained_on_in_no_copy(scheme: str, monkeypatch: 
 def test_with_true_labels_it_is_an_oracle() -> None:
     assert LaGAM.requires(Config()) == frozenset()
     assert LaGAM.requires(Config(oracle_support=True)) == {"truth"}
-    result = trained(*SHORT, "oracle_support=true")
+    result = trained.shortly("oracle_support=true")
     assert np.isfinite(result.scores["last"]["test"]).all()
-    assert not np.array_equal(result.scores["last"]["test"], last())
+    assert not np.array_equal(result.scores["last"]["test"], trained.last())
 
 
 def test_a_single_labeled_positive_is_refused() -> None:
     with pytest.raises(RequestError, match="needs 2 of them, given 1"):
-        trained(*SHORT, "mechanism.c=0.002")
+        trained.last("mechanism.c=0.002")
 
 
 def test_a_single_unlabeled_row_that_is_no_copy_is_refused() -> None:
@@ -186,7 +169,7 @@ def test_labels_accumulate_and_those_of_p_stay(monkeypatch: pytest.MonkeyPatch) 
         return better(method, features, logits, label, labeled, *rest)
 
     monkeypatch.setattr(LaGAM, "_better", noted)
-    trained(*SHORT, "epochs=6", "warm_up=0", "steps_per_epoch=null", "batch_size=128")
+    trained.shortly("epochs=6", "warm_up=0", "steps_per_epoch=null", "batch_size=128")
     assert all((label[labeled] == 1).all() for label, labeled in seen)
     of_u = torch.stack([label[~labeled].max() for label, labeled in seen])
     per_epoch = of_u.view(6, -1).max(dim=1).values
@@ -207,7 +190,7 @@ def test_neither_the_batch_norm_of_the_held_out_rows_nor_a_gradient_stays(monkey
         return found
 
     monkeypatch.setattr(LaGAM, "_better", noted)
-    trained(*SHORT, "warm_up=0", "epochs=1")
+    trained.shortly("warm_up=0", "epochs=1")
     assert states == [True] * 5
 
 
@@ -236,7 +219,7 @@ def test_clusters_are_found_after_the_warm_up_only(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(lagam, "k_means", noted)
     monkeypatch.setattr(lagam, "contrast", of_groups)
     monkeypatch.setattr(LaGAM, "_hold_out", of_rows)
-    trained(*SHORT)
+    trained.shortly()
     assert sizes == [(len(rows[0]), 128)] * 2
     assert groups == [False] * groups.count(False) + [True] * 10
 
@@ -252,7 +235,7 @@ def test_views_are_those_of_the_card_and_digits_are_not_mirrored() -> None:
     changes = {"operations": "randaugment", "number": 3, "cutout": (0, 0.5), "fill": 0.5}
     weak = {"padding": "zeros"}
     assert views_of(torch.zeros(2, 1, 8, 8)) == [("weak_view", weak), ("strong_view", {**weak, **changes})]
-    assert preset("pubench", "mnist")["flip"] is False
+    assert trained.preset("pubench", "mnist")["flip"] is False
     still = {**weak, "flip": False}
     assert views_of(torch.zeros(2, 1, 8, 8), flip=False) == [
         ("weak_view", still),
@@ -292,7 +275,7 @@ def test_a_step_gets_the_labels_the_groups_and_the_mixed_rows_of_its_epoch(monke
     drawn = property(lambda run: SimpleNamespace(beta=lambda a, b: 0.3), lambda run, given: None)
     monkeypatch.setattr(Run, "numpy_rng", drawn, raising=False)
     sizes = ("epochs=8", "warm_up=0.25", "neighbors_from=0.25", "batch_size=16", "steps_per_epoch=12")
-    trained(*SHORT, *sizes)
+    trained.shortly(*sizes)
     assert kept == list(range(8))
     assert {share for _, _, share in mixed} == {0.7}
     of_labels, of_mixed, rows, targets = lost[::2], lost[1::2], mixed[::2], mixed[1::2]
@@ -333,47 +316,19 @@ OPTIONS = (
 )
 
 
-@cache
-def with_options(*sets: str) -> np.ndarray:
-    """Test scores of a short run; every option is compared with the same one."""
-    return last("lr=5e-3", *sets)
-
-
-@pytest.mark.parametrize("setting", OPTIONS)
-def test_every_option_gives_another_result(setting: str) -> None:
-    plain, other = with_options(), with_options(setting)
-    assert np.isfinite(other).all()
-    assert not np.array_equal(plain, other)
-
-
 # -------------------------------------------------------------------- presets, edges
 
 
-def preset(name: str, data: str = "digits") -> dict[str, Any]:
-    (info,) = [info for info in registry().infos(MethodInfo) if info.key == "lagam-pu"]
-    return dict(info.presets[name].resolve(data))
-
-
 def test_pu_benchs_values_are_the_defaults() -> None:
-    c = Config(**preset("pubench"))
+    c = Config(**trained.preset("pubench"))
     assert c == Config()
     assert c.warm_up * c.epochs == 15
 
 
 def test_official_lengths_are_those_of_400_epochs() -> None:
-    c = Config(**preset("official"))
+    c = Config(**trained.preset("official"))
     assert (c.warm_up * c.epochs, c.neighbors_from * c.epochs) == (20, 50)
-    assert preset("official", "cifar10")["clusters"] == 5
-
-
-@pytest.mark.parametrize("name", ["pubench", "official", "quick"])
-def test_presets_run(name: str) -> None:
-    assert np.isfinite(trained(f"method.preset={name}", *SHORT).scores["last"]["test"]).all()
-
-
-@pytest.mark.parametrize("setting", ["batch_size=2", "mechanism.c=0.01", "clusters=100000", "warm_up=1"])
-def test_what_is_extreme_has_a_result(setting: str) -> None:
-    assert np.isfinite(last(setting)).all()
+    assert trained.preset("official", "cifar10")["clusters"] == 5
 
 
 @pytest.mark.parametrize("size", [1.0, 800.0])
@@ -398,3 +353,10 @@ def test_equal_rows_have_a_finite_contrast() -> None:
     assert loss.isfinite()
     assert q.grad is not None
     assert q.grad.isfinite().all()
+
+
+class TestFacts(MethodFacts):
+    trained = trained
+    options = OPTIONS
+    compared_in = ("lr=5e-3",)
+    extremes = ("batch_size=2", "mechanism.c=0.01", "clusters=100000", "warm_up=1")

@@ -18,30 +18,22 @@ from pubench_lbe_pu.method import (
     posterior,
     smallest,
 )
+from pubench_testkit.testing import MethodFacts, Trainer, accuracy
 
-from pubench_core.engine.build import build_problem
-from pubench_core.engine.layers import Layer
-from pubench_core.engine.resolve import resolve
-from pubench_core.engine.train import Trained, train
-from pubench_core.plugins.info import MethodInfo
-from pubench_core.plugins.registry import registry
 from pubench_core.training.batches import Batch
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-LAST = ("selection.criterion=last", "selection.criteria=[last]")
-SHORT = ("pre_training=2", "epochs=2", "steps_per_epoch=3", "backbone.key=mlp-wang", *LAST)
+trained = Trainer("lbe-pu", short=("pre_training=2", "epochs=2", "steps_per_epoch=3", "backbone.key=mlp-wang"), sets=())
 
 
-def trained(*sets: str) -> Trained:
-    layer = Layer.of("data.key=digits", "method.key=lbe-pu", *sets)
-    plan = resolve([layer], registry())
-    return train(plan, build_problem(plan))
-
-
-def last(*sets: str) -> np.ndarray:
-    """Test scores after the last epoch of a short run."""
-    return trained(*SHORT, *sets).scores["last"]["test"]
+class TestFacts(MethodFacts):
+    trained = trained
+    extremes = tuple(
+        f"mechanism.c=0.002 subset={subset} subset_of={rows} class_balance=true"
+        for subset in (0.001, 1)
+        for rows in ("all", "unlabeled")
+    )
 
 
 @pytest.mark.parametrize("scheme", ["single-training-set", "case-control"])
@@ -51,69 +43,46 @@ def test_it_learns_digits_and_no_epoch_of_the_pre_training_is_chosen(scheme: str
     )
     assert [event.stage for event in result.epochs] == ["pre-training"] * 30 + ["em"] * 5
     assert all(track.epoch is None or track.epoch > 30 for track in result.selection.tracks.values())
-    truth = result.evaluator.problem.truth_test
-    assert ((result.scores["pa"]["test"] > 0) == truth).mean() > 0.85
+    assert accuracy(result, "pa") > 0.85
 
 
 def test_it_learns_digits_from_few_labels_as_pu_bench_does() -> None:
-    result = trained("method.preset=quick", "mechanism.c=0.1", "backbone.key=mlp-wang")
-    truth = result.evaluator.problem.truth_test
-    assert ((result.scores["pa"]["test"] > 0) == truth).mean() > 0.75
+    assert accuracy(trained("method.preset=quick", "mechanism.c=0.1", "backbone.key=mlp-wang"), "pa") > 0.75
 
 
 def test_the_propensity_is_a_further_output() -> None:
-    result = trained(*SHORT)
+    result = trained.shortly()
     eta = result.states[result.state_of["last"]].auxiliary["propensity"]
     assert ((eta > 0) & (eta < 1)).all()
     assert eta.std() > 0
 
 
-def test_the_same_seed_gives_the_same_scores_and_another_seed_others() -> None:
-    first, again, other = (last(f"seed={seed}") for seed in (2, 2, 25))
-    np.testing.assert_array_equal(first, again)
-    assert not np.array_equal(first, other)
-
-
 def test_every_choice_of_steps_gives_another_result() -> None:
     choices = ((), ("class_balance=true",), ("subset_of=unlabeled",), ("keep=1",), ("pre_training_batch_size=64",))
-    found = [last(*sets) for sets in choices]
+    found = [trained.last(*sets) for sets in choices]
     for i, first in enumerate(found):
         for second in found[i + 1 :]:
             assert not np.allclose(first, second)
 
 
 def test_the_rows_of_one_forward_pass_do_not_change_a_step() -> None:
-    small, large = (last(f"batch_size={size}") for size in (100, 5000))
+    small, large = (trained.last(f"batch_size={size}") for size in (100, 5000))
     np.testing.assert_allclose(small, large, atol=1e-4)
 
 
 def test_without_a_number_of_steps_an_epoch_is_one_pass() -> None:
-    assert np.isfinite(last("steps_per_epoch=null", "subset=0.3")).all()
-
-
-@pytest.mark.parametrize("preset", ["official", "pubench", "wang", "quick"])
-def test_presets_run(preset: str) -> None:
-    assert np.isfinite(last(f"method.preset={preset}")).all()
+    assert np.isfinite(trained.last("steps_per_epoch=null", "subset=0.3")).all()
 
 
 def test_the_official_preset_is_the_default_and_no_prior_is_needed() -> None:
-    (info,) = [info for info in registry().infos(MethodInfo) if info.key == "lbe-pu"]
+    info = trained.info
     assert LBEPU.Config(**info.presets["official"].values) == LBEPU.Config()
     assert LBEPU.requires(LBEPU.Config()) == frozenset() == info.needs
 
 
 @pytest.mark.parametrize("prior", [0.01, 0.99])
 def test_the_prior_changes_nothing(prior: float) -> None:
-    np.testing.assert_array_equal(last(f"prior={prior}"), last())
-
-
-@pytest.mark.parametrize("subset_of", ["all", "unlabeled"])
-@pytest.mark.parametrize("subset", [0.001, 1])
-def test_one_labeled_positive_is_enough_and_so_is_a_subset_of_one_row(subset: float, subset_of: str) -> None:
-    sets = (f"subset={subset}", f"subset_of={subset_of}", "class_balance=true")
-    result = trained("mechanism.c=0.002", *SHORT, *sets)
-    assert result.evaluator.problem.split.train.n_labeled == 1
-    assert np.isfinite(result.scores["last"]["test"]).all()
+    np.testing.assert_array_equal(trained.last(f"prior={prior}"), trained.last())
 
 
 @pytest.mark.parametrize("labeled", [True, False], ids=["only P", "only U"])

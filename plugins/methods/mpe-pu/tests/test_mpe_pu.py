@@ -2,35 +2,38 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from pubench_mpe_pu.method import LARGEST_SHARE, MPEPU, cvir_loss, discriminator_threshold, provisional_negatives
+from pubench_testkit.testing import LAST, MethodFacts, Trainer, pu_table
 
 from pubench_core.engine.build import build_problem
 from pubench_core.engine.layers import Layer
 from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError
-from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.training.run import Run
-from pubench_core.training.views import Features, PUData, PUPart
 from pubench_formulas.bbe import best_bin
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-SHORT = ("epochs=2", "warm_up=1", "mechanism.c=0.3")
-LAST = ("selection.criteria=[last]", "selection.criterion=last")
+trained = Trainer("mpe-pu", short=("epochs=2", "warm_up=1", "mechanism.c=0.3"))
 
 
-def trained(*sets: str) -> Trained:
-    plan = resolve([Layer.of("data.key=digits", "method.key=mpe-pu", "backbone.key=mlp-wang", *sets)], registry())
-    return train(plan, build_problem(plan))
+class TestFacts(MethodFacts):
+    trained = trained
+    options = (
+        "hold_out=0.5",
+        "unlabeled_batch=proportional",
+        "augment=true",
+        "batch_size=999",
+    )
+    presets_in = ("epochs=1", "warm_up=1", "steps_per_epoch=3", "mechanism.c=0.3")
+    extremes = ()  # a single label is refused
 
 
 def estimates(result: Trained) -> list[float]:
@@ -62,7 +65,7 @@ def test_estimates_are_made_from_rows_that_were_never_trained_on(scheme: str, mo
 
     monkeypatch.setattr(Run, "paired_batches", watched_batches)
     monkeypatch.setattr(MPEPU, "_share", watched_share)
-    result = trained(*SHORT, f"data.scheme={scheme}")
+    result = trained.shortly(f"data.scheme={scheme}")
     data = result.evaluator.problem.view(frozenset())
     p_held, u_held = held[0], held[1]
     assert data.labeled[p_held].all()
@@ -124,16 +127,16 @@ def test_the_boundary_is_lower_while_it_separates_p_from_u(monkeypatch: pytest.M
 
 
 def test_the_warm_up_comes_before_the_epochs_and_is_not_selected() -> None:
-    result = trained(*SHORT, "warm_up=3")
+    result = trained.shortly("warm_up=3")
     assert [(event.stage, bool(event.criteria)) for event in result.epochs] == [("warm-up", False)] * 3 + [
         ("train", True)
     ] * 2
-    assert {event.stage for event in trained(*SHORT, "warm_up=0").epochs} == {"train"}
+    assert {event.stage for event in trained.shortly("warm_up=0").epochs} == {"train"}
 
 
 def test_the_class_prior_makes_no_difference() -> None:
     assert MPEPU.requires(MPEPU.Config()) == frozenset()
-    one, two = (trained(*SHORT, f"prior={prior}").scores["last"]["test"] for prior in (0.01, 0.99))
+    one, two = (trained.shortly(f"prior={prior}").scores["last"]["test"] for prior in (0.01, 0.99))
     np.testing.assert_array_equal(one, two)
 
 
@@ -149,24 +152,6 @@ def test_crops_of_augmented_images_show_zeros_beyond_the_edge() -> None:
     for shape in ((2, 3, 8, 8), (2, 5)):
         MPEPU._view(torch.zeros(shape), Views())  # type: ignore[arg-type]
     assert paddings == ["zeros", ""]
-
-
-def test_the_same_seed_gives_the_same_scores() -> None:
-    one, two = (trained(*SHORT).scores["last"]["test"] for _ in range(2))
-    np.testing.assert_array_equal(one, two)
-
-
-@cache
-def with_options(*sets: str) -> np.ndarray:
-    """Test scores of a short run; every option is compared with the same one."""
-    return trained(*SHORT, *sets).scores["last"]["test"]
-
-
-@pytest.mark.parametrize("setting", ["hold_out=0.5", "unlabeled_batch=proportional", "augment=true", "batch_size=999"])
-def test_options_have_results_and_make_a_difference(setting: str) -> None:
-    plain, other = with_options(), with_options(setting)
-    assert np.isfinite(other).all()
-    assert not np.allclose(plain, other)
 
 
 @pytest.mark.parametrize(
@@ -191,21 +176,18 @@ def test_too_few_labeled_positives_are_refused_before_the_run_is_announced(
 @pytest.mark.parametrize("hold_out", [0.01, 0.2, 0.29, 0.5, 0.99])
 @pytest.mark.parametrize("n", [2, 3, 10, 100])
 def test_what_is_refused_is_what_the_split_would_hold(n: int, hold_out: float) -> None:
-    x = Features(torch.zeros(3 * n, 1))
-    rows, labeled = torch.arange(3 * n), torch.arange(3 * n) < n
-    part = PUPart(x, rows, labeled, "case-control")
-    data = PUData(x, rows, labeled, "case-control", validation=part, granted=frozenset(), prior=0.5, truth=None)
+    data = pu_table(torch.zeros(3 * n, 1), n, "case-control", prior=0.5)
     _, held = data.hold_out(hold_out, torch.Generator())
     method = MPEPU(MPEPU.Config(hold_out=hold_out))
-    if labeled[held].sum() < 2:
-        with pytest.raises(RequestError, match=f"of {n} gives {int(labeled[held].sum())};"):
+    if data.labeled[held].sum() < 2:
+        with pytest.raises(RequestError, match=f"of {n} gives {int(data.labeled[held].sum())};"):
             method.check(data)
     else:
         method.check(data)
 
 
 def test_the_official_scripts_take_equal_batches_on_mnist_and_no_weight_decay_on_imdb() -> None:
-    (info,) = [info for info in registry().infos(MethodInfo) if info.key == "mpe-pu"]
+    info = trained.info
     official = info.presets["official"]
     assert official.resolve("cifar10")["unlabeled_batch"] == "proportional"
     assert (official.resolve("mnist")["unlabeled_batch"], official.resolve("mnist")["batch_size"]) == ("equal", 200)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from pubench_bases.fitting import at_share
 from pubench_naive.method import Config, Naive
+from pubench_testkit.testing import pu_table, run_on
 
-from pubench_core.training.run import Run
-from pubench_core.training.views import Features, PUData, PUPart
+from pubench_core.training.views import PUData
 
 Array = np.ndarray
 
@@ -24,27 +23,14 @@ def gaussians(c: float, prior: float = 0.5, n: int = 3000, seed: int = 0) -> tup
     x = (rng.normal(size=(n, 1)) + 2 * truth[:, None]).astype(np.float32)
     labeled = truth & (rng.random(n) < c)
     order = np.r_[np.flatnonzero(labeled), np.flatnonzero(~labeled)]
-    part = (Features(torch.from_numpy(x[order])), torch.arange(n), torch.from_numpy(labeled[order]))
     share = float(truth[~labeled].mean())
-    data = PUData(
-        *part,
-        "single-training-set",
-        validation=PUPart(*part, "single-training-set"),
-        granted=frozenset({"prior"}),
-        prior=prior,
-        unlabeled_prior=share,
-        truth=None,
-    )
+    data = pu_table(x[order], int(labeled.sum()), prior=prior, unlabeled_prior=share)
     return data, x[~labeled], truth[~labeled]
 
 
 def trained(data: PUData, **config: Any) -> Naive:
     method = Naive(Config(base="logistic", **config))
-    warned: list[str] = []
-    run = SimpleNamespace(
-        numpy_rng=np.random.default_rng(0), threads=1, epochs=lambda n, *, patience: range(n), warn=warned.append
-    )
-    method.fit(data, cast(Run[Config], run))
+    method.fit(data, run_on(data, method.config))
     return method
 
 

@@ -7,11 +7,8 @@ import pytest
 import torch
 from pubench_backbones.networks import lenet, mlp
 from pubench_p3mix_c.method import P3MixC
+from pubench_testkit.testing import Trainer
 
-from pubench_core.engine.build import build_problem
-from pubench_core.engine.layers import Layer
-from pubench_core.engine.resolve import resolve
-from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
@@ -20,10 +17,7 @@ from pubench_formulas.mixing import forward_mixed
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-def trained(*sets: str) -> Trained:
-    layer = Layer.of("data.key=digits", "method.key=p3mix-c", "steps_per_epoch=3", *sets)
-    plan = resolve([layer], registry())
-    return train(plan, build_problem(plan))
+trained = Trainer("p3mix-c", sets=("steps_per_epoch=3",))
 
 
 def test_the_warm_up_is_never_cut_short_and_patience_counts_from_its_end() -> None:

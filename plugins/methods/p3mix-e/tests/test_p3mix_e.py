@@ -3,41 +3,40 @@
 from __future__ import annotations
 
 import copy
-from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from pubench_p3mix_e.method import Config, P3MixE, mixup_losses
+from pubench_testkit.testing import LAST, MethodFacts, Trainer, accuracy, pu_table, run_on
 from torch import Tensor, nn
 
-from pubench.method import Backbone, PUData, PUPart, Run
-from pubench_core.engine.build import build_problem
-from pubench_core.engine.layers import Layer
-from pubench_core.engine.resolve import resolve
-from pubench_core.engine.train import Trained, train
+from pubench.method import Backbone
 from pubench_core.errors import RequestError
-from pubench_core.plugins.info import MethodInfo
-from pubench_core.plugins.registry import registry
-from pubench_core.training.views import Features
 from pubench_formulas import averaging
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-LAST = ("selection.criterion=last", "selection.criteria=[last]")
+trained = Trainer("p3mix-e", short=("epochs=3", "warm_up=1"), sets=("backbone.key=mlp-wang", "steps_per_epoch=3"))
 
 
-def trained(*sets: str, data: str = "digits") -> Trained:
-    layer = Layer.of(f"data.key={data}", "method.key=p3mix-e", "backbone.key=mlp-wang", "steps_per_epoch=3", *sets)
-    plan = resolve([layer], registry())
-    return train(plan, build_problem(plan))
+class TestFacts(MethodFacts):
+    trained = trained
+    options = (
+        "mix_layer=0",
+        "weight_early=0",
+        "weight_entropy=1",
+        "confidence=0.51",
+        "teacher_decay=0",
+        "pool_size=1",
+    )
+    presets_in = ("epochs=4",)
+    extremes = ("mechanism.c=0.002",)
 
 
 def test_it_learns() -> None:
-    result = trained("method.preset=quick", "steps_per_epoch=30", "mechanism.c=0.3", *LAST)
-    truth = result.evaluator.problem.truth_test
-    assert ((result.scores["last"]["test"] > 0) == truth).mean() > 0.85
+    assert accuracy(trained("method.preset=quick", "steps_per_epoch=30", "mechanism.c=0.3", *LAST)) > 0.85
 
 
 def test_the_warm_up_is_never_cut_short_and_patience_counts_from_its_end() -> None:
@@ -59,22 +58,6 @@ def test_all_epochs_may_be_of_one_stage(epochs: int, warm_up: int, stages: set[s
 def test_a_layer_that_the_network_lacks_is_refused() -> None:
     with pytest.raises(RequestError, match="mix_layer 3: this backbone has stages 0 to 2; -1 mixes inputs"):
         trained("mix_layer=3", "backbone.key=mlp")
-
-
-@cache
-def with_options(*sets: str) -> np.ndarray:
-    """Test scores of a short run; every option is compared with the same one."""
-    return trained("epochs=3", "warm_up=1", *sets, *LAST).scores["last"]["test"]
-
-
-@pytest.mark.parametrize(
-    "setting",
-    ["mix_layer=0", "weight_early=0", "weight_entropy=1", "confidence=0.51", "teacher_decay=0", "pool_size=1"],
-)
-def test_every_option_gives_another_result(setting: str) -> None:
-    plain, other = with_options(), with_options(setting)
-    assert np.isfinite(other).all()
-    assert not np.allclose(plain, other)
 
 
 # -------------------------------------------------------------------- the teacher, by hand
@@ -102,14 +85,9 @@ def fitted(monkeypatch: pytest.MonkeyPatch, buffers: str | None = None) -> tuple
         seen.append((copy.deepcopy(teacher), copy.deepcopy(student), decay))
 
     x = torch.randn(ROWS, FEATURES, generator=torch.Generator().manual_seed(0))
-    instance = torch.cat([torch.arange(LABELED), torch.arange(ROWS)])
-    labeled = torch.arange(len(instance)) < LABELED
-    part = PUPart(Features(x), instance, labeled, "case-control")
-    data = PUData(
-        Features(x), instance, labeled, "case-control", validation=part, granted=frozenset(), prior=None, truth=None
-    )
+    data = pu_table(x, LABELED, "case-control", copied=True)
     config = Config(epochs=3, steps_per_epoch=4, batch_size=8, warm_up=1)
-    run = Run(config=config, data=data, seed=2, device=torch.device("cpu"), threads=1, build=normed)
+    run = run_on(data, config, normed)
     method = P3MixE(config)
     with monkeypatch.context() as patch:
         patch.setattr(averaging, "update", noted)
@@ -155,7 +133,7 @@ def test_the_students_batch_norm_sees_one_batch_per_step(monkeypatch: pytest.Mon
     [("cifar10", 20_000, 64), ("imagenette", 6_000, 64), ("usps", 4_000, 128), ("letter", 13_000, 128)],
 )
 def test_wang_et_als_lengths_are_passes_over_u(data: str, rows: int, batch_size: int) -> None:
-    (info,) = [info for info in registry().infos(MethodInfo) if info.key == "p3mix-e"]
+    info = trained.info
     values = info.presets["wang"].resolve(data)
     assert (values["batch_size"], values["epochs"] * values["steps_per_epoch"]) == (batch_size, 20_000)
     # Their counter of epochs is at 20, 40, ... when 19, 39, ... passes are over.
@@ -179,14 +157,9 @@ def test_passes_are_longer_with_smaller_batches(batch_size: int) -> None:
 
 
 def test_pu_benchs_values_are_the_defaults_and_no_prior_is_needed() -> None:
-    (info,) = [info for info in registry().infos(MethodInfo) if info.key == "p3mix-e"]
+    info = trained.info
     assert Config(**info.presets["pubench"].values) == Config()
     assert P3MixE.requires(Config()) == frozenset() == info.needs
-
-
-@pytest.mark.parametrize("preset", ["pubench", "wang", "quick"])
-def test_presets_run(preset: str) -> None:
-    assert np.isfinite(trained(f"method.preset={preset}", "epochs=4", *LAST).scores["last"]["test"]).all()
 
 
 def test_few_labeled_positives_are_enough() -> None:

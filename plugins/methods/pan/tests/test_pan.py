@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from pubench_pan.method import PAN, Config, difference, separation
+from pubench_testkit.testing import MethodFacts, Trainer, accuracy
 
-from pubench_core.engine.build import build_problem
-from pubench_core.engine.layers import Layer
-from pubench_core.engine.resolve import resolve
-from pubench_core.engine.train import Trained, train
-from pubench_core.plugins.info import MethodInfo
-from pubench_core.plugins.registry import registry
+from pubench_core.engine.train import Trained
 from pubench_core.training.run import Run
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-SHORT = ("epochs=2", "mechanism.c=0.3")
+trained = Trainer("pan", short=("epochs=2", "mechanism.c=0.3"))
 
 
-def trained(*sets: str) -> Trained:
-    plan = resolve([Layer.of("data.key=digits", "method.key=pan", "backbone.key=mlp-wang", *sets)], registry())
-    return train(plan, build_problem(plan))
+class TestFacts(MethodFacts):
+    trained = trained
+    options = (
+        "update_order=sequential",
+        "unlabeled_batch=equal",
+        "balance=1",
+        "epsilon=0.1",
+        "betas=[0.9,0.999]",
+    )
+    presets_in = ("epochs=1", "steps_per_epoch=3", "mechanism.c=0.3")
+    extremes = ("mechanism.c=0.002",)
 
 
 def batches(monkeypatch: pytest.MonkeyPatch, *sets: str) -> tuple[Trained, list[tuple[int, int]]]:
@@ -38,18 +41,16 @@ def batches(monkeypatch: pytest.MonkeyPatch, *sets: str) -> tuple[Trained, list[
         update(self, p, u, *rest)
 
     monkeypatch.setattr(PAN, "_update", watched)
-    return trained(*SHORT, *sets), sizes
+    return trained.shortly(*sets), sizes
 
 
 def test_it_learns() -> None:
-    result = trained("epochs=40", "lr=1e-3", "batch_size=128", "mechanism.c=0.3")
-    truth = result.evaluator.problem.truth_test
-    assert ((result.scores["last"]["test"] > 0) == truth).mean() > 0.8
+    assert accuracy(trained("epochs=40", "lr=1e-3", "batch_size=128", "mechanism.c=0.3")) > 0.8
 
 
 def test_it_needs_no_prior() -> None:
     assert PAN.requires(Config()) == frozenset()
-    one, two = (trained(*SHORT, f"prior={prior}").scores["last"]["test"] for prior in (0.01, 0.99))
+    one, two = (trained.shortly(f"prior={prior}").scores["last"]["test"] for prior in (0.01, 0.99))
     np.testing.assert_array_equal(one, two)
 
 
@@ -96,42 +97,21 @@ def test_the_order_of_updates_decides_how_often_a_batch_passes(
 
     monkeypatch.setattr(Run, "step", watched_step)
     monkeypatch.setattr(PAN, "_value", watched_value)
-    result = trained(*SHORT, "steps_per_epoch=2", f"update_order={order}")
+    result = trained.shortly("steps_per_epoch=2", f"update_order={order}")
     assert stepped == names * 4
     assert len(valued) == passes * 4
     assert all(event.values["loss"] != 0 for event in result.epochs)
 
 
-@cache
-def with_options(*sets: str) -> np.ndarray:
-    """Test scores of a short run; every option is compared with the same one."""
-    return trained(*SHORT, *sets).scores["last"]["test"]
-
-
-@pytest.mark.parametrize(
-    "setting", ["update_order=sequential", "unlabeled_batch=equal", "balance=1", "epsilon=0.1", "betas=[0.9,0.999]"]
-)
-def test_options_have_results_and_make_a_difference(setting: str) -> None:
-    plain, other = with_options(), with_options(setting)
-    assert np.isfinite(other).all()
-    assert not np.array_equal(plain, other)
-
-
-@pytest.mark.parametrize("preset", ["official", "pubench", "wang", "quick"])
-def test_presets_run(preset: str) -> None:
-    sets = (f"method.preset={preset}", "epochs=1", "steps_per_epoch=3", "mechanism.c=0.3")
-    assert np.isfinite(trained(*sets).scores["last"]["test"]).all()
-
-
 def test_the_official_preset_is_the_defaults_with_batches_of_their_data_sets() -> None:
-    (info,) = [info for info in registry().infos(MethodInfo) if info.key == "pan"]
+    info = trained.info
     official = info.presets["official"]
     assert Config.model_validate(official.resolve("cifar10")) == Config()
     assert [official.resolve(data)["batch_size"] for data in ("mnist", "cifar10", "20news")] == [3000, 500, 300]
 
 
 def test_both_outputs_are_scored_and_the_discriminator_is_a_probability() -> None:
-    result = trained(*SHORT)
+    result = trained.shortly()
     result.method.net.eval()
     result.method.discriminator.eval()
     x = result.evaluator.problem.view(frozenset()).take(torch.arange(50))

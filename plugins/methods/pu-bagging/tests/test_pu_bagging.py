@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from pubench_naive.method import Config as NaiveConfig
 from pubench_naive.method import Naive
 from pubench_pu_bagging.method import Config, PUBagging
+from pubench_testkit.testing import pu_table, run_on
 from scipy import stats
 from sklearn.metrics import roc_auc_score
 
 from pubench_core.specs import Scheme
-from pubench_core.training.run import Run
-from pubench_core.training.views import Features, PUData, PUPart
+from pubench_core.training.views import PUData
 
 Array = np.ndarray
 PRIOR = 0.4
@@ -26,11 +24,7 @@ def problem(
     positive: Array, unlabeled: Array, scheme: Scheme = "single-training-set", prior: float | None = PRIOR
 ) -> PUData:
     """LP ‖ U of rows that are all different."""
-    x = torch.from_numpy(np.r_[positive, unlabeled].astype(np.float32))
-    part = (Features(x), torch.arange(len(x)), torch.arange(len(x)) < len(positive), scheme)
-    return PUData(
-        *part, validation=PUPart(*part), granted=frozenset({"prior"}), prior=prior, unlabeled_prior=prior, truth=None
-    )
+    return pu_table(np.r_[positive, unlabeled], len(positive), scheme, prior=prior, unlabeled_prior=prior)
 
 
 def blobs(n_p: int = 60, n_u: int = 400, seed: int = 0) -> tuple[Array, Array, Array]:
@@ -41,22 +35,12 @@ def blobs(n_p: int = 60, n_u: int = 400, seed: int = 0) -> tuple[Array, Array, A
     return rng.normal(size=(n_p, 5)) + move, rng.normal(size=(n_u, 5)) + truth[:, None] * move, truth
 
 
-class Talk(SimpleNamespace):
-    """A run, by what these methods ask of it."""
-
-    def __init__(self, seed: int = 0, threads: int = 1) -> None:
-        super().__init__(numpy_rng=np.random.default_rng(seed), threads=threads, warnings=[])
-
-    def epochs(self, n: int, *, patience: int | None) -> range:
-        return range(n)
-
-    def warn(self, text: str) -> None:
-        self.warnings.append(text)
-
-
-def trained(data: PUData, run: Talk | None = None, **config: Any) -> PUBagging:
+def trained(data: PUData, threads: int = 1, warned: list[str] | None = None, **config: Any) -> PUBagging:
     method = PUBagging(Config(**{"n_estimators": 40, **config}))
-    method.fit(data, cast(Run[Config], run or Talk()))
+    run = run_on(data, method.config, seed=0, threads=threads)
+    method.fit(data, run)
+    if warned is not None:
+        warned += run.warnings
     return method
 
 
@@ -83,15 +67,13 @@ def test_out_of_bag_scores_rank_u() -> None:
 def test_draws_of_all_of_u_rank_as_the_naive_classifier_does() -> None:
     positive, unlabeled, truth = blobs(n_p=200)
     data = problem(positive, unlabeled)
-    run = Talk()
-    bagging = unlabeled_scores(trained(data, run, n_estimators=200, sample_size=400), data)
+    warned: list[str] = []
+    bagging = unlabeled_scores(trained(data, warned=warned, n_estimators=200, sample_size=400), data)
     naive = Naive(NaiveConfig(base_config={"n_estimators": 200, "min_samples_leaf": 1}))
-    naive.fit(data, cast(Run[NaiveConfig], Talk()))
+    naive.fit(data, run_on(data, naive.config))
     assert stats.spearmanr(bagging, naive.out_of_fold[200:]).statistic > 0.9
     assert abs(roc_auc_score(truth, bagging) - roc_auc_score(truth, naive.out_of_fold[200:])) < 0.02
-    assert run.warnings == [
-        "a draw of 400 of 400 unlabeled rows leaves few out of bag: 200 are drawn without replacement"
-    ]
+    assert warned == ["a draw of 400 of 400 unlabeled rows leaves few out of bag: 200 are drawn without replacement"]
 
 
 @pytest.mark.parametrize("share", [0.1, 0.4, 0.7])
@@ -120,7 +102,7 @@ def test_a_posterior_of_one_half_splits_two_gaussians_near_their_best_cut(scheme
 def test_the_number_of_threads_changes_no_bit(base: str) -> None:
     positive, unlabeled, _ = blobs()
     data = problem(positive, unlabeled)
-    one, three = (trained(data, Talk(threads=n), base=base, n_estimators=9) for n in (1, 3))
+    one, three = (trained(data, n, base=base, n_estimators=9) for n in (1, 3))
     np.testing.assert_array_equal(one.out_of_bag, three.out_of_bag)
     assert one.threshold == three.threshold
     for name, value in one.model.state_dict().items():
@@ -130,9 +112,6 @@ def test_the_number_of_threads_changes_no_bit(base: str) -> None:
 def test_a_copy_of_a_labeled_positive_in_u_is_out_of_a_bag_with_it() -> None:
     """In case-control U holds the labeled rows: drawn as a positive, such a row has been seen."""
     positive, unlabeled, _ = blobs()
-    x = torch.from_numpy(np.r_[positive, unlabeled].astype(np.float32))
-    instance = torch.cat([torch.arange(60), torch.arange(len(x))])
-    part = (Features(x), instance, torch.arange(len(instance)) < 60, "case-control")
-    data = PUData(*part, validation=PUPart(*part), granted=frozenset({"prior"}), prior=PRIOR, truth=None)  # type: ignore[arg-type]
+    data = pu_table(np.r_[positive, unlabeled], 60, "case-control", copied=True, prior=PRIOR)
     method = trained(data, bootstrap_positives=True)
     np.testing.assert_array_equal(method.out_of_bag[:60], method.out_of_bag[60:120])

@@ -8,12 +8,12 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-import torch
 from pubench_pu_boost.method import Config, PUBoost, best_stump, logistic_risk
+from pubench_testkit.testing import pu_table
 
 from pubench_core.errors import RequestError
 from pubench_core.training.run import Run
-from pubench_core.training.views import Features, PUData, PUPart
+from pubench_core.training.views import PUData
 
 Array = np.ndarray
 PRIOR = 0.4
@@ -72,9 +72,7 @@ def problem(seed: int = 0) -> tuple[PUData, Array]:
     x = rng.normal(size=(700, 4)).astype(np.float32)
     x[:100, :2] += 1.5
     x[100:][truth, :2] += 1.5
-    part = (Features(torch.from_numpy(x)), torch.arange(700), torch.arange(700) < 100, "case-control")
-    data = PUData(*part, validation=PUPart(*part), granted=frozenset({"prior"}), prior=PRIOR, truth=None)  # type: ignore[arg-type]
-    return data, truth
+    return pu_table(x, 100, "case-control", prior=PRIOR), truth
 
 
 def trained(data: PUData, **config: Any) -> tuple[PUBoost, list[float]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,27 +16,34 @@ from pubench_pubn.method import (
     threshold,
     weighted_risk,
 )
+from pubench_testkit.testing import MethodFacts, Trainer, accuracy
 
-from pubench_core.engine.build import build_problem
-from pubench_core.engine.layers import Layer
-from pubench_core.engine.resolve import resolve
-from pubench_core.engine.train import Trained, train
-from pubench_core.plugins.registry import registry
 from pubench_core.training.run import Run
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-SHORT = ("epochs=2", "first_epochs=2", "mechanism.c=0.3")
+trained = Trainer("pubn", short=("epochs=2", "first_epochs=2", "mechanism.c=0.3"))
+
+
+class TestFacts(MethodFacts):
+    trained = trained
+    options = (
+        "negative_share=0.5",
+        "surrogate=sigmoid",
+        "hold_out=0.5",
+        "p_batch_size=null",
+        "first_lr=1e-4",
+        "first_epochs=1",
+    )
+    presets_in = ("epochs=1", "first_epochs=1", "steps_per_epoch=3", "mechanism.c=0.3")
+    extremes = tuple(
+        f"mechanism.c=0.002 data.scheme={scheme} variant={variant}"
+        for scheme in ("case-control", "single-training-set")
+        for variant in ("two-stage", "single-stage")
+    )
+
+
 SINGLE = ("variant=single-stage", "epochs=2", "mechanism.c=0.3")
-
-
-def trained(*sets: str) -> Trained:
-    plan = resolve([Layer.of("data.key=digits", "method.key=pubn", "backbone.key=mlp-wang", *sets)], registry())
-    return train(plan, build_problem(plan))
-
-
-def accuracy(result: Trained) -> float:
-    return float(((result.scores["last"]["test"] > 0) == result.evaluator.problem.truth_test).mean())
 
 
 def test_it_learns() -> None:
@@ -49,7 +55,7 @@ def test_the_loss_of_one_stage_learns() -> None:
 
 
 def test_the_first_stage_comes_before_the_epochs_and_is_not_selected() -> None:
-    result = trained(*SHORT, "first_epochs=3")
+    result = trained.shortly("first_epochs=3")
     assert [(event.stage, bool(event.criteria)) for event in result.epochs] == [("posterior", False)] * 3 + [
         ("train", True)
     ] * 2
@@ -136,7 +142,7 @@ def test_the_second_stage_is_given_the_posterior_of_each_row_and_one_threshold(m
     monkeypatch.setattr(PUbN, "_posterior", watched_posterior)
     monkeypatch.setattr(PUbN, "_batches", watched_batches)
     monkeypatch.setattr("pubench_pubn.method.weighted_risk", watched_risk)
-    result = trained(*SHORT)
+    result = trained.shortly()
     problem = result.evaluator.problem
     data, sigma = problem.view(frozenset({"prior"})), found[0]
     eta = threshold(sigma[data.unlabeled_rows], data.unlabeled_prior, 0.9)
@@ -166,7 +172,7 @@ def test_the_networks_of_the_stages_are_two_and_the_optimizer_is_amsgrad(monkeyp
 
     monkeypatch.setattr(Run, "backbone", watched_backbone)
     monkeypatch.setattr(Run, "optimizer", watched_optimizer)
-    trained(*SHORT, "lr=0.002", "first_lr=0.004")
+    trained.shortly("lr=0.002", "first_lr=0.004")
     assert optimizers == [(0.004, True), (0.002, True)]
     assert len(starts) == 2
     assert not torch.equal(*starts)
@@ -197,7 +203,7 @@ def test_batches_have_their_own_number_of_rows_of_p_and_an_epoch_is_a_pass_over_
         return weighted_risk(z_p, z_u, *rest)
 
     monkeypatch.setattr("pubench_pubn.method.weighted_risk", watched)
-    result = trained(*SHORT, "batch_size=64", f"p_batch_size={given}")
+    result = trained.shortly("batch_size=64", f"p_batch_size={given}")
     n_unlabeled = result.evaluator.problem.view(frozenset()).n_unlabeled
     assert sizes == [(p_size, 64)] * (2 * -(-n_unlabeled // 64))
 
@@ -222,37 +228,6 @@ def test_the_percentile_is_that_of_the_decimals_as_they_are_written(
     prior: float, share: float, percentile: int
 ) -> None:
     assert threshold(torch.arange(101.0), prior, share) == percentile
-
-
-@cache
-def with_options(*sets: str) -> np.ndarray:
-    """Test scores of a short run; every option is compared with the same one."""
-    return trained(*SHORT, *sets).scores["last"]["test"]
-
-
-@pytest.mark.parametrize(
-    "setting",
-    ["negative_share=0.5", "surrogate=sigmoid", "hold_out=0.5", "p_batch_size=null", "first_lr=1e-4", "first_epochs=1"],
-)
-def test_options_have_results_and_make_a_difference(setting: str) -> None:
-    plain, other = with_options(), with_options(setting)
-    assert np.isfinite(other).all()
-    assert not np.array_equal(plain, other)
-
-
-@pytest.mark.parametrize("preset", ["official", "pubench", "wang", "quick"])
-def test_presets_run(preset: str) -> None:
-    sets = (f"method.preset={preset}", "epochs=1", "first_epochs=1", "steps_per_epoch=3", "mechanism.c=0.3")
-    assert np.isfinite(trained(*sets).scores["last"]["test"]).all()
-
-
-@pytest.mark.parametrize("sets", [SHORT, SINGLE], ids=["two stages", "one"])
-@pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
-def test_one_labeled_positive_is_enough(scheme: str, sets: tuple[str, ...]) -> None:
-    last = ("selection.criterion=last", "selection.criteria=[last]")
-    result = trained(*sets, "mechanism.c=0.002", f"data.scheme={scheme}", *last)
-    assert result.evaluator.problem.split.train.n_labeled == 1
-    assert np.isfinite(result.scores["last"]["test"]).all()
 
 
 @pytest.mark.parametrize("z", [-200.0, 0.0, 200.0])

@@ -4,41 +4,35 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import cache
 
-import numpy as np
 import pytest
 import torch
 from pubench_pue.method import Correction, PUe, inverse_weights, propensity_loss, pue_risk, rows_without_copies
+from pubench_testkit.testing import LAST, MethodFacts, Trainer, accuracy
 
 from pubench.method import Batch, Run
-from pubench_core.engine.build import build_problem
-from pubench_core.engine.layers import Layer
-from pubench_core.engine.resolve import resolve
-from pubench_core.engine.train import Trained, train
-from pubench_core.plugins.info import MethodInfo
-from pubench_core.plugins.registry import registry
 from pubench_formulas.risks import pu_risk
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-SHORT = ("epochs=2", "warm_up=2", "mechanism.c=0.3")
-LAST = ("selection.criteria=[last]", "selection.criterion=last")
+trained = Trainer("pue", short=("epochs=2", "warm_up=2", "mechanism.c=0.3"))
 
 
-def trained(*sets: str) -> Trained:
-    plan = resolve([Layer.of("data.key=digits", "method.key=pue", "backbone.key=mlp-wang", *sets)], registry())
-    return train(plan, build_problem(plan))
-
-
-def last(*sets: str) -> np.ndarray:
-    return trained(*SHORT, *LAST, *sets).scores["last"]["test"]
+class TestFacts(MethodFacts):
+    trained = trained
+    options = (
+        "alpha=15",
+        "normalization=batch",
+        "batching=paired",
+        "correction=none",
+        "min_propensity=0.5",
+    )
+    compared_in = ("epochs=15", "lr=3e-3")  # long enough for a negative part below zero
+    presets_in = ("epochs=1", "warm_up=1", "steps_per_epoch=3", "mechanism.c=0.3")
 
 
 def test_it_learns() -> None:
-    result = trained("epochs=20", "warm_up=10", "lr=1e-3", "mechanism.c=0.3")
-    truth = result.evaluator.problem.truth_test
-    assert ((result.scores["pa"]["test"] > 0) == truth).mean() > 0.85
+    assert accuracy(trained("epochs=20", "warm_up=10", "lr=1e-3", "mechanism.c=0.3"), "pa") > 0.85
 
 
 @pytest.mark.parametrize("batching", ["joint", "paired"])
@@ -55,7 +49,7 @@ def test_copies_of_labeled_rows_in_u_do_not_train_the_propensity_and_do_train_th
             yield batch
 
     monkeypatch.setattr(PUe, "_batches", watched)
-    result = trained(*SHORT, *LAST, f"data.scheme={scheme}", f"batching={batching}")
+    result = trained.shortly(*LAST, f"data.scheme={scheme}", f"batching={batching}")
     data = result.evaluator.problem.view(frozenset())
     labeled = set(data.instance[data.labeled_rows].tolist())
     for in_warm_up, rows in seen.items():
@@ -68,7 +62,7 @@ def test_copies_of_labeled_rows_in_u_do_not_train_the_propensity_and_do_train_th
 
 
 def test_the_propensity_is_trained_first_in_epochs_that_are_not_selected() -> None:
-    result = trained(*SHORT)
+    result = trained.shortly()
     assert [(event.stage, bool(event.criteria)) for event in result.epochs] == [("propensity", False)] * 2 + [
         ("train", True)
     ] * 2
@@ -88,7 +82,7 @@ def test_weights_are_found_once_with_mean_1_over_p_or_in_every_batch(
         return weights
 
     monkeypatch.setattr("pubench_pue.method.inverse_weights", watched)
-    result = trained(*SHORT, *LAST, f"normalization={normalization}", "batching=paired", "batch_size=100")
+    result = trained.shortly(*LAST, f"normalization={normalization}", "batching=paired", "batch_size=100")
     data = result.evaluator.problem.view(frozenset())
     assert sizes[0] == len(data)
     assert sizes[1:] == ([200] * (2 * math.ceil(data.n_unlabeled / 100)) if per_epoch else [])
@@ -142,39 +136,8 @@ def test_a_batch_without_labeled_rows_has_finite_losses_and_gradients() -> None:
         assert gradient.isfinite().all()
 
 
-@cache
-def with_options(*sets: str) -> np.ndarray:
-    """Test scores of a run that is long enough for a negative part below zero; every option is compared with one."""
-    return last("epochs=15", "lr=3e-3", *sets)
-
-
-@pytest.mark.parametrize(
-    "setting", ["alpha=15", "normalization=batch", "batching=paired", "correction=none", "min_propensity=0.5"]
-)
-def test_options_have_results_and_make_a_difference(setting: str) -> None:
-    plain, other = with_options(), with_options(setting)
-    assert np.isfinite(other).all()
-    assert not np.allclose(plain, other)
-
-
-def test_the_same_seed_gives_the_same_scores_and_another_seed_others() -> None:
-    first, again, other = (last(f"seed={seed}") for seed in (2, 2, 25))
-    np.testing.assert_array_equal(first, again)
-    assert not np.array_equal(first, other)
-
-
-@pytest.mark.parametrize("prior", [0.01, 0.99])
-def test_an_extreme_prior_has_a_result(prior: float) -> None:
-    assert np.isfinite(last(f"prior={prior}")).all()
-
-
-@pytest.mark.parametrize("preset", ["official", "pubench", "wang", "quick"])
-def test_presets_run(preset: str) -> None:
-    assert np.isfinite(last(f"method.preset={preset}", "epochs=1", "warm_up=1", "steps_per_epoch=3")).all()
-
-
 def test_the_steps_of_wang_et_al_are_2000_of_warm_up_and_20000() -> None:
-    (info,) = [info for info in registry().infos(MethodInfo) if info.key == "pue"]
+    info = trained.info
     wang = info.presets["wang"].resolve("letter")
     assert wang["warm_up"] * wang["steps_per_epoch"] == 2_000
     assert wang["epochs"] * wang["steps_per_epoch"] == 20_000
@@ -183,7 +146,7 @@ def test_the_steps_of_wang_et_al_are_2000_of_warm_up_and_20000() -> None:
 
 
 def test_the_estimated_propensity_is_shown() -> None:
-    result = trained(*SHORT, *LAST)
+    result = trained.shortly(*LAST)
     method = result.method
     shown = method.auxiliary_scores(torch.rand(5, *result.evaluator.problem.view(frozenset()).shape))["propensity"]
     assert ((shown > 0) & (shown < 1)).all()

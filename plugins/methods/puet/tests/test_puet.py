@@ -5,8 +5,7 @@ from __future__ import annotations
 from importlib.metadata import entry_points
 from itertools import product
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pubench_puet.method import PUET, Config, vote_score
 from pubench_puet.trees import NODE, Limits, Risk, grow, is_pure, node_label, node_risk, posterior
+from pubench_testkit.testing import pu_table, run_on
 from safetensors.torch import load_file
 from scipy import stats
 
@@ -23,8 +23,6 @@ from pubench_core.engine.layers import Layer
 from pubench_core.engine.resolve import resolve
 from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.records.scores import scores_name
-from pubench_core.training.run import Run
-from pubench_core.training.views import Features, PUData, PUPart
 
 Array = np.ndarray
 NO_LIMIT = 10**9
@@ -58,15 +56,9 @@ def fitted(
     positive: Array, unlabeled: Array, prior: float = 0.5, seed: int = 0, threads: int = 1, **config: Any
 ) -> PUET:
     """The method, trained on the table P ‖ U by the engine's calls alone."""
-    x = torch.from_numpy(np.r_[positive, unlabeled].astype(np.float32))
-    labeled = torch.arange(len(x)) < len(positive)
-    part = (Features(x), torch.arange(len(x)), labeled, "case-control")
-    data = PUData(*part, validation=PUPart(*part), granted=frozenset({"prior"}), prior=prior, truth=None)
-    run = SimpleNamespace(
-        numpy_rng=np.random.default_rng(seed), threads=threads, epochs=lambda n, *, patience: range(n)
-    )
+    data = pu_table(np.r_[positive, unlabeled], len(positive), "case-control", prior=prior)
     method = PUET(Config(**config))
-    method.fit(data, cast(Run[Config], run))
+    method.fit(data, run_on(data, method.config, seed=seed, threads=threads))
     return method
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,33 +20,16 @@ from pubench_pul_cpbf.method import (
     opinion,
     weight_of_u,
 )
-from pubench_testkit.testing import ViewsAsked
+from pubench_testkit.testing import MethodFacts, Trainer, ViewsAsked, pu_table, run_on
 from torch import Tensor, nn
 
 from pubench.method import Backbone, Run
-from pubench_core.engine.build import build_problem
-from pubench_core.engine.layers import Layer
-from pubench_core.engine.resolve import resolve
-from pubench_core.engine.train import Trained, train
-from pubench_core.plugins.info import MethodInfo
-from pubench_core.plugins.registry import registry
-from pubench_core.training.views import Features, PUData, PUPart
+from pubench_core.training.views import PUData
 from pubench_formulas.losses import logistic_loss
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-LAST = ("selection.criterion=last", "selection.criteria=[last]")
-SHORT = ("fence=3", "fence_epochs=2", "epochs=2", "backbone.key=mlp-wang", *LAST)
-
-
-def trained(*sets: str) -> Trained:
-    plan = resolve([Layer.of("data.key=digits", "method.key=pul-cpbf", "backbone.key=mlp-wang", *sets)], registry())
-    return train(plan, build_problem(plan))
-
-
-def last(*sets: str) -> np.ndarray:
-    """Test scores after the last epoch of a short run."""
-    return trained(*SHORT, *sets).scores["last"]["test"]
+trained = Trainer("pul-cpbf", short=("fence=3", "fence_epochs=2", "epochs=2", "backbone.key=mlp-wang"), sets=())
 
 
 def test_it_ranks_and_no_epoch_of_the_fence_is_chosen() -> None:
@@ -78,7 +60,7 @@ def test_an_epoch_of_equal_batches_is_a_pass_over_the_larger_side(
         "method.calibrate=off",
         "schedule=cosine",
     )
-    data = trained(*SHORT, *sets).evaluator.problem.view(frozenset())
+    data = trained.shortly(*sets).evaluator.problem.view(frozenset())
     rows = {"labeled": data.n_labeled, "unlabeled": data.n_unlabeled}
     assert max(rows, key=rows.__getitem__) == larger
     batch = Config().batch_size
@@ -98,7 +80,7 @@ def test_both_terms_of_u_have_its_weight(monkeypatch: pytest.MonkeyPatch) -> Non
         step(run, loss, *rest, report=report, **more)
 
     monkeypatch.setattr(Run, "step", noted)
-    trained(*SHORT, "weight_unlabeled=0.3", "weight_entropy=0.1", "threshold_start=0.5")
+    trained.shortly("weight_unlabeled=0.3", "weight_entropy=0.1", "threshold_start=0.5")
     assert seen
     np.testing.assert_allclose(seen, 0, atol=1e-5)
 
@@ -173,13 +155,7 @@ def normed(outputs: int) -> Backbone:
 def table(prior: float) -> PUData:
     x = torch.randn(ROWS, FEATURES, generator=torch.Generator().manual_seed(0))
     x[: ROWS // 2] += 1
-    instance = torch.cat([torch.arange(LABELED), torch.arange(ROWS)])
-    labeled = torch.arange(len(instance)) < LABELED
-    part = PUPart(Features(x), instance, labeled, "case-control")
-    granted = frozenset({"prior"})
-    return PUData(
-        Features(x), instance, labeled, "case-control", validation=part, granted=granted, prior=prior, truth=None
-    )
+    return pu_table(x, LABELED, "case-control", copied=True, prior=prior)
 
 
 def fitted(**options: Any) -> tuple[PULCPBF, PUData]:
@@ -187,7 +163,7 @@ def fitted(**options: Any) -> tuple[PULCPBF, PUData]:
     data = table(0.5)
     short: dict[str, Any] = {"fence": 4, "fence_epochs": 2, "epochs": 3, "steps_per_epoch": 4, "batch_size": 8}
     config = Config(**{**short, **options})
-    run = Run(config=config, data=data, seed=2, device=torch.device("cpu"), threads=1, build=normed)
+    run = run_on(data, config, normed)
     method = PULCPBF(config)
     method.fit(data, run)
     return method, data
@@ -386,31 +362,13 @@ OPTIONS = (
 )
 
 
-@cache
-def with_options(*sets: str) -> np.ndarray:
-    """Test scores of a short run; every option is compared with the same one."""
-    return last(*sets)
-
-
-@pytest.mark.parametrize("setting", OPTIONS)
-def test_every_option_gives_another_result(setting: str) -> None:
-    plain, other = with_options(), with_options(setting)
-    assert np.isfinite(other).all()
-    assert not np.allclose(plain, other)
-
-
 # -------------------------------------------------------------------- presets, edges
 
 
-def preset(name: str, data: str = "digits") -> dict[str, Any]:
-    (info,) = [info for info in registry().infos(MethodInfo) if info.key == "pul-cpbf"]
-    return dict(info.presets[name].resolve(data))
-
-
 def test_the_revisions_values_are_the_defaults_but_for_a_trust_that_rises() -> None:
-    assert Config(**preset("revision")) == Config(trust=0.5)
+    assert Config(**trained.preset("revision")) == Config(trust=0.5)
     assert PULCPBF.requires(Config()) == {"prior"}
-    assert {name for name, value in preset("pubench").items() if value != getattr(Config(), name)} == {
+    assert {name for name, value in trained.preset("pubench").items() if value != getattr(Config(), name)} == {
         "start",
         "optimizer",
         "schedule",
@@ -422,8 +380,8 @@ def test_the_revisions_values_are_the_defaults_but_for_a_trust_that_rises() -> N
 
 @pytest.mark.parametrize("name", ["pubench", "revision"])
 def test_digits_are_not_mirrored(name: str) -> None:
-    assert all(preset(name, data)["flip"] is False for data in ("mnist", "usps"))
-    assert "flip" not in preset(name, "cifar10")
+    assert all(trained.preset(name, data)["flip"] is False for data in ("mnist", "usps"))
+    assert "flip" not in trained.preset(name, "cifar10")
 
 
 @pytest.mark.parametrize(("shape", "flip"), [((2, 1, 8, 8), True), ((2, 1, 8, 8), False), ((2, 5), True)])
@@ -437,23 +395,6 @@ def test_views_are_mirrored_only_where_they_may_be(shape: tuple[int, ...], flip:
     assert run.asked[2][1].get("operations") == ("randaugment" if len(shape) == 4 else None)
 
 
-@pytest.mark.parametrize("name", ["pubench", "revision", "quick"])
-def test_presets_run(name: str) -> None:
-    result = trained(f"method.preset={name}", "fence=2", "fence_epochs=1", "epochs=1", "steps_per_epoch=3", *LAST)
-    assert np.isfinite(result.scores["last"]["test"]).all()
-
-
-@pytest.mark.parametrize("prior", [0.01, 0.99])
-def test_an_extreme_prior_has_a_result(prior: float) -> None:
-    assert np.isfinite(last(f"prior={prior}")).all()
-
-
-def test_one_labeled_positive_has_a_result() -> None:
-    result = trained(*SHORT, "mechanism.c=0.002", "labeled_batch=proportional")
-    assert result.evaluator.problem.split.train.n_labeled == 1
-    assert np.isfinite(result.scores["last"]["test"]).all()
-
-
 @pytest.mark.parametrize("size", [1.0, 800.0])
 @pytest.mark.parametrize("surrogate", ["logistic", "sigmoid"])
 def test_losses_and_gradients_are_finite(surrogate: Any, size: float) -> None:
@@ -465,3 +406,10 @@ def test_losses_and_gradients_are_finite(surrogate: Any, size: float) -> None:
     for logits in (p, weak, strong):
         assert logits.grad is not None
         assert logits.grad.isfinite().all()
+
+
+class TestFacts(MethodFacts):
+    trained = trained
+    options = OPTIONS
+    presets_in = ("fence=2", "fence_epochs=1", "epochs=1", "steps_per_epoch=3")
+    extremes = ("mechanism.c=0.002 labeled_batch=proportional", "prior=0.01", "prior=0.99")

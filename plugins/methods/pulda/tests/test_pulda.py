@@ -8,29 +8,19 @@ import numpy as np
 import pytest
 import torch
 from pubench_pulda.method import PULDA, Averages, alignment_loss, distance, two_way_loss
-
-from pubench_core.engine.build import build_problem
-from pubench_core.engine.layers import Layer
-from pubench_core.engine.resolve import resolve
-from pubench_core.engine.train import Trained, train
-from pubench_core.plugins.info import MethodInfo
-from pubench_core.plugins.registry import registry
+from pubench_testkit.testing import MethodFacts, Trainer, accuracy
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-LAST = ("selection.criterion=last", "selection.criteria=[last]")
-SHORT = ("epochs=3", "warm_up=1", "steps_per_epoch=3", *LAST)
+trained = Trainer("pulda", short=("epochs=3", "warm_up=1", "steps_per_epoch=3"))
 
 
-def trained(*sets: str) -> Trained:
-    layer = Layer.of("data.key=digits", "method.key=pulda", "backbone.key=mlp-wang", *sets)
-    plan = resolve([layer], registry())
-    return train(plan, build_problem(plan))
-
-
-def last(*sets: str) -> np.ndarray:
-    """Test scores after the last epoch of a short run."""
-    return trained(*SHORT, *sets).scores["last"]["test"]
+class TestFacts(MethodFacts):
+    trained = trained
+    extremes = (
+        *("mechanism.c=0.002", "mechanism.c=0.002 batch_size=5000 p_batch_size=1"),
+        *("prior=0.01", "prior=0.99"),
+    )
 
 
 def test_it_learns_digits_and_no_epoch_of_the_warm_up_is_chosen() -> None:
@@ -41,8 +31,7 @@ def test_it_learns_digits_and_no_epoch_of_the_warm_up_is_chosen() -> None:
     chosen = [track.epoch for track in result.selection.tracks.values()]
     assert chosen
     assert all(epoch is None or epoch > 8 for epoch in chosen)
-    truth = result.evaluator.problem.truth_test
-    assert ((result.scores["pa"]["test"] > 0) == truth).mean() > 0.75
+    assert accuracy(result, "pa") > 0.75
 
 
 @pytest.mark.parametrize(
@@ -55,40 +44,17 @@ def test_there_is_always_a_second_stage(epochs: int, warm_up: int, stages: list[
     assert result.scores["pa"]
 
 
-def test_the_same_seed_gives_the_same_scores_and_another_seed_others() -> None:
-    first, again, other = (last(f"seed={seed}") for seed in (2, 2, 25))
-    np.testing.assert_array_equal(first, again)
-    assert not np.array_equal(first, other)
-
-
 def test_every_choice_of_losses_gives_another_result() -> None:
-    found = [last(*sets) for sets in ((), ("warm_up_loss=bce",), ("two_way=false",), ("smoothing=0",))]
+    found = [trained.last(*sets) for sets in ((), ("warm_up_loss=bce",), ("two_way=false",), ("smoothing=0",))]
     for i, first in enumerate(found):
         for second in found[i + 1 :]:
             assert not np.allclose(first, second)
 
 
-@pytest.mark.parametrize("preset", ["official", "pubench", "quick"])
-def test_presets_run(preset: str) -> None:
-    assert np.isfinite(last(f"method.preset={preset}")).all()
-
-
 def test_the_official_preset_is_the_default() -> None:
-    (info,) = [info for info in registry().infos(MethodInfo) if info.key == "pulda"]
+    info = trained.info
     assert PULDA.Config(**info.presets["official"].values) == PULDA.Config()
     assert PULDA.requires(PULDA.Config()) == {"prior"} == info.needs
-
-
-@pytest.mark.parametrize("prior", [0.01, 0.99])
-def test_any_prior_gives_finite_scores(prior: float) -> None:
-    assert np.isfinite(last(f"prior={prior}")).all()
-
-
-@pytest.mark.parametrize("sets", [(), ("batch_size=5000", "p_batch_size=1")], ids=["few P", "few P and U"])
-def test_one_labeled_positive_is_enough(sets: tuple[str, ...]) -> None:
-    result = trained("mechanism.c=0.002", *SHORT, *sets)
-    assert result.evaluator.problem.split.train.n_labeled == 1
-    assert np.isfinite(result.scores["last"]["test"]).all()
 
 
 @pytest.mark.parametrize("kinds", [(True, True), (False, False), (True, False), (False, True)], ids=str)

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from pubench_pusb.method import PUSB, pusb_risk, quantile_rank, quantile_threshold
-
-from pubench_core.engine.build import build_problem
-from pubench_core.engine.layers import Layer
-from pubench_core.engine.resolve import resolve
-from pubench_core.engine.train import Trained, train
-from pubench_core.plugins.registry import registry
+from pubench_testkit.testing import MethodFacts, Trainer, accuracy
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-
-def trained(*sets: str, method: str = "pusb") -> Trained:
-    plan = resolve([Layer.of("data.key=digits", f"method.key={method}", *sets)], registry())
-    return train(plan, build_problem(plan))
+trained = Trainer("pusb", short=("epochs=2", "mechanism.c=0.3"), sets=())
 
 
-def accuracy(result: Trained) -> float:
-    problem = result.evaluator.problem
-    return float(((result.scores["last"]["test"] > 0) == problem.truth_test).mean())
+class TestFacts(MethodFacts):
+    trained = trained
+    presets_in = ("epochs=2", "steps_per_epoch=3")
+    extremes = (
+        *("mechanism.c=0.002 batch_size=64 batching=joint", "mechanism.c=0.002 batch_size=64 batching=paired"),
+        *("prior=0.01", "prior=0.99"),
+    )
 
 
 def test_it_learns() -> None:
@@ -51,10 +49,8 @@ def test_as_many_unlabeled_rows_are_positive_as_the_prior_says(scheme: str, cali
 
 
 def test_without_its_threshold_it_is_nnpu_with_the_logistic_loss() -> None:
-    short = ("epochs=2", "mechanism.c=0.3")
-    ours = trained(*short, "threshold=zero").scores["last"]["test"]
-    nnpu = trained(*short, "surrogate=logistic", method="nnpu").scores["last"]["test"]
-    np.testing.assert_array_equal(ours, nnpu)
+    nnpu = replace(trained, key="nnpu")
+    np.testing.assert_array_equal(trained.last("threshold=zero"), nnpu.last("surrogate=logistic"))
 
 
 def test_the_threshold_moves_the_scores_and_keeps_their_order() -> None:
@@ -63,11 +59,6 @@ def test_the_threshold_moves_the_scores_and_keeps_their_order() -> None:
     shift = zero - ours
     np.testing.assert_allclose(shift, shift[0], atol=1e-6)
     assert abs(shift[0]) > 1e-4
-
-
-def test_the_same_seed_gives_the_same_scores() -> None:
-    one, two = (trained("epochs=2", "mechanism.c=0.3").scores["last"]["test"] for _ in range(2))
-    np.testing.assert_array_equal(one, two)
 
 
 @pytest.mark.parametrize("correction", ["ascent", "clamp"])
@@ -80,20 +71,6 @@ def test_a_batch_of_one_side_only_has_a_finite_risk(correction: str, labeled: bo
     assert risk.objective.isfinite()
     assert scores.grad is not None
     assert scores.grad.isfinite().all()
-
-
-@pytest.mark.parametrize("prior", [0.01, 0.99])
-def test_an_extreme_prior_has_a_result(prior: float) -> None:
-    result = trained("epochs=2", "mechanism.c=0.3", f"prior={prior}")
-    assert np.isfinite(result.scores["last"]["test"]).all()
-
-
-@pytest.mark.parametrize("batching", ["joint", "paired"])
-def test_one_labeled_positive_has_a_result(batching: str) -> None:
-    last = ("selection.criteria=[last]", "selection.criterion=last")
-    result = trained("epochs=2", "mechanism.c=0.002", "batch_size=64", f"batching={batching}", *last)
-    assert result.evaluator.problem.split.train.n_labeled == 1
-    assert np.isfinite(result.scores["last"]["test"]).all()
 
 
 @pytest.mark.parametrize(("n", "prior", "rank"), [(10, 0.9, 1), (10, 0.5, 5), (100, 0.71, 29), (1, 0.5, 0)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,30 +20,20 @@ from pubench_robust_pu.method import (
     threshold_after,
     weighted_cross_entropy,
 )
+from pubench_testkit.testing import LAST, MethodFacts, Trainer, accuracy
 
 from pubench.method import Run
-from pubench_core.engine.build import build_problem
-from pubench_core.engine.layers import Layer
-from pubench_core.engine.resolve import resolve
-from pubench_core.engine.train import Trained, train
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import registry
 from pubench_formulas import averaging
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-LAST = ("selection.criterion=last", "selection.criteria=[last]")
-SHORT = ("pre_training=2", "pre_training_lr=1e-3", "epochs=3", "inner_epochs=2", "backbone.key=mlp-wang", *LAST)
-
-
-def trained(*sets: str) -> Trained:
-    plan = resolve([Layer.of("data.key=digits", "method.key=robust-pu", *sets)], registry())
-    return train(plan, build_problem(plan))
-
-
-def last(*sets: str) -> np.ndarray:
-    """Test scores after the last episode of a short run."""
-    return trained(*SHORT, *sets).scores["last"]["test"]
+trained = Trainer(
+    "robust-pu",
+    short=("pre_training=2", "pre_training_lr=1e-3", "epochs=3", "inner_epochs=2", "backbone.key=mlp-wang"),
+    sets=(),
+)
 
 
 def test_it_learns_and_no_epoch_of_the_pre_training_is_chosen() -> None:
@@ -52,8 +41,7 @@ def test_it_learns_and_no_epoch_of_the_pre_training_is_chosen() -> None:
     stages = [event.stage for event in result.epochs]
     assert stages == ["pre-training"] * 10 + ["self-paced"] * 3
     assert all(track.epoch is None or track.epoch > 10 for track in result.selection.tracks.values())
-    truth = result.evaluator.problem.truth_test
-    assert ((result.scores["pa"]["test"] > 0) == truth).mean() > 0.85
+    assert accuracy(result, "pa") > 0.85
 
 
 def test_an_epoch_is_an_episode_with_new_weights_and_a_new_optimizer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +59,7 @@ def test_an_epoch_is_an_episode_with_new_weights_and_a_new_optimizer(monkeypatch
 
     monkeypatch.setattr(robust, "row_weights", noted)
     monkeypatch.setattr(Run, "optimizer", counted)
-    result = trained(*SHORT, "growing_steps=2", "threshold_end=2.1")
+    result = trained.shortly("growing_steps=2", "threshold_end=2.1")
     np.testing.assert_allclose(thresholds, [(0.1, 0.11), (1.1, 1.105), (2.1, 2.1)])
     assert optimizers == [{"lr": 1e-3}, {}, {}, {}]
     data = result.evaluator.problem.view(frozenset({"prior"}))
@@ -87,7 +75,7 @@ def test_the_schedule_reads_nothing_but_the_number_of_the_episode(monkeypatch: p
         return after(*args)
 
     monkeypatch.setattr(robust, "threshold_after", noted)
-    trained(*SHORT)
+    trained.shortly()
     assert seen == [(k, "linear", start, 1.0, 10) for k in range(3) for start in (0.1, 0.11)]
 
 
@@ -113,7 +101,7 @@ def test_weights_are_those_of_the_rows_before_the_episode(monkeypatch: pytest.Mo
     monkeypatch.setattr(robust, "moved", kept)
     monkeypatch.setattr(robust, "weighted_cross_entropy", noted)
     monkeypatch.setattr(Run, "_batch", batched)
-    trained(*SHORT)
+    trained.shortly()
     assert len(weights) == 3
     for episode, of, of_batch in used:
         torch.testing.assert_close(of_batch, weights[episode][of], rtol=0, atol=0)
@@ -141,7 +129,7 @@ def test_in_pairs_of_batches_the_means_of_p_and_u_are_added(monkeypatch: pytest.
 
     monkeypatch.setattr(robust, "weighted_cross_entropy", noted)
     monkeypatch.setattr(Run, "step", stepped)
-    trained(*SHORT, "batching=paired", "batch_size=16", "steps_per_epoch=3", "mechanism.c=0.3")
+    trained.shortly("batching=paired", "batch_size=16", "steps_per_epoch=3", "mechanism.c=0.3")
     assert len(losses) == 3 * 2 * 3  # episodes, passes, steps
     torch.testing.assert_close(torch.stack(losses), torch.stack(expected))
 
@@ -166,7 +154,7 @@ def test_the_pre_trainings_state_is_the_one_of_least_validation_risk(monkeypatch
 
     monkeypatch.setattr(averaging.Best, "offer", noted)
     monkeypatch.setattr(averaging.Best, "restore", put_back)
-    trained(*SHORT, "pre_training=8", "pre_training_lr=0.05")
+    trained.shortly("pre_training=8", "pre_training_lr=0.05")
     chosen = int(np.argmax(offered))
     assert chosen < 7  # else any code that keeps the last state would pass
     assert len(offered) == 8
@@ -182,7 +170,7 @@ def test_without_a_labeled_validation_positive_the_pre_trainings_last_state_is_k
 
     monkeypatch.setattr(averaging.Best, "offer", never)
     monkeypatch.setattr(averaging.Best, "restore", never)
-    result = trained(*SHORT, "mechanism.c=0.002")
+    result = trained.shortly(*LAST, "mechanism.c=0.002")
     assert result.evaluator.problem.split.validation.n_labeled == 0
     assert np.isfinite(result.scores["last"]["test"]).all()
 
@@ -190,7 +178,7 @@ def test_without_a_labeled_validation_positive_the_pre_trainings_last_state_is_k
 @pytest.mark.parametrize(("selectable", "stage"), [("false", "self-paced"), ("true", "pre-training")])
 def test_epochs_of_the_pre_training_are_candidates_on_request(selectable: str, stage: str) -> None:
     """The episodes' rate of 100 ruins the network."""
-    sets = (*SHORT, "pre_training_lr=1e-2", "lr=100", "selection.criterion=oa", "selection.criteria=[oa]")
+    sets = (*trained.short, "pre_training_lr=1e-2", "lr=100", "selection.criterion=oa", "selection.criteria=[oa]")
     result = trained(*sets, f"pre_training_selectable={selectable}")
     chosen = result.selection.tracks["oa"].epoch
     assert chosen is not None
@@ -198,7 +186,7 @@ def test_epochs_of_the_pre_training_are_candidates_on_request(selectable: str, s
 
 
 def test_without_pre_training_weights_come_from_the_first_network() -> None:
-    result = trained(*SHORT, "pre_training=0", "threshold_positive=2", "threshold_unlabeled=2")
+    result = trained.shortly("pre_training=0", "threshold_positive=2", "threshold_unlabeled=2")
     assert {event.stage for event in result.epochs} == {"self-paced"}
     assert np.isfinite(result.scores["last"]["test"]).all()
 
@@ -219,38 +207,20 @@ OPTIONS = (
 
 def test_the_correction_of_the_pre_training_matters_when_its_negative_part_falls_below_0() -> None:
     long = ("pre_training=15", "pre_training_lr=3e-2")
-    assert not np.allclose(last(*long), last(*long, "correction=clamp"))
-
-
-@cache
-def with_options(*sets: str) -> np.ndarray:
-    """Test scores of a short run; every option is compared with the same one."""
-    return last("threshold_unlabeled=0.5", "growing_steps=3", "lr=1e-3", *sets)
-
-
-@pytest.mark.parametrize("setting", OPTIONS)
-def test_every_option_gives_another_result(setting: str) -> None:
-    plain, other = with_options(), with_options(setting)
-    assert np.isfinite(other).all()
-    assert not np.allclose(plain, other)
+    assert not np.allclose(trained.last(*long), trained.last(*long, "correction=clamp"))
 
 
 # -------------------------------------------------------------------- presets
 
 
-def preset(name: str, data: str = "digits") -> dict[str, Any]:
-    (info,) = [info for info in registry().infos(MethodInfo) if info.key == "robust-pu"]
-    return dict(info.presets[name].resolve(data))
-
-
 def test_pu_benchs_values_are_the_defaults_but_for_patience_and_candidates() -> None:
-    assert Config(**preset("pubench")) == Config(patience=None, pre_training_selectable=True)
-    assert preset("official")["patience"] == Config().patience
+    assert Config(**trained.preset("pubench")) == Config(patience=None, pre_training_selectable=True)
+    assert trained.preset("official")["patience"] == Config().patience
     assert RobustPU.requires(Config()) == {"prior"}
 
 
 def test_pu_benchs_thresholds_never_come_near_their_end() -> None:
-    c = Config(**preset("pubench"))
+    c = Config(**trained.preset("pubench"))
     starts = (c.threshold_positive, c.threshold_unlabeled)
     final = [threshold_after(c.epochs - 1, c.pacing, a, c.threshold_end, c.growing_steps) for a in starts]
     np.testing.assert_allclose(final, (0.46, 0.466))
@@ -261,7 +231,7 @@ def test_pu_benchs_thresholds_never_come_near_their_end() -> None:
     [("cifar10", 20_000, 64), ("imagenette", 6_000, 64), ("usps", 4_000, 128), ("letter", 13_000, 128)],
 )
 def test_wang_et_als_passes_over_u_are_episodes_of_100_steps(data: str, rows: int, batch_size: int) -> None:
-    values = preset("wang", data)
+    values = trained.preset("wang", data)
     u = rows * 7 // 10  # r = .3 of the rows are P
     steps = (u - u // 10) // batch_size  # a tenth of U is for validation, an incomplete batch is dropped
     assert values["batch_size"] == values["pre_training_batch_size"] == batch_size
@@ -274,29 +244,12 @@ def test_wang_et_als_passes_over_u_are_episodes_of_100_steps(data: str, rows: in
 
 def test_wang_et_al_have_the_loss_and_the_batches_of_their_nnpu() -> None:
     (nnpu,) = [info for info in registry().infos(MethodInfo) if info.key == "nnpu"]
-    for values in (nnpu.presets["wang"].resolve("letter"), preset("wang", "letter")):
+    for values in (nnpu.presets["wang"].resolve("letter"), trained.preset("wang", "letter")):
         found = (values["surrogate"], values["correction"], values["batching"])
         assert found == ("logistic", "clamp", "paired")
 
 
-@pytest.mark.parametrize("name", ["pubench", "official", "wang", "quick"])
-def test_presets_run(name: str) -> None:
-    sets = ("pre_training=1", "epochs=2", "inner_epochs=1", "steps_per_epoch=3", *LAST)
-    assert np.isfinite(trained(f"method.preset={name}", *sets).scores["last"]["test"]).all()
-
-
 # -------------------------------------------------------------------- edges
-
-
-@pytest.mark.parametrize("prior", [0.01, 0.99])
-def test_an_extreme_prior_has_a_result(prior: float) -> None:
-    assert np.isfinite(last(f"prior={prior}")).all()
-
-
-def test_one_labeled_positive_has_a_result() -> None:
-    result = trained(*SHORT, "mechanism.c=0.002")
-    assert result.evaluator.problem.split.train.n_labeled == 1
-    assert np.isfinite(result.scores["last"]["test"]).all()
 
 
 @pytest.mark.parametrize("labeled", [True, False], ids=["only P", "only U"])
@@ -342,3 +295,10 @@ def test_thresholds_go_one_way_and_stay_between_start_and_end(
     assert (way >= min(start, end) - 1e-9).all()
     assert (way <= max(start, end) + 1e-9).all()
     assert (np.diff(way) * np.sign(end - start) >= -1e-9).all()
+
+
+class TestFacts(MethodFacts):
+    trained = trained
+    options = OPTIONS
+    compared_in = ("threshold_unlabeled=0.5", "growing_steps=3", "lr=1e-3")
+    presets_in = ("pre_training=1", "epochs=2", "inner_epochs=1", "steps_per_epoch=3")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from functools import cache
 from itertools import groupby
 from typing import Any
 
@@ -13,53 +12,46 @@ import torch
 from pubench_self_pu import method as self_pu
 from pubench_self_pu.calibration import calibrated_weights, meta_loss, movements, weight_slopes
 from pubench_self_pu.method import Config, SelfPU, interleaved, weighted_nnpu
+from pubench_testkit.testing import LAST, MethodFacts, Trainer, accuracy
 from torch import Tensor, nn
 from torch.func import functional_call
 
 from pubench.method import Run
-from pubench_core.engine.build import build_problem
-from pubench_core.engine.layers import Layer
-from pubench_core.engine.resolve import resolve
-from pubench_core.engine.train import Trained, train
-from pubench_core.plugins.info import MethodInfo
-from pubench_core.plugins.registry import registry
 from pubench_formulas import averaging
 from pubench_formulas.entropy import binary_entropy
 from pubench_formulas.losses import Surrogate
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-LAST = ("selection.criterion=last", "selection.criteria=[last]")
-#: In the last two of four epochs everything is active.
-SHORT = (
-    *("epochs=4", "paced_from=1", "paced_until=4", "choose_every=1", "ramp_from=0", "ramp_epochs=2", "taught_from=2"),
-    *("backbone.key=mlp-wang", "batch_size=128"),
+trained = Trainer(
+    "self-pu",
+    short=(
+        *(
+            "epochs=4",
+            "paced_from=1",
+            "paced_until=4",
+            "choose_every=1",
+            "ramp_from=0",
+            "ramp_epochs=2",
+            "taught_from=2",
+        ),
+        *("backbone.key=mlp-wang", "batch_size=128"),
+    ),
+    sets=(),
 )
 
 
-def trained(*sets: str) -> Trained:
-    plan = resolve([Layer.of("data.key=digits", "method.key=self-pu", *sets)], registry())
-    return train(plan, build_problem(plan))
-
-
-def last(*sets: str) -> np.ndarray:
-    """Test scores after the last epoch of a short run."""
-    return trained(*SHORT, *LAST, *sets).scores["last"]["test"]
-
-
 def test_it_learns() -> None:
-    result = trained("method.preset=quick", "mechanism.c=0.3", "backbone.key=mlp-wang")
-    truth = result.evaluator.problem.truth_test
-    assert ((result.scores["pa"]["test"] > 0) == truth).mean() > 0.85
+    assert accuracy(trained("method.preset=quick", "mechanism.c=0.3", "backbone.key=mlp-wang"), "pa") > 0.85
 
 
 def test_teachers_are_there_from_the_start_and_candidates_when_they_teach() -> None:
-    result = trained(*SHORT, *LAST)
+    result = trained.shortly(*LAST)
     method = result.method
     assert isinstance(method, SelfPU)
     everyone = ["student-0", "student-1", "teacher-0", "teacher-1"]
     assert list(method.candidates()) == everyone
-    untaught = trained(*SHORT, *LAST, "taught_from=9").method
+    untaught = trained.shortly(*LAST, "taught_from=9").method
     assert isinstance(untaught, SelfPU)
     assert list(untaught.candidates()) == everyone[:2]
     assert len(untaught.teachers) == 2
@@ -79,7 +71,7 @@ def test_teachers_are_even_averages_over_two_passes_per_epoch(monkeypatch: pytes
         teachers.append([p.detach().clone() for p in teacher.parameters()])
 
     monkeypatch.setattr(averaging, "update", noted)
-    trained(*SHORT, *LAST)
+    trained.shortly(*LAST)
     assert decays == pytest.approx([0, 1 / 2, 2 / 3, 3 / 4])
     for mean, history in zip(teachers[-1], zip(*states, strict=True), strict=True):
         torch.testing.assert_close(mean, torch.stack(history).mean(dim=0), atol=1e-6, rtol=0)
@@ -101,7 +93,7 @@ def test_clean_rows_are_unlabeled_and_noisy_rows_are_the_others(monkeypatch: pyt
 
     monkeypatch.setattr(Run, "joint_batches", of_clean)
     monkeypatch.setattr(Run, "batches", of_noisy)
-    data = trained(*SHORT, *LAST).evaluator.problem.view(frozenset({"prior"}))
+    data = trained.shortly(*LAST).evaluator.problem.view(frozenset({"prior"}))
     n = data.n_unlabeled
     assert [len(rows) for rows in clean] == [0, 0, 0, 0, *(2 * int(n * 0.5 * 0.5 * s) for s in (0.1, 0.2))] + [
         2 * int(n * 0.5 * s) for s in (0.1, 0.2)
@@ -123,7 +115,7 @@ def test_teachers_choose_clean_rows_once_they_teach(monkeypatch: pytest.MonkeyPa
         return scores(run, net, *rest, **options)
 
     monkeypatch.setattr(Run, "scores", noted)
-    method = trained(*SHORT, *LAST).method
+    method = trained.shortly(*LAST).method
     assert isinstance(method, SelfPU)
     expected = [*method.students, *method.teachers, *method.teachers]
     assert len(judges) == len(expected)
@@ -145,7 +137,7 @@ def test_chosen_rows_are_learned_on_their_side(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(SelfPU, "_chosen", five_and_twenty)
     monkeypatch.setattr(self_pu, "clean_loss", noted)
-    trained(*SHORT, *LAST)
+    trained.shortly(*LAST)
     assert sides == [(5, 20)] * 4  # two students in the last two epochs
 
 
@@ -166,7 +158,7 @@ def test_a_student_is_compared_with_the_other_student_and_follows_its_teacher_mo
 
     monkeypatch.setattr(Run, "inference", noted)
     monkeypatch.setattr(self_pu, "consistency_weight", noted_weight)
-    method = trained(*SHORT, *LAST).method
+    method = trained.shortly(*LAST).method
     assert isinstance(method, SelfPU)
     first, second = (id(student) for student in method.students)
     assert [which for which, _ in groupby(compared)] == [second, first] * 2  # pass by pass, in two epochs
@@ -191,7 +183,7 @@ def test_the_rate_is_half_a_cosine_over_the_epochs_and_teachers_average_up_to_th
 
     monkeypatch.setattr(Run, "step", noted)
     monkeypatch.setattr(self_pu.averaging, "update", noted_update)
-    trained(*SHORT, *LAST, "schedule=cosine", "lr=1e-3", "teacher_decay=0.6")
+    trained.shortly(*LAST, "schedule=cosine", "lr=1e-3", "teacher_decay=0.6")
     np.testing.assert_allclose(rates, 1e-3 * (1 + np.cos(np.pi * np.arange(4) / 4)) / 2)
     assert decays == [0, 0.5, 0.6, 0.6]
 
@@ -208,7 +200,7 @@ def test_weights_are_calibrated_while_rows_are_chosen_on_validation_rows(monkeyp
         return found
 
     monkeypatch.setattr(self_pu, "movements", noted)
-    data = trained(*SHORT, *LAST, "paced_until=2").evaluator.problem.view(frozenset({"prior"}))
+    data = trained.shortly(*LAST, "paced_until=2").evaluator.problem.view(frozenset({"prior"}))
     x = data.validation.take(data.validation.unlabeled_rows)
     per_epoch = 2 * -(-len(interleaved(data.labeled_rows, data.unlabeled_rows)) // 128)
     assert len(seen) == per_epoch  # of one epoch: the second
@@ -218,7 +210,7 @@ def test_weights_are_calibrated_while_rows_are_chosen_on_validation_rows(monkeyp
 
 
 def test_without_a_validation_part_the_meta_batch_is_of_training_rows() -> None:
-    result = trained(*SHORT, *LAST, "validation.fraction=0")
+    result = trained.shortly(*LAST, "validation.fraction=0")
     assert len(result.evaluator.problem.view(frozenset()).validation) == 0
     assert np.isfinite(result.scores["last"]["test"]).all()
 
@@ -262,31 +254,13 @@ OPTIONS = (
 )
 
 
-@cache
-def with_options(*sets: str) -> np.ndarray:
-    """Test scores of a short run; every option is compared with the same one."""
-    return last("lr=5e-3", "mutual_gate=10", *sets)
-
-
-@pytest.mark.parametrize("setting", OPTIONS)
-def test_every_option_gives_another_result(setting: str) -> None:
-    plain, other = with_options(), with_options(setting)
-    assert np.isfinite(other).all()
-    assert not np.array_equal(plain, other)
-
-
-def preset(name: str) -> dict[str, Any]:
-    (info,) = [info for info in registry().infos(MethodInfo) if info.key == "self-pu"]
-    return dict(info.presets[name].resolve("digits"))
-
-
 def test_pu_benchs_values_are_the_defaults() -> None:
-    assert Config(**preset("pubench")) == Config()
+    assert Config(**trained.preset("pubench")) == Config()
     assert SelfPU.requires(Config()) == {"prior"}
 
 
 def test_officially_rows_are_chosen_four_times_and_teachers_start_when_that_is_over() -> None:
-    c = Config(**preset("official"))
+    c = Config(**trained.preset("official"))
     assert [e for e in range(c.paced_from, c.paced_until) if (e - c.paced_from) % c.choose_every == 0] == [
         10,
         20,
@@ -294,18 +268,6 @@ def test_officially_rows_are_chosen_four_times_and_teachers_start_when_that_is_o
         40,
     ]
     assert c.taught_from == c.paced_until == 50
-
-
-@pytest.mark.parametrize("name", ["pubench", "official", "quick"])
-def test_presets_run(name: str) -> None:
-    sets = ("epochs=2", "paced_from=0", "taught_from=1", "steps_per_epoch=3", "backbone.key=mlp-wang", *LAST)
-    assert np.isfinite(trained(f"method.preset={name}", *sets).scores["last"]["test"]).all()
-
-
-@pytest.mark.parametrize("setting", ["prior=0.01", "prior=0.99", "mechanism.c=0.002", "batch_size=2"])
-def test_what_is_extreme_has_a_result(setting: str) -> None:
-    steps = ("steps_per_epoch=4",) if setting == "batch_size=2" else ()
-    assert np.isfinite(last(setting, *steps)).all()
 
 
 def test_more_labeled_than_unlabeled_rows_are_interleaved_too() -> None:
@@ -337,3 +299,14 @@ def test_the_budget_of_entropy_is_passed_by_one_row_at_most() -> None:
     spent = int(torch.nonzero(weights[:, 1]).max())
     assert (weights[spent + 1 :] == torch.tensor([1.0, 0.0])).all()
     assert (calibrated_weights(slopes, torch.zeros(100).bool(), 0.0)[:, 1] == 0).all()
+
+
+class TestFacts(MethodFacts):
+    trained = trained
+    options = OPTIONS
+    compared_in = ("lr=5e-3", "mutual_gate=10")
+    presets_in = (
+        *("epochs=2", "paced_from=0", "taught_from=1", "steps_per_epoch=3"),
+        *("backbone.key=mlp-wang",),
+    )
+    extremes = ("prior=0.01", "prior=0.99", "mechanism.c=0.002", "batch_size=2 steps_per_epoch=4")

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from pubench_testkit.testing import pu_table, run_on
 from pubench_two_step.method import Config, TwoStep, far, rocchio, without_positive_features
 
 from pubench_core.errors import RequestError
 from pubench_core.training.run import Run
-from pubench_core.training.views import Features, PUData, PUPart
+from pubench_core.training.views import PUData
 
 Array = np.ndarray
 
@@ -24,35 +24,25 @@ def table(n_p: int = 100, n_u: int = 400, shift: float = 3.0, seed: int = 0) -> 
     x = rng.normal(size=(n_p + n_u, 4)).astype(np.float32)
     x[:n_p, :2] += shift
     x[n_p:][truth, :2] += shift
-    part = (Features(torch.from_numpy(x)), torch.arange(len(x)), torch.arange(len(x)) < n_p, "single-training-set")
-    return PUData(
-        *part,  # type: ignore[arg-type]
-        validation=PUPart(*part),  # type: ignore[arg-type]
-        granted=frozenset({"prior"}),
-        prior=0.4,
-        unlabeled_prior=1 / 3,
-        truth=None,
-    ), truth
+    return pu_table(x, n_p, prior=0.4, unlabeled_prior=1 / 3), truth
 
 
-class Talk(SimpleNamespace):
-    """A run, by what the method asks of it."""
+class CountedRun(Run[Config]):
+    """A run that counts the turns of its epochs."""
 
-    def __init__(self) -> None:
-        super().__init__(numpy_rng=np.random.default_rng(0), threads=1, warnings=[], turns=0)
+    turns = 0
 
-    def epochs(self, n: int, *, patience: int | None) -> Any:
-        for k in range(n):
+    def epochs(self, *args: Any, **options: Any) -> Any:
+        for epoch in super().epochs(*args, **options):
             self.turns += 1
-            yield SimpleNamespace(in_stage=k)
-
-    def warn(self, text: str) -> None:
-        self.warnings.append(text)
+            yield epoch
 
 
-def trained(data: PUData, **config: Any) -> tuple[TwoStep, Talk]:
-    method, run = TwoStep(Config(**{"base": "logistic", **config})), Talk()
-    method.fit(data, cast(Run[Config], run))
+def trained(data: PUData, **config: Any) -> tuple[TwoStep, CountedRun]:
+    method = TwoStep(Config(**{"base": "logistic", **config}))
+    run = run_on(data, method.config)
+    run.__class__ = CountedRun
+    method.fit(data, run)
     return method, run
 
 
@@ -96,9 +86,7 @@ def test_few_spies_and_no_reliable_negative_are_reported() -> None:
     data, _ = table(n_p=20)
     _, run = trained(data, noise=0.0, spies=0.1)
     assert run.warnings[0].startswith("2 spies place the bound")
-    same = torch.ones(120, 4)
-    part = (Features(same), torch.arange(120), torch.arange(120) < 20, "single-training-set")
-    data = PUData(*part, validation=PUPart(*part), granted=frozenset(), prior=None, truth=None)  # type: ignore[arg-type]
+    data = pu_table(torch.ones(120, 4), 20)
     assert "no row of U is a reliable negative" in " ".join(trained(data)[1].warnings)
 
 

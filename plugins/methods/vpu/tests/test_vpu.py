@@ -9,37 +9,31 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from pubench_testkit.testing import MethodFacts, Trainer, accuracy
 from pubench_vpu.method import VPU, decision_logit, mixup_regularizer, variational_loss
 from torch.nn import functional as F
 
-from pubench_core.engine.build import build_problem
-from pubench_core.engine.layers import Layer
-from pubench_core.engine.resolve import resolve
-from pubench_core.engine.train import Trained, train
 from pubench_core.errors import RequestError
-from pubench_core.plugins.registry import registry
 from pubench_core.training.run import Run
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-SHORT = ("steps_per_epoch=3", "batch_size=64", "epochs=3", "mechanism.c=0.3")
+trained = Trainer("vpu", short=("steps_per_epoch=3", "batch_size=64", "epochs=3", "mechanism.c=0.3"))
 
 
-def trained(*sets: str) -> Trained:
-    plan = resolve([Layer.of("data.key=digits", "method.key=vpu", "backbone.key=mlp-wang", *sets)], registry())
-    return train(plan, build_problem(plan))
+class TestFacts(MethodFacts):
+    trained = trained
+    extremes = ("mechanism.c=0.002",)
 
 
 def test_it_learns() -> None:
     sets = ("epochs=10", "mechanism.c=0.3", "patience=3", "selection.criterion=native")
-    result = trained(*sets, "backbone.key=mlp")
-    truth = result.evaluator.problem.truth_test
-    assert ((result.scores["native"]["test"] > 0) == truth).mean() > 0.8
+    assert accuracy(trained(*sets, "backbone.key=mlp"), "native") > 0.8
 
 
 @pytest.mark.parametrize("scheme", ["case-control", "single-training-set"])
 def test_the_largest_posterior_of_the_training_rows_is_one_after_normalization(scheme: str) -> None:
-    result = trained(*SHORT, f"data.scheme={scheme}", "selection.criteria=[last]", "selection.criterion=last")
+    result = trained.shortly(f"data.scheme={scheme}", "selection.criteria=[last]", "selection.criterion=last")
     method, data = result.method, result.evaluator.problem.view(frozenset())
     assert len(data.distinct_rows) == data.n_unlabeled  # X holds the labeled positives
     method.net.eval()
@@ -53,7 +47,7 @@ def test_the_largest_posterior_of_the_training_rows_is_one_after_normalization(s
 
 
 def test_its_criterion_is_minus_the_variational_loss_of_the_validation_part() -> None:
-    result = trained(*SHORT, "selection.criterion=native")
+    result = trained.shortly("selection.criterion=native")
     track = result.selection.tracks["native"]
     problem = result.evaluator.problem
     part = problem.view(frozenset()).validation
@@ -99,7 +93,7 @@ def test_adams_betas_are_those_of_the_preset(
 def test_betas_make_a_difference_to_adam_and_none_to_sgd() -> None:
     for optimizer, same in (("adam", False), ("sgd", True)):
         one, two = (
-            trained(*SHORT, f"optimizer={optimizer}", f"betas={betas}").scores["last"]["test"]
+            trained.shortly(f"optimizer={optimizer}", f"betas={betas}").scores["last"]["test"]
             for betas in ("[0.9, 0.999]", "[0.5, 0.99]")
         )
         assert np.array_equal(one, two) == same
@@ -108,25 +102,13 @@ def test_betas_make_a_difference_to_adam_and_none_to_sgd() -> None:
 @pytest.mark.parametrize("betas", ["[0.5, 1]", "[-0.1, 0.9]", "[0.9]", "0.9"])
 def test_betas_are_two_numbers_below_one(betas: str) -> None:
     with pytest.raises(RequestError, match="betas"):
-        trained(*SHORT, f"betas={betas}")
-
-
-def test_the_same_seed_gives_the_same_scores() -> None:
-    one, two = (trained(*SHORT).scores["last"]["test"] for _ in range(2))
-    np.testing.assert_array_equal(one, two)
+        trained.shortly(f"betas={betas}")
 
 
 def test_the_class_prior_makes_no_difference() -> None:
     assert VPU.requires(VPU.Config()) == frozenset()
-    one, two = (trained(*SHORT, f"prior={prior}").scores["last"]["test"] for prior in (0.01, 0.99))
+    one, two = (trained.shortly(f"prior={prior}").scores["last"]["test"] for prior in (0.01, 0.99))
     np.testing.assert_array_equal(one, two)
-
-
-def test_one_labeled_positive_has_a_result() -> None:
-    last = ("selection.criteria=[last]", "selection.criterion=last")
-    result = trained("steps_per_epoch=3", "batch_size=64", "epochs=3", "mechanism.c=0.002", *last)
-    assert result.evaluator.problem.split.train.n_labeled == 1
-    assert np.isfinite(result.scores["last"]["test"]).all()
 
 
 def test_more_rows_per_batch_than_there_are_have_a_result() -> None:

@@ -254,12 +254,12 @@ def _second_record(folder: Path) -> None:
 #: Name -> change of an honest submission whose checksums are made again, words of the reason.
 RECORDS: dict[str, tuple[Change, str]] = {
     "undefined, with measures": (edited(_undefined), "undefined"),
-    "another accuracy": (edited(_accuracy), "accuracy on test rows, selected by pa, is 0.99; its scores give"),
+    "another accuracy": (edited(_accuracy), "criteria.pa.measures.test.accuracy.value is 0.99; its"),
     "other scores": (scores(_perfect), "its scores give 1"),
     "one bit of one score": (scores(_nudged), "carried out again"),
     "an epoch that another criterion chose": (_cherry_picked, "in epoch-2"),
     "another code": (edited(lambda content: content["code"].update(hash="0" * 16)), "code"),
-    "another seed": (edited(lambda content: content["spec"].update(seed=7)), "its spec is that of run"),
+    "another seed": (edited(lambda content: content["spec"].update(seed=7)), "; its spec gives"),
     "a format of the future": (edited(lambda content: content.update(record_version=999)), "a record of format 999"),
     "a trillion rows": (_huge_header, "scores.npz cannot be read (it is damaged)"),
     "a record that is not listed": (_second_record, f"{'0' * 16} is not listed in submission.json"),

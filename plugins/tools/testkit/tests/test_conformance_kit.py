@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import copy
+import importlib
 from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -21,7 +22,14 @@ from pubench_core.engine.select import Selection, Snapshot
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import GROUP, Registry
 
-OURS = [EntryPoint(name, f"pubench_{name}", GROUP) for name in ("nonconforming", "climbing", "prying", "recalling")]
+OURS = [
+    EntryPoint(name, f"pubench_{name}", GROUP)
+    for name in ("nonconforming", "climbing", "prying", "recalling", "thieving")
+]
+
+
+#: Ways to true labels in the memory of the process.
+IN_MEMORY = ("framed", "inspected", "collected", "evaluated", "formatted")
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +66,12 @@ def subject(plugins: Registry, key: str) -> Subject:
         ("counts", "scoring-changes-nothing", "scoring changed scored"),
         ("borrows", "scoring-changes-nothing", "has no attribute 'center'"),
         ("hoards", "earlier-runs", "a run of another seed in between"),
+        *((f"thief-{way}", "hidden-labels", "hidden labels permuted") for way in IN_MEMORY),
+        ("replaces", "hidden-labels", "hidden labels permuted"),
+        ("thief-memory", "reads-no-data", "training opened /proc/self/mem"),
+        ("thief-by-a-child", "reads-no-data", "another process or a connection (subprocess.Popen)"),
+        ("thief-by-a-fork", "reads-no-data", "another process or a connection (os.fork)"),
+        ("thief-by-network", "reads-no-data", "another process or a connection (socket.connect)"),
         ("wraps", "finite-scores", "must return scores as a torch.Tensor, got Wrapped"),
     ],
 )
@@ -65,6 +79,24 @@ def test_a_broken_promise_is_noticed(plugins: Registry, key: str, check: str, wo
     finding = check_one(subject(plugins, key), check)
     assert finding.verdict == "failed"
     assert word in finding.reason
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "uses getattr with a name that it makes",
+        "uses dataclasses.inspect.currentframe: inspect by way of another module",
+        "uses torch.sys.modules: sys by way of another module",
+        "uses eval",
+        "uses __traceback__",
+        "uses from_file",
+        "imports socket",
+        "imports subprocess",
+    ],
+)
+def test_the_source_of_a_thief_says_how_it_reaches_out(plugins: Registry, word: str) -> None:
+    file = Path(importlib.import_module("pubench_thieving").__file__ or "")
+    assert any(line.endswith(word) or f"{word};" in line for line in reaching_out(file))
 
 
 def test_the_engine_shields_the_callers_generators_and_the_check_notices_if_it_does_not(

@@ -135,7 +135,8 @@ def test_another_measure_in_the_record_is_shown_with_the_difference(copy: Path, 
     assert mine["difference"] == pytest.approx(0.25)
     assert (code, found["identical"]) == (1, True)  # of the scores, which are what a run computes
     said = pubench("reproduce", copy).stdout.splitlines()
-    given = f"accuracy by {result.selected} is {accuracy - 0.25:.6g} in the record; its scores give {accuracy:.6g}"
+    field = f"criteria.{result.selected}.measures.test.accuracy.value"
+    given = f"{field} is {accuracy - 0.25:.6g}; another run gives {accuracy:.6g}"
     assert given in said
 
 
@@ -143,7 +144,7 @@ def test_a_record_without_scores_is_compared_by_its_measures(copy: Path, pubench
     (copy / "scores.npz").unlink()
     done = pubench("reproduce", copy)
     assert done.returncode == 0, done.stderr
-    same = "identical: every epoch and test measure is the same; the record kept no scores to compare"
+    same = "identical: every field is the same; the record kept no scores to compare"
     assert same in done.stdout.splitlines()
     change_result(copy, lambda plain: plain["criteria"]["last"].update(epoch=1))
     code, found = reproduced(pubench, copy)

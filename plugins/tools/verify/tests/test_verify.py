@@ -17,10 +17,10 @@ import numpy as np
 import pubench_verify.reproduction
 import pytest
 from pubench_study.export import SUMS
-from pubench_verify.measures import same
+from pubench_verify.derived import plan_here
+from pubench_verify.difference import differences
 from pubench_verify.rerun import SIGNIFICANT, one_sided
 from pubench_verify.result import Again
-from pubench_verify.spec import plan_here
 
 import pubench
 from pubench_core.engine.coverage import knowledge_in
@@ -104,7 +104,8 @@ def test_folds_of_a_joint_record_are_those_of_its_spec(tmp_path: Path) -> None:
         folder = pubench.run(UPU, "breast-cancer", folds=2, results=tmp_path / "results", **given).folder
     assert said(folder) == []
     edit(folder / "result.json", lambda content: content["folds"].reverse())
-    assert said(folder) == ["it joins 2 folds, which are not the 2 of its spec"]
+    (problem,) = said(folder)
+    assert problem.startswith("folds is ['")
     (folder / "model-fold-1.safetensors").unlink()
     assert "model-fold-1.safetensors is missing" in said(folder)
 
@@ -125,63 +126,72 @@ def _put(*path: str, value: Any) -> Callable[[dict[str, Any]], None]:
 RESULTS: Mapping[str, tuple[Callable[[dict[str, Any]], None], str]] = {
     "a measure": (
         _put("criteria", "pa", "measures", "test", "accuracy", "value", value=0.99),
-        "accuracy on test rows, selected by pa, is 0.99; its scores give 0.",
+        "criteria.pa.measures.test.accuracy.value is 0.99; its scores give 0.",
     ),
     "a measure of another criterion": (
         _put("criteria", "last", "measures", "validation", "pa", "value", value=0.99),
-        "pa on validation rows, selected by last, is 0.99",
+        "criteria.last.measures.validation.pa.value is 0.99",
     ),
-    "the value of a criterion": (_put("criteria", "pa", "value", value=0.123), "criterion pa has the value 0.123"),
+    "the value of a criterion": (
+        _put("criteria", "pa", "value", value=0.123),
+        "criteria.pa.value is 0.123; its scores",
+    ),
     "the flag of an oracle criterion": (
         _put("criteria", "f1", "oracle", value=False),
-        "criterion f1 reads true labels, and it says otherwise",
+        "criteria.f1.oracle is False; the installed plugins give True",
     ),
-    "the seed": (_put("spec", "seed", value=7), "its spec is that of run"),
+    "the seed": (_put("spec", "seed", value=7), "; its spec gives"),
     "a hyper-parameter": (
         _put("spec", "method", "config", "lr", value=0.5),
-        "method.config.lr is 0.01 there and 0.5",
+        "spec.method.config.lr is 0.5; spec.yaml has 0.01",
     ),
     "the method": (
         _put("spec", "method", "key", value="gone"),
         "its spec does not resolve here: unknown method 'gone'",
     ),
-    "the hash of the code": (_put("code", "hash", value="0" * 16), "the hash of its code is not that of the parts"),
+    "the hash of the code": (
+        _put("code", "hash", value="0" * 16),
+        "code.hash is 0000000000000000; the parts",
+    ),
     "a part of the code": (
         _put("code", "parts", "engine", value="revision 0"),
         "it is of other code than is installed (changed: engine)",
     ),
     "the code of a criterion": (
         _put("criteria", "pa", "code", value="0" * 16),
-        "criterion pa is of other code than is installed",
+        "criteria.pa.code is 0000000000000000; the installed plugins give",
     ),
     "the data": (_put("code", "parts", "data digits", value="0" * 16), "(changed: data digits)"),
-    "the given prior": (_put("data", "prior", "given", value=0.9), "was given the prior 0.9, and its spec says 0.49"),
-    "the criterion that names it": (_put("selected", value="none"), "criterion none, which it did not track"),
+    "the given prior": (_put("data", "prior", "given", value=0.9), "data.prior.given is 0.9; its spec gives 0.49"),
+    "the criterion that names it": (
+        _put("selected", value="none"),
+        "selected is 'none', a criterion that it did",
+    ),
     "the run id": (_put("run_id", value="<b>x</b>"), "its folder is called"),
     "the version": (_put("record_version", value=99), "is a record of format 99"),
     "an epoch that was not trained": (
         _put("criteria", "pa", "epoch", value=4),
-        "criterion pa says epoch 4, and it says that 3 epochs were trained",
+        "criterion pa chose epoch 4 of 3 epochs",
     ),
     "an epoch before the first": (
         _put("criteria", "pa", "epoch", value=0),
-        "criterion pa says epoch 0, and it says that 3 epochs were trained",
+        "criterion pa chose epoch 0 of 3 epochs",
     ),
     "an epoch of other scores": (
         _put("criteria", "pa", "epoch", value=1),
-        "criterion pa says epoch 1, and its scores are those of epoch 3 (epoch-3)",
+        "criterion pa chose epoch 1, and its scores are those of epoch-3",
     ),
     "that U was calibrated": (
         _put("data", "calibrated", value=True),
-        "it says that U was calibrated, and its spec says that it was not calibrated",
+        "data.calibrated is True; its spec gives False",
     ),
     "the share told of U": (
         _put("data", "prior", "given_unlabeled", value=0.4),
-        "it says that the method was to believe a share of 0.4 positives in U; its prior and counts give 0.496084",
+        "data.prior.given_unlabeled is 0.4; its prior and counts give 0.496084",
     ),
     "a measure that is not there": (
         lambda content: content["criteria"]["pa"]["measures"]["test"].pop("auc"),
-        "auc on test rows, selected by pa, is not there",
+        "criteria.pa.measures.test.auc.value is no value; its scores give",
     ),
 }
 
@@ -194,17 +204,18 @@ def test_a_changed_result_is_found(copied: Callable[[str], Path], what: str) -> 
     assert any(expected in text for text in said(folder)), said(folder)
 
 
-def test_a_measure_has_an_interval_beside_its_value() -> None:
-    one = Measure(value=0.5, interval=(0.4, 0.6))
-    assert same(one, Measure(value=0.5, interval=(0.4, 0.6)))
+def test_a_measure_has_an_interval_besides_its_value() -> None:
+    one = {"m": Measure(value=0.5, interval=(0.4, 0.6)).model_dump()}
+    assert not list(differences(one, one, "gives"))
     for interval in ((0.4, 0.7), (0.3, 0.6), None):
-        assert not same(one, Measure(value=0.5, interval=interval))
+        (apart,) = differences(one, {"m": Measure(value=0.5, interval=interval).model_dump()}, "gives")
+        assert (apart.path, apart.recorded, apart.now) == ("m.interval", (0.4, 0.6), interval)
 
 
 def test_an_oracle_that_says_it_is_none_is_found(copied: Callable[[str], Path]) -> None:
     folder = copied(PN)
     edit(folder / "result.json", _put("oracle", value=False))
-    assert said(folder) == ["its method is granted true labels (oracle), and it says otherwise"]
+    assert said(folder) == ["oracle is False; the installed plugins give True"]
 
 
 def test_a_record_that_says_that_it_kept_no_scores_is_not_believed(copied: Callable[[str], Path]) -> None:
@@ -241,9 +252,7 @@ def test_whether_a_criterion_is_defined_is_derived(copied: Callable[[str], Path]
         content["criteria"]["f1"] = nothing | {"code": content["criteria"]["f1"]["code"]}
 
     edit(folder / "result.json", undefine)
-    assert said(folder) == [
-        "criterion f1 is undefined (no labeled validation positive) in it; its scores give that it is defined"
-    ]
+    assert said(folder) == ["criteria.f1.undefined is no labeled validation positive; its scores give no value"]
 
 
 def test_a_criterion_with_the_state_that_another_chose_is_found(copied: Callable[[str], Path]) -> None:
@@ -257,9 +266,7 @@ def test_a_criterion_with_the_state_that_another_chose_is_found(copied: Callable
     arrays[f"validation_scores_{state}"] = np.where(labeled, 1.0, np.linspace(-1, 0.1, len(labeled)))
     edit_scores(folder, lambda a: a.update(arrays))
     edit(folder / "result.json", lambda content: content["criteria"]["f1"].update(epoch=1, snapshot=state))
-    assert any(
-        re.match(r"criterion pa has the value \S+ at the epoch that it says .* in epoch-1", t) for t in said(folder)
-    )
+    assert any(re.match(r"criterion pa is \S+ in the state that it chose, and \S+ in epoch-1", t) for t in said(folder))
 
 
 def test_records_that_are_better_than_their_reruns_every_time_are_a_problem() -> None:
@@ -297,7 +304,7 @@ def _not_finite(arrays: dict[str, Any]) -> None:
 
 SCORES: Mapping[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "better": (_perfect, "its scores give 1"),
-    "all alike": (_alike, "its scores: all 360 test rows are decided positive"),
+    "all alike": (_alike, "its scores give ['all 360 test rows are decided positive"),
     "not finite": (_not_finite, "has values that are not finite"),
     "other labels": (lambda a: a.update(test_labels=1 - a["test_labels"]), "positive test rows, its result"),
     "an array that is gone": (lambda a: a.pop("test_rows"), "scores.npz has no test_rows"),
@@ -418,7 +425,7 @@ def test_on_another_machine_measures_may_differ_a_little_and_scores_at_will(copi
         for criterion in content["criteria"].values():
             del criterion["threshold"], criterion["at_prior"]
 
-    assert "decided at the prior" in said(folder)[0], "the threshold is as it was"
+    assert ".at_prior." in said(folder)[0], "the threshold is as it was"
     edit(folder / "result.json", without_thresholds)  # as in an older record
     assert [problem.what.partition(",")[0] for problem in pubench.verify(folder.parent).problems] == [
         "carried out again"
@@ -462,14 +469,14 @@ def test_counts_and_priors_are_those_of_the_data(copied: Callable[[str], Path]) 
     edit(folder / "result.json", _put("data", "prior", "true", value=0.3))
     edit(folder / "result.json", _put("data", "prior", "given", value=0.3))
     problems = said(folder)
-    assert "its counts of the train part are not those that its spec draws from digits" in problems
-    assert any(text.startswith("its true prior is 0.3; its spec draws 0.49") for text in problems)
+    assert any(text.startswith("data.train.labeled is 7; drawn from digits it is") for text in problems)
+    assert any(text.startswith("data.prior.true is 0.3; drawn from digits it is 0.49") for text in problems)
 
 
 def test_a_result_is_named_by_the_criterion_of_its_spec(copied: Callable[[str], Path]) -> None:
     folder = copied(UPU)
     edit(folder / "result.json", _put("selected", value="last"))
-    assert said(folder) == ["it is named by criterion last, and its spec says pa"]
+    assert said(folder) == ["selected is last; its spec gives pa"]
 
 
 def test_records_may_differ_in_the_size_of_the_validation_part_alone(tmp_path: Path) -> None:
@@ -529,12 +536,12 @@ def test_unlabeled_rows_of_a_table_are_those_of_the_table(tmp_path: Path) -> Non
 def test_a_false_number_of_epochs_is_found_by_running_again(copied: Callable[[str], Path]) -> None:
     folder = copied(UPU)
     edit(folder / "result.json", _put("epochs", value=5))
-    assert said(folder) == ["criterion last says epoch 3, and it says that 5 epochs were trained"]
+    assert said(folder) == ["criterion last chose epoch 3 of 5 epochs"]
     edit(folder / "result.json", _put("criteria", "last", "epoch", value=5))
     assert said(folder) == []
     found = pubench.verify(folder.parent, rerun=1)
     assert [p.what for p in found.problems] == [
-        "carried out again, it gives the same scores, and 3 epochs, where it says 5"
+        "carried out again, it gives the same scores, and criteria.last.epoch is 5; another run gives 3"
     ]
     assert (found.again, found.carried_out, found.to_dict()["carried_out"]) == ((), 1, 1)
 
@@ -568,7 +575,7 @@ def test_the_share_told_of_u_is_what_the_prior_and_the_labels_leave_unless_u_is_
     folder = one_sample(tmp_path / "results", "nnpu", "on")
     assert said(folder) == []
     edit(folder / "result.json", _put("data", "calibrated", value=False))
-    assert said(folder) == ["it says that U was not calibrated, and its spec says that it was calibrated"]
+    assert said(folder) == ["data.calibrated is False; its spec gives True"]
     folder = one_sample(tmp_path / "others", "nnpu", "off")
     assert said(folder) == []
     edit(folder / "result.json", lambda content: content["data"]["prior"].pop("given_unlabeled"))
@@ -578,7 +585,7 @@ def test_the_share_told_of_u_is_what_the_prior_and_the_labels_leave_unless_u_is_
     prior = json.loads((folder / "result.json").read_text())["data"]["prior"]["given"]
     edit(folder / "result.json", _put("data", "prior", "given_unlabeled", value=prior))
     (problem,) = said(folder)
-    assert problem.startswith(f"it says that the method was to believe a share of {prior:g} positives in U; its prior")
+    assert problem.startswith(f"data.prior.given_unlabeled is {prior:.6g}; its prior and counts give")
 
 
 def test_no_record_chooses_the_data_that_it_is_checked_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -650,7 +657,7 @@ FILES: Mapping[str, tuple[Callable[[Path], Any], str]] = {
     "a link to a folder": (_linked_folder, "it is a link to a folder elsewhere"),
     "threads that nothing ran with": (
         lambda f: edit(f / "environment.json", _put("threads", value=64)),
-        "environment.json is not that of its result: threads is 64 there and 1 here",
+        "threads is 1; environment.json has 64",
     ),
     "another name": (lambda f: f.rename(f.with_name("f" * 16)), f"its folder is called {'f' * 16}"),
 }
@@ -674,9 +681,9 @@ def test_a_file_that_is_gone_or_damaged_is_found(copied: Callable[[str], Path], 
     ("name", "words"),
     [
         ("result.json", "its folder is called"),
-        ("spec.yaml", "spec.yaml is not the spec of its result: "),
+        ("spec.yaml", "; spec.yaml has "),
         ("scores.npz", "its scores give"),
-        ("training-scores.npz", "the threshold at the prior, selected by pa, is"),
+        ("training-scores.npz", "criteria.pa.threshold is"),
     ],
 )
 def test_a_file_of_another_run_is_found(
@@ -759,7 +766,7 @@ def test_the_command_says_a_line_per_problem(
     wrong = run("verify", "records", "--rerun", "1")
     assert wrong.returncode == 1
     assert wrong.stderr.splitlines() == ["no run is carried out again: every record has a problem already"]
-    assert wrong.stdout.startswith(f"{folder.name}: accuracy on test rows, selected by pa, is 0.99;")
+    assert wrong.stdout.startswith(f"{folder.name}: criteria.pa.measures.test.accuracy.value is 0.99;")
     assert len(wrong.stdout.splitlines()) == 2
     plain = run("verify", "records", "--rerun", "0", "--format", "json")
     assert (plain.returncode, json.loads(plain.stdout)["ok"]) == (1, False)

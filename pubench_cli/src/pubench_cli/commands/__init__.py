@@ -92,12 +92,6 @@ COMMANDS = [
         help="Delete prepared copies. The files as distributed stay.",
         example="pubench data remove mnist",
     ),
-    CommandInfo(
-        path="data show",
-        load="pubench_cli.commands.data:show",
-        help="Write a PNG: who is labeled and who is hidden (images), or classes and propensities (text, tabular).",
-        example="pubench data show mnist --mech s2 --c 0.1",
-    ),
 ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
@@ -16,6 +17,7 @@ from ..data.paths import data_root
 from ..data.posterior import auxiliary_logit
 from ..data.preprocess import Preprocessing
 from ..data.sampling import draw
+from ..data.store import is_prepared
 from ..errors import RequestError
 from ..isolation import isolated
 from ..randomness import torch_seed
@@ -212,14 +214,20 @@ def _split(plan: Plan, data: PNDataset, cache: Path) -> tuple[Split, Preprocessi
     else:
         split = given_split(data, scheme=spec.data.scheme, **_sizes(spec))
         fitted = Preprocessing.fit(data.x, split.train.rows, spec.data.preprocess)
-    if folds is None:
-        return split, fitted
-    if fold == 0:
+    if folds is None or fold == 0:
         return split, fitted
     if fold is None:  # every row is trained on, and held out in turn
         return Split(split.train, split.train, split.test_rows), fitted
-    split = cut(split, folds, fold, spec.seed)
+    equal = None if plan.data.table is None else _instances(data.x[split.train.rows])
+    split = cut(split, folds, fold, spec.seed, equal)
     return split, Preprocessing.fit(data.x, split.train.rows, spec.data.preprocess)
+
+
+def _instances(x: npt.NDArray[Any]) -> IntArray:
+    """(n,) numbers that equal rows share. A user's table may have a labeled row a second time, unlabeled."""
+    rows = np.ascontiguousarray(x.reshape(len(x), -1))
+    one = np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))
+    return np.unique(rows.view(one), return_inverse=True)[1].ravel()
 
 
 def _simulated(choice: MechanismChoice, spec: RunSpec, data: PNDataset, cache: Path) -> tuple[Split, Preprocessing]:
@@ -229,18 +237,18 @@ def _simulated(choice: MechanismChoice, spec: RunSpec, data: PNDataset, cache: P
     fitted: list[Preprocessing] = []  # both parts are labeled on the same pool
     part = itertools.count()  # the training part, then the validation part
 
-    def choose(pool: IntArray, positives: IntArray, n: int, rng: np.random.Generator) -> IntArray:
+    def choose(pool: IntArray, rows: IntArray, n: int, rng: np.random.Generator) -> IntArray:
         if not fitted:
             fitted.append(Preprocessing.fit(data.x, pool, spec.data.preprocess))
         logit = None
         if choice.info.needs_posterior:
-            logit = auxiliary_logit(fitted[0].apply(data.x), y, pool, positives, cache, preprocess=spec.data.preprocess)
+            logit = auxiliary_logit(fitted[0].apply(data.x), y, pool, rows, cache, preprocess=spec.data.preprocess)
         with isolated(torch_seed(spec.seed, "mechanism", next(part)), torch.device("cpu")):  # whatever it draws from
-            return choice.mechanism.choose(fitted[0].apply(data.x[positives]), logit, n, rng)
+            return choice.mechanism.choose(fitted[0].apply(data.x[rows]), logit, n, rng)
 
-    def mislabel(pool: IntArray, negatives: IntArray, n: int, rng: np.random.Generator) -> IntArray:
+    def mislabel(pool: IntArray, rows: IntArray, n: int, rng: np.random.Generator) -> IntArray:
         fit = Preprocessing.fit(data.x, pool, spec.data.preprocess)
-        return choice.mechanism.mislabel(fit.apply(data.x[negatives]), n, rng)
+        return choice.mechanism.mislabel(fit.apply(data.x[rows]), n, rng)
 
     sizes, purity = _sizes(spec), choice.mechanism.purity
     noise = Noise(purity, mislabel) if purity < 1 else None
@@ -264,6 +272,33 @@ def _simulated(choice: MechanismChoice, spec: RunSpec, data: PNDataset, cache: P
         return split, Preprocessing.fit(data.x, split.train.rows, spec.data.preprocess)
     assert spec.mechanism.c is not None
     return generate(data, scheme=spec.data.scheme, choose=choose, c=spec.mechanism.c, noise=noise, **sizes), fitted[0]
+
+
+def held_out_labels(plan: Plan, root: DataRoot) -> int | None:
+    """Labeled positives of the validation part of a plan; None if its data are not prepared here.
+
+    How many there are is the same for every mechanism and seed, so that no mechanism is asked.
+
+    Raises RequestError as :func:`build_problem`.
+    """
+    spec, source = plan.spec, plan.data.source
+    if source is not None and not is_prepared(source, root, preprocess=spec.data.preprocess):
+        return None
+    data, scheme, sizes = open_data(plan, replace(root, say=lambda text: None)).data, spec.data.scheme, _sizes(spec)
+
+    def first(pool: IntArray, rows: IntArray, n: int, rng: np.random.Generator) -> IntArray:
+        return np.arange(n)
+
+    if plan.mechanism is None:
+        split = given_split(data, scheme=scheme, **sizes)
+    elif (rate := spec.mechanism.positive_rate) is not None:
+        split = draw(data, scheme=scheme, choose=first, positive_rate=rate, total=spec.data.total, **sizes)
+    else:
+        assert spec.mechanism.c is not None
+        split = generate(data, scheme=scheme, choose=first, c=spec.mechanism.c, **sizes)
+    if spec.validation.folds is None:
+        return split.validation.n_labeled
+    return split.train.n_labeled // (1 if spec.validation.joint else spec.validation.folds)
 
 
 class _Sizes(TypedDict):

@@ -12,13 +12,10 @@ import numpy as np
 
 from pubench_core.errors import RequestError
 
-from . import limits
 from .cells import each_once, is_nested, reason
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
-    from pyarrow import Table
-    from pyarrow.parquet import ParquetFile
 
 #: Rows of parquet that are unpacked at a time, and then counted.
 _ROWS = 1024
@@ -32,28 +29,12 @@ def read_parquet(path: Path, stored: Path | io.BytesIO) -> DataFrame:
 
     try:
         with ParquetFile(stored) as file:
-            frame = _bounded(path, file).replace_schema_metadata(None).to_pandas()  # pandas' notes add nothing
+            frame = file.read().replace_schema_metadata(None).to_pandas()  # pandas' notes add nothing
     except (pa.ArrowException, UnicodeDecodeError) as error:
         raise RequestError(f"{path} is not a parquet file, or a damaged one ({reason(error)})") from error
     each_once(path, frame.columns)
     kept = [name for name in frame if not name.startswith("__index_level_")]  # row names that had no name
     return pd.DataFrame(_columns(path, {name: _stacked(frame[name]) for name in kept}))
-
-
-def _bounded(path: Path, file: ParquetFile) -> Table:
-    """The table in a parquet file, a few rows after the other: what it says of its size may not be so."""
-    import pyarrow as pa
-
-    facts = file.metadata
-    said = sum(facts.row_group(k).total_byte_size for k in range(facts.num_row_groups))
-    if max(said, facts.num_rows) > limits.TABLE_BYTES:
-        raise limits.too_large(path, limits.TABLE_BYTES)
-    batches, taken = [], 0
-    for batch in file.iter_batches(batch_size=_ROWS):
-        batches.append(batch)
-        if (taken := taken + batch.nbytes) > limits.TABLE_BYTES:
-            raise limits.too_large(path, limits.TABLE_BYTES)
-    return pa.Table.from_batches(batches, file.schema_arrow)
 
 
 def _stacked(values: Series[Any]) -> Any:
@@ -67,9 +48,7 @@ def read_npz(path: Path) -> DataFrame:
     import pandas as pd
 
     try:
-        with zipfile.ZipFile(path) as parts, np.load(path, allow_pickle=False) as stored:
-            if sum(part.file_size for part in parts.infolist()) > limits.TABLE_BYTES:
-                raise limits.too_large(path, limits.TABLE_BYTES)
+        with zipfile.ZipFile(path), np.load(path, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
     except zipfile.BadZipFile as error:
         raise RequestError(f"{path} is not an npz file, or a damaged one ({error})") from error

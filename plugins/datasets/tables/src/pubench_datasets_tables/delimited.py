@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from pubench_core.data.archives import opened
 from pubench_core.errors import RequestError
 
-from . import limits
 from .cells import Say, each_once, numbers_in_text
 
 if TYPE_CHECKING:
@@ -93,7 +92,7 @@ def read_delimited(path: Path, texts: Collection[str], say: Say, only: Sequence[
 
 def _short_lines(path: Path, dialect: _Dialect) -> list[int]:
     """Numbers, from 1, of the lines with which rows end that have too few fields. None where they cannot be counted."""
-    with io.TextIOWrapper(_content(path), dialect.encoding, newline="") as lines:
+    with io.TextIOWrapper(opened(path), dialect.encoding, newline="") as lines:
         rows = csv.reader(lines, delimiter=dialect.separator, skipinitialspace=True)
         try:
             return [rows.line_num for row in rows if 0 < len(row) < len(dialect.names)]
@@ -171,16 +170,8 @@ def _read_csv(path: Path, separator: str, encoding: str, **more: Any) -> DataFra
     if Version(pd.__version__) < Version("3.1"):  # whose default reads numbers to the last bit
         more["float_precision"] = "round_trip"
     more |= {"sep": separator, "encoding": encoding, "skipinitialspace": True, "na_values": ["?"]}
-    with _content(path) as content:
+    with opened(path) as content:
         return pd.read_csv(content, **more)
-
-
-def _content(path: Path) -> io.BufferedReader:
-    """The bytes of a file, unpacked; reading a packed one raises RequestError where there are too many."""
-    if not path.name.lower().endswith(".gz"):
-        return path.open("rb")
-    most = limits.TABLE_BYTES
-    return opened(path, most, lambda: limits.too_large(path, most, "unpack it yourself"))
 
 
 @contextmanager

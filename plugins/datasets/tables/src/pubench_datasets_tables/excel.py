@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from pubench_core.errors import RequestError
 
-from . import limits
 from .cells import Say, each_once, numbers_in_text, reason
 
 if TYPE_CHECKING:
@@ -55,9 +54,6 @@ def _first_sheet(path: Path, say: Say) -> DataFrame:
     from xml.etree.ElementTree import ParseError
 
     try:
-        with zipfile.ZipFile(path) as parts:
-            if sum(part.file_size for part in parts.infolist()) > limits.EXCEL_BYTES:
-                raise limits.too_large(path, limits.EXCEL_BYTES, "save the table as CSV")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what openpyxl thinks of styles and extensions
             with pd.ExcelFile(path, engine="openpyxl") as book:

@@ -1,6 +1,6 @@
 """Reading a user's table (csv, tsv, xlsx, parquet, npz) into a pandas frame, every fault in one line.
 
-``delimited``, ``excel`` and ``arrays`` read one kind of file each, from ``cells`` and within ``limits``.
+``delimited``, ``excel`` and ``arrays`` read one kind of file each, from ``cells``.
 """
 
 from __future__ import annotations

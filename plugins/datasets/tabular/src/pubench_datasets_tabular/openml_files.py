@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pubench_core.data.archives import check_parquet, too_large
 from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import DatasetInfo
@@ -22,8 +21,6 @@ from .cells import Cells, Remedy
 #: The servers of OpenML proper, as its cache names them; ids of its test server mean other sets.
 _SERVERS = ("org/openml/www", "org/openml/api")
 _SKIP_PARQUET = "OPENML_SKIP_PARQUET"
-#: Bytes and rows of a file; the largest has about 20 million, the longest 67,557.
-LIMIT, MOST_ROWS = 1 << 26, 1_000_000
 
 
 def cached(root: DataRoot, number: int) -> Path | None:
@@ -121,8 +118,6 @@ def read_arff(
     import arff
 
     try:
-        if path.stat().st_size > LIMIT:
-            raise too_large(path, LIMIT)
         with path.open(encoding="utf-8") as stream:
             found = arff.load(stream, return_type=arff.DENSE if rows else arff.DENSE_GEN)
     except OSError as error:
@@ -142,7 +137,6 @@ def _read_parquet(path: Path, remedy: Remedy) -> tuple[list[str], list[tuple[obj
 
     try:
         with path.open("rb") as stream, parquet.ParquetFile(stream) as file:
-            check_parquet(file, path, rows=MOST_ROWS, limit=LIMIT)
             table = file.read()
         return list(table.column_names), [tuple(column.to_pylist()) for column in table.columns]
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:

@@ -12,9 +12,6 @@ from pubench_core.errors import RequestError
 
 from .cells import Cells, Remedy, short
 
-#: Bytes of a file, unpacked, and characters of a line; the largest file has 10 million, the longest line 2,500.
-LIMIT, LONGEST = 1 << 25, 1 << 16
-
 Split = Callable[[str], list[str]]
 """Cuts a line into cells; ValueError says what is wrong with it."""
 
@@ -61,8 +58,6 @@ def read_cells(
         raise remedy.error(f"{path} is empty")
     rows = []
     for number, line in lines:
-        if len(line) > LONGEST:
-            raise remedy.error(f"{path}, line {number}: {len(line):,} characters")
         try:
             row = split(line)
         except ValueError as error:
@@ -81,7 +76,7 @@ def read_cells(
 
 def _lines(path: Path, remedy: Remedy) -> list[str]:
     try:
-        with opened(path, LIMIT) as stream:
+        with opened(path) as stream:
             return stream.read().decode("utf-8").splitlines()
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise remedy.error(f"{path} is damaged ({error})") from error

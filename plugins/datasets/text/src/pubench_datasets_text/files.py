@@ -10,14 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from pubench_core.data.archives import DAMAGE, damaged, one_line, too_large, unreadable
+from pubench_core.data.archives import DAMAGE, damaged, one_line, unreadable
 from pubench_core.data.cache import sha256_of
 from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import RequestError
 
 _BLOCK = 1 << 20
-#: Bytes of one document; the longest post of 20 Newsgroups has 160,616, the longest review of IMDb 14,000.
-LIMIT = 1 << 20
 
 
 @contextmanager
@@ -32,12 +30,9 @@ def reading(path: Path) -> Iterator[None]:
 
 
 def content_of(path: Path) -> bytes:
-    """All bytes of one document. Raises RequestError if it cannot be read or is too large for one."""
-    with reading(path), path.open("rb") as stream:
-        found = stream.read(LIMIT + 1)
-    if len(found) > LIMIT:
-        raise too_large(path, LIMIT)
-    return found
+    """All bytes of one document. Raises RequestError if it cannot be read."""
+    with reading(path):
+        return path.read_bytes()
 
 
 def documents(folder: Path, ending: str = "") -> Iterator[Path]:

@@ -20,12 +20,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pubench_core.data.archives import check_parquet, lines, members, one_line, opened
+from pubench_core.data.archives import members, one_line, opened
 from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import RequestError
 
 from .corpus import Corpus
-from .files import LIMIT, content_of, documents, folders, reading
+from .files import content_of, documents, folders, reading
 from .model import hub, network_errors
 from .source import TextSource
 
@@ -35,10 +35,6 @@ HUB = "stanfordnlp/imdb"
 PARTS = ("train", "test")
 UNLABELED = "unsup"
 
-#: Bytes of a table of all reviews, unpacked, and rows of one; the real ones have 80 million and 50,000.
-TABLE, MOST_ROWS = 1 << 28, 1_000_000
-#: Bytes of the archive, unpacked; it has about 400 million.
-TOTAL = 1 << 30
 
 _SENTIMENT = {"neg": 0, "negative": 0, "pos": 1, "positive": 1}
 _SHARDS = re.compile(r"-of-(\d+)\.parquet$")
@@ -90,7 +86,7 @@ class Imdb(TextSource):
         if first.suffix == ".parquet":
             return _corpus((review for path in files for review in _parquet(path)), first.parent)
         if first.name == ARCHIVE:
-            found = ((name, content) for name, _, content in members(first, _is_review, limit=LIMIT, total=TOTAL))
+            found = ((name, content) for name, _, content in members(first, _is_review))
             return _corpus(_ordered(found, first), first)
         return _corpus(_ordered(((path, content_of(path)) for path in files), first.parents[2]), first.parents[2])
 
@@ -188,8 +184,8 @@ def _ordered(found: Iterable[tuple[PurePath, bytes]], where: Path) -> list[Revie
 
 
 def _json_lines(path: Path) -> Iterator[Review]:
-    with reading(path), opened(path, TABLE) as stream:
-        for number, line in enumerate(lines(stream, path, LIMIT), start=1):
+    with reading(path), opened(path) as stream:
+        for number, line in enumerate(stream, start=1):
             if not line.strip():
                 continue
             try:
@@ -219,8 +215,8 @@ def _wrong_row(row: object) -> str:
 
 
 def _table(path: Path) -> Iterator[Review]:
-    with reading(path), opened(path, TABLE) as stream:
-        rows = csv.reader(_texts(lines(stream, path, LIMIT)), strict=True)
+    with reading(path), opened(path) as stream:
+        rows = csv.reader(_texts(stream), strict=True)
         try:
             head = next(rows, [])
             if sorted(head) != ["review", "sentiment"]:
@@ -251,7 +247,6 @@ def _parquet(path: Path) -> Iterator[Review]:
             file = parquet.ParquetFile(stream)
             if absent := [name for name in columns if name not in file.schema_arrow.names]:
                 raise RequestError(f"{path} has no column {' and '.join(absent)}; expected text and label")
-            check_parquet(file, path, rows=MOST_ROWS, limit=TABLE)
             table = file.read(columns)
         except pyarrow.ArrowException as error:
             raise RequestError(f"{path} is damaged ({one_line(error)}); get it again") from error

@@ -16,13 +16,11 @@ from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import RequestError
 
 from .corpus import Corpus
-from .files import LIMIT, content_of, documents, download, folders, has_sha256
+from .files import content_of, documents, download, folders, has_sha256
 from .source import TextSource
 
 ARCHIVES = ("20news-bydate.tar.gz", "20news-bydate.tar.xz")
 PARTS = ("20news-bydate-train", "20news-bydate-test")
-#: Bytes of the archive, unpacked; it has 55 million.
-TOTAL = 1 << 27
 
 
 class Newsgroups(TextSource):
@@ -52,7 +50,7 @@ class Newsgroups(TextSource):
     def corpus(self, files: tuple[Path, ...], root: DataRoot) -> Corpus:
         if files[0].name in ARCHIVES:
             archive = files[0]
-            found = members(archive, lambda name: _part(name) is not None, limit=LIMIT, total=TOTAL)
+            found = members(archive, lambda name: _part(name) is not None)
             return self._ordered(((name, content) for name, _, content in found), archive)
         return self._ordered(((path, content_of(path)) for path in files), files[0].parents[2])
 

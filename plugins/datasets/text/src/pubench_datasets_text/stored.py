@@ -27,8 +27,6 @@ from .model import find_local
 SAMPLE, LEAST_COSINE = 16, 0.999
 #: Half precision moves the length of a unit vector of 384 values by less than 0.001.
 NORM_TOLERANCE = 0.01
-#: Bytes of all arrays, unpacked; those of 50,000 reviews have 39 million.
-LIMIT = 1 << 28
 _REMEDY = "get the right one, or delete it and the texts are encoded here"
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -64,8 +62,6 @@ def _arrays(path: Path) -> Arrays:
             if not isinstance(found, np.lib.npyio.NpzFile):
                 raise _wrong(path, "is no npz file")
             with found:
-                if sum(member.file_size for member in zipfile.ZipFile(stream).infolist()) > LIMIT:
-                    raise _wrong(path, f"holds more than {LIMIT:,} bytes")
                 arrays = dict(found)
         except (zipfile.BadZipFile, KeyError) as error:
             raise _wrong(path, f"is damaged ({one_line(error)})") from error

@@ -27,8 +27,6 @@ FILES = [
     "t10k-images-idx3-ubyte",
     "t10k-labels-idx1-ubyte",
 ]
-#: Bytes; the largest file of the real sets, unpacked, has 47,040,016.
-LIMIT = 1 << 27
 
 
 class Idx(DataSource):
@@ -53,7 +51,7 @@ class Idx(DataSource):
         """See the class; RequestError names a file that is damaged, or both files of a part that do not fit."""
         folder = files[0].parent
         train, train_labels, test, test_labels = (
-            _array(content(path, LIMIT), dimensions, path) for path, dimensions in zip(files, (3, 1, 3, 1), strict=True)
+            _array(content(path), dimensions, path) for path, dimensions in zip(files, (3, 1, 3, 1), strict=True)
         )
         parts = [(train[:, None], train_labels.astype(np.int64)), (test[:, None], test_labels.astype(np.int64))]
         for part, (images, labels) in zip(("train", "test"), parts, strict=True):

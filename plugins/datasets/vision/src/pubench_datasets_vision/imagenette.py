@@ -41,10 +41,6 @@ WNIDS = (
 VERSIONS = ("imagenette2-160", "imagenette2-320", "imagenette2")
 PARTS = ("train", "val")
 SIDE = 64
-#: Bytes; the largest photograph of the full-size version has a few million.
-LIMIT = 1 << 26
-#: Bytes; the full-size archive, unpacked, has about 1,600 million, of which one photograph at a time is in memory.
-TOTAL = 1 << 32
 
 #: Name (``<wnid>/<file>``), class, (3, 64, 64) image.
 Row = tuple[str, int, npt.NDArray[np.uint8]]
@@ -106,7 +102,7 @@ class Imagenette(DataSource):
 def _contents(files: tuple[Path, ...]) -> Iterator[tuple[str, int, str, str, bytes]]:
     """(part, class, sort key, place, bytes) of every image."""
     if files[0].suffix == ".tgz":
-        for member, place, found in members(files[0], _is_image, limit=LIMIT, total=TOTAL):
+        for member, place, found in members(files[0], _is_image):
             part, wnid, name = member.parts[-3:]
             yield part, WNIDS.index(wnid), f"{wnid}/{name}", place, found
         return

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from pubench_core.data.archives import damaged, one_line, too_large, unreadable
+from pubench_core.data.archives import damaged, one_line, unreadable
 from pubench_core.errors import RequestError
 
 if TYPE_CHECKING:
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 #: Pillow's modes of 8 bits per channel or fewer; from others (16 bits, floating point) ``convert`` clips.
 EIGHT_BITS = frozenset({"1", "L", "LA", "P", "PA", "RGB", "RGBA", "RGBX", "CMYK", "YCbCr"})
-
-#: Bytes of an image file; a photograph of many million pixels has a tenth of it.
-LIMIT = 1 << 26
 
 
 @contextmanager
@@ -70,16 +67,13 @@ def decoded(found: bytes, place: Path | str, mode: Literal["RGB", "L"]) -> Image
 
 
 def image_bytes(path: Path) -> bytes:
-    """The bytes of an image file; RequestError naming it if it cannot be read, is empty or too large for one."""
+    """The bytes of an image file; RequestError naming it if it cannot be read or is empty."""
     try:
-        with path.open("rb") as stream:
-            found = stream.read(LIMIT + 1)
+        found = path.read_bytes()
     except OSError as error:
         raise unreadable(path, error) from error
     if not found:
         raise damaged(path, "it is empty")
-    if len(found) > LIMIT:
-        raise too_large(path, LIMIT)
     return found
 
 

@@ -21,15 +21,14 @@ def present(folder: Path, name: str) -> Path | None:
     return next((path for path in (folder / name, folder / f"{name}.gz") if exists(path)), None)
 
 
-def content(path: Path, limit: int) -> bytes:
+def content(path: Path) -> bytes:
     """The bytes of a file, unpacked where its name ends in ``.gz`` or ``.bz2``.
 
-    ``limit``: the most bytes (unpacked) that a sound file of this kind can have; reading stops there. Raises
-    RequestError naming the file if it cannot be read, cannot be unpacked, is empty or is larger.
+    Raises RequestError naming the file if it cannot be read, cannot be unpacked or is empty.
     """
     try:
         with _OPENERS.get(path.suffix, open)(path, "rb") as stream:
-            found: bytes = stream.read(limit + 1)
+            found: bytes = stream.read()
     except DAMAGE as error:
         raise damaged(path, one_line(error)) from error
     except OSError as error:
@@ -38,8 +37,6 @@ def content(path: Path, limit: int) -> bytes:
         raise unreadable(path, error) from error
     if not found:
         raise damaged(path, "it is empty")
-    if len(found) > limit:
-        raise damaged(path, f"it holds more than {limit} bytes")
     return found
 
 

@@ -23,8 +23,6 @@ from .reading import compared, content, present
 PIXELS = 16 * 16
 PLAIN = ("zip.train", "zip.test")
 LIBSVM = ("usps.bz2", "usps.t.bz2")
-#: Bytes; the larger file, unpacked, has about 14 million in either format.
-LIMIT = 1 << 26
 
 Part = tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]
 
@@ -71,7 +69,7 @@ class Usps(DataSource):
 
 
 def _plain(path: Path) -> Part:
-    text = content(path, LIMIT)
+    text = content(path)
     if path.suffix != ".gz" and not text.endswith(b"\n"):  # a packed file has a checksum; a text has only this
         raise damaged(path, "its last line has no end")
     table = _table(path, text, 1 + PIXELS)
@@ -79,7 +77,7 @@ def _plain(path: Path) -> Part:
 
 
 def _libsvm(path: Path) -> Part:
-    table = _table(path, content(path, LIMIT).replace(b":", b" "), 1 + 2 * PIXELS)
+    table = _table(path, content(path).replace(b":", b" "), 1 + 2 * PIXELS)
     if not (table[:, 1::2] == np.arange(1, PIXELS + 1)).all():
         raise damaged(path, f"the values of a line are not numbered from 1 to {PIXELS}")
     return _part(path, table[:, 2::2], table[:, 0] - 1)

@@ -1,45 +1,184 @@
-"""Set-ups that the tests of methods share: short trainings by the engine, and a run on a small table in the test."""
+"""Set-ups that the tests of methods share: short trainings by the engine, facts of every method, a run without engine.
+
+A method's package states facts of its own next to those that hold for each::
+
+    trained = Trainer("my-method", short=("epochs=2", "mechanism.c=0.3"))
+
+    class TestFacts(MethodFacts):
+        trained = trained
+        options = ("margin=3", "surrogate=logistic")
+
+    def test_it_learns() -> None:
+        assert accuracy(trained("epochs=20", "lr=1e-3", "mechanism.c=0.3")) > 0.85
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from typing import Any, ClassVar, TypeVar
 
+import numpy as np
+import pytest
 import torch
 from torch import Tensor
 
 from pubench.method import Backbone, MethodConfig
+from pubench_core.engine.build import build_problem
+from pubench_core.engine.layers import Layer
+from pubench_core.engine.plan import Plan
+from pubench_core.engine.resolve import resolve
+from pubench_core.engine.train import Trained, train
+from pubench_core.metric import FloatArray
+from pubench_core.plugins.info import MethodInfo
+from pubench_core.plugins.registry import registry
 from pubench_core.specs import Scheme
 from pubench_core.training.run import Run
 from pubench_core.training.views import Features, PUData, PUPart
 
 ConfigT = TypeVar("ConfigT", bound=MethodConfig)
 
+#: The only criterion is the last epoch: no validation row need be labeled.
+LAST = ("selection.criterion=last", "selection.criteria=[last]")
+
+
+@dataclass(frozen=True)
+class Trainer:
+    """Trains one method by the engine, without a record. Settings are those of ``--set``: ``epochs=2``.
+
+    ``sets``: settings of every training; ``short``: what makes a training take seconds.
+    """
+
+    key: str
+    short: tuple[str, ...] = ()
+    sets: tuple[str, ...] = ("backbone.key=mlp-wang",)
+
+    @property
+    def info(self) -> MethodInfo:
+        return registry().find(MethodInfo, self.key)
+
+    def preset(self, name: str, data: str = "digits") -> dict[str, Any]:
+        """Values of a preset for a data set."""
+        return dict(self.info.presets[name].resolve(data))
+
+    def plan(self, *sets: str, data: str = "digits") -> Plan:
+        """The resolved request."""
+        return resolve([Layer.of(f"data.key={data}", f"method.key={self.key}", *self.sets, *sets)], registry())
+
+    def __call__(self, *sets: str, data: str = "digits") -> Trained:
+        plan = self.plan(*sets, data=data)
+        return train(plan, build_problem(plan))
+
+    def shortly(self, *sets: str) -> Trained:
+        """A short training."""
+        return self(*self.short, *sets)
+
+    def last(self, *sets: str) -> FloatArray:
+        """Test scores after the last epoch of a short training."""
+        return self.shortly(*LAST, *sets).scores["last"]["test"]
+
+
+@cache
+def _compared(trainer: Trainer, sets: tuple[str, ...]) -> FloatArray:
+    """Scores that the scores under every option are compared with."""
+    return trainer.last(*sets)
+
+
+def accuracy(result: Trained, criterion: str = "last") -> float:
+    """Share of correct decisions on the test part."""
+    truth = result.evaluator.problem.truth_test
+    return float(((result.scores[criterion]["test"] > 0) == truth).mean())
+
+
+class MethodFacts:
+    """Facts of every trained method, each a test of its own. The conformance checks have others.
+
+    ``options``: each gives another result, in trainings under ``compared_in``; ``presets_in``: what shortens a preset,
+    by default what shortens a training; ``extremes``: settings, with spaces between them, of problems at the edge, each
+    tried under every one of ``variants``.
+    """
+
+    trained: ClassVar[Trainer]
+    options: ClassVar[Sequence[str]] = ()
+    compared_in: ClassVar[tuple[str, ...]] = ()
+    presets_in: ClassVar[tuple[str, ...] | None] = None
+    extremes: ClassVar[Sequence[str]] = ("mechanism.c=0.002", "prior=0.01", "prior=0.99")
+    variants: ClassVar[Sequence[str]] = ("",)
+
+    def __init_subclass__(cls) -> None:
+        """Leaves out facts without a case."""
+        if not cls.options:
+            cls.test_an_option_gives_another_result = None  # type: ignore[assignment]
+        if not cls.extremes:
+            cls.test_an_extreme_problem_has_a_result = None  # type: ignore[assignment]
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        cases = {
+            "preset": list(self.trained.info.presets),
+            "option": list(self.options),
+            "extreme": [f"{extreme} {variant}".strip() for extreme, variant in product(self.extremes, self.variants)],
+        }
+        for name in cases.keys() & set(metafunc.fixturenames):
+            metafunc.parametrize(name, cases[name])
+
+    def test_a_preset_has_a_result(self, preset: str) -> None:
+        shorter = self.trained.short if self.presets_in is None else self.presets_in
+        result = self.trained(f"method.preset={preset}", *shorter, *LAST)
+        assert np.isfinite(result.scores["last"]["test"]).all()
+
+    def test_an_option_gives_another_result(self, option: str) -> None:
+        plain, other = _compared(self.trained, self.compared_in), self.trained.last(*self.compared_in, option)
+        assert np.isfinite(other).all()
+        assert not np.allclose(plain, other)
+
+    def test_an_extreme_problem_has_a_result(self, extreme: str) -> None:
+        result = self.trained.shortly(*LAST, *extreme.split())
+        assert np.isfinite(result.scores["last"]["test"]).all()
+        if "mechanism.c=0.002" in extreme:
+            assert result.evaluator.problem.split.train.n_labeled == 1
+
 
 def pu_table(
-    x: Tensor,
+    x: Tensor | FloatArray,
     n_labeled: int,
     scheme: Scheme = "single-training-set",
     *,
     copied: bool = False,
     prior: float | None = None,
+    unlabeled_prior: float | None = None,
 ) -> PUData:
     """Rows x as training and validation data; the first ``n_labeled`` are labeled positives.
 
-    ``copied``: the labeled rows are in U too, as in a calibrated case-control sample. ``prior`` is granted if given.
+    ``copied``: the labeled rows are in U too, as in a calibrated case-control sample. ``prior`` is granted, None too.
     """
+    x = torch.as_tensor(x, dtype=torch.float32)
     instance = torch.arange(len(x))
     if copied:
         instance = torch.cat([instance[:n_labeled], instance])
-    labeled = torch.arange(len(instance)) < n_labeled
-    part = PUPart(Features(x), instance, labeled, scheme)
-    granted = frozenset() if prior is None else frozenset({"prior"})
-    return PUData(Features(x), instance, labeled, scheme, validation=part, granted=granted, prior=prior, truth=None)
+    part = (Features(x), instance, torch.arange(len(instance)) < n_labeled, scheme)
+    return PUData(
+        *part,
+        validation=PUPart(*part),
+        granted=frozenset({"prior"}),
+        prior=prior,
+        unlabeled_prior=unlabeled_prior,
+        truth=None,
+    )
 
 
-def run_on(data: PUData, config: ConfigT, build: Callable[[int], Backbone] | None = None) -> Run[ConfigT]:
-    """A run of seed 2 on the CPU without an engine. ``build``: makes the backbone; without it, asking for one fails."""
-    return Run(config=config, data=data, seed=2, device=torch.device("cpu"), threads=1, build=build or _no_backbone)
+def run_on(
+    data: PUData,
+    config: ConfigT,
+    build: Callable[[int], Backbone] | None = None,
+    *,
+    seed: int = 2,
+    threads: int = 1,
+) -> Run[ConfigT]:
+    """A run on the CPU without an engine. ``build``: makes the backbone; without it, asking for one fails."""
+    cpu = torch.device("cpu")
+    return Run(config=config, data=data, seed=seed, device=cpu, threads=threads, build=build or _no_backbone)
 
 
 def _no_backbone(outputs: int) -> Backbone:

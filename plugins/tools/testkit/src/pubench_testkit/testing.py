@@ -22,14 +22,18 @@ from torch import nn
 from .conformance import CHECKS, Subject
 from .conformance.report import check_one
 from .reference import Arrays, Case, Vectors, joined, linear, reference_arrays, reference_cases, reference_folder
-from .setups import pu_table, run_on
+from .setups import LAST, MethodFacts, Trainer, accuracy, pu_table, run_on
 
 __all__ = [
+    "LAST",
     "Arrays",
     "Case",
     "MethodConformance",
+    "MethodFacts",
+    "Trainer",
     "Vectors",
     "ViewsAsked",
+    "accuracy",
     "joined",
     "layer_names",
     "linear",

@@ -1,8 +1,8 @@
 """Records that others made, checked: whether each agrees with its files, its code and its scores.
 
-``folder`` finds the records and compares their files with a list of checksums; ``record`` looks at one record after the
-other: at its run (``spec``), its code and data (``code``), the measures of its scores (``scores``), and the rows and
-labels of these (``rows``); ``rerun`` and ``reproduction`` carry runs out again.
+``folder`` finds the records and looks at their files; ``record`` compares each with what its spec, code and data
+(``derived``) and its scores (``scores``) give; ``reproduction`` carries a run out again, and ``rerun`` judges what it
+gives. Both compare field by field (``difference``). ``fresh`` tries a method on a problem that nobody knew.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from pubench_core import ApiInfo, CommandInfo, hookimpl
 COMMANDS = [
     CommandInfo(
         path="verify",
-        load="pubench_verify.cli.commands:verify",
+        load="pubench_verify.cli.verify:verify",
         help="Check records that others made: files, specs, code, measures from stored scores; run some of them again.",
         example="pubench verify results --rerun 2",
     ),
     CommandInfo(
         path="reproduce",
-        load="pubench_verify.cli.commands:reproduce",
+        load="pubench_verify.cli.reproduce:reproduce",
         help="Run a record's spec again and say whether the scores are the same to the last bit; if not, what differs.",
         example="pubench reproduce 783e61fad537fd47 --results results",
     ),

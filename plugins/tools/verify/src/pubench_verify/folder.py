@@ -8,24 +8,30 @@ import re
 from collections.abc import Iterator, Mapping
 from os.path import isdir, isfile
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from pubench_study.export import SUMS
 from pydantic import ValidationError
 
 from pubench.field_names import InvalidRequest
-from pubench_core.errors import shortened
+from pubench_core.errors import PubenchError, shortened
 from pubench_core.records.files import (
     ENVIRONMENT,
+    MODEL,
     MOST_BYTES,
     RESULT,
     SCORES,
     SPEC,
     TRAINING_SCORES,
+    fold_model,
     open_regular,
     read_small,
+    yaml_text,
 )
 from pubench_core.results import Environment, Result
+from pubench_core.specs import RunSpec
 
+from .difference import differences
 from .result import Problem
 
 _RUN_ID = re.compile(r"[0-9a-f]{16}")
@@ -95,30 +101,37 @@ def _other_file(place: Path, inside: PurePosixPath, listed: str) -> Problem | No
 
 
 def wrong_files(folder: Path, result: Result, sums: Mapping[str, str] | None) -> Iterator[str]:
-    """Wrong files of a record: required ones are missing, others are unknown to it or to the list of checksums."""
+    """Files of a record that are missing, links, of another run, or unknown to the list of checksums."""
     training = (TRAINING_SCORES,) if "training-scores" in result.spec.execution.artifacts else ()
-    for name in (SPEC, ENVIRONMENT, SCORES, *training):
+    model = () if result.model is None else (fold_model(1) if result.model_is_mean else MODEL,)
+    for name in (SPEC, ENVIRONMENT, SCORES, *training, *model):
         if not isfile(folder / name):
             yield f"{name} is missing"
     if folder.is_symlink():
         yield "it is a link to a folder elsewhere"
-    if isfile(folder / ENVIRONMENT):
-        try:
-            environment = Environment.model_validate_json(read_small(folder / ENVIRONMENT))
-        except (OSError, ValidationError) as error:
-            yield f"{ENVIRONMENT} cannot be read: {shortened(' '.join(str(error).split()))}"
-        else:
-            for name in ("threads", "device"):
-                there, here = getattr(environment, name), getattr(result, name)
-                if there != here:
-                    yield f"{ENVIRONMENT} is not that of its result: {name} is {there} there and {here} here"
-            for name, version in result.code.versions.items():
-                if (there := environment.packages.get(name, version)) != version:
-                    yield f"{ENVIRONMENT} is not that of its result: {name} is {there} there and {version} here"
     for path in sorted(folder.iterdir()):
         if path.is_symlink():
             yield f"{path.name} is a link to a file elsewhere"
-    if sums is not None:
-        for path in sorted(folder.iterdir()):
-            if f"{folder.name}/{path.name}" not in sums:
-                yield f"{path.name} is not listed in {SUMS}"
+        if sums is not None and f"{folder.name}/{path.name}" not in sums:
+            yield f"{path.name} is not listed in {SUMS}"
+    plain = result.plain()
+    for name, read in ((SPEC, _by_spec_file), (ENVIRONMENT, _by_environment)):
+        if isfile(folder / name):
+            try:
+                yield from map(str, differences(plain, read(folder, result), f"{name} has"))
+            except (OSError, UnicodeError, PubenchError, ValidationError, RecursionError) as error:
+                yield f"{name} cannot be read: {shortened(' '.join(str(error).split()))}"
+
+
+def _by_spec_file(folder: Path, result: Result) -> dict[str, Any]:
+    from pubench_core.engine.layers import read_yaml
+
+    if read_small(folder / SPEC).decode() == yaml_text(result.spec.model_dump(mode="json")):
+        return {}  # as it was written: parsing YAML takes longer than all else
+    return {"spec": RunSpec.model_validate(read_yaml(folder / SPEC).values).model_dump(mode="json")}
+
+
+def _by_environment(folder: Path, result: Result) -> dict[str, Any]:
+    found = Environment.model_validate_json(read_small(folder / ENVIRONMENT))
+    versions = {name: found.packages.get(name, version) for name, version in result.code.versions.items()}
+    return {"threads": found.threads, "device": found.device, "code.versions": versions}

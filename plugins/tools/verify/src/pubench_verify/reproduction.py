@@ -4,32 +4,44 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from pubench_report.grouping import by_path
 
 from pubench_core.data.dataset import Progress, silent
 from pubench_core.data.table_files import held_at
-from pubench_core.errors import RecordError, RequestError, shortened
+from pubench_core.errors import RecordError, RequestError, counted, shortened
 from pubench_core.records.files import ENVIRONMENT, SCORES, Arrays, read_scores, read_small
 from pubench_core.records.record import Record, read_record
 from pubench_core.records.scores import scores_of
 from pubench_core.results import Environment, Result
 
-if TYPE_CHECKING:
-    from pubench_core.engine.plan import Plan
+from .difference import Apart, alike, plain_of
 
-#: What stands for something that is not there.
+if TYPE_CHECKING:
+    pass
+
+#: What is said of something that is not there.
 ABSENT = "none"
+#: Kinds of things that may have changed, in the order in which they are shown.
+_KINDS = ("code", "data", "metric", "versions", "source", "system", "hardware", "threads")
+#: Fields that another run gives otherwise: time, memory, place, what was kept and is shown. ``changed`` has the code.
+_UNREPEATED = re.compile(
+    r"seconds\.|peak_memory\.|at_once|finished_at|spec\.|model\.|data\.prior\.estimate\.seconds|code\."
+    r"|metrics\.|criteria\.[^.]+\.code|data\.(digest|notes)|threads|device|selected|decision"
+)
+#: Fields of words, which another version may say in other words.
+_WORDS = ("warnings", "undefined", "notes")
 #: Field of an environment -> what kind of thing it is, and what it is called.
 _FACTS = {
     "python": ("versions", "python"),
     "cuda": ("versions", "cuda"),
-    "git_commit": ("source", "git commit"),
     "platform": ("system", "platform"),
     "cpu": ("hardware", "processor"),
     "cpu_count": ("hardware", "logical processors"),
@@ -74,7 +86,7 @@ class ScoresApart:
 
 @dataclass(frozen=True)
 class MeasureApart:
-    """A measure of the test part at the epoch that one criterion chose; None where it has no value."""
+    """A measure of the test part at the epoch that one criterion chose; None if it has no value."""
 
     criterion: str
     metric: str
@@ -83,18 +95,14 @@ class MeasureApart:
 
     @property
     def difference(self) -> float | None:
-        """Now minus recorded; None where one of them has no value."""
+        """Now minus recorded; None if one of them has no value."""
         return None if self.recorded is None or self.now is None else self.now - self.recorded
-
-    def __str__(self) -> str:
-        recorded, now = ("no value" if one is None else f"{one:.6g}" for one in (self.recorded, self.now))
-        return f"{self.metric} by {self.criterion} is {recorded} in the record; its scores give {now}"
 
 
 @dataclass(frozen=True)
 class Reproduction:
     """``arrays``: how many arrays of the record's ``scores.npz`` were compared, ``apart``: those that are not the same
-    bits, or on one side only. A record that kept no scores has none of either; then its measures alone decide.
+    bits, or on one side only. A record that kept no scores has none of either; then its fields alone decide.
     """
 
     recorded: Result
@@ -103,16 +111,44 @@ class Reproduction:
     arrays: int
     apart: tuple[str, ...]
     scores: tuple[ScoresApart, ...]
-    measures: tuple[MeasureApart, ...]
     changed: tuple[Changed, ...]
 
     @property
     def identical(self) -> bool:
-        """Whether every score is the same bits; where none were kept, whether every test measure and epoch is."""
-        if self.kept_scores:
-            return not self.apart
-        chosen = (_epochs(result) for result in (self.recorded, self.now))
-        return len(set(chosen)) == 1 and all(measure.recorded == measure.now for measure in self.measures)
+        """Whether every score is the same bits; if none were kept, whether every field that a run repeats is."""
+        return not self.apart if self.kept_scores else not self.fields
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether scores and fields are those of the record."""
+        return self.identical and not self.fields
+
+    @cached_property
+    def fields(self) -> tuple[Apart, ...]:
+        """Fields of ``result.json`` that another run of the same code repeats, and that are not those of the record.
+
+        Measures are those of metrics that both measured; of records before decisions at the prior, none of these.
+        Words are left out if versions are others.
+        """
+        older = {name for name, criterion in self.recorded.criteria.items() if criterion.threshold is None}
+        old, new = (_repeated(result, self.now.metrics, older) for result in (self.recorded, self.now))
+        if self.recorded.code.versions != self.now.code.versions:
+            old, new = ({path: one[path] for path in one if not path.endswith(_WORDS)} for one in (old, new))
+        return tuple(
+            Apart(path, old.get(path), new.get(path), "another run gives")
+            for path in sorted({*old, *new})
+            if not alike(old.get(path), new.get(path))
+        )
+
+    @property
+    def measures(self) -> tuple[MeasureApart, ...]:
+        """Test measures under every criterion, recorded and now."""
+        found = []
+        for name, criterion in self.recorded.criteria.items():
+            now = self.now.criteria[name].measured("test") if name in self.now.criteria else {}
+            for metric, measure in criterion.measured("test").items():
+                found.append(MeasureApart(name, metric, measure.value, now[metric].value if metric in now else None))
+        return tuple(found)
 
     @property
     def other_rows(self) -> tuple[str, ...]:
@@ -120,31 +156,22 @@ class Reproduction:
         return tuple(name for name in self.apart if name in ("test_rows", "test_labels"))
 
     @property
-    def other_measures(self) -> tuple[MeasureApart, ...]:
-        """Test measures that are not those of the record, though every score is the same: it was changed since, or
-        metrics were.
-        """
-        if not (self.kept_scores and self.identical):
-            return ()
-        return tuple(one for one in self.measures if one.recorded != one.now)
-
-    @property
     def verdict(self) -> str:
         """Whether it is the same, in words."""
         words = "identical" if self.identical else "not identical"
         if not self.kept_scores:
-            measured = (
-                "every epoch and test measure is the same" if self.identical else "epochs or test measures differ"
-            )
-            return f"{words}: {measured}; the record kept no scores to compare"
+            fields = "every field is the same" if self.identical else f"{counted(len(self.fields), 'field')} differ"
+            return f"{words}: {fields}; the record kept no scores to compare"
         if self.identical:
             return f"{words}: every score is the same to the last bit ({self.arrays} arrays)"
         others = f", {', '.join(self.other_rows)} among them" if self.other_rows else ""
         return f"{words}: {len(self.apart)} of {self.arrays} arrays of {SCORES} differ{others}"
 
     def __str__(self) -> str:
-        lines = [self.verdict, *map(str, self.other_measures)]
-        if not self.identical:
+        lines = [self.verdict]
+        if self.identical or not self.kept_scores:
+            lines += map(str, self.fields)
+        else:
             lines += [
                 f"{one.metric} by {one.criterion}: {one.difference:+.6g}"
                 for one in self.measures
@@ -159,15 +186,27 @@ class Reproduction:
             "run_id": self.recorded.run_id,
             "run_id_now": self.now.run_id,
             "identical": self.identical,
+            "confirmed": self.confirmed,
             "kept_scores": self.kept_scores,
             "arrays": self.arrays,
             "arrays_apart": list(self.apart),
+            "fields": [{"path": one.path, "recorded": one.recorded, "now": one.now} for one in self.fields],
             "scores": [asdict(one) for one in self.scores],
             "measures": [{**asdict(one), "difference": one.difference} for one in self.measures],
             "changed": [asdict(one) for one in self.changed],
             "seconds": self.now.seconds.total,
             "seconds_recorded": self.recorded.seconds.total,
         }
+
+
+def _repeated(result: Result, metrics: Iterable[str], older: Collection[str]) -> dict[str, Any]:
+    """Path -> value of what another run repeats. ``older``: criteria without decisions at the prior."""
+    plain = plain_of(result, metrics)
+    plain["warnings"] = [line for line in result.warnings if not line.startswith("no model was kept")]
+    for name in older:
+        if name in plain["criteria"]:
+            plain["criteria"][name] |= {"threshold": None, "at_prior": {}}
+    return {path: value for path, value in by_path(plain).items() if not _UNREPEATED.match(path)}
 
 
 def reproduce(
@@ -193,15 +232,31 @@ def reproduce(
     be carried out here, RunFailed if it fails.
     """
     from pubench_core.engine.execute import execute
+    from pubench_core.engine.layers import Layer
+    from pubench_core.engine.resolve import resolve
+    from pubench_core.plugins.registry import registry
 
     record = read_record(folder)
-    before = read_scores(folder) if (folder / SCORES).exists() else {}
+    result, before = record.result, read_scores(folder) if (folder / SCORES).exists() else {}
+    spec, recorded_root = result.spec.model_dump(mode="json"), result.spec.execution.data_root
+    _put_tables(spec["data"], table, test)
+    root = data_root or (recorded_root if recorded_root is not None and recorded_root.is_dir() else None)
     with tempfile.TemporaryDirectory(prefix="pubench-reproduce-") as place:
-        plan = _plan(record.result, Path(place), (table, test), data_root, device, threads, say)
+        spec["execution"] |= {
+            "results": place,
+            "data_root": None if root is None else str(root),
+            "device": device or _device_of(result, say),
+            "threads": threads or result.threads,
+            "artifacts": ["scores"],
+            "save_model": False,
+            "tracking": False,
+        }
+        plan = resolve([Layer(spec)], registry(), warn=say)
+        if plan.run_id != result.run_id:
+            say(f"the spec of {result.run_id} is that of run {plan.run_id} now: a field means another thing")
         done = execute(plan, display=display, force=True, say=say, progress=progress)
         after = read_scores(done.folder) if before else {}
-        again = Record(done.folder, done.result)
-        return compared(record, again, before, after)
+        return compared(record, Record(done.folder, done.result), before, after)
 
 
 def compared(record: Record, again: Record, before: Arrays, after: Arrays) -> Reproduction:
@@ -215,41 +270,8 @@ def compared(record: Record, again: Record, before: Arrays, after: Arrays) -> Re
         arrays=len({*before, *after}),
         apart=apart,
         scores=tuple(_scores(old, new, before, after)) if before else (),
-        measures=tuple(_measures(old, new)),
-        changed=(*_code(old, new), *_surroundings(_environment(record.folder), _environment(again.folder))),
+        changed=tuple(_changed(record, again)),
     )
-
-
-def _plan(
-    result: Result,
-    results: Path,
-    moved: tuple[Path | None, Path | None],
-    data_root: Path | None,
-    device: str | None,
-    threads: int | None,
-    say: Callable[[str], None],
-) -> Plan:
-    from pubench_core.engine.layers import Layer
-    from pubench_core.engine.resolve import resolve
-    from pubench_core.plugins.registry import registry
-
-    spec = result.spec.model_dump(mode="json")
-    _put_tables(spec["data"], *moved)
-    spec["execution"] |= {
-        "results": str(results),
-        "data_root": data_root_for(result, data_root),
-        "device": device or _device_of(result, say),
-        "threads": threads or result.threads,
-        "artifacts": ["scores"],
-        "save_model": False,
-        "tracking": False,
-    }
-    plan = resolve([Layer(spec)], registry(), warn=say)
-    if plan.run_id != result.run_id:
-        say(
-            f"what is installed reads the spec of {result.run_id} as run {plan.run_id}: a field means another thing now"
-        )
-    return plan
 
 
 def _put_tables(data: dict[str, Any], table: Path | None, test: Path | None) -> None:
@@ -271,13 +293,6 @@ def _put_tables(data: dict[str, Any], table: Path | None, test: Path | None) -> 
         own[role] = str(place)
     if own is not None:
         data["key"] = Path(own["path"]).name
-
-
-def data_root_for(result: Result, given: Path | None) -> str | None:
-    """The folder of data files for the run of a record: the one given, or the record's, where it is here."""
-    recorded = result.spec.execution.data_root
-    root = given or (recorded if recorded is not None and recorded.is_dir() else None)
-    return None if root is None else str(root)
 
 
 def _device_of(result: Result, say: Callable[[str], None]) -> str:
@@ -325,57 +340,40 @@ def _scores(old: Result, new: Result, before: Arrays, after: Arrays) -> Iterator
             )
 
 
-def _measures(old: Result, new: Result) -> Iterator[MeasureApart]:
-    for name, criterion in old.criteria.items():
-        now = new.criteria[name].measured("test") if name in new.criteria else {}
-        for metric, measure in criterion.measured("test").items():
-            value = now[metric].value if metric in now else None
-            yield MeasureApart(name, metric, measure.value, value)
-
-
-def _epochs(result: Result) -> tuple[tuple[str, int | None], ...]:
-    return tuple((name, criterion.epoch) for name, criterion in result.criteria.items())
-
-
 # -------------------------------------------------------------------- what was otherwise
 
 
-def _code(old: Result, new: Result) -> Iterator[Changed]:
-    for part in new.code.changed_since(old.code):
-        kind = "data" if part.startswith("data ") else "code"
-        yield Changed(kind, part, old.code.parts.get(part, ABSENT), new.code.parts.get(part, ABSENT))
-    yield from _apart("metric", old.metrics, new.metrics)
+def _changed(record: Record, again: Record) -> Iterator[Changed]:
+    """What surrounded two runs and is not the same; code and metrics alone if one has no environment."""
+    surroundings = [_environment(one.folder) for one in (record, again)]
+    known = None not in surroundings
+    old, new = (
+        _things(one.result, environment if known else None)
+        for one, environment in zip((record, again), surroundings, strict=True)
+    )
+    for kind, name in sorted({*old, *new}, key=lambda thing: (_KINDS.index(thing[0]), thing[1])):
+        before, now = old.get((kind, name), ABSENT), new.get((kind, name), ABSENT)
+        if before != now:
+            yield Changed(kind, name, before, now)
 
 
-def _apart(kind: str, old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Changed]:
-    for name in sorted({*old, *new}):
-        if old.get(name) != new.get(name):
-            yield Changed(kind, name, old.get(name, ABSENT), new.get(name, ABSENT))
-
-
-def _surroundings(old: Environment | None, new: Environment | None) -> Iterable[Changed]:
-    """Nothing is said where one of the records has no environment."""
-    if old is None or new is None:
-        return
-    yield from _apart("versions", old.packages, new.packages)
-    yield from _apart("system", old.variables, new.variables)
-    for field, (kind, name) in _FACTS.items():
-        before, after = _fact(old, field), _fact(new, field)
-        if before != after:
-            yield Changed(kind, name, before, after)
-
-
-def _fact(environment: Environment, field: str) -> str:
-    value = getattr(environment, field)
-    if value is None:
-        return ABSENT
-    if field == "git_commit":
-        return f"{value[:12]}{', with changes' if environment.git_dirty else ''}"
-    return str(value)
+def _things(result: Result, environment: Environment | None) -> dict[tuple[str, str], str]:
+    """(kind, name) -> code, metric, version or fact."""
+    found = {("data" if part.startswith("data ") else "code", part): code for part, code in result.code.parts.items()}
+    found |= {("metric", name): code for name, code in result.metrics.items()}
+    if environment is None:
+        return found
+    found |= {("versions", name): version for name, version in environment.packages.items()}
+    found |= {("system", name): value for name, value in environment.variables.items()}
+    facts = {thing: getattr(environment, field) for field, thing in _FACTS.items()}
+    if environment.git_commit is not None:
+        dirty = ", with changes" if environment.git_dirty else ""
+        facts["source", "git commit"] = f"{environment.git_commit[:12]}{dirty}"
+    return found | {thing: str(value) for thing, value in facts.items() if value is not None}
 
 
 def _environment(folder: Path) -> Environment | None:
-    """What a record ran on; None where it does not say."""
+    """Environment of a record; None if it has none."""
     path = folder / ENVIRONMENT
     try:
         return Environment.model_validate_json(read_small(path))

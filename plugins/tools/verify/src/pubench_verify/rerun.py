@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Sequence
 from pathlib import Path
-
-from pubench_report.grouping import by_path
 
 from pubench_core.errors import PubenchError, RunFailed
 from pubench_core.records.record import Record
-from pubench_core.results import Result
 
-from .measures import alike
 from .reproduction import Reproduction, reproduce
 from .result import Again, Problem
 
@@ -19,19 +15,6 @@ from .result import Again, Problem
 _ROUNDING = frozenset({"versions", "system", "hardware", "threads"})
 #: Measures by which a run carried out again is compared on another machine.
 _COMPARED = ("accuracy", "f1", "macro-f1", "auc", "pa", "pauc")
-#: Fields that another run of the same code gives otherwise: time, memory, where it ran and what was to be kept.
-_UNREPEATED = (
-    "seconds.",
-    "peak_memory.",
-    "at_once",
-    "finished_at",
-    "spec.execution.",
-    "model.",
-    "data.prior.estimate.seconds",
-    "code.versions.",
-)
-#: Fields of words, which another version may say in other words.
-_WORDS = ("warnings", "undefined", "notes")
 #: Reruns that all differ in the same direction are a problem below this probability.
 SIGNIFICANT = 0.001
 
@@ -53,8 +36,8 @@ def carried_out_again(record: Record, tolerance: float, root: Path, say: Callabl
     criteria = _compared(found)
     largest = _largest(found, criteria)
     if found.identical:
-        if (wrong := next(_other_fields(found), None)) is not None:
-            return Problem(run_id, f"carried out again, it gives the same scores, and {wrong}", again=True)
+        if found.fields:
+            return Problem(run_id, f"carried out again, it gives the same scores, and {found.fields[0]}", again=True)
         return Again(run_id, True, largest, found.now.seconds.total)
     if found.other_rows:
         return Problem(run_id, f"carried out again, {', '.join(found.other_rows)} are others", again=True)
@@ -86,42 +69,6 @@ def _recorded_better(found: Reproduction) -> bool | None:
     """Whether the record has the higher test accuracy; None if both have the same, or none."""
     old, new = (result.test.get("accuracy") for result in (found.recorded, found.now))
     return None if old is None or new is None or old == new else old > new
-
-
-def _other_fields(found: Reproduction) -> Iterator[str]:
-    """Where a record says something else than its run gives, though every score is the same."""
-    mine, now = found.recorded, found.now
-    if mine.epochs != now.epochs:
-        yield f"{now.epochs} epochs, where it says {mine.epochs}"
-    for name, criterion in mine.criteria.items():
-        if name in now.criteria and criterion.epoch != now.criteria[name].epoch:
-            yield f"{name} chooses epoch {now.criteria[name].epoch}, where it says {criterion.epoch}"
-    older = {name for name, criterion in mine.criteria.items() if criterion.threshold is None}
-    old, new = _fields(mine, now.metrics, older), _fields(now, now.metrics, older)
-    words_differ = mine.code.versions != now.code.versions
-    for path in sorted({*old, *new}):
-        if words_differ and path.rpartition(".")[2] in _WORDS:
-            continue
-        if not alike(old.get(path), new.get(path)):
-            yield f"{path} is {new.get(path)}, where it says {old.get(path)}"
-
-
-def _fields(result: Result, metrics: Container[str], older: Container[str]) -> dict[str, object]:
-    """Path -> value of what can be repeated; of measures, those of ``metrics`` (others were measured later).
-
-    ``older``: criteria that were recorded before decisions at the prior were.
-    """
-    plain = result.plain()
-    plain["warnings"] = [line for line in result.warnings if not line.startswith("no model was kept")]
-    plain["metrics"] = {name: code for name, code in result.metrics.items() if name in metrics}
-    for name, criterion in plain["criteria"].items():
-        if name in older:
-            criterion.pop("threshold", None)
-            criterion.pop("at_prior", None)
-        for parts in (criterion.get("measures", {}), criterion.get("at_prior", {})):
-            for part, measures in parts.items():
-                parts[part] = {name: measure for name, measure in measures.items() if name in metrics}
-    return {path: value for path, value in by_path(plain).items() if not path.startswith(_UNREPEATED)}
 
 
 def _compared(found: Reproduction) -> set[str]:

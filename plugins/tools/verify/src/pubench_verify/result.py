@@ -41,6 +41,17 @@ class Again:
 
 
 @dataclass(frozen=True)
+class Blind:
+    """A run whose scores did not change with its hidden labels. ``scores``: how many were compared."""
+
+    run_id: str
+    scores: int
+
+    def __str__(self) -> str:
+        return f"with other hidden labels the same {self.scores:,} scores to the last bit"
+
+
+@dataclass(frozen=True)
 class Fresh:
     """Test accuracy of a method and of the oracle, in the record and on a fresh problem; None if unknown.
 
@@ -75,7 +86,7 @@ class Verification:
     """``records``: how many were looked at; ``without_scores``: of them, those whose measures could not be derived
     again; ``checksums``: how many files were compared with a list of checksums; ``unchecked``: run id -> data that are
     not here, so that its rows were not compared and it was not carried out again; ``fresh``: methods that were tried on
-    problems that nobody could know.
+    problems that nobody could know; ``blind``: runs that were trained with other hidden labels.
     """
 
     folder: Path
@@ -87,6 +98,7 @@ class Verification:
     again: tuple[Again, ...]
     unchecked: Mapping[str, str]
     fresh: tuple[Fresh, ...] = ()
+    blind: tuple[Blind, ...] = ()
 
     @property
     def carried_out(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +15,15 @@ from pubench_core.records.fold_values import parts_of_folds, value_over_folds
 from pubench_core.records.measures import Measures, measures_of
 from pubench_core.records.scores import MEASURED, scores_name, scores_of
 from pubench_core.records.thresholds import measures_at, threshold_in
-from pubench_core.results import NEVER, CriterionResult, Measure, Result, said_alike
+from pubench_core.results import NEVER, CriterionResult, Result, said_alike
 
-from .measures import close, same
+from .difference import alike, differences, plain_of
 
 if TYPE_CHECKING:
     from pubench_core.engine.plan import Plan
 
+#: What a field that is derived from scores is compared with.
+GIVE = "its scores give"
 #: A state that a criterion chose: its epoch, and the network's name. ``last`` is apart.
 STATE = re.compile(r"epoch-(\d+)(-|$)")
 #: Scores that a fold keeps of an epoch which none of its own criteria chose.
@@ -39,7 +41,7 @@ _KINDS = {
 
 
 def other_measures(plan: Plan, result: Result, arrays: Arrays, training: Arrays) -> Iterator[str]:
-    """Where arrays do not fit, or give other measures, values of criteria or warnings than the record has.
+    """Arrays that do not fit; measures, values of criteria and warnings of a record that they do not give.
 
     ``training``: scores of the training part, empty if the record has none.
     """
@@ -48,29 +50,22 @@ def other_measures(plan: Plan, result: Result, arrays: Arrays, training: Arrays)
     if shapes:
         return
     derived = _Derived.of(plan, result, arrays, training)
-    yield from _other_metrics(plan, result)
-    yield from derived.other_definitions()
+    plain = plain_of(result, derived.names)
     for name, criterion in result.criteria.items():
+        reason = derived.undefined(name, criterion)
+        if reason is not None:
+            yield from map(str, differences(plain, {f"criteria.{name}.undefined": reason or None}, GIVE))
         if criterion.undefined:
             continue
         if not criterion.snapshot or not scores_of(arrays, criterion.snapshot):
             yield f"{SCORES} has no scores of the epoch that {name} chose"
             continue
-        yield from derived.of_criterion(name, criterion)
+        fields = {f"criteria.{name}.{field}": value for field, value in derived.fields(name, criterion).items()}
+        yield from map(str, differences(plain, fields, GIVE))
+        yield from derived.unsaid(name, criterion)
+        yield from derived.better_states(name, criterion)
     if silent := [line for line in derived.measurer.failed.values() if line not in result.warnings]:
         yield f"it does not say that {silent[0]}"
-
-
-def _other_metrics(plan: Plan, result: Result) -> Iterator[str]:
-    """Metrics that are not those that are installed, and those that its spec asks for and it has not."""
-    for name, code in result.metrics.items():
-        if name not in plan.metrics:
-            yield f"metric {name} is not installed, so its values cannot be derived again"
-        elif plan.metrics[name].code != code:
-            yield f"metric {name} is of other code than is installed"
-    for name in result.spec.evaluation.metrics:
-        if name not in result.metrics:
-            yield f"its spec asks for metric {name}, and it does not say by which code it was measured"
 
 
 @dataclass(frozen=True)
@@ -101,16 +96,8 @@ class _Derived:
         of_u = {state: threshold_in(arrays | training, state, result.data, result.spec) for state in chosen}
         return cls(plan, result, arrays, knowledge, measurer, names, states, of_u)
 
-    def other_definitions(self) -> Iterator[str]:
-        """Criteria that say that they have no value and have one, or for another reason, and the reverse."""
-        for name, criterion in self.result.criteria.items():
-            reason = self._reason(name, criterion)
-            if reason is not None and criterion.undefined != reason:
-                says, gives = (f"undefined ({text})" if text else "defined" for text in (criterion.undefined, reason))
-                yield f"criterion {name} is {says} in it; its scores give that it is {gives}"
-
-    def _reason(self, name: str, criterion: CriterionResult) -> str | None:
-        """Why a criterion has no value, as the engine finds it; None if that cannot be derived."""
+    def undefined(self, name: str, criterion: CriterionResult) -> str | None:
+        """Reason why a criterion has no value, as the engine finds it; None if that cannot be derived."""
         if name == "last":
             why = criterion.undefined
             return why if f"{why}; the epochs before count" in self.result.warnings else ""
@@ -132,6 +119,9 @@ class _Derived:
 
     def _value(self, name: str, state: str) -> float | None:
         """Value of a criterion in a state."""
+        measured = self.states[state].get("validation", {})
+        if name in measured and "validation_fold" not in self.arrays:
+            return measured[name].value
         scores = scores_of(self.arrays, state).get("validation")
         if scores is None:
             return None
@@ -140,41 +130,54 @@ class _Derived:
             return value_over_folds(name, scores, parts, self.measurer)
         return self.measurer.measure(name, Scored.of(scores, self.knowledge["validation"])).value
 
-    def of_criterion(self, name: str, criterion: CriterionResult) -> Iterator[str]:
-        """Where what was measured at the epoch of a criterion is not what its scores give."""
-        scores, derived = scores_of(self.arrays, criterion.snapshot), self.states[criterion.snapshot]
-        unknown = set(self.result.metrics) - set(self.names)
-        apart = list(_apart(name, criterion.measures, derived, unknown))
-        yield from apart
-        threshold = self.thresholds[criterion.snapshot]
-        if criterion.threshold is not None and threshold is not None and not close(criterion.threshold, threshold):
-            yield (
-                f"the threshold at the prior, selected by {name}, is {_said(criterion.threshold)}; its scores give "
-                f"{_said(threshold)}"
-            )
-        if not apart:  # else the same again
-            at = measures_at(criterion.threshold, scores, self.knowledge, self.names, self.measurer)
-            yield from _apart(f"{name} and decided at the prior", criterion.at_prior, at, unknown)
-        yield from self._other_warnings(name, scores, criterion.warnings)
-        plugin = self.plan.metrics.get(name)
-        if plugin is None:
-            if name == "last" and criterion.value is not None:
-                yield "criterion last has a value"
+    def fields(self, name: str, criterion: CriterionResult) -> dict[str, Any]:
+        """Fields of a criterion that the scores of its state give."""
+        from pubench_core.engine.compute import warnings_of
+        from pubench_core.engine.score import State
+
+        state, threshold = criterion.snapshot, self.thresholds[criterion.snapshot]
+        scores = scores_of(self.arrays, state)
+        at = measures_at(criterion.threshold, scores, self.knowledge, self.names, self.measurer)
+        found: dict[str, Any] = {"measures": _plain(self.states[state]), "at_prior": _plain(at)}
+        if criterion.threshold is not None and threshold is not None:
+            found["threshold"] = threshold
+        if name in self.plan.metrics:
+            found["value"] = self._value(name, state)
+        elif name == "last":
+            found["value"] = None
+        if self.result.code.versions == self.plan.code.versions:  # another version may say it in other words
+            table = self.plan.data.table
+            labeled, prior = None if table is None else table.labeled, self.result.data.prior.given
+            given = warnings_of(self.plan, State(name, dict(scores)), prior=prior, labeled=labeled)
+            found["warnings"] = list(given) or None
+        return found
+
+    def unsaid(self, name: str, criterion: CriterionResult) -> Iterator[str]:
+        """The warning of decisions that are all alike, if the record does not have it."""
+        scores = scores_of(self.arrays, criterion.snapshot)
+        part = next((part for part in ("test", "unlabeled") if len(scores.get(part, ()))), None)
+        if part is None or self.result.code.versions == self.plan.code.versions:
             return
-        value = self._value(name, criterion.snapshot)
-        if not close(criterion.value, value):
-            yield f"criterion {name} has the value {_said(criterion.value)}; its scores give {_said(value)}"
+        positive = scores[part] > 0
+        begins = said_alike(part, positive=bool(positive.any()), rows=len(positive))
+        one_sided = positive.all() or not positive.any()
+        if one_sided and not any(text.startswith(begins) for text in criterion.warnings):
+            yield f"{begins} at the epoch that {name} chose, and it does not say so"
+
+    def better_states(self, name: str, criterion: CriterionResult) -> Iterator[str]:
+        """Stored states that a criterion could have chosen and that have a better value."""
+        plugin = self.plan.metrics.get(name)
+        value = None if plugin is None else self._value(name, criterion.snapshot)
+        if plugin is None or value is None:
+            return
         if not plugin.info.oracle and self._ranks_best(criterion.snapshot):
             return  # chosen for its ranking if the state with the best value decides every row alike
         for state in self._selectable():
             other = self._value(name, state)
-            if other is None or value is None or close(other, value) or not self._could_choose(criterion, state):
+            if other is None or alike(other, value) or not self._could_choose(criterion, state):
                 continue
             if (other > value) == plugin.info.higher_is_better:
-                yield (
-                    f"criterion {name} has the value {_said(value)} at the epoch that it says it chose, and "
-                    f"{_said(other)} in {state}"
-                )
+                yield f"criterion {name} is {value:.6g} in the state that it chose, and {other:.6g} in {state}"
 
     def _ranks_best(self, state: str) -> bool:
         """Whether no stored state that could be chosen ranks the validation rows better than this one."""
@@ -193,21 +196,6 @@ class _Derived:
         positive = scores_of(self.arrays, state)["validation"] > 0
         in_time = criterion.stopped_at is None or epoch <= criterion.stopped_at
         return in_time and bool(positive.any()) and not bool(positive.all())
-
-    def _other_warnings(self, name: str, scores: Mapping[str, Any], warnings: Sequence[str]) -> Iterator[str]:
-        """Warnings of a criterion's decisions that are not those of its scores; words of another version may differ."""
-        from pubench_core.engine.compute import warnings_of
-        from pubench_core.engine.score import State
-
-        table = self.plan.data.table
-        labeled = None if table is None else table.labeled
-        prior = self.result.data.prior.given
-        gives = warnings_of(self.plan, State(name, dict(scores)), prior=prior, labeled=labeled)
-        if self.result.code.versions != self.plan.code.versions:
-            yield from _unsaid(name, scores, warnings)
-        elif tuple(warnings) != gives:
-            line = next(iter([*(set(gives) - set(warnings)), *(set(warnings) - set(gives))]), "")
-            yield f"its warnings of the decisions by {name} are not those of its scores: {line}"
 
 
 def _shapes(result: Result, arrays: Arrays) -> Iterator[str]:
@@ -251,42 +239,8 @@ def _shapes(result: Result, arrays: Arrays) -> Iterator[str]:
         yield f"{SCORES} has {int((arrays['test_labels'] == 1).sum())} positive test rows, its result {test.positive}"
 
 
-def _apart(
-    criterion: str,
-    stored: Mapping[str, Mapping[str, Measure]],
-    derived: Mapping[str, Mapping[str, Measure]],
-    unknown: Iterable[str],
-) -> Iterator[str]:
-    """Stored measures that are not those of the stored scores."""
-    skipped = frozenset(unknown)
-    for part in sorted({*stored, *derived}):
-        before, now = stored.get(part, {}), derived.get(part, {})
-        for name in sorted({*before, *now} - skipped):
-            old, new = before.get(name), now.get(name)
-            if old is not None and new is not None and close(old.value, new.value) and not same(old, new):
-                yield f"{name} on {part} rows, selected by {criterion}, has other details than its scores give"
-            elif old is None or new is None or not same(old, new):
-                yield (
-                    f"{name} on {part} rows, selected by {criterion}, is {_measured(old)}; its scores give "
-                    f"{_measured(new)}"
-                )
-
-
-def _measured(measure: Measure | None) -> str:
-    return "not there" if measure is None else _said(measure.value)
-
-
-def _said(value: float | None) -> str:
-    return "no value" if value is None else f"{value:.6g}"
-
-
-def _unsaid(name: str, scores: Mapping[str, Any], warnings: Sequence[str]) -> Iterator[str]:
-    """A warning that the engine gives of decisions that are all alike, and that is not there."""
-    part = next((part for part in ("test", "unlabeled") if part in scores), None)
-    if part is None or not len(scores[part]):
-        return
-    positive = scores[part] > 0
-    if positive.all() or not positive.any():
-        begins = said_alike(part, positive=bool(positive.any()), rows=len(positive))
-        if not any(text.startswith(begins) for text in warnings):
-            yield f"{begins} at the epoch that {name} chose, and it does not say so"
+def _plain(measured: Measures) -> dict[str, Any]:
+    return {
+        part: {name: measure.model_dump(mode="json") for name, measure in measures.items()}
+        for part, measures in measured.items()
+    }

@@ -15,11 +15,12 @@ from pubench_core.errors import RecordError
 from pubench_core.records.record import read_record
 from pubench_core.specs import ExecutionSpec
 
+from .blind import blind as with_other_labels
 from .folder import compared_sums, records_in
 from .fresh import fresh as on_fresh_problem
 from .record import Look
 from .rerun import SIGNIFICANT, carried_out_again, one_sided
-from .result import Again, Fresh, Problem, Verification
+from .result import Again, Blind, Fresh, Problem, Verification
 
 #: Measures of a run carried out again may differ by this much on another machine or with other versions.
 TOLERANCE = 0.02
@@ -30,6 +31,7 @@ def verify(
     *,
     rerun: int = 1,
     fresh: int = 0,
+    blind: int = 0,
     tolerance: float = TOLERANCE,
     data_root: str | Path | None = None,
     seed: int | None = None,
@@ -37,24 +39,19 @@ def verify(
 ) -> Verification:
     """Checks every record of a folder, and carries some of the runs out again. The folder stays as it is.
 
-    Of every record: its files are there and can be read; its spec resolves, under what is installed, to its run id,
-    which is the folder's name; its code is the installed one; it says of the method and of each criterion whether true
-    labels were granted, as their plugins do; the stored scores give the stored measures with their details, values of
-    criteria, whether each is defined, and warnings; no criterion has a better value in another stored state; its epochs
-    are those of the stored states, and were trained; U was calibrated as its spec says, and the share of positives told
-    of U is what prior and counts give; if its code and data are here, their rows, labels and facts are those that its
-    spec draws. Of a folder with ``SHA256SUMS`` (that of a site or an exported study): its files are
-    those listed. Nothing checks times, memory and how many runs shared the machine (``at_once``).
+    Every field of a record that its spec, the installed code, the data or its scores give must be what they give. Its
+    files must be whole, its own, and those that ``SHA256SUMS`` lists, if that is there. Times, memory and what else
+    only the author knows are not checked: the page *What verify proves* lists them.
 
     ``rerun``: how many runs are carried out again, chosen at random (by ``seed``, if one is given) among those without
     a problem. Their scores must be the same bits and every other field that can be repeated the same; or, if processor,
     versions or threads are others, no measure may differ by more than ``tolerance``, nor may the records be better than
-    their reruns more often than chance explains. Scores that were changed together with all that is derived from them
-    are found in this way only.
+    their reruns more often than chance explains.
 
     ``fresh``: how many records' methods are tried on another split with other positive classes, which nobody can know.
     They are compared with the oracle ``pn`` on both problems; one that carries the data with their labels falls behind.
-    A test accuracy of 1, or above that of an oracle on the same split, is a note.
+    ``blind``: how many runs are trained twice, once with other hidden labels and in another order of the file; one that
+    sees true labels in the memory of the process gives other scores.
 
     ``data_root``: folder of data files, by default ``PUBENCH_DATA``, else that in the
     user's cache, never one that a record names. ``progress``: called with a line about each thing worth saying.
@@ -70,10 +67,10 @@ def verify(
     (True, 1, True)
     """
     place = Path(folder)
-    if min(rerun, fresh) < 0 or not 0 <= tolerance <= 1:
+    if min(rerun, fresh, blind) < 0 or not 0 <= tolerance <= 1:
         raise InvalidRequest(
-            "rerun and fresh must be numbers of 0 or more and tolerance in [0, 1], "
-            f"got {rerun}, {fresh} and {tolerance:g}"
+            "rerun, fresh and blind must be numbers of 0 or more and tolerance in [0, 1], "
+            f"got {rerun}, {fresh}, {blind} and {tolerance:g}"
         )
     folders, problems = records_in(place)
     say = (lambda text: progress(said(text))) if progress is not None else _silent
@@ -102,8 +99,10 @@ def verify(
             problems.append(found)
         else:
             again.append(found)
-    on_fresh = (on_fresh_problem(read_record(path), root, say, drawn) for path in drawn.sample(sound, len(sound)))
-    tried = list(islice((one for one in on_fresh if one is not None), fresh))
+    tried: list[Fresh | Blind | Problem] = []
+    for try_, times in ((on_fresh_problem, fresh), (with_other_labels, blind)):
+        done = (try_(read_record(path), root, say, drawn) for path in drawn.sample(sound, len(sound)))
+        tried += islice((one for one in done if one is not None), times)
     problems += [one for one in tried if isinstance(one, Problem)]
     notes = [*look.notes, *(f"{run.run_id}: {why}" for run, why in too_good(filter(None, tested)))]
     if (sided := one_sided(again)) is not None:
@@ -124,6 +123,7 @@ def verify(
         again=tuple(again),
         unchecked=look.missing,
         fresh=tuple(one for one in tried if isinstance(one, Fresh)),
+        blind=tuple(one for one in tried if isinstance(one, Blind)),
     )
 
 
@@ -131,4 +131,4 @@ def _silent(text: str) -> None:
     """Nobody listens."""
 
 
-__all__ = ["TOLERANCE", "Again", "Fresh", "Problem", "Verification", "verify"]
+__all__ = ["TOLERANCE", "Again", "Blind", "Fresh", "Problem", "Verification", "verify"]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import os
+import re
 import sys
 import sysconfig
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pubench_core.data.paths import data_root
-from pubench_core.engine.problem import Problem
+from pubench_core.engine.disguise import other_labels, other_order
 
 from .carried import SMALLEST, carried, known_rows
 from .register import NotApplicable, check
@@ -32,49 +32,20 @@ def hidden_labels(subject: Subject) -> None:
     """
     if subject.is_oracle:
         raise NotApplicable("an oracle: it is granted the true labels")
-    rng = np.random.default_rng(0)
     for scheme in ("case-control", "single-training-set"):
         usual = subject.usual(scheme)
-        plan, problem = usual.plan, usual.problem
-        assert problem.data.y is not None
-        hidden, of_file = {}, problem.data.y.copy()
-        for name, part in (("truth_train", problem.split.train), ("truth_validation", problem.split.validation)):
-            truth = getattr(problem, name).copy()
-            truth[~part.labeled] = rng.permutation(truth[~part.labeled])
-            assert not np.array_equal(truth, getattr(problem, name))
-            hidden[name] = truth
-            of_file[part.rows] = truth
-        opened = dataclasses.replace(problem.opened, data=dataclasses.replace(problem.data, y=of_file))
-        changed = dataclasses.replace(problem, opened=opened, **hidden)
-        assert_same(usual.scores, subject.scores(plan, changed), f"hidden labels permuted ({scheme})")
+        changed = other_labels(usual.problem, np.random.default_rng(0))
+        assert changed.truth_train is not None
+        assert (changed.truth_train != usual.problem.truth_train).any()
+        assert_same(usual.scores, subject.scores(usual.plan, changed), f"hidden labels permuted ({scheme})")
 
 
 @check("order-of-the-file")
 def order_of_the_file(subject: Subject) -> None:
     """The same rows in another order in their file change no bit: files are sorted by class."""
     usual = subject.usual()
-    reordered = _file_reordered(usual.problem)
+    reordered = other_order(usual.problem, np.random.default_rng(0))
     assert_same(usual.scores, subject.scores(usual.plan, reordered), "the file's rows in another order")
-
-
-def _file_reordered(problem: Problem) -> Problem:
-    """The same split of a file that holds the same rows in another order."""
-    data, split = problem.data, problem.split
-    assert data.y is not None
-    assert data.x_test is None
-    order = np.random.default_rng(0).permutation(len(data.x))
-    place = np.argsort(order)  # where each row went
-    reordered = dataclasses.replace(data, x=data.x[order], y=data.y[order], rows=np.sort(place[data.rows]))
-    return dataclasses.replace(
-        problem,
-        opened=dataclasses.replace(problem.opened, data=reordered),
-        split=dataclasses.replace(
-            split,
-            train=dataclasses.replace(split.train, rows=place[split.train.rows]),
-            validation=dataclasses.replace(split.validation, rows=place[split.validation.rows]),
-            test_rows=place[split.test_rows],
-        ),
-    )
 
 
 @check("earlier-runs")
@@ -112,6 +83,13 @@ def callers_random_state(subject: Subject) -> None:
     assert_same(usual.scores, scores, "the caller's random state")
 
 
+#: Audit events of what may read a file unseen: another process, a connection. How they are named among what was opened.
+_ELSEWHERE = ("os.exec", "os.fork", "os.posix_spawn", "os.spawn", "os.system", "socket.connect", "subprocess.Popen")
+ELSEWHERE = "another process or a connection"
+#: Memory of a process, which holds all that it has read.
+_MEMORY = re.compile(r"/proc/[^/]+/(task/[^/]+/)?mem")
+
+
 class _Opened(NamedTuple):
     """A file that was opened, or a folder that was listed."""
 
@@ -123,7 +101,11 @@ _opened: list[_Opened] | None = None
 
 
 def _watch(event: str, arguments: tuple[object, ...]) -> None:
-    if _opened is None or event not in ("open", "os.listdir", "os.scandir"):
+    if _opened is None:
+        return
+    if event.startswith(_ELSEWHERE):
+        _opened.append(_Opened(f"{ELSEWHERE} ({event})", writes=False))
+    if event not in ("open", "os.listdir", "os.scandir"):
         return
     if not isinstance(arguments[0], (str, bytes)):
         return
@@ -166,7 +148,8 @@ def writes_nothing(subject: Subject) -> None:
 def reads_no_data(subject: Subject) -> None:
     """Training opens no file of the data root, the cache or a results folder, nor data of an installed package.
 
-    They hold true labels: scikit-learn brings ``digits`` and ``breast-cancer``. A package's own files are its own.
+    They hold true labels: scikit-learn brings ``digits`` and ``breast-cancer``. A package's own files are its own. Nor
+    does it start a process, connect to one, or open the memory of one.
     """
     spec = subject.plan().spec.execution
     root = data_root(spec)
@@ -180,7 +163,12 @@ def reads_no_data(subject: Subject) -> None:
         of_package = any(path.is_relative_to(folder) for folder in packages) and not path.is_relative_to(own)
         return of_package and not path.is_dir() and _is_data(path)
 
-    read = [one.path for one in _opened_in_training(subject) if holds_labels(Path(one.path).resolve())]
+    opened = [one.path for one in _opened_in_training(subject)]
+    read = [
+        path
+        for path in opened
+        if path.startswith(ELSEWHERE) or _MEMORY.fullmatch(path) or holds_labels(Path(path).resolve())
+    ]
     assert not read, f"training opened {', '.join(read[:3])}"
 
 

@@ -7,6 +7,7 @@ and no design of ours hides them from code that looks there. So a method's sourc
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,15 @@ from pubench_core.training.views import Features, PUData, PUPart
 INSIDES = frozenset(
     {"contextvars", "ctypes", "gc", "importlib", "inspect", "pickle", "runpy", "tracemalloc", "_contextvars", "_ctypes"}
 )
+#: Modules that open files, processes or connections where ``reads-no-data`` does not see it, or another program's.
+PAST_PYTHON = frozenset(
+    {
+        *("h5py", "mmap", "multiprocessing", "pyarrow", "sqlite3", "subprocess"),
+        *("ftplib", "http", "requests", "socket", "ssl", "urllib"),
+    }
+)
+#: Functions of Python that run text or give names to look up.
+RUN_TEXT = frozenset({"__import__", "eval", "exec", "globals", "locals", "vars"})
 #: Attributes that lead from code to what it was not handed.
 LEADING_OUT = frozenset(
     {
@@ -31,6 +41,7 @@ LEADING_OUT = frozenset(
             "last_traceback",
         ),
         *("f_back", "f_globals", "f_locals", "gi_frame", "cr_frame", "ag_frame", "tb_frame", "__traceback__"),
+        *("from_file", "PyTorchFileReader"),
         *("__globals__", "__closure__", "cell_contents", "__subclasses__", "__builtins__", "__import__"),
     }
 )
@@ -42,6 +53,8 @@ OPEN_ROOMS = ("method", "plugins.hooks", "plugins.info", "errors", "backbone", "
 HARMLESS = ("importlib.resources", "importlib.metadata")
 #: Modules of which a part alone matters: ``from sys import modules``.
 _NAMED_BY_PART = ("pubench_core", "pubench_core.plugins", "pubench", "sys", "importlib", "sklearn", "torchvision")
+#: Identifiers in a text, such as a format string that looks attributes up.
+_WORD = re.compile(r"\w+")
 _INSTEAD = "; pubench.method has what a method needs"
 
 
@@ -83,13 +96,18 @@ def _found_in(file: Path) -> Iterator[tuple[int, str]]:
         path = _dotted(node, modules)
         if path.startswith(_NAMED_BY_PART) and _is_closed(path):
             yield line, f"uses {path}{_instead_of(path)}"
+        if inner := next((part for part in path.split(".")[1:-1] if part in INSIDES | {"builtins", "sys"}), None):
+            yield line, f"uses {path}: {inner} by way of another module"
         name = node.attr if isinstance(node, ast.Attribute) else node.value if isinstance(node, ast.Constant) else None
-        if isinstance(node, ast.Name) and node.id == "__import__":
-            name = node.id
+        if isinstance(node, ast.Name) and node.id in RUN_TEXT:
+            yield line, f"uses {node.id}"
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "getattr":
+            made = len(node.args) > 1 and isinstance(node.args[1], (ast.BinOp, ast.Call, ast.JoinedStr))
+            yield from [(line, "uses getattr with a name that it makes")] if made else []
         if not isinstance(name, str):
             continue
-        if name in LEADING_OUT:
-            yield line, f"uses {name}"
+        if found := LEADING_OUT & ({name} if "." not in name else {*_WORD.findall(name)}):
+            yield line, f"uses {min(found)}"
         elif name in private and not (isinstance(node, ast.Attribute) and _is_own(node.value)):
             yield line, f"uses {name}, a private attribute of data or run"
 
@@ -142,7 +160,7 @@ def _is_closed(path: str) -> bool:
         of_all = not rest or rest.split(".")[0] in pubench_core.__all__
         way = any(rest == room or rest.startswith(f"{room}.") or room.startswith(f"{rest}.") for room in OPEN_ROOMS)
         return not of_all and not way
-    return top in INSIDES or path == "sys.modules" or path.startswith("sys.modules.")
+    return top in INSIDES | PAST_PYTHON or path == "sys.modules" or path.startswith("sys.modules.")
 
 
 def _instead_of(path: str) -> str:

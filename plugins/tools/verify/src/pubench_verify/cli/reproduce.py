@@ -3,43 +3,61 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from pubench_cli.choices import Format
 from pubench_cli.columns import Column, print_table
+from pubench_cli.commands.shared import PrintFormat, RecordedRun, Results
 from pubench_cli.console import err, out
 from pubench_cli.machine import print_json
 from pubench_cli.messages import said
+from pubench_cli.process import Over
 from pubench_cli.progress import data_progress, display
 from pubench_cli.results import headline
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
 from pubench_core.records.store import RecordStore
 
-from ..reproduction import ABSENT, Changed, Reproduction, reproduce
+if TYPE_CHECKING:
+    from ..reproduction import Reproduction
 
+#: A version that is not there.
+ABSENT = "none"
 #: Versions that are there on one side only are named together from here on: a plugin installed since changes no run.
 _FEW = 3
 
 
-def reproduce_run(
-    run: str,
-    results: Path,
-    *,
-    table: Path | None,
-    test: Path | None,
-    data_root: Path | None,
-    device: str | None,
-    threads: int | None,
-    as_json: bool,
-) -> bool:
-    """Prints what is the same and what is not; returns whether every score is the same bits."""
+def reproduce(
+    run: RecordedRun,
+    results: Results = Path("results"),
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Where the table of a run on a table of your own is now. (default: the record's)"),
+    ] = None,
+    test: Annotated[Path | None, typer.Option(help="Where its test rows are now. (default: the record's)")] = None,
+    data_root: Annotated[
+        Path | None,
+        typer.Option("--data-root", help="Folder of data files. (default: the record's, where it is here)"),
+    ] = None,
+    device: Annotated[str | None, typer.Option(help="auto, cpu or cuda:0. (default: the record's)")] = None,
+    threads: Annotated[int | None, typer.Option(help="CPU threads. (default: the record's)", min=1, max=1024)] = None,
+    format: PrintFormat = Format.table,
+) -> None:
+    """Run a record's spec again and say whether the scores are the same to the last bit; if not, what differs.
+
+    The record stays as it is. Exit codes: 0 identical, measures included, 1 not, 2 a wrong request.
+    """
+    from ..reproduction import reproduce
+
     folder = RecordStore(results).locate(run)
     with redirect_stdout(sys.stderr), display() as terminal:  # stdout is the answer and nothing else
         found = reproduce(
             folder,
-            table=table,
+            table=data,
             test=test,
             data_root=data_root,
             device=device,
@@ -48,11 +66,12 @@ def reproduce_run(
             say=lambda text: err().print(said(text), markup=False),
             progress=data_progress,
         )
-    if as_json:
+    if format is Format.json:
         print_json({"record": str(folder), **found.to_dict()})
     else:
         _print(found, folder)
-    return found.identical and not found.other_measures
+    if not found.confirmed:
+        raise Over(1)
 
 
 def _print(found: Reproduction, folder: Path) -> None:
@@ -64,8 +83,8 @@ def _print(found: Reproduction, folder: Path) -> None:
         markup=False,
     )
     console.print(found.verdict, style="" if found.identical else "yellow", markup=False)
-    for one in found.other_measures:
-        console.print(str(one), style="yellow", markup=False, soft_wrap=True)
+    for one in found.fields if found.identical or not found.kept_scores else ():
+        console.print(said(str(one)), style="yellow", markup=False, soft_wrap=True)
     if not found.identical:
         _print_scores(found)
         _print_measures(found)
@@ -133,19 +152,14 @@ def _print_changed(found: Reproduction) -> None:
         out().print("code, versions, hardware and threads are those of the record", markup=False)
         return
     out().print("otherwise than when the record was made:", markup=False)
-    shown, counted = _folded(found.changed)
+    sides = {"recorded": "installed since", "now": "installed no more"}
+    folded = {
+        side: [one for one in found.changed if one.kind == "versions" and getattr(one, side) == ABSENT]
+        for side in sides
+    }
+    folded = {side: mine for side, mine in folded.items() if len(mine) > _FEW}
     columns = [Column("what"), Column("name", wraps=True), Column("recorded", wraps=True), Column("now", wraps=True)]
+    shown = [one for one in found.changed if not any(one in mine for mine in folded.values())]
     print_table(out(), columns, [[one.kind, one.name, one.recorded, one.now] for one in shown])
-    for line in counted:
-        out().print(line, markup=False)
-
-
-def _folded(changed: Sequence[Changed]) -> tuple[list[Changed], list[str]]:
-    """Everything, except for many packages that are installed on one side only: those are named in a line."""
-    lines, folded = [], []
-    for side, words in (("recorded", "installed since"), ("now", "installed no more")):
-        mine = [one for one in changed if one.kind == "versions" and getattr(one, side) == ABSENT]
-        if len(mine) > _FEW:
-            folded += mine
-            lines.append(f"{words}: {', '.join(one.name for one in mine)}")
-    return [one for one in changed if one not in folded], lines
+    for side, mine in folded.items():
+        out().print(f"{sides[side]}: {', '.join(one.name for one in mine)}", markup=False)
