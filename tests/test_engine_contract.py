@@ -199,9 +199,7 @@ def test_a_method_without_a_network_runs_on_the_cpu_only(plugins: Registry, tmp_
 
 
 @pytest.mark.parametrize(("key", "share"), [("from-scores", 0.25), ("from-features", 0.5)])
-def test_an_estimated_share_of_u_becomes_the_prior_that_the_method_is_given(
-    plugins: Registry, key: str, share: float
-) -> None:
+def test_an_estimated_share_of_u_becomes_the_methods_prior(plugins: Registry, key: str, share: float) -> None:
     """Scores are one number per row, held out; features are rows. In a single training set π counts P as well."""
     for scheme in ("case-control", "single-training-set"):
         problem = build_problem(plan_of(plugins, "nnpu", f"prior=estimated:{key}", f"data.scheme={scheme}"))

@@ -140,9 +140,7 @@ class TestTheEnvironment:
         assert not (results.parent / "trained").exists()
 
 
-def test_force_with_a_folder_that_cannot_keep_the_older_record_is_refused_before_training(
-    ask: Ask, results: Path
-) -> None:
+def test_force_is_refused_before_training_if_the_old_record_cannot_be_kept(ask: Ask, results: Path) -> None:
     mark = results.parent / "trained"
     plan = ask("nothing", f"mark={mark}")
     execute(plan)
@@ -407,7 +405,7 @@ def test_a_complete_folder_that_cannot_be_put_in_place_is_named_and_kept(
     assert found.result == made_result()
 
 
-def test_a_newer_complete_folder_of_a_dead_writer_takes_the_place_of_an_older_record(results: Path) -> None:
+def test_a_newer_folder_of_a_dead_writer_replaces_an_older_record(results: Path) -> None:
     store = RecordStore(results)
     for finished_at in ("2026-01-02T00:00:00Z", "2026-01-01T00:00:00Z", "2026-01-03T00:00:00Z"):
         left = results / ".incoming" / f"{RUN}-7"
