@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from .cells import Cell, cell_of, marked_cells, printed
 from .grouping import Grid, marked
-from .rendering import Entry, Printed, Table
+from .printed import Printed
+from .rendering import Entry, Table
 
 if TYPE_CHECKING:
     from pandas import DataFrame

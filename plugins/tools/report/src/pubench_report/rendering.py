@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -65,7 +66,8 @@ class Section:
     tables: tuple[Table, ...]
 
 
-def _alike(entry: Entry) -> str:
+def alike_text(entry: Entry) -> str:
+    """`` !2`` of a cell in which two runs decide every row alike."""
     return f" !{entry.alike}" if entry.alike else ""
 
 
@@ -86,35 +88,6 @@ def aligned(head: Sequence[str], rows: Sequence[Sequence[str]], left: Collection
         ).rstrip()
         for row in [head, *rows]
     ]
-
-
-class Printed:
-    """Base of what prints as text, and in a notebook as a table."""
-
-    def _shown(self) -> tuple[Sequence[str], Table, Sequence[str]]:
-        """Lines above, the table, lines below."""
-        raise NotImplementedError
-
-    def __str__(self) -> str:
-        above, table, below = self._shown()
-        left = (*range(table.left), *table.texts)
-        place = " " if any(entry.mark for row in table.rows for entry in row) else ""
-        head = [name if k in left else f"{name}{place}" for k, name in enumerate(table.head)]
-        rows = [[_plain(entry, "" if k in left else place) for k, entry in enumerate(row)] for row in table.rows]
-        return "\n".join([*above, *(aligned(head, rows, left) if rows else []), *below])
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        from .pages.template import table_html
-
-        return table_html(*self._shown())
-
-
-def _plain(entry: Entry, place: str) -> str:
-    """The last character is the place of the mark, if the table has any."""
-    return f"{entry.text}{_alike(entry)}" + (f"{'*' if entry.mark == 'best' else ' '}" if place else "")
 
 
 # -------------------------------------------------------------------- terminal
@@ -146,7 +119,7 @@ def print_sections(console: Console, title: Sequence[str], sections: Sequence[Se
 def _terminal(entry: Entry, name: bool) -> Text:
     """The last character of a number is the place of its mark, so that digits stand under digits."""
     mark = {"best": "*", "second": "+", "": " "}[entry.mark]
-    text = visible(entry.text) if name else f"{visible(entry.text)}{_alike(entry)}{mark}"
+    text = visible(entry.text) if name else f"{visible(entry.text)}{alike_text(entry)}{mark}"
     return Text(text, style={"best": "bold", "second": "underline", "": ""}[entry.mark])
 
 
@@ -177,11 +150,11 @@ def md_table(table: Table) -> list[str]:
 
 def _md_entry(entry: Entry) -> str:
     text = md_escaped(entry.text)
-    return {"best": f"**{text}**", "second": f"*{text}*", "": text}[entry.mark] + _alike(entry)
+    return {"best": f"**{text}**", "second": f"*{text}*", "": text}[entry.mark] + alike_text(entry)
 
 
 def md_escaped(text: str) -> str:
-    """A text of which Markdown takes no character for its own."""
+    """Escapes Markdown."""
     return re.sub(r"([\\`*_\[\]<>|])", r"\\\1", _one_line(text))
 
 
@@ -254,3 +227,19 @@ def csv_of(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
     writer.writeheader()
     writer.writerows(rows)
     return stream.getvalue()
+
+
+# -------------------------------------------------------------------- numbers
+
+#: Numbers that differ by less are equal.
+EQUAL = 1e-9
+
+
+def percent(share: float) -> str:
+    """``63 %``; half a percent is rounded up, as the page does."""
+    return f"{math.floor(100 * share + 0.5 + EQUAL)} %"
+
+
+def points(value: float) -> str:
+    """``1.7``; half of the last digit is rounded up, as the page does."""
+    return f"{math.floor(10 * value + 0.5 + EQUAL) / 10:.1f}"

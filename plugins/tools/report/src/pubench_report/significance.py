@@ -22,7 +22,8 @@ import numpy.typing as npt
 
 from pubench_core.errors import counted
 
-from .rendering import Entry, Printed, Table
+from .printed import Printed
+from .rendering import Entry, Table
 from .sources import once_per_source
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ from pubench_core.errors import counted, shortened, unknown
 
 from ..boards import MEASURES, Board, problem_of
 from ..cells import mean_and_std
+from ..printed import Printed
 from ..published import Figure, standard_error, verdict_of
-from ..rendering import Entry, Printed, Table
+from ..rendering import Entry, Table
 from ..results import Results
 from .cells import cells_of, figure_of, first_of, grid_of_results
 from .result import LeftOut

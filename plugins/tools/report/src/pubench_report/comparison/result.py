@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pubench_core.errors import shortened
 
+from ..printed import Printed
 from ..published import STANDINGS, Figure, Reason, Verdict, standard_error, standing_of, verdict_of
-from ..rendering import Entry, Printed, Table
+from ..rendering import Entry, Table
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -21,6 +21,7 @@ from pubench_core.plugins.registry import registry
 
 from ..cells import Cell
 from ..grouping import Cell as Runs
+from ..rendering import percent, points
 from ..report.model import Measure, Model, Setting
 from ..standing import (
     LEAST_SEEDS,
@@ -32,8 +33,6 @@ from ..standing import (
     changes,
     counted_in,
     headline,
-    percent,
-    points,
     standing_of,
     why_unranked,
 )

@@ -174,8 +174,11 @@ def _across_settings(model: Model) -> Iterator[Drawn]:
         titles = titles_of(columns, ("mechanism.key", "mechanism.variant"))
         yield Drawn("mechanisms", _series(model, columns, titles, {c.label: c.mechanism for c in columns}, mechanisms))
         labeled = sorted((c for c in columns if c.amount is not None), key=lambda c: c.amount or ("", 0.0))
-        amounts = list(dict.fromkeys(column.amount_text for column in labeled))
-        if 1 < len(amounts) < CURVE:  # no curve
+        of = {c.amount_text: {other.mechanism for other in labeled if other.amount == c.amount} for c in labeled}
+        shared = [amount for amount, named in of.items() if len(named) > 1]
+        if len(shared) > 1:  # the fewest and the most labels that several mechanisms have
+            amounts = [shared[0], shared[-1]]
+            labeled = [column for column in labeled if column.amount_text in amounts]
             titles = titles_of(labeled, AMOUNTS)
             ordered = sorted(labeled, key=lambda one: titles[one.label])
             yield Drawn("labels", _series(model, ordered, titles, {c.label: c.amount_text for c in labeled}, amounts))

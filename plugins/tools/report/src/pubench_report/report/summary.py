@@ -11,7 +11,8 @@ from pubench_cli.columns import Column, print_table
 from pubench_core.errors import counted, visible
 
 from ..cells import Cell
-from ..standing import Place, changes, counted_in, headline, percent, points, standing_of
+from ..rendering import percent, points
+from ..standing import Place, changes, counted_in, headline, standing_of
 from .model import Model
 from .tables import upper
 
