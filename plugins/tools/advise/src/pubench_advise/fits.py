@@ -74,7 +74,7 @@ def run_of(candidate: Candidate, rows: Rows, kept: Path, prior: float | None, th
         "results": kept,
         "prior": prior,
         "threads": threads,
-        **{f"config.{name}": value for name, value in candidate.config.items()},
+        "config": candidate.config,
     }
     settings = {
         "selection.criteria": ["last"],
