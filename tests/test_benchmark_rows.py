@@ -81,7 +81,7 @@ def test_a_row_of_an_uncommitted_tree_does_not_go_into_the_results(
     assert not (tmp_path / "results").exists()
 
 
-def test_rows_of_an_uncommitted_tree_go_when_a_clean_commit_has_the_same_run(
+def test_rows_of_an_uncommitted_tree_yield_to_a_clean_commits_same_run(
     raw_rows: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     module = importlib.import_module("superseded")
