@@ -27,9 +27,9 @@ from typing import Any, TypedDict
 '''
 #: Class, its base, what it is for.
 CLASSES = (
-    ("SharedFields", "TypedDict, total=False", "What every run of a search has in common."),
-    ("ComparedFields", "SharedFields, total=False", "What every run of a comparison has in common."),
-    ("RunFields", "ComparedFields, total=False", "One run."),
+    ("SharedFields", "TypedDict, total=False", "Fields that every run of a search shares."),
+    ("ComparedFields", "SharedFields, total=False", "Fields that every run of a comparison shares."),
+    ("RunFields", "ComparedFields, total=False", "Fields of one run."),
 )
 PLAIN = {str: "str", float: "float", int: "int", bool: "bool", Path: "str | Path"}
 
@@ -60,10 +60,12 @@ def class_of(field: RunField) -> str:
 
 
 def declared(field: RunField) -> str:
-    """The lines of a field: its help as a comment, its name and type."""
-    comment = textwrap.fill(field.help(), 120, initial_indent="    #: ", subsequent_indent="    #: ")
+    """The lines of a field: its name and type, and its help, which editors and the reference show."""
     kinds = " | ".join(dict.fromkeys(kind for one in field.kinds for kind in words(one, field)))
-    return "".join(f"{comment}\n    {name}: {kinds} | None\n" for name in arguments(field))
+    help = textwrap.fill(f'"""{field.help()}"""', 120, initial_indent="    ", subsequent_indent="    ")
+    if "\n" in help:
+        help = help.removesuffix('"""') + '\n    """'
+    return "".join(f"    {name}: {kinds} | None\n{help}\n" for name in arguments(field))
 
 
 def words(kind: Any, field: RunField) -> list[str]:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from pubench_core.request.identity import ENGINE_REVISION
+from pubench_core.engine.identity import ENGINE_REVISION
 
 #: What ``method_cost.py`` runs besides every method.
 REFERENCE = "nnpu"
@@ -135,7 +135,7 @@ def _of_studies(paths: Iterable[Path]) -> Iterator[AccuracyRow]:
     for path, row in _rows(paths, {"run_id", "criterion", "selected", "study"}):
         runs[path, row["run_id"]].append(row)
     for (path, _), rows in runs.items():
-        named = next(row for row in rows if row["selected"] == "True")
+        named = _named(rows)
         measures = {name: float(named[name]) for name in MEASURES if named[name]}
         for row in rows:
             measures |= {f"{name}_by_{row['criterion']}": float(row[name]) for name in MEASURES if row[name]}
@@ -143,16 +143,7 @@ def _of_studies(paths: Iterable[Path]) -> Iterator[AccuracyRow]:
             method=named["method"],
             data=named["data"],
             seed=int(named["seed"]),
-            protocol=Protocol(
-                named["scheme"],
-                named["mechanism"],
-                named["c"],
-                named["preset"],
-                named["criterion"],
-                named["prior"],
-                tuple(named["settings"].split()),
-                named.get("positive_rate", ""),
-            ),
+            protocol=_protocol(named),
             measures=measures,
             undefined=frozenset(row["criterion"] for row in rows if not row["epoch"]),
             file=path.name,
@@ -160,6 +151,27 @@ def _of_studies(paths: Iterable[Path]) -> Iterator[AccuracyRow]:
             machine=named["machine"],
             revision=named.get("revision", ""),
         )
+
+
+def _named(rows: Sequence[Mapping[str, str]]) -> Mapping[str, str]:
+    """The row of the criterion that names a run; in PU-Bench's main protocol that of its code, whichever was first."""
+    for row in rows:
+        if _protocol(row) == CONVENTIONAL:
+            return row
+    return next(row for row in rows if row["selected"] == "True")
+
+
+def _protocol(row: Mapping[str, str]) -> Protocol:
+    return Protocol(
+        row["scheme"],
+        row["mechanism"],
+        row["c"],
+        row["preset"],
+        row["criterion"],
+        row["prior"],
+        tuple(row["settings"].split()),
+        row.get("positive_rate", ""),
+    )
 
 
 def published() -> dict[tuple[str, str], str]:

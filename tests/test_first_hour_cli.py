@@ -223,7 +223,7 @@ class TestJson:
             (("data", "info", "digits", "--label-col", "s"), 2, "data.own.label_col", "digits is a data set"),
             (("list", "everything"), 2, "", "everything"),
             (("run", "--nonsense"), 2, "", "--nonsense"),
-            ((*ON_DIGITS, "--seeds", "0"), 2, "seed", "--seeds must be a number of seeds from 1 to 10"),
+            ((*ON_DIGITS, "--seeds", "0"), 2, "seed", "seeds must be a number from 1 to 10000"),
         ],
         ids=lambda value: " ".join(map(str, value[:4])) if isinstance(value, tuple) else "",
     )
@@ -613,9 +613,9 @@ class TestSeeds:
     @pytest.mark.parametrize(
         ("more", "words"),
         [
-            (("--seeds", "0"), "a number of seeds from 1 to 10"),
-            (("--seeds", "many"), "got many (--seeds 3"),
-            (("--seeds", "2,2"), "a list of different ones"),
+            (("--seeds", "0"), "a number from 1 to 10000"),
+            (("--seeds", "many"), "got 'many'"),
+            (("--seeds", "2,2"), "a list of different seeds"),
             (("--seeds", "3", "--seed", "4"), "--seed names one seed"),
             (("--seeds", "3", "--dry-run"), "--dry-run prints one run"),
         ],

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pubench_report.report.recipe import Known, named_fields
+from pubench_report.pages.recipe import Known, named_fields
 
 import pubench
 from pubench.fields import ComparedFields, RunFields, SharedFields

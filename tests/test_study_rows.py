@@ -186,6 +186,17 @@ def test_the_row_of_a_study_counts_where_both_have_a_run(script: object, rows: P
     assert found[25].undefined == {"pa"}
 
 
+def test_a_run_of_the_main_protocol_is_read_by_f1_whichever_criterion_names_it(script: object, rows: Path) -> None:
+    text = (rows / "a-study.csv").read_text()
+    for was, now in ((",f1,True,", ",f1,no,"), (",pa,False,", ",pa,True,"), (",f1,no,", ",f1,False,")):
+        text = text.replace(was, now)
+    (rows / "a-study.csv").write_text(text)
+    summary = script("summary")  # type: ignore[operator]
+    found = {row.seed: row for row in summary.read_accuracy([rows / "a-study.csv"])}
+    assert {row.protocol for row in found.values()} == {summary.CONVENTIONAL}
+    assert (found[2].measures["accuracy"], found[2].measures["accuracy_by_pa"]) == (80.0, 75.0)
+
+
 def test_a_row_of_the_present_engine_revision_counts_before_a_later_one(script: object, rows: Path) -> None:
     """Files are read in the order of their names; what a page shows of older rows is marked."""
     summary = script("summary")  # type: ignore[operator]
@@ -201,7 +212,7 @@ def test_a_row_of_the_present_engine_revision_counts_before_a_later_one(script: 
     assert "†: 1 of 3 runs are of an older engine revision" in page
 
 
-def test_the_page_of_results_has_means_numbers_of_seeds_and_what_is_missing(script: object, rows: Path) -> None:
+def test_the_results_page_has_means_numbers_of_seeds_and_missing_cells(script: object, rows: Path) -> None:
     page = script("results_page").conventional(rows)  # type: ignore[operator]
     section = page.partition("### Digits")[2]
     accuracy, f1, by_pa = [80, 90, 92], [70, 85, 60], [75, 40]
@@ -240,7 +251,7 @@ def test_the_page_of_results_has_a_place_for_the_tables(script: object) -> None:
     assert (ROOT / "docs" / "pages" / "results.md").read_text(encoding="utf-8").count(marker) == 1
 
 
-def test_every_study_file_of_the_benchmarks_can_be_read_and_says_what_it_is_for() -> None:
+def test_every_study_file_is_readable_and_says_its_purpose() -> None:
     files = sorted((ROOT / "benchmarks" / "studies").glob("*.yaml"))
     assert files
     for path in files:

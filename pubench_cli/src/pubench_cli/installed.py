@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from pubench.tools import PACKAGES as OF_PYTHON
 from pubench_core.plugins.absent import absent
-from pubench_core.plugins.info import CommandInfo
+from pubench_core.plugins.info import ApiInfo, CommandInfo
 from pubench_core.plugins.registry import load, tools
 
 from .commands import COMMANDS
@@ -35,6 +36,7 @@ PACKAGES: Mapping[str, str] = {
     "curves": "pubench-report",
     "scores": "pubench-report",
     "site": "pubench-report",
+    "data show": "pubench-report",
     "study report": "pubench-report",
     "study compare": "pubench-report",
     "tune": "pubench-tune",
@@ -103,6 +105,14 @@ def _imported(info: CommandInfo) -> Command:
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, context_settings=HELP)
     app.command(info.path.split()[-1], epilog=f"Example: {info.example}" if info.example else None)(function)
     return typer.main.get_command(app)
+
+
+def provided(name: str, what: str) -> Any:
+    """Object that a tool provides under a name. Raises RequestError that names the package of ``what`` if it is absent."""
+    for entry in tools().named(name):
+        if entry.kind == "api":
+            return load(tools().find(ApiInfo, name))
+    raise absent(what, OF_PYTHON[name])
 
 
 def _refuse(path: str) -> None:

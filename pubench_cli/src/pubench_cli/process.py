@@ -17,7 +17,7 @@ from .visible import visible
 #: What installs a module that light installations lack.
 INSTALLED_BY = {
     **dict.fromkeys(("torch", "safetensors", "pyarrow", "PIL"), "pubench-core[train]"),
-    "matplotlib": "pubench-cli[show]",
+    "matplotlib": "pubench-report",
 }
 
 

@@ -21,6 +21,7 @@ from pubench_core.sinks import listeners_of
 
 from .console import err
 from .decisions import decisions_in, plain, print_decisions
+from .installed import provided
 from .machine import print_json
 from .messages import said
 from .options import Given
@@ -59,7 +60,10 @@ def run_once(
     ``seeds``: once for each of several seeds, with what the runs have in common.
     """
     if seeds is not None:
-        _run_seeds(given, seeds, sets=sets, config=config, force=force, dry_run=dry_run, as_json=as_json)
+        if given.get("--seed") is not None or dry_run:
+            other = "--dry-run prints one run" if dry_run else "--seed names one seed"
+            raise RequestError(f"--seeds {seeds}: {other}; leave one of the two out", field="seed")
+        provided("run.seeds", "--seeds")(given, seeds, sets, config, force=force, as_json=as_json)
         return
     plan = plan_of(given, sets, config)
     if dry_run:
@@ -79,30 +83,6 @@ def run_once(
         if error.result is not None:
             show(error.result, None, reused=False)
         raise
-
-
-def _run_seeds(
-    given: Given, seeds: str, *, sets: list[str], config: Path | None, force: bool, dry_run: bool, as_json: bool
-) -> None:
-    from .repeat import Done, run_each, seeds_of
-
-    numbers = seeds_of(seeds)
-    if given.get("--seed") is not None or dry_run:
-        other = "--dry-run prints one run" if dry_run else "--seed names one seed"
-        raise RequestError(f"--seeds {seeds}: {other}; leave one of the two out", field="seed")
-    told: set[str] = set()
-
-    def once(text: str) -> None:
-        """What is said of the data is the same for every seed."""
-        if text not in told:
-            told.add(text)
-            say(text)
-
-    def done(plan: Plan) -> Done:
-        finished = carry_out(plan, force=force, show=lambda outcome: None, say=once)
-        return Done(plan, finished.result, finished.folder, finished.reused)
-
-    run_each([plan_of(given, [*sets, f"seed={seed}"], config, once) for seed in numbers], done, as_json=as_json)
 
 
 def carry_out(plan: Plan, *, force: bool, show: Callable[[Outcome], None], say: Callable[[str], None] = say) -> Outcome:

@@ -8,88 +8,99 @@ from typing import Any, TypedDict
 
 
 class SharedFields(TypedDict, total=False):
-    """Fields that every run of a search has in common."""
+    """Fields that every run of a search shares."""
 
-    #: Named pair of class lists, such as case1 of Wang et al.
     binarization: str | None
-    #: Positive classes, by index or name: 0,2,4. (default: the data set's)
+    """Named pair of class lists, such as case1 of Wang et al."""
     positive: Iterable[int | str] | None
-    #: Negative classes, by index or name; classes in neither list are dropped. (default: the data set's)
+    """Positive classes, by index or name: 0,2,4. (default: the data set's)"""
     negative: Iterable[int | str] | None
-    #: How labeled and unlabeled rows were sampled: case-control, single-training-set, two-sample, one-sample. (default:
-    #: case-control; own table: one-sample)
+    """Negative classes, by index or name; classes in neither list are dropped. (default: the data set's)"""
     scheme: str | None
-    #: Rows of P and U together, validation part included, drawn class-balanced: schemes one-sample, two-sample.
-    #: (default: as many as the data set has)
+    """How labeled and unlabeled rows were sampled: case-control, single-training-set, two-sample, one-sample. (default:
+    case-control; own table: one-sample)
+    """
     total: int | None
-    #: Key of the labeling mechanism. (default: scar)
+    """Rows of P and U together, validation part included, drawn class-balanced: schemes one-sample, two-sample.
+    (default: as many as the data set has)
+    """
     mechanism: str | None
-    #: Label frequency p(labeled | positive); a number in (0, 1]. (default: 0.1)
+    """Key of the labeling mechanism. (default: scar)"""
     c: float | None
-    #: Labeled rows as a share of P and U together, instead of c: schemes one-sample, two-sample; a number in (0, 1).
-    #: (default: 0.3)
+    """Label frequency p(labeled | positive); a number in (0, 1]. (default: 0.1)"""
     positive_rate: float | None
-    #: Class prior given to the method: true, 0.4, scaled:1.2, estimated:KEY, unknown, or test, an oracle's. (default:
-    #: true; own table without true labels: unknown, and a method that needs one asks for it)
+    """Labeled rows as a share of P and U together, instead of c: schemes one-sample, two-sample; a number in (0, 1).
+    (default: 0.3)
+    """
     prior: float | str | None
-    #: Share of the training part that is the validation part; 1 / folds under cross-fitting. (default: 0.2)
+    """Class prior given to the method: true, 0.4, scaled:1.2, estimated:KEY, unknown, or test, an oracle's. (default:
+    true; own table without true labels: unknown, and a method that needs one asks for it)
+    """
     validation: float | None
-    #: Cross-fitting: P and U are cut into so many parts, and each is scored by a model of the others. (default: none,
-    #: one validation part)
+    """Share of the training part that is the validation part; 1 / folds under cross-fitting. (default: 0.2)"""
     folds: int | None
-    #: What scores new rows under cross-fitting: mean, the mean of the models of all folds; all, one more model of all
-    #: rows, in the epoch that the folds chose. (default: mean)
+    """Cross-fitting: P and U are cut into so many parts, and each is scored by a model of the others. (default: none,
+    one validation part)
+    """
     refit: str | None
-    #: Named hyper-parameter values of the method, which others change.
+    """What scores new rows under cross-fitting: mean, the mean of the models of all folds; all, one more model of all
+    rows, in the epoch that the folds chose. (default: mean)
+    """
     preset: str | None
-    #: Whether a two-sample method gets U ∪ P as its unlabeled rows under one-sample data (Wang et al.); resolved to on
-    #: or off there, auto where the scheme leaves nothing to calibrate. (default: auto)
+    """Named hyper-parameter values of the method, which others change."""
     calibrate: str | None
-    #: Hyper-parameters of the method.
+    """Whether a two-sample method gets U ∪ P as its unlabeled rows under one-sample data (Wang et al.); resolved to on
+    or off there, auto where the scheme leaves nothing to calibrate. (default: auto)
+    """
     config: Mapping[str, Any] | None
-    #: Key of the network. (default: the data set's)
+    """Hyper-parameters of the method."""
     backbone: str | None
-    #: Where it is computed: auto, cpu or cuda:0. (default: auto)
+    """Key of the network. (default: the data set's)"""
     device: str | None
-    #: CPU threads. (default: torch's own choice)
+    """Where it is computed: auto, cpu or cuda:0. (default: auto)"""
     threads: int | None
-    #: Folder of records. (default: results)
+    """CPU threads. (default: torch's own choice)"""
     results: str | Path | None
-    #: Folder of data files. (default: PUBENCH_DATA, else the user cache)
+    """Folder of records. (default: results)"""
     data_root: str | Path | None
-    #: Folder of the sentence encoder for text data sets.
+    """Folder of data files. (default: PUBENCH_DATA, else the user cache)"""
     encoder: str | Path | None
-    #: Never touch the network.
+    """Folder of the sentence encoder for text data sets."""
     offline: bool | None
-    #: Files kept with the result: all, none, or some of scores, trace, samples and training-scores. (default:
-    #: scores,trace)
+    """Never touch the network."""
     artifacts: Iterable[str] | None
-    #: Keep what scores with: model.safetensors.
+    """Files kept with the result: all, none, or some of scores, trace, samples and training-scores. (default:
+    scores,trace)
+    """
     save_model: bool | None
+    """Keep what scores with: model.safetensors."""
 
 
 class ComparedFields(SharedFields, total=False):
-    """Fields that every run of a comparison has in common."""
+    """Fields that every run of a comparison shares."""
 
-    #: Criterion that chooses the epoch: pa, pauc, native, last; oracle: oa, f1, macro-f1. (default: pa)
     criterion: str | None
-    #: Criterion that chooses the epoch: pa, pauc, native, last; oracle: oa, f1, macro-f1. (default: pa)
+    """Criterion that chooses the epoch: pa, pauc, native, last; oracle: oa, f1, macro-f1. (default: pa)"""
     select: str | None
-    #: What scores are for, which chooses criterion and decision unless they are given: rank (pauc), decide (pa, at the
-    #: prior; decide:0.2..0.3 by pa at both ends of its interval) or review:200 (what the top 200 find).
+    """Criterion that chooses the epoch: pa, pauc, native, last; oracle: oa, f1, macro-f1. (default: pa)"""
     goal: str | None
-    #: Decision shown first: zero (scores above 0) or prior (as many rows of U as the prior that the method was given
-    #: says). (default: zero)
+    """What scores are for, which chooses criterion and decision unless they are given: rank (pauc), decide (pa, at the
+    prior; decide:0.2..0.3 by pa at both ends of its interval) or review:200 (what the top 200 find).
+    """
     decision: str | None
-    #: Send the run to sinks and call listeners of plugins when it is over.
+    """Decision shown first: zero (scores above 0) or prior (as many rows of U as the prior that the method was given
+    says). (default: zero)
+    """
     tracking: bool | None
-    #: Sinks that get the run, KEY or KEY=ADDRESS; a password is used and never written. (default: those that get every
-    #: run)
+    """Send the run to sinks and call listeners of plugins when it is over."""
     sinks: Mapping[str, Any] | None
+    """Sinks that get the run, KEY or KEY=ADDRESS; a password is used and never written. (default: those that get every
+    run)
+    """
 
 
 class RunFields(ComparedFields, total=False):
-    """One run."""
+    """Fields of one run."""
 
-    #: Seed of split, labels, initialization and batches. (default: 2)
     seed: int | None
+    """Seed of split, labels, initialization and batches. (default: 2)"""

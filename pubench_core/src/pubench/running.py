@@ -186,8 +186,8 @@ def run(
 
     ``data``: the key of a data set, or a table of your own (:func:`pubench.data`). ``force``: run although a result is
     stored. ``settings``: any other field of the spec by its dotted path. ``progress``: called with a line about each
-    thing worth saying (``print`` shows them). All other arguments are fields of the run; one that is None is as on the
-    command line.
+    thing worth saying (``print`` shows them). All other arguments are fields of a run (:class:`RunFields`); one that is
+    None is as on the command line.
 
     Raises InvalidRequest (a ValueError) if the request cannot be met, RunFailed if training fails.
 

@@ -88,7 +88,7 @@ def test_stored_runs_are_reused_and_the_figures_are_those_of_the_records(
         (("nnpu", "vpu", "--data", "digits", "--out", "a.xyz"), "--out a.xyz: its ending says no format; .html"),
         (
             ("nnpu", "vpu", "--data", "digits", "--seeds", "x"),
-            "--seeds must be a number of seeds from 1 to 10, or a list of different ones, got x",
+            "seeds must be a number from 1 to 10000 or a list of different seeds (2,25,42, or 42, for one), got 'x'",
         ),
         (("nnpu", "vpu", "--data", "digits", "--baseline", "upu"), "--baseline upu: expected one of the methods"),
         (("nnpu", "vpu", "--data", "digits", "--measure", "acuracy"), "unknown measure 'acuracy'; did you mean"),

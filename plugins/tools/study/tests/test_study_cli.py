@@ -115,6 +115,25 @@ def test_a_plan_says_which_methods_have_which_preset(pubench: Run, tmp_path: Pat
         assert [line for line in said if "preset" in line] == lines
 
 
+def test_a_plan_warns_of_choices_by_few_held_out_labels(pubench: Run, tmp_path: Path) -> None:
+    file = tmp_path / "s.yaml"
+    text = {"name": "few", "methods": ["upu", "nnpu"], "data": ["digits"], "c": [0.1, 0.9], "seeds": [2]}
+    file.write_text(yaml.safe_dump(text | {"settings": {"method": {"config": {"epochs": 2}}}}))
+    plan = pubench("study", "plan", str(file), "--format", "json", "--results", str(tmp_path / "a"))
+    assert json.loads(plan.stdout)["few_held_out"] == 2
+    said = " ".join(pubench("study", "plan", str(file), "--results", str(tmp_path / "a")).stdout.split())
+    run = pubench("run", "--method", "upu", "--data", "digits", "--c", "0.1", "--set", "epochs=2", "--format", "json")
+    held_out = json.loads(run.stdout)["data"]["validation"]["labeled"]
+    assert f"2 of 4 runs choose the epoch by {held_out} held-out labeled positives: with fewer than 20" in said
+    for settings in ({"criterion": "last"}, {"criterion": "f1"}):
+        text["settings"] = {"method": {"config": {"epochs": 2}}, "selection": settings}
+        file.write_text(yaml.safe_dump(text))
+        plan = pubench(
+            "study", "plan", str(file), "--format", "json", "--results", str(tmp_path / settings["criterion"])
+        )
+        assert json.loads(plan.stdout)["few_held_out"] == 0
+
+
 def test_a_method_is_chosen_by_the_name_of_its_row_or_by_its_key(pubench: Run, tmp_path: Path) -> None:
     """A key that is a row's name too is that row."""
     rows = [
@@ -186,6 +205,7 @@ def test_a_table_that_is_not_here_is_said_by_plan_and_run_alike(
         (["run", "short.yaml", "--device", "cuda:999"], "--device cuda:999: "),
         (["run", "short.yaml", "--device", "x"], "--device must be auto, cpu or cuda, the last with a number if"),
         (["run", "short.yaml", "--results", "short.yaml"], "cannot write records in short.yaml"),
+        (["run", "a" * 5000], "no study file and no shipped protocol"),
         (["status"], "no study"),
         (["status", "nope"], "no study 'nope'"),
         (["failures", "."], "holds no study"),

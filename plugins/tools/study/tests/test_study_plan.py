@@ -307,6 +307,14 @@ def test_pu_bench_has_the_2880_runs_of_the_paper() -> None:
     assert len(cells_of(find_study("pu-bench").spec, registry())) == 18 * 8 * 20
 
 
+def test_no_protocol_names_results_by_a_criterion_that_reads_true_labels() -> None:
+    for name, path in protocols().items():
+        spec = read_study(path).spec
+        for block in (spec, *spec.include):
+            chosen = {**spec.settings.get("selection", {}), **block.settings.get("selection", {})}
+            assert chosen.get("criterion", "pa") in ("pa", "pauc", "last"), name
+
+
 def test_protocols_say_what_they_are() -> None:
     assert {"quick", "conventional", "label-ratio", "selection-bias", "prior-misspecification"} <= set(protocols())
     for name, path in protocols().items():

@@ -27,7 +27,8 @@ from pubench_core.records.files import read_scores
 from pubench_core.records.store import RecordStore
 from pubench_core.results import Environment
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+FEW = "held-out labeled positives compare the trials"
+pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.filterwarnings(f"ignore:.*{FEW}")]
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 SHORT: dict[str, Any] = {"config": {"epochs": 2}, "space": ["lr=1e-4..1e-2:log", "batch_size=64,256"], "c": 0.3}
@@ -102,6 +103,24 @@ def test_the_first_trial_is_the_configuration_as_it_stands_and_every_trial_is_a_
     assert best.reused
     assert best.run_id == found.best.runs[0]
     assert not found.oracle
+
+
+def test_a_search_by_few_held_out_labels_warns_and_names_folds() -> None:
+    with pytest.warns(pubench.PubenchWarning, match=f"{FEW}: with fewer than 20, .*; folds=5 holds out") as warned:
+        found = tuned(1)
+    held_out = found.default.run().result.data.validation.labeled
+    assert any(str(one.message).startswith(f"{held_out} {FEW}") for one in warned)
+
+
+def test_a_trial_under_folds_is_a_joint_record_and_none_is_given_up(recwarn: pytest.WarningsRecorder) -> None:
+    found = tuned(2, folds=3)
+    assert not [one for one in recwarn if FEW in str(one.message)]  # every label is held out in turn
+    assert [trial.state for trial in found.trials] == ["done"] * 2
+    record = RecordStore(Path("results")).find(found.best.runs[0])
+    assert record is not None
+    assert len(record.result.folds) == 3
+    assert found.best.run().reused
+    assert not json.loads((found.folder / "tuning.json").read_text())["pruned"]
 
 
 def test_the_same_call_trains_nothing_and_more_trials_go_on_as_one_search_would(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ COMMANDS = [
     CommandInfo(
         path="info",
         load="pubench_cli.commands.plugins:info",
-        help="Say everything about one plugin: reference, hyper-parameters with bounds, presets, provenance.",
+        help="Show a plugin's reference, hyper-parameters and presets.",
         example="pubench info nnpu",
     ),
     CommandInfo(
@@ -29,7 +29,7 @@ COMMANDS = [
     CommandInfo(
         path="run",
         load="pubench_cli.commands.runs:run",
-        help="Run one method on one data set under one labeling, and print what it reached under every criterion.",
+        help="Train one method and print its test scores for each selection criterion.",
         example="pubench run --method nnpu --data digits --mech scar --c 0.1 --seed 2 --select pa",
     ),
     CommandInfo(
@@ -91,12 +91,6 @@ COMMANDS = [
         load="pubench_cli.commands.data:remove",
         help="Delete prepared copies. The files as distributed stay.",
         example="pubench data remove mnist",
-    ),
-    CommandInfo(
-        path="data show",
-        load="pubench_cli.commands.data:show",
-        help="Write a PNG: who is labeled and who is hidden (images), or classes and propensities (text, tabular).",
-        example="pubench data show mnist --mech s2 --c 0.1",
     ),
 ]
 

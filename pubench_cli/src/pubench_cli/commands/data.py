@@ -1,4 +1,4 @@
-"""``pubench data``: its sub-commands. What they do is in :mod:`pubench_cli.data` and :mod:`pubench_cli.show`."""
+"""``pubench data``: its sub-commands. What they do is in :mod:`pubench_cli.data` and :mod:`pubench_cli.own_table`."""
 
 from __future__ import annotations
 
@@ -98,30 +98,3 @@ def remove(
     from ..data import remove as delete
 
     delete(keys, data_root, as_json=format is Format.json)
-
-
-@takes(
-    *("--mech", "--c", "--scheme", "--positive-rate", "--total"),
-    *("--seed", "--data-root", "--encoder", "--offline", *TABLE_FLAGS),
-)
-def show(
-    given: Given,
-    key: Annotated[
-        str,
-        typer.Argument(
-            help="Data set key, toy-gaussian, or a table of your own, which is said in words.",
-            autocompletion=keys("dataset"),
-        ),
-    ],
-    out: Annotated[Path | None, typer.Option(help="PNG file. (default: KEY-MECH.png)")] = None,
-    format: PrintFormat = Format.table,
-) -> None:
-    """Write a PNG: who is labeled and who is hidden (images), or classes and propensities (text, tabular)."""
-    from ..own_table import is_table, print_table_facts
-
-    if is_table(key, given):
-        print_table_facts(key, given, as_json=format is Format.json)
-        return
-    from ..show import show as draw
-
-    draw(key, given, out, as_json=format is Format.json)

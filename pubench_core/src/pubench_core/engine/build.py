@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
@@ -10,51 +11,25 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from ..data.dataset import DataRoot, IntArray, PNDataset, PUTasks, binarize, task_of
+from ..data.dataset import DataRoot, IntArray, PNDataset
 from ..data.generator import Noise, Split, cut, generate, given_split
 from ..data.paths import data_root
 from ..data.posterior import auxiliary_logit
 from ..data.preprocess import Preprocessing
 from ..data.sampling import draw
-from ..data.store import open_dataset
+from ..data.store import is_prepared
 from ..errors import RequestError
 from ..isolation import isolated
 from ..randomness import torch_seed
 from ..results import Estimate
-from ..specs import DataSpec, RunSpec, is_one_sample, unlabeled_prior
+from ..specs import RunSpec, is_one_sample, unlabeled_prior
 from ..specs.canonical import short_hash
 from ..specs.run import TEST
 from ..training.views import Features
-from .estimate_cache import Kept
+from .open import OpenedData, open_data
 from .plan import EstimatorChoice, MechanismChoice, Plan
-from .priors import Samples, Scorer, given_prior
-from .problem import OpenedData, Problem, Truth
-
-
-def open_data(plan: Plan, root: DataRoot) -> OpenedData:
-    """The arrays of a plan as a binary problem. Raises RequestError for files that are missing or damaged."""
-    table, spec = plan.data.table, plan.spec
-    if table is not None:
-        notes = table.notes
-        if plan.method.takes_gaps and np.isnan(table.x).any():
-            notes = (*notes, f"but {plan.method.info.key} takes missing numbers as missing")
-        for note in notes:
-            root.say(note)
-        return OpenedData(table.problem(spec.data.key), columns=table.columns, notes=notes, ids=table.ids)
-    assert plan.data.source is not None
-    opened = open_dataset(plan.data.source, root, preprocess=spec.data.preprocess)
-    if isinstance(opened.data, PUTasks):
-        return OpenedData(task_of(plan.data.info, opened.data), opened.digest)
-    data = binarize(plan.data.info, opened.data, spec.data)
-    ignored = spec.data.test_fraction != DataSpec.model_fields["test_fraction"].default and data.x_test is not None
-    if ignored:
-        root.say(
-            f"{data.key} has a test part of its own: data.test_fraction {spec.data.test_fraction:g} decides nothing; "
-            "data.test=drawn draws one from all of its rows"
-        )
-    if data.dropped:
-        root.say(f"{data.key}: {data.dropped} rows of classes in neither list are left out")
-    return OpenedData(data, opened.digest)
+from .priors import EstimateCache, Samples, Scorer, given_prior
+from .problem import Problem, Truth
 
 
 def build_problem(
@@ -183,7 +158,7 @@ def _prior(
         one_sample=is_one_sample(spec.data.scheme),
         seed=spec.seed,
         scorer=scorer,
-        kept=Kept(cache, _code_of(plan.estimator, plan)) if plan.estimator is not None else None,
+        kept=EstimateCache(cache, _code_of(plan.estimator, plan)) if plan.estimator is not None else None,
     )
     if "prior" in plan.method.granted and found[0] is not None:
         _refuse_contradiction(plan, found[0], split)
@@ -239,14 +214,20 @@ def _split(plan: Plan, data: PNDataset, cache: Path) -> tuple[Split, Preprocessi
     else:
         split = given_split(data, scheme=spec.data.scheme, **_sizes(spec))
         fitted = Preprocessing.fit(data.x, split.train.rows, spec.data.preprocess)
-    if folds is None:
-        return split, fitted
-    if fold == 0:
+    if folds is None or fold == 0:
         return split, fitted
     if fold is None:  # every row is trained on, and held out in turn
         return Split(split.train, split.train, split.test_rows), fitted
-    split = cut(split, folds, fold, spec.seed)
+    equal = None if plan.data.table is None else _instances(data.x[split.train.rows])
+    split = cut(split, folds, fold, spec.seed, equal)
     return split, Preprocessing.fit(data.x, split.train.rows, spec.data.preprocess)
+
+
+def _instances(x: npt.NDArray[Any]) -> IntArray:
+    """(n,) numbers that equal rows share. A user's table may have a labeled row a second time, unlabeled."""
+    rows = np.ascontiguousarray(x.reshape(len(x), -1))
+    one = np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))
+    return np.unique(rows.view(one), return_inverse=True)[1].ravel()
 
 
 def _simulated(choice: MechanismChoice, spec: RunSpec, data: PNDataset, cache: Path) -> tuple[Split, Preprocessing]:
@@ -256,18 +237,18 @@ def _simulated(choice: MechanismChoice, spec: RunSpec, data: PNDataset, cache: P
     fitted: list[Preprocessing] = []  # both parts are labeled on the same pool
     part = itertools.count()  # the training part, then the validation part
 
-    def choose(pool: IntArray, positives: IntArray, n: int, rng: np.random.Generator) -> IntArray:
+    def choose(pool: IntArray, rows: IntArray, n: int, rng: np.random.Generator) -> IntArray:
         if not fitted:
             fitted.append(Preprocessing.fit(data.x, pool, spec.data.preprocess))
         logit = None
         if choice.info.needs_posterior:
-            logit = auxiliary_logit(fitted[0].apply(data.x), y, pool, positives, cache, preprocess=spec.data.preprocess)
+            logit = auxiliary_logit(fitted[0].apply(data.x), y, pool, rows, cache, preprocess=spec.data.preprocess)
         with isolated(torch_seed(spec.seed, "mechanism", next(part)), torch.device("cpu")):  # whatever it draws from
-            return choice.mechanism.choose(fitted[0].apply(data.x[positives]), logit, n, rng)
+            return choice.mechanism.choose(fitted[0].apply(data.x[rows]), logit, n, rng)
 
-    def mislabel(pool: IntArray, negatives: IntArray, n: int, rng: np.random.Generator) -> IntArray:
+    def mislabel(pool: IntArray, rows: IntArray, n: int, rng: np.random.Generator) -> IntArray:
         fit = Preprocessing.fit(data.x, pool, spec.data.preprocess)
-        return choice.mechanism.mislabel(fit.apply(data.x[negatives]), n, rng)
+        return choice.mechanism.mislabel(fit.apply(data.x[rows]), n, rng)
 
     sizes, purity = _sizes(spec), choice.mechanism.purity
     noise = Noise(purity, mislabel) if purity < 1 else None
@@ -291,6 +272,33 @@ def _simulated(choice: MechanismChoice, spec: RunSpec, data: PNDataset, cache: P
         return split, Preprocessing.fit(data.x, split.train.rows, spec.data.preprocess)
     assert spec.mechanism.c is not None
     return generate(data, scheme=spec.data.scheme, choose=choose, c=spec.mechanism.c, noise=noise, **sizes), fitted[0]
+
+
+def held_out_labels(plan: Plan, root: DataRoot) -> int | None:
+    """Labeled positives of the validation part of a plan; None if its data are not prepared here.
+
+    How many there are is the same for every mechanism and seed, so that no mechanism is asked.
+
+    Raises RequestError as :func:`build_problem`.
+    """
+    spec, source = plan.spec, plan.data.source
+    if source is not None and not is_prepared(source, root, preprocess=spec.data.preprocess):
+        return None
+    data, scheme, sizes = open_data(plan, replace(root, say=lambda text: None)).data, spec.data.scheme, _sizes(spec)
+
+    def first(pool: IntArray, rows: IntArray, n: int, rng: np.random.Generator) -> IntArray:
+        return np.arange(n)
+
+    if plan.mechanism is None:
+        split = given_split(data, scheme=scheme, **sizes)
+    elif (rate := spec.mechanism.positive_rate) is not None:
+        split = draw(data, scheme=scheme, choose=first, positive_rate=rate, total=spec.data.total, **sizes)
+    else:
+        assert spec.mechanism.c is not None
+        split = generate(data, scheme=scheme, choose=first, c=spec.mechanism.c, **sizes)
+    if spec.validation.folds is None:
+        return split.validation.n_labeled
+    return split.train.n_labeled // (1 if spec.validation.joint else spec.validation.folds)
 
 
 class _Sizes(TypedDict):

@@ -11,6 +11,12 @@ from pubench_core import ApiInfo, CommandInfo, hookimpl
 
 COMMANDS = [
     CommandInfo(
+        path="data show",
+        load="pubench_report.cli.commands:data_show",
+        help="Write a PNG: who is labeled and who is hidden (images), or classes and propensities (text, tabular).",
+        example="pubench data show mnist --mech s2 --c 0.1",
+    ),
+    CommandInfo(
         path="compare-methods",
         load="pubench_report.cli.commands:compare_methods",
         help="Run several methods on several data sets and seeds, and say which differences are more than chance.",

@@ -15,7 +15,7 @@ from pubench.running import RunResult, carry_out, plan_of
 from pubench.tables import PUTable
 from pubench_core.data.paths import data_root
 from pubench_core.errors import PubenchError, RecordError, RequestError, unknown
-from pubench_core.randomness import SEEDS
+from pubench_core.randomness import seeds_of
 from pubench_core.records.store import RecordStore
 from pubench_core.results import shown_first
 
@@ -25,7 +25,6 @@ from .results import Results
 if TYPE_CHECKING:
     from pubench_core.engine.plan import DataChoice, Plan
 
-_MOST_SEEDS = 10_000
 #: What one method of a comparison may have for itself; everything else is the same for all.
 _OWN = ("method", "config", "preset", "calibrate", "backbone", "prior")
 
@@ -139,24 +138,6 @@ def _each(data: Data | Sequence[Data]) -> list[Data]:
     found = list(data) if isinstance(data, Sequence) and not isinstance(data, str) else [data]
     if not found:
         raise RequestError("data: the key of a data set, a table made by pubench.data, or a list of them; given none")
-    return found
-
-
-def seeds_of(given: int | Iterable[int]) -> list[int]:
-    """So many of the protocol's seeds, or those listed. Raises RequestError for what is neither.
-
-    >>> seeds_of(3)
-    [2, 25, 42]
-    >>> seeds_of(12)[-3:]
-    [2026, 2027, 2028]
-    """
-    if not isinstance(given, Iterable):
-        if not isinstance(given, int) or isinstance(given, bool) or not 1 <= given <= _MOST_SEEDS:
-            raise RequestError(f"seeds must be a number from 1 to {_MOST_SEEDS} or a list of seeds, got {given!r}")
-        return [*SEEDS[:given], *range(SEEDS[-1] + 1, SEEDS[-1] + 1 + given - len(SEEDS))]
-    found = list(given)
-    if not found or len(set(found)) < len(found):
-        raise RequestError(f"seeds must be a list of different seeds, got {found!r}")
     return found
 
 

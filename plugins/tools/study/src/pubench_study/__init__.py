@@ -7,12 +7,12 @@
 
 from __future__ import annotations
 
-from pubench_core import CommandInfo, hookimpl
+from pubench_core import ApiInfo, CommandInfo, hookimpl
 
 COMMANDS = [
     CommandInfo(
         path="study",
-        help="Plan and carry out many runs: one file, one command, nothing lost, nothing twice.",
+        help="Run many experiments from one file; the same command resumes.",
     ),
     CommandInfo(
         path="study protocols",
@@ -53,8 +53,14 @@ COMMANDS = [
         example="pubench study export quick --results results --out quick.tar.gz",
     ),
 ]
+API = [ApiInfo(name="run.seeds", load="pubench_study.cli.seeds:run_seeds")]
 
 
 @hookimpl
 def pubench_commands() -> list[CommandInfo]:
     return COMMANDS
+
+
+@hookimpl
+def pubench_api() -> list[ApiInfo]:
+    return API

@@ -26,6 +26,9 @@ class PlannedRun(Stored):
     row: str = Field(description="what its method is called in tables")
     facts: dict[str, Any] = Field(description="method, data, mechanism, c, scheme, prior, seed, preset as asked for")
     draw: int | None = Field(None, description="number of the hyper-parameter draw, from 0")
+    held_out: int | None = Field(
+        None, description="labeled positives of its validation part; none if its data were not prepared here"
+    )
     resolved: dict[str, Any] = Field(
         description="the resolved spec; where and how it is carried out is not part of the plan"
     )

@@ -1,4 +1,4 @@
-"""Freezing a study: every combination resolved once into a run, what is none left out with its reason."""
+"""Resolves every combination of a study once; invalid ones are skipped with a reason."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from pubench_core.data.dataset import ClassData, DataRoot, binarize
 from pubench_core.data.store import open_dataset
+from pubench_core.engine.build import held_out_labels
 from pubench_core.engine.layers import Layer
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
@@ -18,6 +19,7 @@ from pubench_core.errors import PluginError, RequestError, shortened
 from pubench_core.plugins.info import PriorInfo
 from pubench_core.plugins.registry import Registry
 from pubench_core.specs import ExecutionSpec, RunSpec
+from pubench_core.specs.canonical import short_hash
 
 from .code_cache import InstalledCode, code_of_plans, fingerprint_of
 from .files import StudyFile
@@ -42,6 +44,7 @@ def freeze(
     excluded: list[Excluded] = []
     plans: list[Plan] = []
     shares: dict[str, float | None] = {}
+    labels: dict[str, int | None] = {}
     warned: set[str] = set()
 
     def warn(text: str) -> None:
@@ -61,7 +64,12 @@ def freeze(
             excluded.append(Excluded(cell=str(cell), reason=reason))
             continue
         run = PlannedRun(
-            run_id=plan.run_id, row=cell.row, facts=dict(cell.facts), draw=cell.draw, resolved=plain(plan.spec)
+            run_id=plan.run_id,
+            row=cell.row,
+            facts=dict(cell.facts),
+            draw=cell.draw,
+            held_out=_held_out(plan, root, labels),
+            resolved=plain(plan.spec),
         )
         other = runs.setdefault(run.run_id, run)
         if other is not run:
@@ -137,6 +145,22 @@ def _beyond_one(plan: Plan, root: DataRoot, shares: dict[str, float | None]) -> 
     return (
         f"{factor} times the share of positives, {share:.4g}, is no prior: {share * float(factor):.4g} is not below 1"
     )
+
+
+def _held_out(plan: Plan, root: DataRoot, labels: dict[str, int | None]) -> int | None:
+    """Labeled positives of the validation part; None if that cannot be said here.
+
+    ``labels``: of each setting of the data, filled as it is asked for.
+    """
+    spec = plan.spec
+    decides = (spec.data.model_dump(mode="json"), spec.mechanism.amount, spec.validation.model_dump(mode="json"))
+    key = short_hash(list(decides))
+    if key not in labels:
+        try:
+            labels[key] = held_out_labels(plan, root)
+        except RequestError:  # too few labels or rows: the run will say so
+            labels[key] = None
+    return labels[key]
 
 
 def _share(plan: Plan, root: DataRoot) -> float | None:

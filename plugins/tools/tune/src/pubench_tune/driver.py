@@ -22,12 +22,14 @@ from pubench_study.state import Digests, Expected
 from pubench_study.task import Orders
 
 from pubench_core.data.paths import data_root
+from pubench_core.engine.build import held_out_labels
 from pubench_core.engine.layers import Layer
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RequestError, shown
 from pubench_core.plugins.registry import Registry
 from pubench_core.records.files import replace_text
+from pubench_core.records.held_out import LOST, is_few
 from pubench_core.records.store import RecordStore
 from pubench_core.specs.canonical import short_hash
 
@@ -83,12 +85,16 @@ def search(layers: Sequence[Layer], asked: SearchRequest, registry: Registry, sa
     store = RecordStore(results)
     store.check_writable()
     digests = Digests(registry, data_root(plan.spec.execution, say))
-    first = _planned(plan)
+    first, root = _planned(plan), digests.root
     if absent := digests.check([first]):
         raise RequestError(next(iter(absent.values())), field="data.key")
     code = code_of_plans([plan], "")
     measured = [plan.code_reading(digests.of(first, {})).hash, plan.criterion_code(aim.criterion)]
     folder = results / TUNING / _name(plan, aim, asked, measured)
+    held_out = None if _oracle(plan) else held_out_labels(plan, root)  # the digest has prepared the data
+    if is_few(held_out):
+        more = "" if plan.spec.validation.joint else "; validation.folds=5 holds out every label in turn"
+        say(f"warning: {held_out} held-out labeled positives compare the trials: {LOST}{more}")
     with _held(folder):
         _describe(folder, plan, aim, asked)
         proposals = Proposals(folder, aim.space, asked.search_seed, higher_is_better=aim.higher_is_better)
@@ -142,7 +148,8 @@ def _objective(
             "criterion last is no measure, so no trial would be better than another; expected pa or pauc",
             field="selection.criterion",
         )
-    if asked.pruned and "trace" not in plan.spec.execution.artifacts:
+    pruned = asked.pruned and not plan.spec.validation.joint  # the course of one fold is not that of their mean
+    if pruned and "trace" not in plan.spec.execution.artifacts:
         raise RequestError(
             "runs are given up by how the criterion went, which trace.csv holds; execution.artifacts keeps trace, or "
             "nothing is given up (--no-prune, prune=False)",
@@ -157,7 +164,7 @@ def _objective(
     of_files = {name for layer in layers[: asked.files] for name in _config_in(layer)}
     space = space_of(asked.space, Subject(plan.spec.method.key, plan.method.config, fixed, asked.word, of_files))
     higher = info is None or info.higher_is_better
-    return Objective(tuple(layers), registry, criterion, higher, seeds, space, asked.pruned), plan
+    return Objective(tuple(layers), registry, criterion, higher, seeds, space, pruned), plan
 
 
 def _config_in(layer: Layer) -> Mapping[str, Any]:
@@ -199,7 +206,7 @@ def _name(plan: Plan, aim: Objective, asked: SearchRequest, code: Sequence[str])
     decides = {**plan.spec.identity(plan.method.config), "non_finite": plan.spec.selection.non_finite}
     del decides["seed"]
     space = {name: str(dimension) for name, dimension in aim.space.items()}
-    digits = short_hash([decides, *code, aim.criterion, list(aim.seeds), space, asked.search_seed, asked.pruned])
+    digits = short_hash([decides, *code, aim.criterion, list(aim.seeds), space, asked.search_seed, aim.pruned])
     data = re.sub(r"[^\w.-]", "_", plan.spec.data.key)[:40]
     return f"{plan.spec.method.key}-{data}-{digits[:8]}"
 
@@ -241,7 +248,7 @@ def _describe(folder: Path, plan: Plan, aim: Objective, asked: SearchRequest) ->
         "seeds": list(aim.seeds),
         "space": {name: str(dimension) for name, dimension in aim.space.items()},
         "search_seed": asked.search_seed,
-        "pruned": asked.pruned,
+        "pruned": aim.pruned,
         "code": plan.code.hash,
         "versions": dict(plan.code.versions),
         "made_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),

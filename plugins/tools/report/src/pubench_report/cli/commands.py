@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from pubench_study.cli.completion import studies
 
-from pubench_cli.choices import Format, any_key, criteria
+from pubench_cli.choices import Format, any_key, criteria, keys
 from pubench_cli.choices import runs as run_ids
 from pubench_cli.commands.shared import NamingCriterion, PrintFormat, RecordedRun, Results, TestMeasure
 from pubench_cli.options import TABLE_FLAGS, Given, takes
@@ -115,7 +115,7 @@ def compare_methods(
     seeds: Annotated[str, typer.Option(metavar="NUMBER|LIST", help="How many seeds, or which: 3 or 2,25,42.")] = "3",
     baseline: Annotated[
         str | None,
-        typer.Option(help="Method that the others are tested against. (default: the first, oracles apart)"),
+        typer.Option(help="Baseline method. (default: the first non-oracle method)"),
     ] = None,
     measure: Annotated[
         str | None,
@@ -312,3 +312,30 @@ def compare(
 
     form = format.value if format is not None else None
     beside(CompareOptions(tuple(sources or ()), results, other, study, criterion, measure, form, out))
+
+
+@takes(
+    *("--mech", "--c", "--scheme", "--positive-rate", "--total"),
+    *("--seed", "--data-root", "--encoder", "--offline", *TABLE_FLAGS),
+)
+def data_show(
+    given: Given,
+    key: Annotated[
+        str,
+        typer.Argument(
+            help="Data set key, toy-gaussian, or a table file (printed as text).",
+            autocompletion=keys("dataset"),
+        ),
+    ],
+    out: Annotated[Path | None, typer.Option(help="PNG file. (default: KEY-MECH.png)")] = None,
+    format: PrintFormat = Format.table,
+) -> None:
+    """Write a PNG: who is labeled and who is hidden (images), or classes and propensities (text, tabular)."""
+    from pubench_cli.own_table import is_table, print_table_facts
+
+    if is_table(key, given):
+        print_table_facts(key, given, as_json=format is Format.json)
+        return
+    from ..data_show.show import show as draw
+
+    draw(key, given, out, as_json=format is Format.json)

@@ -19,13 +19,13 @@ from pubench_cli.messages import said
 from pubench_cli.options import TABLE_FLAGS, Given, option
 from pubench_cli.out_file import form_of, refuse_unwritable
 from pubench_cli.own_table import is_table
-from pubench_cli.repeat import seeds_of
 from pubench_core.data.table_files import is_table_path
 from pubench_core.engine.layers import Layer
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import Hint, RequestError, RunFailed, shortened, unknown
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
+from pubench_core.randomness import seeds_of
 from pubench_core.results import metric_and_rule, shown_first
 
 from ..boards import MEASURES, Board, is_board, read_board

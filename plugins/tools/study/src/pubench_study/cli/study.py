@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from os.path import isdir
+from os.path import isdir, isfile
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,9 @@ from pubench_cli.messages import said
 from pubench_cli.out_file import refuse_unwritable
 from pubench_core.data.paths import data_root
 from pubench_core.errors import RequestError, counted, shortened
+from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
+from pubench_core.records.held_out import LOST, is_few
 from pubench_core.records.store import RecordStore
 from pubench_core.specs import ExecutionSpec
 
@@ -81,7 +83,7 @@ def prepared(request: Request, *, replan: bool) -> tuple[StudyFolder, FrozenPlan
     """
     assert request.study is not None
     known = StudyFolder(request.results, request.study)
-    if is_name(request.study) and request.study not in protocols() and known.plan.exists():
+    if is_name(request.study) and request.study not in protocols() and isfile(known.plan):
         file = read_study(known.study)
     else:
         file = find_study(request.study)
@@ -181,6 +183,8 @@ def print_plan(request: Request, *, replan: bool, jobs: int, as_json: bool) -> N
         console.print(line, markup=False)
     console.print(status_line(found), markup=False)
     console.print(f"expected: {expected_line(found, jobs)}", markup=False)
+    if few := _few_held_out([state.run for state in found.states]):
+        console.print(f"warning: {few}", markup=False)
     for reason, count in Counter(cell.reason for cell in plan.excluded).items():
         console.print(f"left out: {counted(count, 'combination')}: {reason}", markup=False)
     for reason in absent(found).values():
@@ -195,6 +199,7 @@ def plan_facts(found: Looked, jobs: int) -> dict[str, Any]:
         "name": found.plan.name,
         "runs": len(found.states),
         **counts(found),
+        "few_held_out": len(_noisy([state.run for state in found.states])),
         "excluded": [cell.model_dump() for cell in found.plan.excluded],
         "not_here": absent(found),
         "expected_seconds": None if seconds is None else round(seconds / jobs, 1),
@@ -202,6 +207,30 @@ def plan_facts(found: Looked, jobs: int) -> dict[str, Any]:
         "plan": str(found.folder.plan),
         "made_at": found.plan.made_at,
     }
+
+
+def _noisy(runs: Sequence[PlannedRun]) -> list[PlannedRun]:
+    """Runs whose criterion chooses among epochs by too few held-out labeled positives, without true labels."""
+    oracles = {info.key for info in registry().infos(MetricInfo) if info.oracle}
+    return [
+        run
+        for run in runs
+        if is_few(run.held_out)
+        and run.resolved["selection"]["criterion"] not in {*oracles, "last"}
+        and run.resolved["method"]["config"].get("epochs", 1) > 1
+    ]
+
+
+def _few_held_out(runs: Sequence[PlannedRun]) -> str:
+    """A line on runs whose choice is noise; empty if there are none."""
+    few = [run.held_out for run in _noisy(runs) if run.held_out is not None]
+    if not few:
+        return ""
+    several = f"{min(few)} to {max(few)}" if min(few) < max(few) else str(min(few))
+    return (
+        f"{len(few):,} of {counted(len(runs), 'run')} choose the epoch by {several} held-out labeled positives: "
+        f"{LOST}; settings: {{validation: {{folds: 5}}}} holds out every label in turn"
+    )
 
 
 def counts(found: Looked) -> dict[str, int]:

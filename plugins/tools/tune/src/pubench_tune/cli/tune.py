@@ -14,10 +14,10 @@ from pubench_cli.machine import print_json
 from pubench_cli.messages import said
 from pubench_cli.options import Given
 from pubench_cli.out_file import refuse_unwritable
-from pubench_cli.repeat import seeds_of
 from pubench_core.engine.layers import Layer, read_yaml
 from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
+from pubench_core.randomness import seeds_of
 
 from ..driver import BEST, SearchRequest, search
 from ..result import Trial, Tuned
@@ -57,7 +57,7 @@ def tune_method(given: Given, how: TuneOptions, *, as_json: bool) -> int:
         criterion=how.criterion,
         trials=how.trials,
         space=how.space or None,
-        seeds=_seeds(how.seeds),
+        seeds=None if how.seeds is None else tuple(seeds_of(how.seeds)),
         jobs=how.jobs,
         search_seed=how.search_seed,
         pruned=how.pruned,
@@ -84,11 +84,6 @@ def tune_method(given: Given, how: TuneOptions, *, as_json: bool) -> int:
 
 def _say(text: str) -> None:
     err().print(said(text.replace(_CRITERION, "--criterion")), markup=False)
-
-
-def _seeds(text: str | None) -> tuple[int, ...] | None:
-    """A single number says how many, as in other commands; ``7,`` is the seed 7."""
-    return None if text is None else tuple(seeds_of(text))
 
 
 def _print(found: Tuned, written: Path | None) -> None:

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 
+from pubench_cli.columns import Column, print_table
+from pubench_cli.console import err, out
+from pubench_cli.decisions import decisions_in, plain
+from pubench_cli.machine import print_json
+from pubench_cli.messages import said
+from pubench_cli.options import Given
+from pubench_cli.results import headline
+from pubench_cli.run import carry_out, plan_of, say
 from pubench_core.engine.plan import Plan
-from pubench_core.errors import PubenchError, RecordError, RequestError
+from pubench_core.errors import PubenchError, RecordError
 from pubench_core.plugins.info import MetricInfo
 from pubench_core.plugins.registry import registry
+from pubench_core.randomness import seeds_of
 from pubench_core.records.decisions import Agreement, Decisions, agreement_of
 from pubench_core.records.files import read_scores
 from pubench_core.records.scores import scores_of
 from pubench_core.results import Result
-
-from .columns import Column, print_table
-from .console import err, out
-from .decisions import decisions_in, plain
-from .machine import print_json
-from .messages import said
-from .results import headline
 
 
 @dataclass(frozen=True)
@@ -40,38 +42,25 @@ class Done:
         return self.result.spec.seed
 
 
-def seeds_of(text: str) -> list[int]:
-    """``3``: the first three of the published benchmark's seeds, as :func:`pubench.compare` has them; ``2,25``: these;
-    ``42,``: this one.
+def run_seeds(given: Given, seeds: str, sets: list[str], config: Path | None, *, force: bool, as_json: bool) -> None:
+    """Carries out one run per seed and prints what they have in common. A failed one ends no other, and is raised last.
 
-    >>> seeds_of("3"), seeds_of("7,1"), seeds_of("42,")
-    ([2, 25, 42], [7, 1], [42])
+    Every run is resolved before the first one trains.
     """
-    from pubench_core.randomness import SEEDS
+    before: set[str] = set()
 
-    try:
-        given = [int(part) for part in text.removesuffix(",").split(",")]
-    except ValueError:
-        given = []
-    if len(given) == 1 and "," not in text and 0 < given[0] <= len(SEEDS):
-        return list(SEEDS[: given[0]])
-    if len(given) < 1 + ("," not in text) or len(set(given)) < len(given) or min(given) < 0:
-        raise RequestError(
-            f"--seeds must be a number of seeds from 1 to {len(SEEDS)}, or a list of different ones, got {text} "
-            "(--seeds 3, --seeds 2,25,42 or --seeds 42,)",
-            field="seed",
-            value=text,
-        )
-    return given
+    def once(text: str) -> None:
+        """Facts of the data, the same for every seed."""
+        if text not in before:
+            before.add(text)
+            say(text)
 
-
-def run_each(plans: Sequence[Plan], carry_out: Callable[[Plan], Done], *, as_json: bool) -> None:
-    """Carries every plan out and prints what they have in common. A failed one ends no other, and is raised last."""
     found: list[Done] = []
     failed: list[PubenchError] = []
-    for plan in plans:
+    for plan in [plan_of(given, [*sets, f"seed={seed}"], config, once) for seed in seeds_of(seeds)]:
         try:
-            found.append(carry_out(plan))
+            done = carry_out(plan, force=force, show=lambda outcome: None, say=once)
+            found.append(Done(plan, done.result, done.folder, done.reused))
         except PubenchError as error:
             if isinstance(error, RecordError) and error.result is not None:
                 found.append(Done(plan, error.result, None, reused=False))

@@ -1,6 +1,6 @@
 """``pubench data show``: a picture of the problem that ``pubench run`` would train on with the same seed.
 
-What is drawn is collected in :mod:`pubench_cli.show_contents` and drawn in :mod:`pubench_cli.show_figures`.
+What is drawn is collected in :mod:`.contents` and drawn in :mod:`.figures`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,13 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pubench_cli.console import err
+from pubench_cli.machine import print_json
+from pubench_cli.messages import said
+from pubench_cli.options import Given
+from pubench_cli.out_file import refuse_unwritable
+from pubench_cli.progress import data_progress
+from pubench_cli.visible import rows_out
 from pubench_core.data.paths import data_root
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import method_class, resolve
@@ -19,14 +26,7 @@ from pubench_core.plugins.registry import Registry, registry
 from pubench_core.results import DataFacts
 from pubench_core.specs import RunSpec
 
-from .console import err
-from .machine import print_json
-from .messages import said
-from .options import Given
-from .out_file import refuse_unwritable
-from .progress import data_progress
-from .show_contents import GRID, blocks, class_counts, posterior
-from .visible import rows_out
+from .contents import GRID, blocks, class_counts, posterior
 
 if TYPE_CHECKING:
     from pubench_core.data.dataset import DataRoot
@@ -47,8 +47,8 @@ def show(key: str, given: Given, out: Path | None, *, as_json: bool = False) -> 
     if path.suffix.lower() != ".png":
         raise RequestError(f"--out {path}: the picture is a PNG; give a name that ends in .png")
     refuse_unwritable(path)
-    from .show_figures import plain_style, write_png
-    from .show_gaussian import toy_figure
+    from .figures import plain_style, write_png
+    from .gaussian import toy_figure
 
     with plain_style(), redirect_stdout(sys.stderr):  # what a plugin prints must not mix with the path
         if key == TOY:
@@ -117,7 +117,7 @@ def scheme_note(spec: RunSpec, facts: DataFacts) -> str:
 def _figure(plan: Plan, root: DataRoot) -> Any:
     from pubench_core.engine.build import build_problem
 
-    from .show_figures import class_figure, image_figure
+    from .figures import class_figure, image_figure
 
     assert plan.data.source is not None
     if plan.mechanism is None:

@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib import rc_context, rcParams
+from pubench_report.data_show import show as shown
+from pubench_report.data_show.contents import Posterior, blocks, class_counts, posterior
+from pubench_report.data_show.figures import mosaic, posterior_ticks
+from pubench_report.data_show.gaussian import class_density, compositions, unlabeled_density
+from pubench_report.data_show.show import heading, plan_of, scheme_note
 from scipy.special import expit, logit
 from scipy.stats import norm
 from sklearn.datasets import load_digits
 
-from pubench_cli import show as shown
 from pubench_cli.messages import said
 from pubench_cli.options import Given, option
 from pubench_cli.run import plan_of as plan_of_run
-from pubench_cli.show import heading, plan_of, scheme_note
-from pubench_cli.show_contents import Posterior, blocks, class_counts, posterior
-from pubench_cli.show_figures import mosaic, posterior_ticks
-from pubench_cli.show_gaussian import class_density, compositions, unlabeled_density
 from pubench_core.data.dataset import ClassData, DataRoot, PNDataset
 from pubench_core.data.generator import generate
 from pubench_core.data.source import DataSource

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from pubench_core.errors import RequestError
 
-from .show_contents import Block, ClassCount, Posterior
+from .contents import Block, ClassCount, Posterior
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

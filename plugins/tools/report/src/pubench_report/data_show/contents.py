@@ -1,4 +1,4 @@
-"""Content of the pictures of ``pubench data show``, as arrays and counts; :mod:`pubench_cli.show_figures` draws it."""
+"""Content of the pictures of ``pubench data show``, as arrays and counts, which :mod:`.figures` draws."""
 
 from __future__ import annotations
 
